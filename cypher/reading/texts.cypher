@@ -1,0 +1,9 @@
+CYPHER 25
+// The texts of some memories, and what their sessions are called.
+//
+// $client_id  string        whose memories
+// $ids        list<string>  their ids
+UNWIND $ids AS id
+MATCH (memory:Memory {client_id: $client_id, id: id})
+OPTIONAL MATCH (session:Session {client_id: $client_id, id: memory.session_id})
+RETURN memory.id AS id, memory.text AS text, session.external_id AS session_external_id

@@ -1,0 +1,12 @@
+CYPHER 25
+// A conversation's messages that a batch would bring again; no row when there is no conversation.
+//
+// $client_id     string        whose conversation
+// $id            string        its id
+// $external_ids  list<string>  the caller's ids of the batch
+MATCH (conversation:Conversation {client_id: $client_id, id: $id})
+RETURN COLLECT {
+  UNWIND $external_ids AS external_id
+  MATCH (message:Message {client_id: $client_id, conversation_id: $id, external_id: external_id})
+  RETURN message {.external_id, .id}
+} AS known

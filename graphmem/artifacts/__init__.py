@@ -1,0 +1,1 @@
+"""Fetching files by committed coordinates and hashes."""

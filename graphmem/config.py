@@ -1,0 +1,99 @@
+"""The settings, read once.
+
+Each setting is a field of `Settings`; its environment variable is `GRAPHMEM_` and the field's name
+in capitals. An empty variable counts as unset.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import platformdirs
+from msgspec import Meta, Struct
+
+from graphmem.errors import SettingError
+
+PREFIX = "GRAPHMEM_"
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Everything that can be set, with what holds when it is not."""
+
+    data_dir: Annotated[Path, Meta(description="where the private Neo4j keeps its store")] = (
+        msgspec.field(default_factory=lambda: platformdirs.user_data_path("graphmem"))
+    )
+    cache_dir: Annotated[Path, Meta(description="where fetched jars and models are kept")] = (
+        msgspec.field(default_factory=lambda: platformdirs.user_cache_path("graphmem"))
+    )
+    host: Annotated[str, Meta(description="the address the API listens on")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535, description="the port; 0 takes a free one")] = 8000
+    keys_file: Annotated[
+        Path | None, Meta(description="lines of `client role sha256-of-key`; turns keys on")
+    ] = None
+    neo4j_uri: Annotated[
+        str | None, Meta(description="a Neo4j to use instead of the private one")
+    ] = None
+    neo4j_user: Annotated[str, Meta(description="its user")] = "neo4j"
+    neo4j_password: Annotated[str, Meta(description="its password")] = ""
+    neo4j_database: Annotated[str, Meta(description="its database")] = "neo4j"
+    neo4j_heap: Annotated[
+        str, Meta(pattern=r"^\d+[kmgKMG]$", description="the private Neo4j's heap")
+    ] = "1g"
+    neo4j_page_cache: Annotated[
+        str, Meta(pattern=r"^\d+[kmgKMG]$", description="the private Neo4j's page cache")
+    ] = "512m"
+    neo4j_start_seconds: Annotated[
+        int, Meta(ge=1, le=3600, description="how long the private Neo4j may take to start")
+    ] = 120
+    maven_repository: Annotated[
+        str | None,
+        Meta(description="a Maven mirror's URL to fetch Neo4j and the bundled model from"),
+    ] = None
+    embedding_model: Annotated[
+        str | None,
+        Meta(description="a fastembed model's name or a folder; unset: the bundled model"),
+    ] = None
+    embedding_threads: Annotated[
+        int, Meta(ge=1, le=64, description="threads of the embedding model")
+    ] = 1
+    log_level: Annotated[
+        str, Meta(pattern=r"^(?i:debug|info|warning|error)$", description="what the log shows")
+    ] = "info"
+
+
+def variable(field: str) -> str:
+    """Return the environment variable of a setting."""
+    return PREFIX + field.upper()
+
+
+def load(environ: Mapping[str, str] | None = None, **given: Any) -> Settings:
+    """Read the settings: what is given, else the environment, else the default.
+
+    Raises `SettingError` that names the variable and what it may be.
+    """
+    environ = os.environ if environ is None else environ
+    values: dict[str, Any] = {}
+    for field in msgspec.structs.fields(Settings):
+        value = given.get(field.name)
+        if value is None:
+            value = environ.get(variable(field.name)) or None
+        if value is not None:
+            values[field.name] = _converted(field, value)
+    return Settings(**values)
+
+
+def _converted(field: msgspec.structs.FieldInfo, value: Any) -> Any:
+    if isinstance(value, Path):
+        return value.expanduser().absolute()
+    try:
+        return msgspec.convert(value, field.type, strict=False, dec_hook=_decoded)
+    except msgspec.ValidationError as problem:
+        raise SettingError(variable(field.name), str(problem)) from problem
+
+
+def _decoded(kind: type, value: Any) -> Any:
+    if kind is Path:
+        return Path(value).expanduser().absolute()
+    raise NotImplementedError(kind)

@@ -1,0 +1,236 @@
+"""Text to vectors: one local model, questions before passages, never on the event loop."""
+
+import asyncio
+import hashlib
+import itertools
+import math
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from graphmem.artifacts.model import bundled_model
+from graphmem.config import Settings
+from graphmem.errors import SettingError, Unavailable
+from graphmem.model.progress import Progress
+
+Result = TypeVar("Result")
+Vector = list[float]
+
+BUNDLED = "graphmem/bge-small-en-v1.5-q"
+BUNDLED_DIMENSIONS = 384
+
+BATCH_TEXTS = 16
+BATCH_CHARACTERS = 8_000
+"""How much one batch of passages holds, padding included: a question waits for one batch at most."""
+
+SEEN_CHARACTERS = 20_000
+"""How much of a text is handed to the model; far more than its window of 512 tokens holds."""
+
+QUESTION, PASSAGES, LAST = range(3)
+
+
+class Embedding(Struct, frozen=True):
+    """A passage's unit vector, and whether the model saw only the beginning of the passage."""
+
+    vector: Vector
+    truncated: bool
+
+
+class Model(Protocol):
+    """A model that has been loaded: it turns texts into vectors, in the calling thread."""
+
+    name: str
+    sha256: str
+    dimensions: int
+
+    def embed(self, texts: list[str]) -> list[Vector]: ...
+
+    def truncates(self, text: str) -> bool: ...
+
+
+class Embedder:
+    """Runs a model in a thread of its own; questions overtake passages that wait."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._order = itertools.count()
+        self._work: queue.PriorityQueue[tuple[int, int, Callable[[], None]]] = queue.PriorityQueue()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="embedder", daemon=True)
+        self._thread.start()
+
+    async def query(self, text: str) -> Vector:
+        """Return the unit vector of a question. Raises `Unavailable` when the model fails."""
+        return (await self._submit(QUESTION, lambda: self.model.embed([text[:SEEN_CHARACTERS]])))[0]
+
+    async def passages(self, texts: Sequence[str]) -> list[Embedding]:
+        """Return the passages' embeddings, in their order. Raises `Unavailable`."""
+        results: list[Embedding | None] = [None] * len(texts)
+        batches = [
+            (batch, self._submit(PASSAGES, lambda batch=batch: self._embedded(texts, batch)))
+            for batch in batched(texts)
+        ]
+        for (batch, _), embeddings in zip(
+            batches, await asyncio.gather(*(work for _, work in batches)), strict=True
+        ):
+            for place, embedding in zip(batch, embeddings, strict=True):
+                results[place] = embedding
+        return [embedding for embedding in results if embedding is not None]
+
+    async def close(self) -> None:
+        """Let the work that was accepted end, then stop the thread."""
+        self._closed = True
+        self._work.put((LAST, next(self._order), lambda: None))
+        await asyncio.to_thread(self._thread.join)
+
+    def _embedded(self, texts: Sequence[str], batch: list[int]) -> list[Embedding]:
+        passages = [texts[place][:SEEN_CHARACTERS] for place in batch]
+        return [
+            Embedding(vector, self.model.truncates(passage))
+            for vector, passage in zip(self.model.embed(passages), passages, strict=True)
+        ]
+
+    def _submit(self, priority: int, work: Callable[[], Result]) -> "asyncio.Future[Result]":
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Result] = loop.create_future()
+        if self._closed:
+            raise Unavailable("the embedder is closed")
+
+        def settle(action: Callable[[Any], None], value: Any) -> None:
+            if not future.done():
+                action(value)
+
+        def run() -> None:
+            if future.cancelled():
+                return
+            try:
+                result = work()
+            except Exception as problem:
+                error = Unavailable(f"the embedding model failed ({type(problem).__name__})")
+                error.__cause__ = problem
+                loop.call_soon_threadsafe(settle, future.set_exception, error)
+            else:
+                loop.call_soon_threadsafe(settle, future.set_result, result)
+
+        self._work.put((priority, next(self._order), run))
+        return future
+
+    def _run(self) -> None:
+        while True:
+            priority, _, work = self._work.get()
+            if priority == LAST:
+                return
+            work()
+
+
+def batched(texts: Sequence[str]) -> Iterator[list[int]]:
+    """Yield the places of texts of like length, few enough that one batch is done soon."""
+    batch: list[int] = []
+    for place in sorted(range(len(texts)), key=lambda place: len(texts[place])):
+        longest = min(len(texts[place]), SEEN_CHARACTERS)
+        if batch and (
+            len(batch) == BATCH_TEXTS or longest * (len(batch) + 1) > BATCH_CHARACTERS
+        ):
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+class FastembedModel:
+    """A model that fastembed runs on onnxruntime."""
+
+    def __init__(self, name: str, text_embedding: Any, sha256: str) -> None:
+        self.name = name
+        self.sha256 = sha256
+        self._embedding = text_embedding
+        self._tokenizer = text_embedding.model.tokenizer
+        self._window = (self._tokenizer.truncation or {}).get("max_length", 0)
+        self.dimensions = len(self.embed(["warm"])[0])
+
+    def embed(self, texts: list[str]) -> list[Vector]:
+        """Return the texts' unit vectors."""
+        vectors = self._embedding.embed(texts, batch_size=len(texts))
+        return [_unit(vector.tolist()) for vector in vectors]
+
+    def truncates(self, text: str) -> bool:
+        """Tell whether a text is longer than the model's window."""
+        # A token has at least one character, so most texts need no second tokenization.
+        if not self._window or len(text) < self._window - 2:
+            return False
+        return bool(self._tokenizer.encode(text).overflowing)
+
+
+def load_model(settings: Settings, progress: Progress) -> Model:
+    """Load the bundled model, or the one that the settings name: a folder, or fastembed's name of it.
+
+    Raises `FetchFailed` when the bundled one cannot be had, `SettingError` when the named one cannot.
+    """
+    chosen = settings.embedding_model
+    if chosen is None:
+        folder = bundled_model(settings.cache_dir, progress)
+        return _from_folder(folder, BUNDLED, settings.embedding_threads)
+    try:
+        if Path(chosen).is_dir():
+            folder = Path(chosen).absolute()
+            return _from_folder(folder, f"folder/{folder.name}", settings.embedding_threads)
+        return _from_name(chosen, settings)
+    except Exception as problem:
+        raise SettingError(
+            "GRAPHMEM_EMBEDDING_MODEL",
+            f"{chosen!r} is neither a folder with model.onnx and its tokenizer files nor a model that "
+            f"fastembed knows and can fetch ({type(problem).__name__}): mend it, or unset it to use "
+            "the bundled model",
+        ) from problem
+
+
+def _from_folder(folder: Path, name: str, threads: int) -> FastembedModel:
+    """Load a folder: CLS pooling, the length of the vectors from its config where it says so."""
+    from fastembed import TextEmbedding
+    from fastembed.common.model_description import ModelSource, PoolingType
+
+    weights = folder / "model.onnx"
+    if name not in {model["model"] for model in TextEmbedding.list_supported_models()}:
+        config = msgspec.json.decode((folder / "config.json").read_bytes())
+        TextEmbedding.add_custom_model(
+            model=name,
+            dim=config.get("hidden_size", BUNDLED_DIMENSIONS),
+            pooling=PoolingType.CLS,
+            normalization=True,
+            sources=ModelSource(url=folder.as_uri()),
+            model_file=weights.name,
+        )
+    embedding = TextEmbedding(name, specific_model_path=str(folder), threads=threads)
+    return FastembedModel(name, embedding, _sha256(weights))
+
+
+def _from_name(name: str, settings: Settings) -> FastembedModel:
+    """Load one of fastembed's models: from the cache, since an unreachable hub costs 39 s, else fetched."""
+    from fastembed import TextEmbedding
+
+    cache = str(settings.cache_dir / "fastembed")
+    try:
+        embedding = TextEmbedding(
+            name, cache_dir=cache, threads=settings.embedding_threads, local_files_only=True
+        )
+    except Exception:
+        embedding = TextEmbedding(name, cache_dir=cache, threads=settings.embedding_threads)
+    inner = embedding.model
+    weights = Path(inner._model_dir) / inner.model_description.model_file
+    return FastembedModel(name, embedding, _sha256(weights))
+
+
+def _sha256(weights: Path) -> str:
+    with weights.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _unit(vector: Vector) -> Vector:
+    length = math.sqrt(sum(value * value for value in vector))
+    return [value / length for value in vector] if length else vector

@@ -1,0 +1,187 @@
+"""The connection to Neo4j: runs query files, retries what passes, turns its errors into ours."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import msgspec
+import neo4j
+from neo4j import AsyncDriver, AsyncGraphDatabase, NotificationMinimumSeverity
+from neo4j.exceptions import (
+    AuthError,
+    ConnectionPoolError,
+    DriverError,
+    IncompleteCommit,
+    Neo4jError,
+)
+from neo4j.time import DateTime
+
+from graphmem.errors import ServerFailed, Unavailable
+from graphmem.graph.query import Query
+
+Row = TypeVar("Row")
+Result = TypeVar("Result")
+Session = neo4j.AsyncSession
+
+RETRY_SECONDS = 15.0
+"""How long a read or a transaction is tried again while the database blinks."""
+
+log = logging.getLogger(__name__)
+
+
+class Transaction:
+    """One transaction that may write: what it runs happens together or not at all."""
+
+    def __init__(self, transaction: neo4j.AsyncTransaction) -> None:
+        self._transaction = transaction
+
+    async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
+        """Run a query in this transaction and return its rows."""
+        return await _rows(await self._transaction.run(query.text, parameters), query)
+
+
+class Graph:
+    """One database of one Neo4j, for query files."""
+
+    def __init__(
+        self, driver: AsyncDriver, database: str, *, retry_seconds: float = RETRY_SECONDS
+    ) -> None:
+        self.driver = driver
+        self.database = database
+        self._retry_seconds = retry_seconds
+        self._bookmarks = AsyncGraphDatabase.bookmark_manager()
+
+    async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
+        """Run a query that reads and return its rows.
+
+        An auto-commit transaction: it takes one round trip where a managed one takes two.
+        Raises `Unavailable` when the database does not answer in time.
+        """
+
+        async def read(session: Session) -> list[Row]:
+            return await _rows(await session.run(query.text, parameters), query)
+
+        return await self._retried(neo4j.READ_ACCESS, read)
+
+    async def write(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
+        """Run `work` in one transaction that may write, again where it failed in passing.
+
+        A commit whose answer got lost is tried again too: `work` must come out the same when it
+        has already been done, so what it creates is merged on ids made before.
+        Raises `Unavailable` when the database does not answer in time.
+        """
+
+        async def attempt(session: Session) -> Result:
+            async with await session.begin_transaction() as transaction:
+                result = await work(Transaction(transaction))
+                await transaction.commit()
+                return result
+
+        return await self._retried(neo4j.WRITE_ACCESS, attempt)
+
+    async def execute(self, statement: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Run one statement of the schema or of administration, and return its records."""
+
+        async def run(session: Session) -> list[dict[str, Any]]:
+            return await (await session.run(statement, parameters)).data()
+
+        return await self._retried(neo4j.WRITE_ACCESS, run)
+
+    async def reconnect(self, uri: str, user: str, password: str) -> None:
+        """Go on with the same database at another address."""
+        old, self.driver = self.driver, _driver(uri, user, password)
+        await old.close()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.driver.close()
+
+    async def _retried(
+        self, access: str, work: Callable[[Session], Awaitable[Result]]
+    ) -> Result:
+        deadline = time.monotonic() + self._retry_seconds
+        pause = 0.05
+        while True:
+            try:
+                async with self.driver.session(
+                    database=self.database,
+                    default_access_mode=access,
+                    bookmark_manager=self._bookmarks,
+                ) as session:
+                    return await work(session)
+            except (Neo4jError, DriverError, OSError) as problem:
+                if not _passes(problem):
+                    raise
+                if time.monotonic() + pause > deadline:
+                    raise Unavailable(f"the database does not answer ({_name(problem)})") from problem
+                log.info("database blinked: %s; trying again", _name(problem))
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(pause * 2, 1.0)
+
+
+async def connect(uri: str, user: str, password: str, database: str) -> Graph:
+    """Connect to a Neo4j; whoever connects closes.
+
+    Raises `ServerFailed` when it does not answer or does not take the password.
+    """
+    with _explained(uri, user):
+        driver = _driver(uri, user, password)
+        try:
+            await driver.verify_connectivity()
+        except BaseException:
+            await driver.close()
+            raise
+    return Graph(driver, database)
+
+
+def _driver(uri: str, user: str, password: str) -> AsyncDriver:
+    return AsyncGraphDatabase.driver(
+        uri,
+        auth=(user, password),
+        connection_timeout=5.0,
+        connection_acquisition_timeout=10.0,
+        notifications_min_severity=NotificationMinimumSeverity.OFF,
+        telemetry_disabled=True,
+    )
+
+
+@contextmanager
+def _explained(uri: str, user: str) -> Iterator[None]:
+    try:
+        yield
+    except AuthError as problem:
+        raise ServerFailed(
+            f"the Neo4j at {uri} does not let the user {user!r} in: "
+            "set GRAPHMEM_NEO4J_USER and GRAPHMEM_NEO4J_PASSWORD to what it knows"
+        ) from problem
+    except (Neo4jError, DriverError, OSError, ValueError) as problem:
+        raise ServerFailed(
+            f"no Neo4j answers at {uri}: start it or mend GRAPHMEM_NEO4J_URI ({_name(problem)})"
+        ) from problem
+
+
+def _passes(problem: Exception) -> bool:
+    """Tell whether the same call may go through later."""
+    if isinstance(problem, OSError | IncompleteCommit | ConnectionPoolError):
+        return True
+    return isinstance(problem, Neo4jError | DriverError) and problem.is_retryable()
+
+
+def _name(problem: Exception) -> str:
+    return getattr(problem, "code", None) or type(problem).__name__
+
+
+async def _rows(result: neo4j.AsyncResult, query: Query[Row]) -> list[Row]:
+    keys = result.keys()
+    return [
+        msgspec.convert(dict(zip(keys, map(_native, record.values()), strict=True)), query.row)
+        async for record in result
+    ]
+
+
+def _native(value: Any) -> Any:
+    return value.to_native() if isinstance(value, DateTime) else value

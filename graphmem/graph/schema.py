@@ -1,0 +1,162 @@
+"""The schema: numbered files, applied in order, once, and never changed afterwards."""
+
+import hashlib
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import neo4j
+from msgspec import Struct
+from neo4j.exceptions import ClientError
+
+from graphmem import resources
+from graphmem.errors import SchemaError
+from graphmem.graph.driver import Graph
+from graphmem.graph.query import Query
+from graphmem.model.progress import Progress
+
+OLDEST_SERVER = (2026, 9)
+"""The oldest Neo4j that was seen to answer every query of ours rightly (2026.08.0 does not)."""
+
+INDEX_SECONDS = 600
+"""How long the indexes of a restored store may take to come online."""
+
+
+class SchemaFile(Struct, frozen=True):
+    """One numbered file of the schema."""
+
+    number: int
+    name: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        """What is recorded, so that changed history is noticed."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def statements(self) -> list[str]:
+        """The statements, each with its own language version."""
+        body = self.text.removeprefix("CYPHER 25\n")
+        return [f"CYPHER 25\n{part}" for part in body.split(";\n") if part.strip()]
+
+
+class Applied(Struct, frozen=True):
+    """A schema file that the database has seen."""
+
+    number: int
+    name: str
+    sha256: str
+
+
+class Version(Struct, frozen=True):
+    """What the server says it is."""
+
+    version: str
+
+
+APPLIED_MIGRATIONS = Query("graph/applied_migrations", Applied)
+RECORD_MIGRATION = Query("graph/record_migration", Applied, writes=True)
+SERVER_VERSION = Query("graph/server_version", Version)
+
+
+def schema_files(folder: Path | None = None) -> list[SchemaFile]:
+    """Return the schema files in their order."""
+    folder = folder or resources.folder("cypher") / "schema"
+    return [
+        SchemaFile(int(path.name[:3]), path.stem, path.read_text(encoding="utf-8"))
+        for path in sorted(folder.glob("[0-9][0-9][0-9]_*.cypher"))
+    ]
+
+
+async def migrate(
+    graph: Graph, *, dimensions: int, progress: Progress, folder: Path | None = None
+) -> list[SchemaFile]:
+    """Bring the database's schema up to date and wait for its indexes; return what was applied.
+
+    Safe when several processes start at once: one applies, the others wait. Raises `SchemaError`
+    when the server is too old, an applied file has changed, or a newer graphmem was here.
+    """
+    await check_server(graph)
+    files = schema_files(folder)
+    await _bootstrap(graph, files[0])
+    async with _locked(graph):
+        missing = pending(files, await graph.rows(APPLIED_MIGRATIONS))
+        for done, file in enumerate(missing):
+            progress("preparing the schema", done, len(missing))
+            await _apply(graph, file, dimensions)
+        await graph.execute(f"CALL db.awaitIndexes({INDEX_SECONDS})")
+    if missing:
+        progress("preparing the schema", len(missing), len(missing))
+    return missing
+
+
+async def check_server(graph: Graph) -> str:
+    """Return the server's version; raise `SchemaError` when it is older than `OLDEST_SERVER`."""
+    version = (await graph.rows(SERVER_VERSION))[0].version
+    numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    if numbers < OLDEST_SERVER:
+        oldest = ".".join(f"{part:02d}" for part in OLDEST_SERVER)
+        raise SchemaError(
+            f"this Neo4j is {version}; graphmem needs {oldest} or newer: upgrade the server, "
+            "or unset GRAPHMEM_NEO4J_URI to use a private one"
+        )
+    return version
+
+
+def pending(files: list[SchemaFile], applied: list[Applied]) -> list[SchemaFile]:
+    """Return the files still to apply; raise `SchemaError` when history does not agree with them."""
+    known = {file.number: file for file in files}
+    for record in applied:
+        file = known.get(record.number)
+        if file is None:
+            raise SchemaError(
+                f"the database has seen schema file {record.name}, which this graphmem does not "
+                "have: it was used by a newer version; upgrade graphmem"
+            )
+        if file.sha256 != record.sha256:
+            raise SchemaError(
+                f"schema file {record.name} is not the one that was applied to this database: "
+                "restore it and put the change into a new file with the next number"
+            )
+    seen = {record.number for record in applied}
+    return [file for file in files if file.number not in seen]
+
+
+async def _bootstrap(graph: Graph, first: SchemaFile) -> None:
+    """Create the constraint that the lock stands on; two processes may do so at once."""
+    for statement in first.statements:
+        try:
+            await graph.execute(statement)
+        except ClientError as problem:
+            if "AlreadyExists" not in (problem.code or ""):
+                raise
+
+
+@asynccontextmanager
+async def _locked(graph: Graph) -> AsyncIterator[None]:
+    """Hold the write lock on migration 0, a node of no file, until the end or this process's death."""
+    async with (
+        graph.driver.session(
+            database=graph.database, default_access_mode=neo4j.WRITE_ACCESS
+        ) as session,
+        await session.begin_transaction(timeout=0) as transaction,
+    ):
+        await (
+            await transaction.run(
+                "CYPHER 25 MERGE (lock:Migration {number: 0}) SET lock.locked = true"
+            )
+        ).consume()
+        yield
+        await transaction.commit()
+
+
+async def _apply(graph: Graph, file: SchemaFile, dimensions: int) -> None:
+    for statement in file.statements:
+        await graph.execute(statement, dimensions=dimensions)
+    await graph.write(
+        lambda transaction: transaction.rows(
+            RECORD_MIGRATION, number=file.number, name=file.name, sha256=file.sha256
+        )
+    )

@@ -1,0 +1,53 @@
+"""Scope words: the tokens by which a words query is kept inside a client, a kind, a conversation ….
+
+Each is a lower-case alphanumeric hash that no analyzer changes, and holds the client's id too, so
+that two clients share none. A memory carries its tokens in `scope_words`.
+"""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Literal
+
+Property = Literal[
+    "client",
+    "kind",
+    "active",
+    "conversation_id",
+    "session_id",
+    "source_type",
+    "source_id",
+    "category",
+    "scope",
+]
+
+SCOPED: tuple[Property, ...] = (
+    "kind",
+    "conversation_id",
+    "session_id",
+    "source_type",
+    "source_id",
+    "category",
+    "scope",
+)
+"""The text properties of a memory that have a token each."""
+
+NOTHING = "sn0"
+"""A token that no memory carries."""
+
+
+def scope_word(client_id: str, name: Property, value: str = "") -> str:
+    """Return the token of one property's value for one client."""
+    digest = blake2b("\0".join((client_id, name, value)).encode(), digest_size=10).hexdigest()
+    # It begins with a letter and ends with a digit: the stemmer of `english` leaves it alone.
+    return f"s{digest}0"
+
+
+def scope_words(client_id: str, properties: Mapping[str, object]) -> str:
+    """Return the tokens that a memory with these properties carries."""
+    words = [scope_word(client_id, "client")]
+    if properties["active"]:
+        words.append(scope_word(client_id, "active"))
+    words += [
+        scope_word(client_id, name, str(properties[name])) for name in SCOPED if properties[name]
+    ]
+    return " ".join(words)

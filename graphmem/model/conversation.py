@@ -1,0 +1,72 @@
+"""Conversations and what is said in them."""
+
+from datetime import datetime
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from graphmem.model.times import Time
+from graphmem.model.vocabulary import BATCH_MESSAGES, Id, Importance, Role
+
+Label = Annotated[str, Meta(min_length=1, max_length=256)]
+
+
+class NewConversation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A memory space to open; an id is made where none is given."""
+
+    id: Id | None = None
+    title: Annotated[str, Meta(max_length=1024)] | None = None
+
+
+class Conversation(Struct, frozen=True, kw_only=True):
+    """A durable memory space between an agent and a user."""
+
+    id: str
+    title: str | None = None
+    created: bool = False
+
+
+class NewMessage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One utterance to remember; without `occurred_at` it was said when it arrived."""
+
+    session_id: Annotated[Label, Meta(description="the caller's name for the session")]
+    role: Role
+    content: Annotated[str, Meta(min_length=1, description="at most 1,000,000 bytes of UTF-8")]
+    name: Label | None = None
+    occurred_at: Time | None = None
+    external_id: (
+        Annotated[Label, Meta(description="the caller's id; the same again changes nothing")] | None
+    ) = None
+    importance: Importance = 0.5
+
+
+class Batch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Messages that are remembered together or not at all, in their order."""
+
+    messages: Annotated[list[NewMessage], Meta(min_length=1, max_length=BATCH_MESSAGES)]
+
+
+class Remembered(Struct, frozen=True, kw_only=True):
+    """What became of a batch: the memories' ids, in the batch's order."""
+
+    ids: list[str]
+    embedding_truncated: list[str] = []
+    """Those whose text is longer than the embedding model sees: the rest is found by its words."""
+
+
+class Deleted(Struct, frozen=True, kw_only=True):
+    """How much a deletion took."""
+
+    conversations: int = 0
+    sessions: int = 0
+    memories: int = 0
+
+
+class StoredSession(Struct, frozen=True, kw_only=True):
+    """A session as the database knows it when messages arrive."""
+
+    external_id: str
+    id: str
+    next_idx: int
+    last_message_id: str | None = None
+    started_at: datetime | None = None

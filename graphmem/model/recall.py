@@ -1,0 +1,70 @@
+"""A question for the best context within a budget, and its answer."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from graphmem.model.times import Time
+from graphmem.model.vocabulary import QUERY_CHARACTERS, Id, Kind, Leg, Ranking, Role
+
+Reason = Literal["no_room", "beyond_limit"]
+
+
+class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is asked, of which memories, and how long the answer may be."""
+
+    query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
+    conversation_id: Annotated[str, Meta(max_length=128)] | None = None
+    kinds: Annotated[list[Kind], Meta(min_length=1, max_length=6)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=200)] = 20
+    max_tokens: Annotated[int, Meta(ge=1, le=200_000)] = 2048
+    since: Time | None = None
+    until: Time | None = None
+    ranking: Ranking = "default"
+    explain: bool = False
+
+
+class Item(Struct, frozen=True, kw_only=True):
+    """One memory that the context holds, and why it is where it is."""
+
+    id: str
+    external_id: str | None
+    kind: Kind
+    rank: int
+    text: str
+    score: float
+    scores: dict[str, float]
+    ranks: dict[Leg, int]
+    role: Role | None
+    name: str | None
+    occurred_at: datetime
+    conversation_id: str | None
+    session_id: str | None
+    session_external_id: str | None
+    idx: int | None
+    token_count: int
+
+
+class Omitted(Struct, frozen=True, kw_only=True):
+    """One memory that was found and left out."""
+
+    id: str
+    external_id: str | None
+    rank: int
+    score: float
+    tokens: int
+    reason: Reason
+
+
+class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=False):
+    """The context for a question, what it is made of and what was left out."""
+
+    items: list[Item]
+    context: str
+    tokens_used: int
+    omitted: list[Omitted]
+    omitted_total: int
+    degraded: list[str]
+    timings: dict[str, float] | None = None
+    """With `explain`: milliseconds by stage."""

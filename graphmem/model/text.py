@@ -1,0 +1,18 @@
+"""What a text that comes from outside must be."""
+
+from graphmem.errors import InvalidInput, TooLarge
+
+
+def checked_text(text: str, field: str, *, most_bytes: int) -> str:
+    """Return the text; raise `InvalidInput` when it is blank or not Unicode, `TooLarge` beyond the limit."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as problem:
+        raise InvalidInput(
+            field, f"character {problem.start} is half of a surrogate pair, not a character"
+        ) from problem
+    if size > most_bytes:
+        raise TooLarge(field, f"{size:,} bytes of UTF-8; at most {most_bytes:,} are taken")
+    if not text.strip():
+        raise InvalidInput(field, "is blank; send at least one character")
+    return text

@@ -1,0 +1,38 @@
+"""The closed lists and limits that several parts share."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+Kind = Literal["message", "episode", "fact", "summary", "reference", "span"]
+KINDS: tuple[Kind, ...] = ("message", "episode", "fact", "summary", "reference", "span")
+
+Role = Literal["user", "assistant", "system", "tool"]
+
+Ranking = Literal["default", "rrf", "vector", "bm25"]
+
+Leg = Literal["vector", "bm25"]
+LEGS: tuple[Leg, ...] = ("vector", "bm25")
+
+ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}\Z"
+"""What an id that a caller chooses may be."""
+
+Id = Annotated[
+    str,
+    Meta(
+        pattern=ID_PATTERN,
+        description="1–128 of letters, digits, `.`, `_`, `:` and `-`",
+        examples=["550e8400-e29b-41d4-a716-446655440001"],
+    ),
+]
+ClientId = Id
+Importance = Annotated[float, Meta(ge=0.0, le=1.0)]
+
+MESSAGE_BYTES = 1_000_000
+"""How long a message's content may be, in bytes of UTF-8."""
+
+QUERY_CHARACTERS = 32_768
+"""How long a question may be."""
+
+BATCH_MESSAGES = 1_000
+"""How many messages one call may bring."""

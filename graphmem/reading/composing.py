@@ -1,0 +1,174 @@
+"""Composing: from a ranking to a context that fits its budget, and a list of what was left out."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from graphmem.graph.driver import Graph
+from graphmem.graph.query import Query
+from graphmem.model.recall import Item, Omitted, Reason
+from graphmem.retrieval.candidates import Candidate
+from graphmem.retrieval.packing import Parcel, fitting
+from graphmem.retrieval.ranking import Ranked
+from graphmem.retrieval.rendering import Entry, heading, markdown, prefix
+from graphmem.tokens import TokenCounter
+
+OMITTED_SHOWN = 50
+"""How many of the memories that were left out an answer names."""
+
+SPARE_SHARE = 0.25
+"""How much more text than the budget holds is fetched at first: estimates err on the high side."""
+
+
+class Text(Struct, frozen=True):
+    """What a context needs of a memory that ranking did not."""
+
+    id: str
+    text: str
+    session_external_id: str | None
+
+
+class Composed(Struct, frozen=True):
+    """A context, the memories it holds in rank order, and those it does not."""
+
+    items: list[Item]
+    context: str
+    tokens_used: int
+    omitted: list[Omitted]
+    omitted_total: int
+
+
+TEXTS = Query("reading/texts", Text)
+
+
+async def compose(
+    ranking: Sequence[Ranked],
+    *,
+    limit: int,
+    max_tokens: int,
+    client_id: str,
+    graph: Graph,
+    tokens: TokenCounter,
+) -> Composed:
+    """Pack by rank what fits into `max_tokens`, headings and separators included.
+
+    The context that is returned has been counted as a whole. Texts are fetched only for what may
+    fit; what turns out to leave room is filled once more.
+    """
+    texts: dict[str, Text] = {}
+    estimates = [_estimate(ranked.candidate, tokens) for ranked in ranking]
+    wanted = fitting(estimates, int(max_tokens * (1 + SPARE_SHARE)), most=limit)
+    chosen: list[str] = []
+    context, used = "", 0
+    while wanted:
+        rows = await graph.rows(TEXTS, client_id=client_id, ids=wanted)
+        # A memory may have been deleted in between: then it has no text and no place.
+        texts |= {row.id: row for row in rows}
+        known = [ranked.candidate for ranked in ranking if ranked.candidate.id in texts]
+        parcels = [_exact(candidate, texts[candidate.id].text, tokens) for candidate in known]
+        chosen = fitting(parcels, max_tokens, most=limit)
+        context, used = _rendered(chosen, known, texts, tokens)
+        while used > max_tokens:
+            chosen.pop()
+            context, used = _rendered(chosen, known, texts, tokens)
+        asked = set(texts) | set(wanted)
+        rest = [parcel for parcel in estimates if parcel.id not in asked]
+        groups = {parcel.group for parcel in parcels if parcel.id in set(chosen)}
+        wanted = fitting(rest, max_tokens - used, most=limit - len(chosen), open_groups=groups)
+    taken = set(chosen)
+    left_out = [ranked for ranked in enumerate(ranking, 1) if ranked[1].candidate.id not in taken]
+    full = len(chosen) == limit
+    last = max((rank for rank, r in enumerate(ranking, 1) if r.candidate.id in taken), default=0)
+    return Composed(
+        items=[
+            _item(ranked, rank, texts[ranked.candidate.id])
+            for rank, ranked in enumerate(ranking, 1)
+            if ranked.candidate.id in taken
+        ],
+        context=context,
+        tokens_used=used,
+        omitted=[
+            _omitted(ranked, rank, "beyond_limit" if full and rank > last else "no_room")
+            for rank, ranked in left_out[:OMITTED_SHOWN]
+        ],
+        omitted_total=len(left_out),
+    )
+
+
+def _estimate(candidate: Candidate, tokens: TokenCounter) -> Parcel:
+    """Return the cost from the stored count; a text beside its prefix may cost a token less."""
+    cost = candidate.token_count + tokens.count(prefix(speaker(candidate))) + 1
+    return _parcel(candidate, cost, tokens)
+
+
+def _exact(candidate: Candidate, text: str, tokens: TokenCounter) -> Parcel:
+    return _parcel(candidate, tokens.count(f"{prefix(speaker(candidate))}{text}\n"), tokens)
+
+
+def _parcel(candidate: Candidate, cost: int, tokens: TokenCounter) -> Parcel:
+    head = heading(candidate.kind, candidate.session_id, candidate.occurred_at)
+    return Parcel(
+        candidate.id, cost, candidate.session_id or candidate.kind, tokens.count(f"\n{head}")
+    )
+
+
+def speaker(candidate: Candidate) -> str:
+    """Return who said it: the name, else the role; nobody where it was not said."""
+    return candidate.name or candidate.role or ""
+
+
+def _rendered(
+    chosen: Sequence[str],
+    known: Sequence[Candidate],
+    texts: dict[str, Text],
+    tokens: TokenCounter,
+) -> tuple[str, int]:
+    taken = set(chosen)
+    context = markdown(
+        Entry(
+            id=candidate.id,
+            kind=candidate.kind,
+            text=texts[candidate.id].text,
+            session_id=candidate.session_id,
+            occurred_at=candidate.occurred_at,
+            idx=candidate.idx or 0,
+            speaker=speaker(candidate),
+        )
+        for candidate in known
+        if candidate.id in taken
+    )
+    return context, tokens.count(context)
+
+
+def _item(ranked: Ranked, rank: int, text: Text) -> Item:
+    candidate = ranked.candidate
+    return Item(
+        id=candidate.id,
+        external_id=candidate.external_id,
+        kind=candidate.kind,
+        rank=rank,
+        text=text.text,
+        score=ranked.score,
+        scores=ranked.scores,
+        ranks=ranked.ranks,
+        role=candidate.role,
+        name=candidate.name,
+        occurred_at=candidate.occurred_at,
+        conversation_id=candidate.conversation_id or None,
+        session_id=candidate.session_id or None,
+        session_external_id=text.session_external_id,
+        idx=candidate.idx,
+        token_count=candidate.token_count,
+    )
+
+
+def _omitted(ranked: Ranked, rank: int, reason: Reason) -> Omitted:
+    candidate = ranked.candidate
+    return Omitted(
+        id=candidate.id,
+        external_id=candidate.external_id,
+        rank=rank,
+        score=ranked.score,
+        tokens=candidate.token_count,
+        reason=reason,
+    )

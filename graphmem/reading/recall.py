@@ -1,0 +1,95 @@
+"""Recall: the best context for a question within a token budget."""
+
+import logging
+
+from graphmem.embedding import Embedder, Vector
+from graphmem.errors import Unavailable
+from graphmem.graph.driver import Graph
+from graphmem.model.recall import Question, Recalled
+from graphmem.model.text import checked_text
+from graphmem.model.times import BEGINNING, END, utc
+from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS
+from graphmem.reading.composing import compose
+from graphmem.reading.timing import Stopwatch
+from graphmem.retrieval.candidates import CANDIDATES, candidates
+from graphmem.retrieval.filters import Filters
+from graphmem.retrieval.ranking import ranked
+from graphmem.retrieval.words import terms
+from graphmem.tokens import TokenCounter
+
+NO_VECTOR = "no_vector"
+"""The embedding model failed, so that only words were searched."""
+
+log = logging.getLogger(__name__)
+
+
+async def recall(
+    question: Question,
+    *,
+    client_id: str,
+    graph: Graph,
+    embedder: Embedder,
+    tokens: TokenCounter,
+) -> Recalled:
+    """Return the memories that answer a question best, as a context of at most `max_tokens`.
+
+    An unknown conversation gives an empty answer, as an empty one does. When the embedding model
+    fails the words decide alone and `degraded` says so. Raises `InvalidInput`, `Unavailable`.
+    """
+    query = checked_text(question.query, "query", most_bytes=4 * QUERY_CHARACTERS)
+    filters = _filters(question)
+    watch = Stopwatch()
+    embedding, degraded = await _embedded(query, question, embedder)
+    watch.lap("embed")
+    words = [] if question.ranking == "vector" else terms(query)
+    found = await candidates(
+        embedding,
+        words,
+        filters,
+        client_id=client_id,
+        wanted=max(CANDIDATES, question.limit),
+        graph=graph,
+    )
+    watch.lap("candidates")
+    ranking = ranked(found, words, "bm25" if degraded else question.ranking)
+    watch.lap("rank")
+    composed = await compose(
+        ranking,
+        limit=question.limit,
+        max_tokens=question.max_tokens,
+        client_id=client_id,
+        graph=graph,
+        tokens=tokens,
+    )
+    watch.lap("compose")
+    return Recalled(
+        items=composed.items,
+        context=composed.context,
+        tokens_used=composed.tokens_used,
+        omitted=composed.omitted,
+        omitted_total=composed.omitted_total,
+        degraded=degraded,
+        timings=watch.laps() if question.explain else None,
+    )
+
+
+async def _embedded(
+    query: str, question: Question, embedder: Embedder
+) -> tuple[Vector | None, list[str]]:
+    if question.ranking == "bm25":
+        return None, []
+    try:
+        return await embedder.query(query), []
+    except Unavailable as problem:
+        log.warning("recall goes on without the vector leg: %s", problem)
+        return None, [NO_VECTOR]
+
+
+def _filters(question: Question) -> Filters:
+    kinds = set(question.kinds or KINDS)
+    return Filters(
+        kind=frozenset(kinds) if kinds != set(KINDS) else None,
+        conversation_id=frozenset({question.conversation_id}) if question.conversation_id is not None else None,
+        since=utc(question.since, "since") if question.since else BEGINNING,
+        until=utc(question.until, "until") if question.until else END,
+    )

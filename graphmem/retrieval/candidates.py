@@ -1,0 +1,171 @@
+"""Candidates: the memories nearest in meaning and those that share words, both legs in one round trip.
+
+Filters act inside both indexes. What an index cannot decide is decided on what it returns, and more
+is asked for until there is enough or no more.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from graphmem.embedding import Vector
+from graphmem.graph.driver import Graph
+from graphmem.graph.query import Query
+from graphmem.model.vocabulary import Kind, Role
+from graphmem.retrieval.filters import Filters, ranges, scope_groups
+from graphmem.retrieval.words import lucene_query, scope_query
+
+CANDIDATES = 100
+"""How many memories each leg brings, unless more are asked for."""
+
+MOST_CANDIDATES = 10_000
+"""How many memories a leg looks at before it gives up on a filter that lets hardly any pass."""
+
+GROWTH = 4
+
+
+class Candidate(Struct, frozen=True, kw_only=True):
+    """A memory that a leg has found, with everything ranking and packing need; not its text."""
+
+    id: str
+    external_id: str | None
+    kind: Kind
+    role: Role | None
+    name: str | None
+    occurred_at: datetime
+    conversation_id: str
+    session_id: str
+    idx: int | None
+    importance: float
+    token_count: int
+    cosine: float | None
+    """The exact cosine to the question, -1 to 1; none when the question has no vector."""
+    bm25: float | None
+    """Lucene's score; none when the words leg has not found it."""
+    by_vector: bool
+    """Whether the vector leg has found it."""
+    passes: bool = True
+    """Whether it passes what the indexes could not decide."""
+
+
+CANDIDATES_IN_CLIENT = Query("retrieval/candidates_in_client", Candidate)
+CANDIDATES_OF_KIND = Query("retrieval/candidates_of_kind", Candidate)
+CANDIDATES_IN_CONVERSATION = Query("retrieval/candidates_in_conversation", Candidate)
+CANDIDATES_IN_SCOPE = Query("retrieval/candidates_in_scope", Candidate)
+CANDIDATES_BY_WORDS = Query("retrieval/candidates_by_words", Candidate)
+NEAREST_IN_SCOPE = Query("retrieval/nearest_in_scope", Candidate)
+
+
+async def candidates(
+    embedding: Vector | None,
+    words: list[str],
+    filters: Filters,
+    *,
+    client_id: str,
+    wanted: int = CANDIDATES,
+    graph: Graph,
+) -> list[Candidate]:
+    """Return up to `wanted` memories of each leg; a memory that both have found stands once.
+
+    Without an embedding only the words leg is asked, without words only the vector leg.
+    Raises `Unavailable`.
+    """
+    if filters.impossible:
+        return []
+    limit = wanted
+    while True:
+        found = await _both_legs(embedding, words, filters, limit, client_id, graph)
+        vector_leg = [candidate for candidate in found if candidate.by_vector]
+        words_leg = [candidate for candidate in found if candidate.bm25 is not None]
+        if limit >= MOST_CANDIDATES or not any(
+            len(leg) >= limit and _passing(leg) < wanted for leg in (vector_leg, words_leg)
+        ):
+            break
+        limit = min(limit * GROWTH, MOST_CANDIDATES)
+    if embedding is not None and len(vector_leg) < limit and _passing(vector_leg) < wanted:
+        found = _united(found, await _exactly(embedding, filters, wanted, client_id, graph))
+    return _cut([candidate for candidate in found if candidate.passes], wanted)
+
+
+async def _both_legs(
+    embedding: Vector | None,
+    words: list[str],
+    filters: Filters,
+    limit: int,
+    client_id: str,
+    graph: Graph,
+) -> list[Candidate]:
+    lucene = lucene_query(words, scope_groups(filters, client_id))
+    if embedding is None:
+        return await graph.rows(
+            CANDIDATES_BY_WORDS, client_id=client_id, words=lucene, limit=limit, **ranges(filters)
+        )
+    query, parameters = _query_for(filters)
+    return await graph.rows(
+        query, client_id=client_id, embedding=embedding, words=lucene, limit=limit, **parameters
+    )
+
+
+def _query_for(filters: Filters) -> tuple[Query[Candidate], dict[str, Any]]:
+    """Return the narrowest query file for these filters: each test in the index costs its share."""
+    match filters:
+        case Filters(kind=None, conversation_id=None) if not filters.shape:
+            return CANDIDATES_IN_CLIENT, {}
+        case Filters(kind=kinds) if filters.shape == {"kind"} and kinds and len(kinds) == 1:
+            return CANDIDATES_OF_KIND, {"kind": min(kinds)}
+        case Filters(conversation_id=ids) if filters.shape == {"conversation_id"} and len(ids or ()) == 1:
+            return CANDIDATES_IN_CONVERSATION, {"conversation_id": min(ids or ())}
+    return CANDIDATES_IN_SCOPE, ranges(filters)
+
+
+async def _exactly(
+    embedding: Vector, filters: Filters, wanted: int, client_id: str, graph: Graph
+) -> list[Candidate]:
+    """Return the nearest by exact cosine: the index may fall short where hardly more exist than asked."""
+    return await graph.rows(
+        NEAREST_IN_SCOPE,
+        client_id=client_id,
+        embedding=embedding,
+        scope=scope_query(scope_groups(filters, client_id)),
+        most=MOST_CANDIDATES,
+        limit=wanted,
+        **ranges(filters),
+    )
+
+
+def _passing(leg: list[Candidate]) -> int:
+    return sum(candidate.passes for candidate in leg)
+
+
+def _united(found: list[Candidate], exact: list[Candidate]) -> list[Candidate]:
+    """Return both; what only the words leg had found has now been found by vector too."""
+    by_id = {candidate.id: candidate for candidate in exact}
+    for candidate in found:
+        nearer = by_id.get(candidate.id)
+        by_id[candidate.id] = replace(candidate, by_vector=True) if nearer else candidate
+    return list(by_id.values())
+
+
+def _cut(found: list[Candidate], wanted: int) -> list[Candidate]:
+    """Return what stands among the best `wanted` of a leg; out of a leg's cut is out of that leg."""
+    nearest = {c.id for c in best([c for c in found if c.by_vector], "cosine", wanted)}
+    matching = {c.id for c in best([c for c in found if c.bm25 is not None], "bm25", wanted)}
+    return [
+        replace(
+            candidate,
+            by_vector=candidate.id in nearest,
+            bm25=candidate.bm25 if candidate.id in matching else None,
+        )
+        for candidate in found
+        if candidate.id in nearest or candidate.id in matching
+    ]
+
+
+def best(leg: list[Candidate], score: str, wanted: int) -> list[Candidate]:
+    """Return the best of a leg; ties go to the newer, then to the lower id."""
+    ordered = sorted(leg, key=lambda candidate: candidate.id)
+    ordered.sort(key=lambda candidate: candidate.occurred_at, reverse=True)
+    ordered.sort(key=lambda candidate: getattr(candidate, score), reverse=True)
+    return ordered[:wanted]

@@ -1,0 +1,107 @@
+"""Which memories a search may find, in the two forms that the two indexes understand."""
+
+from collections.abc import Set
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from graphmem.graph.scope import SCOPED, Property, scope_word
+from graphmem.model.times import BEGINNING, END
+
+LAST_TEXT = "\U0010ffff"
+"""No text of ours sorts behind it."""
+
+
+class Filters(Struct, frozen=True, kw_only=True):
+    """What a memory must be to be found; a set holds the values of which it must have one.
+
+    Without a time only what holds now is found: neither superseded nor invalidated. `since` is
+    inclusive, `until` exclusive, both of `occurred_at`; `as_of` asks for what was true then,
+    `known_as_of` for what was known then.
+    """
+
+    kind: Set[str] | None = None
+    conversation_id: Set[str] | None = None
+    session_id: Set[str] | None = None
+    source_type: Set[str] | None = None
+    source_id: Set[str] | None = None
+    category: Set[str] | None = None
+    scope: Set[str] | None = None
+    since: datetime = BEGINNING
+    until: datetime = END
+    as_of: datetime | None = None
+    known_as_of: datetime | None = None
+    include_superseded: bool = False
+
+    def values(self, name: Property) -> Set[str] | None:
+        """Return the values that a property may have; None is any."""
+        values: Set[str] | None = getattr(self, name)
+        return values
+
+    @property
+    def only_active(self) -> bool:
+        """Whether only what holds now is found."""
+        return self.as_of is None and self.known_as_of is None and not self.include_superseded
+
+    @property
+    def impossible(self) -> bool:
+        """Whether no memory can pass: an empty set, or times the wrong way round."""
+        return self.since >= self.until or any(
+            self.values(name) is not None and not self.values(name) for name in SCOPED
+        )
+
+    @property
+    def shape(self) -> frozenset[str]:
+        """The names of what is asked for, beside the client and being active."""
+        plain = Filters()
+        return frozenset(
+            name
+            for name in self.__struct_fields__
+            if getattr(self, name) != getattr(plain, name)
+        )
+
+
+def scope_groups(filters: Filters, client_id: str) -> list[list[str]]:
+    """Return the groups of scope words that a memory must carry one word each of."""
+    groups = [[scope_word(client_id, "client")]]
+    if filters.only_active:
+        groups.append([scope_word(client_id, "active")])
+    for name in SCOPED:
+        values = filters.values(name)
+        # Longer lists stay outside Lucene, which refuses more than 1,024 clauses.
+        if values is not None and len(values) <= 64:
+            groups.append([scope_word(client_id, name, value) for value in sorted(values)])
+    return groups
+
+
+def ranges(filters: Filters) -> dict[str, Any]:
+    """Return the filters as the ranges that hold them, and as the lists that decide.
+
+    An index filters on ranges; where a set has several values its range holds more than they are,
+    and the list decides what passes. An empty list lets everything pass.
+    """
+    parameters: dict[str, Any] = {}
+    for name in SCOPED:
+        values = filters.values(name)
+        parameters[f"{name}_from"] = min(values) if values else ""
+        parameters[f"{name}_to"] = max(values) if values else LAST_TEXT
+        parameters[f"{name}_in"] = sorted(values) if values and len(values) > 1 else []
+    now_on = END if filters.only_active else BEGINNING
+    return parameters | {
+        "since": filters.since,
+        "until": filters.until,
+        "valid_by": filters.as_of or END,
+        "invalid_from": _after(filters.as_of) or now_on,
+        "created_by": filters.known_as_of or END,
+        "superseded_from": _after(filters.known_as_of) or now_on,
+    }
+
+
+def _after(moment: datetime | None) -> datetime | None:
+    """Return the next moment that a time property can hold."""
+    return moment + datetime.resolution if moment else None
+
+
+assert set(SCOPED) <= set(msgspec.structs.asdict(Filters())), "every scoped property is a filter"

@@ -1,0 +1,40 @@
+"""Packing: which of the ranked memories fit into a token budget."""
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set
+
+from msgspec import Struct
+
+
+class Parcel(Struct, frozen=True):
+    """What a memory would cost in the context, and the group whose heading it shares."""
+
+    id: str
+    tokens: int
+    group: str
+    heading_tokens: int
+
+
+def fitting(
+    parcels: Iterable[Parcel], budget: int, *, most: int, open_groups: Set[str] = frozenset()
+) -> list[str]:
+    """Return the ids that fit, by rank: one that does not is left out and the next is tried.
+
+    The first of a group pays for its heading. At most `most` are taken.
+    """
+    taken: list[str] = []
+    groups = set(open_groups)
+    for parcel in parcels:
+        if len(taken) == most:
+            break
+        cost = parcel.tokens + (0 if parcel.group in groups else parcel.heading_tokens)
+        if cost <= budget:
+            budget -= cost
+            taken.append(parcel.id)
+            groups.add(parcel.group)
+    return taken
+
+
+def outside(ids: Sequence[str], taken: Set[str]) -> list[str]:
+    """Return the ids that were not taken, in their order."""
+    return [id for id in ids if id not in taken]

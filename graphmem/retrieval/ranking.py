@@ -1,0 +1,85 @@
+"""Ranking: the four orders in which candidates can stand, and the signals behind each."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from graphmem.model.vocabulary import Leg, Ranking
+from graphmem.retrieval.candidates import Candidate, best
+from graphmem.retrieval.fusion import Scores, by_maximum, min_max, reciprocal_rank, weighted
+from graphmem.retrieval.weighing import session_prior, smoothed, speaker_named
+
+DENSE_SHARE = 0.65
+"""The vector's share of the hybrid score; found with this embedding model on LoCoMo and BEAM."""
+
+SPEAKER_BONUS = 0.1
+SESSION_WEIGHT = 0.4
+NEIGHBOUR_WEIGHTS = (0.2, 0.1)
+
+
+class Ranked(Struct, frozen=True):
+    """A candidate in its place, with every signal that put it there."""
+
+    candidate: Candidate
+    score: float
+    scores: dict[str, float]
+    ranks: dict[Leg, int]
+
+
+def ranked(found: Sequence[Candidate], words: Sequence[str], ranking: Ranking) -> list[Ranked]:
+    """Return the candidates in order, best first; ties go to the newer, then to the lower id."""
+    by_vector = best([c for c in found if c.by_vector], "cosine", len(found))
+    by_words = best([c for c in found if c.bm25 is not None], "bm25", len(found))
+    legs: dict[Leg, list[str]] = {
+        "vector": [candidate.id for candidate in by_vector],
+        "bm25": [candidate.id for candidate in by_words],
+    }
+    cosines = {c.id: c.cosine for c in found if c.cosine is not None}
+    bm25 = {c.id: c.bm25 for c in found if c.bm25 is not None}
+    signals: dict[str, Scores] = {"vector": cosines, "bm25": bm25}
+    match ranking:
+        case "vector":
+            scores = {id: cosines[id] for id in legs["vector"]}
+        case "bm25":
+            scores = dict(bm25)
+        case "rrf":
+            scores = reciprocal_rank(list(legs.values()))
+        case "default":
+            scores = _fused(found, cosines, bm25, words, signals)
+    places: dict[Leg, dict[str, int]] = {
+        leg: {id: rank for rank, id in enumerate(ids, start=1)} for leg, ids in legs.items()
+    }
+    order = sorted((c for c in found if c.id in scores), key=lambda c: c.id)
+    order.sort(key=lambda c: c.occurred_at, reverse=True)
+    order.sort(key=lambda c: scores[c.id], reverse=True)
+    return [
+        Ranked(
+            candidate,
+            scores[candidate.id],
+            {name: signal[candidate.id] for name, signal in signals.items() if candidate.id in signal},
+            {leg: place[candidate.id] for leg, place in places.items() if candidate.id in place},
+        )
+        for candidate in order
+    ]
+
+
+def _fused(
+    found: Sequence[Candidate],
+    cosines: Scores,
+    bm25: Scores,
+    words: Sequence[str],
+    signals: dict[str, Scores],
+) -> Scores:
+    """Return the default score and leave its parts in `signals`."""
+    hybrid = weighted(
+        [(DENSE_SHARE, min_max(cosines)), (1 - DENSE_SHARE, by_maximum(bm25))]
+    )
+    speaker = speaker_named(words, {c.id: c.name for c in found})
+    near = smoothed(
+        hybrid,
+        {c.id: (c.session_id, c.idx) for c in found if c.idx is not None},
+        NEIGHBOUR_WEIGHTS,
+    )
+    session = session_prior(hybrid, {c.id: c.session_id for c in found})
+    signals |= {"hybrid": hybrid, "neighbours": near, "session": session, "speaker": speaker}
+    return weighted([(1.0, near), (SESSION_WEIGHT, session), (SPEAKER_BONUS, speaker)])

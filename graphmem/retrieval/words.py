@@ -1,0 +1,70 @@
+"""From a question to a Lucene query: which of its words are worth searching for, escaped.
+
+Nothing a caller sends becomes query syntax: only runs of word characters pass, joined by the few
+marks that stand inside a word, and those are escaped.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from graphmem.graph.scope import NOTHING
+
+MOST_TERMS = 64
+"""How many terms of a question are searched for."""
+
+MOST_CHARACTERS = 255
+"""How long a term may be: the index cuts its own terms there."""
+
+# Scripts written without spaces: the index holds a term for each character.
+_UNSPACED = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_TERM = re.compile(
+    rf"[{_UNSPACED}\U00020000-\U0003ffff]"
+    rf"|[^\W{_UNSPACED}]+(?:[.'’:][^\W{_UNSPACED}]+)*"
+)
+_MARKS = re.compile(r"([.'’:])")
+
+# What a question is made of, rather than what it asks about. The index' `english` analyzer drops
+# articles and prepositions by itself but keeps these; searching for them costs five points of
+# recall on LoCoMo.
+QUESTION_WORDS = frozenset(
+    """
+    what when where which who whom whose why how
+    am is are was were be been being do does did doing done have has had having
+    can could shall should will would may might must
+    i me my mine we us our ours you your yours he him his she her hers it its they them their theirs
+    a an the this that these those there here
+    and or but if so than then as of at by for from in into on onto to with about
+    any some all ever also just tell know say said please
+    """.split()
+)
+
+
+def terms(question: str) -> list[str]:
+    """Return the terms of a question that are worth searching for, each once, in order.
+
+    Question words are dropped, unless the question has nothing else.
+    """
+    found = list(dict.fromkeys(term.lower() for term in _TERM.findall(question)))
+    telling = [term for term in found if term not in QUESTION_WORDS]
+    return [term[:MOST_CHARACTERS] for term in (telling or found)[:MOST_TERMS]]
+
+
+def lucene_query(
+    words: Sequence[str], scope: Sequence[Iterable[str]], field: str = "search_text"
+) -> str:
+    """Return the query for memories with any of the words, inside every group of scope words.
+
+    Of a group one word suffices. Scope words weigh nothing: the scores are those of the words alone.
+    """
+    if not words:
+        return f"scope_words:{NOTHING}"
+    return f"{scope_query(scope)} +{field}:({' '.join(map(_escaped, words))})"
+
+
+def scope_query(scope: Sequence[Iterable[str]]) -> str:
+    """Return the query for everything inside every group of scope words."""
+    return " ".join(f"+scope_words:({' '.join(group)})^0" for group in scope)
+
+
+def _escaped(term: str) -> str:
+    return _MARKS.sub(r"\\\1", term)

@@ -1,0 +1,1 @@
+"""The private Neo4j: finds Java, starts, joins, watches and stops the server."""

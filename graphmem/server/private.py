@@ -1,0 +1,229 @@
+"""The private Neo4j: started by the first process that needs it, stopped by the last to leave."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psutil
+
+from graphmem.config import Settings
+from graphmem.errors import DataFolderInUse, ServerFailed, SetupError
+from graphmem.model.progress import Progress, silent
+from graphmem.server import bolt, folder, record
+from graphmem.server.bolt import PasswordRefused
+from graphmem.server.command import command, neo4j_version
+from graphmem.server.conf import conf
+from graphmem.server.diagnosis import PortTaken
+from graphmem.server.health import online
+from graphmem.server.locks import UseLock, changing
+from graphmem.server.password import USER, password
+from graphmem.server.port import free_port
+from graphmem.server.process import end, living, servers, spawn
+from graphmem.server.programs import Programs, programs
+from graphmem.server.record import Record
+
+STAGE = "starting Neo4j"
+# How often a start is tried when another program takes the port in between.
+PORT_ATTEMPTS = 3
+LEAVE_SECONDS = 30.0
+
+
+class PrivateServer:
+    """The share that one process has in the private Neo4j of a data folder."""
+
+    user = USER
+
+    def __init__(self, settings: Settings, progress: Progress = silent) -> None:
+        self._settings = settings
+        # However it was spelled, the folder has one name, by which its server is known.
+        self._data_dir = settings.data_dir.resolve()
+        self._progress = progress
+        self._use = UseLock(self._data_dir)
+        self._ensuring = asyncio.Lock()
+        self._record: Record | None = None
+        self._password = ""
+
+    @property
+    def uri(self) -> str:
+        """The server's bolt address, which `ensure` may have to change."""
+        return bolt.uri(self._joined.port)
+
+    @property
+    def password(self) -> str:
+        """The generated password."""
+        return self._password
+
+    @property
+    def pid(self) -> int:
+        """The number of the server's process."""
+        return self._joined.pid
+
+    @property
+    def _joined(self) -> Record:
+        if self._record is None:
+            raise ServerFailed("the private Neo4j was not started")
+        return self._record
+
+    async def join(self) -> None:
+        """Join the running server, or start it.
+
+        Raises `JavaNotFound`, `FetchFailed`, `DataFolderInUse` or `ServerFailed`.
+        """
+        with folder.disk_faults(self._data_dir):
+            folder.create(self._data_dir)
+            running = living(record.read(self._data_dir), self._data_dir)
+        if running is None:
+            # Before the lock is taken, since fetching can take minutes.
+            await programs(self._settings, self._progress)
+        await self._join_or_start()
+
+    async def ensure(self) -> bool:
+        """Start the server anew where it died; say whether it is another one than before.
+
+        Costs a tenth of a millisecond while it lives. Raises as `join` does.
+        """
+        async with self._ensuring:
+            if living(self._record, self._data_dir):
+                return False
+            await self._join_or_start()
+            return True
+
+    async def leave(self) -> None:
+        """Give the share up; the last to leave stops the server."""
+        try:
+            if self._use.held:
+                async with changing(self._data_dir, LEAVE_SECONDS):
+                    if self._use.take_all():
+                        await _stop(self._data_dir)
+        except (DataFolderInUse, ServerFailed):
+            # Somebody else is busy with the server, or the folder is gone: the next start sees.
+            pass
+        finally:
+            self._use.release()
+
+    async def _join_or_start(self) -> None:
+        async with changing(self._data_dir, self._patience, self._progress):
+            self._use.take()
+            with folder.disk_faults(self._data_dir):
+                self._password = password(self._data_dir)
+            try:
+                if not await self._found_running():
+                    await self._start()
+            except PasswordRefused as refused:
+                raise ServerFailed(_refused(self._data_dir)) from refused
+
+    @property
+    def _patience(self) -> float:
+        # Whoever holds the lock may find a server that does not answer, and then start another.
+        return 2.0 * self._settings.neo4j_start_seconds + LEAVE_SECONDS
+
+    async def _found_running(self) -> bool:
+        found = record.read(self._data_dir)
+        process = living(found, self._data_dir)
+        if found is None or process is None:
+            return False
+        try:
+            await self._online(process, found.port)
+        except (SetupError, PortTaken):
+            return False
+        self._record = found
+        return True
+
+    async def _start(self) -> None:
+        needed = await programs(self._settings, self._progress)
+        await _stop(self._data_dir)
+        self._progress(STAGE)
+        for _ in range(PORT_ATTEMPTS):
+            with contextlib.suppress(PortTaken):
+                self._record = await self._started(needed)
+                self._progress(STAGE, 1, 1)
+                return
+        raise ServerFailed("Neo4j found every port taken that was free just before: try again")
+
+    async def _started(self, needed: Programs) -> Record:
+        # The port it had, if it can be, so that open drivers find it again.
+        port = free_port(self._record.port if self._record else 0)
+        with folder.disk_faults(self._data_dir):
+            process = self._spawned(port, needed)
+            started = Record(process.pid, process.create_time(), port, neo4j_version(needed.jars))
+            record.write(self._data_dir, started)
+        await self._online(process, port)
+        return started
+
+    def _spawned(self, port: int, needed: Programs) -> psutil.Process:
+        settings, conf_dir = self._settings, folder.home(self._data_dir) / "conf"
+        folder.write_private(conf_dir / "neo4j.conf", conf(port, settings.neo4j_page_cache))
+        return spawn(
+            command(needed.java, needed.jars, self._data_dir, settings.neo4j_heap), self._data_dir
+        )
+
+    async def _online(self, process: psutil.Process, port: int) -> None:
+        await online(
+            process,
+            port,
+            self._password,
+            data_dir=self._data_dir,
+            seconds=self._settings.neo4j_start_seconds,
+        )
+
+
+@asynccontextmanager
+async def private_server(
+    settings: Settings, progress: Progress = silent
+) -> AsyncIterator[PrivateServer]:
+    """Have the private Neo4j running for the length of the block.
+
+    Raises `JavaNotFound`, `FetchFailed`, `DataFolderInUse` or `ServerFailed`.
+    """
+    server = PrivateServer(settings, progress)
+    try:
+        await server.join()
+        yield server
+    finally:
+        await server.leave()
+
+
+async def stop(data_dir: Path) -> bool:
+    """Stop a server that was left running; say whether there was one.
+
+    Raises `DataFolderInUse` while another process uses it, which would only start it again.
+    """
+    data_dir = data_dir.resolve()
+    if not data_dir.exists():
+        return False
+    use = UseLock(data_dir)
+    try:
+        async with changing(data_dir, LEAVE_SECONDS):
+            if not use.take_all():
+                raise DataFolderInUse(
+                    f"another process uses the server of {data_dir}: end that process, and the "
+                    "server stops with it"
+                )
+            return await _stop(data_dir)
+    finally:
+        use.release()
+
+
+def status(data_dir: Path) -> Record | None:
+    """Return the record of the running server, or None where none runs."""
+    found = record.read(data_dir)
+    return found if living(found, data_dir.resolve()) else None
+
+
+async def _stop(data_dir: Path) -> bool:
+    """End every server of the folder, also one that nobody recorded. Under the change lock."""
+    found = servers(data_dir)
+    for process in found:
+        await end(process)
+    with folder.disk_faults(data_dir):
+        record.remove(data_dir)
+    return bool(found)
+
+
+def _refused(data_dir: Path) -> str:
+    return (
+        f"the server refuses the password in {data_dir / 'password'}, which is not the one its "
+        "store was made with: put that one back, or choose another folder with GRAPHMEM_DATA_DIR"
+    )

@@ -1,0 +1,137 @@
+"""Neo4j's process: starting it, knowing it again, ending it."""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import psutil
+
+from graphmem.server.command import home_argument
+from graphmem.server.folder import home, logs
+from graphmem.server.record import Record
+
+# What Java prints, and what Neo4j tells its operator.
+CONSOLE = "console.log"
+NEO4J_LOG = "neo4j.log"
+POLL_SECONDS = 0.05
+TERM_SECONDS = 20.0
+KILL_SECONDS = 5.0
+# What a start time may differ by when the same process is asked twice.
+SAME_START_SECONDS = 1.0
+
+
+def spawn(command: Sequence[str], data_dir: Path) -> psutil.Process:
+    """Start Neo4j in a session of its own, so that Ctrl-C in the terminal does not reach it."""
+    with _console(data_dir) as output:
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=home(data_dir),
+            # Java reads paths and argument files in the locale's encoding.
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+            start_new_session=True,
+            umask=0o077,
+        )
+    process = psutil.Process(child.pid)
+    # The server may outlive us: Popen must neither warn of that nor wait for it. We reap it.
+    child.returncode = 0
+    return process
+
+
+def _console(data_dir: Path) -> BinaryIO:
+    """Open the console's log, keeping those of the start before beside it."""
+    for log in (logs(data_dir) / CONSOLE, logs(data_dir) / NEO4J_LOG):
+        if log.exists():
+            os.replace(log, log.with_suffix(".previous.log"))
+    descriptor = os.open(logs(data_dir) / CONSOLE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    return os.fdopen(descriptor, "wb")
+
+
+def living(record: Record | None, data_dir: Path) -> psutil.Process | None:
+    """Return the record's process if it lives and is still the one that was recorded.
+
+    The start time tells it from another process that got its number later; the command line
+    speaks for it when the clock was set in between.
+    """
+    if record is None:
+        return None
+    _reap(record.pid)
+    with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+        process = psutil.Process(record.pid)
+        same = abs(process.create_time() - record.started) < SAME_START_SECONDS
+        if (same or is_ours(process, data_dir)) and not _dead(process):
+            return process
+    return None
+
+
+def is_ours(process: psutil.Process, data_dir: Path) -> bool:
+    """Say whether a process is a Neo4j of this data folder."""
+    try:
+        return home_argument(data_dir) in process.cmdline()
+    except psutil.Error:
+        return False
+
+
+def listens(process: psutil.Process, port: int) -> bool:
+    """Say whether it is this process that listens on the port, and not somebody else's."""
+    try:
+        sockets = process.net_connections("tcp")
+    except psutil.AccessDenied:
+        # Where the system does not tell, the login has to.
+        return True
+    except psutil.NoSuchProcess:
+        return False
+    return any(s.status == psutil.CONN_LISTEN and s.laddr.port == port for s in sockets)
+
+
+def servers(data_dir: Path) -> list[psutil.Process]:
+    """Return the living servers of this data folder, recorded or not."""
+    return [
+        process
+        for process in psutil.process_iter()
+        if is_ours(process, data_dir) and not _dead(process)
+    ]
+
+
+async def end(process: psutil.Process) -> None:
+    """Ask a process to stop, and kill it when it does not."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.terminate()
+        if not await _ended_within(process, TERM_SECONDS):
+            process.kill()
+            await _ended_within(process, KILL_SECONDS)
+
+
+async def _ended_within(process: psutil.Process, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not ended(process):
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(POLL_SECONDS)
+    return True
+
+
+def ended(process: psutil.Process) -> bool:
+    """Say whether a process has ended, reaping it where it is our child."""
+    _reap(process.pid)
+    return _dead(process)
+
+
+def _dead(process: psutil.Process) -> bool:
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _reap(pid: int) -> None:
+    # Another process's child, or none at all, is not ours to reap.
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)

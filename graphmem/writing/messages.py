@@ -1,0 +1,202 @@
+"""Remembering what was said: a batch of messages becomes nodes, in order, in one transaction."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from graphmem.embedding import Embedder
+from graphmem.errors import ConversationNotFound
+from graphmem.graph.driver import Graph, Transaction
+from graphmem.graph.query import Query
+from graphmem.model.conversation import NewMessage, Remembered, StoredSession
+from graphmem.model.text import checked_text
+from graphmem.model.times import utc
+from graphmem.model.vocabulary import MESSAGE_BYTES
+from graphmem.tokens import TokenCounter
+from graphmem.writing.boundary import Done, Draft, Prepared, prepare, write
+
+
+class KnownMessage(Struct, frozen=True):
+    """A message that is there already, by the caller's id."""
+
+    external_id: str
+    id: str
+
+
+class Known(Struct, frozen=True):
+    """Which messages of a batch are there already."""
+
+    known: list[KnownMessage]
+
+
+class ConversationState(Struct, frozen=True):
+    """What the one writer of a conversation must know, read under its lock."""
+
+    next_position: int
+    sessions: list[StoredSession]
+    known: list[KnownMessage]
+    written: list[str]
+
+
+class Placed(Struct, frozen=True):
+    """A batch with its places in the conversation: what is to be written."""
+
+    memories: list[Prepared]
+    links: list[dict[str, Any]]
+    sessions: list[dict[str, Any]]
+    next_position: int
+
+
+KNOWN_MESSAGES = Query("writing/known_messages", Known)
+LOCK_CONVERSATION = Query("writing/lock_conversation", ConversationState, writes=True)
+KEEP_SESSIONS = Query("writing/keep_sessions", Done, writes=True)
+LINK_MESSAGES = Query("writing/link_messages", Done, writes=True)
+
+
+async def remember(
+    messages: Sequence[NewMessage],
+    *,
+    client_id: str,
+    conversation_id: str,
+    now: datetime,
+    new_id: Callable[[], str],
+    graph: Graph,
+    embedder: Embedder,
+    tokens: TokenCounter,
+) -> Remembered:
+    """Append messages to a conversation, all or none; return their ids in order.
+
+    A message whose `external_id` the conversation has already changes nothing and gives that
+    message's id. Raises `InvalidInput` that names the field, `ConversationNotFound`, `Unavailable`.
+    """
+    checked = [_checked(message, place, now) for place, message in enumerate(messages)]
+    external_ids = sorted({message.external_id for message in checked if message.external_id})
+    found = await graph.rows(
+        KNOWN_MESSAGES, client_id=client_id, id=conversation_id, external_ids=external_ids
+    )
+    if not found:
+        raise ConversationNotFound(conversation_id)
+    ids = _ids(checked, found[0].known, new_id)
+    known = {message.id for message in found[0].known}
+    new = {id: message for id, message in zip(ids, checked, strict=True) if id not in known}
+    drafts = [_draft(id, message, client_id, conversation_id, now) for id, message in new.items()]
+    prepared = await prepare(drafts, embedder=embedder, tokens=tokens)
+    names = sorted({message.session_id for message in new.values()})
+    session_ids = {name: new_id() for name in names}
+
+    async def append(transaction: Transaction) -> dict[str, str]:
+        state = await transaction.rows(
+            LOCK_CONVERSATION,
+            client_id=client_id,
+            id=conversation_id,
+            session_names=names,
+            external_ids=external_ids,
+            ids=list(new),
+        )
+        if not state:
+            raise ConversationNotFound(conversation_id)
+        placed = place(prepared, list(new.values()), state[0], session_ids)
+        if placed.memories:
+            await transaction.rows(
+                KEEP_SESSIONS,
+                client_id=client_id,
+                conversation_id=conversation_id,
+                sessions=placed.sessions,
+                next_position=placed.next_position,
+            )
+            await write(transaction, placed.memories, client_id=client_id)
+            await transaction.rows(LINK_MESSAGES, client_id=client_id, rows=placed.links)
+        return {message.external_id: message.id for message in state[0].known}
+
+    if prepared:
+        winners = await graph.write(append)
+        ids = [
+            winners.get(message.external_id or "", id)
+            for id, message in zip(ids, checked, strict=True)
+        ]
+    truncated = {memory.draft.id for memory in prepared if memory.embedding.truncated}
+    return Remembered(ids=ids, embedding_truncated=[id for id in ids if id in truncated])
+
+
+def place(
+    prepared: Sequence[Prepared],
+    messages: Sequence[NewMessage],
+    state: ConversationState,
+    session_ids: dict[str, str],
+) -> Placed:
+    """Give each message that is not there yet its session, `idx`, position and predecessor."""
+    there = set(state.written)
+    taken = {message.external_id for message in state.known}
+    sessions = {session.external_id: session for session in state.sessions}
+    position = state.next_position
+    memories, links, touched = [], [], {}
+    for memory, message in zip(prepared, messages, strict=True):
+        draft = memory.draft
+        if draft.id in there or message.external_id in taken:
+            continue
+        session = sessions.get(message.session_id) or StoredSession(
+            external_id=message.session_id, id=session_ids[message.session_id], next_idx=0
+        )
+        own = draft.own | {"idx": session.next_idx, "position": position}
+        draft = replace(draft, session_id=session.id, source_id=session.id, own=own)
+        memories.append(replace(memory, draft=draft))
+        links.append(
+            {"id": draft.id, "session_id": session.id, "previous_id": session.last_message_id}
+        )
+        position += 1
+        session = replace(session, next_idx=session.next_idx + 1, last_message_id=draft.id)
+        sessions[session.external_id] = session
+        row = touched.setdefault(session.id, {"started_at": draft.occurred_at})
+        row |= {
+            "id": session.id,
+            "external_id": session.external_id,
+            "next_idx": session.next_idx,
+            "last_active_at": draft.created_at,
+        }
+    return Placed(memories, links, list(touched.values()), position)
+
+
+def _checked(message: NewMessage, place: int, now: datetime) -> NewMessage:
+    field = f"messages[{place}]"
+    checked_text(message.content, f"{field}.content", most_bytes=MESSAGE_BYTES)
+    for name in ("session_id", "name", "external_id"):
+        if getattr(message, name) is not None:
+            checked_text(getattr(message, name), f"{field}.{name}", most_bytes=1024)
+    occurred_at = utc(message.occurred_at, f"{field}.occurred_at") if message.occurred_at else now
+    return replace(message, occurred_at=occurred_at)
+
+
+def _ids(
+    messages: Sequence[NewMessage], known: Sequence[KnownMessage], new_id: Callable[[], str]
+) -> list[str]:
+    """Return an id for each message; the same `external_id` has the same id."""
+    by_external = {message.external_id: message.id for message in known}
+    return [
+        by_external.setdefault(message.external_id, new_id()) if message.external_id else new_id()
+        for message in messages
+    ]
+
+
+def _draft(
+    id: str, message: NewMessage, client_id: str, conversation_id: str, now: datetime
+) -> Draft:
+    assert message.occurred_at is not None, "checked messages have a time"
+    return Draft(
+        id=id,
+        client_id=client_id,
+        kind="message",
+        text=message.content,
+        search_text=message.content,
+        embedded_text=f"{message.name}: {message.content}" if message.name else message.content,
+        source_type="message",
+        conversation_id=conversation_id,
+        importance=message.importance,
+        external_id=message.external_id,
+        occurred_at=message.occurred_at,
+        valid_at=message.occurred_at,
+        created_at=now,
+        own={"role": message.role, "name": message.name},
+    )

@@ -1,0 +1,126 @@
+"""A private server for tests: the real one, or a stand-in that starts at once."""
+
+import asyncio
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from graphmem.artifacts.coordinates import list_hash
+from graphmem.artifacts.stamp import remember
+from graphmem.config import Settings, load
+from graphmem.server import bolt
+from graphmem.server.bolt import Database
+from graphmem.server.command import ENTRY_POINT, home_argument
+
+HERE = Path(__file__).parent
+
+
+class Participants:
+    """Other processes that use the server of a data folder."""
+
+    def __init__(self) -> None:
+        self._started: list[subprocess.Popen[str]] = []
+
+    def start(self, data_dir: Path) -> "subprocess.Popen[str]":
+        """Start one; it is still to say that it is there."""
+        process = subprocess.Popen(
+            [sys.executable, str(HERE / "participant.py"), str(data_dir)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._started.append(process)
+        return process
+
+    async def server_of(self, process: "subprocess.Popen[str]") -> int:
+        """Return the number of the server's process that a participant sees."""
+        assert process.stdout is not None
+        line = await asyncio.to_thread(process.stdout.readline)
+        return int(line)
+
+    async def leave(self, process: "subprocess.Popen[str]") -> None:
+        """Let one leave, and wait until it has."""
+        await asyncio.to_thread(process.communicate, "leave\n", 30)
+
+    def kill(self, process: "subprocess.Popen[str]") -> None:
+        """Kill one without a chance to leave."""
+        process.kill()
+        process.communicate()
+
+    def end(self) -> None:
+        """End all that a failed test left."""
+        for process in self._started:
+            if process.poll() is None:
+                self.kill(process)
+
+
+@pytest.fixture
+def participants(monkeypatch: pytest.MonkeyPatch) -> Iterator[Participants]:
+    """Start processes that use the server."""
+    monkeypatch.setenv("PYTHONPATH", str(HERE.parents[2]))
+    participants = Participants()
+    yield participants
+    participants.end()
+
+
+def kill_servers(data_dir: Path) -> None:
+    """Kill whatever serves a test's data folder."""
+    for process in psutil.process_iter(["cmdline"]):
+        if home_argument(data_dir.resolve()) in (process.info["cmdline"] or []):
+            process.kill()
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+    """Return settings of a server whose Java, jars and login are stood in for."""
+    cache, home = tmp_path / "cache", tmp_path / "java"
+    jar = cache / "maven" / "org" / "neo4j" / "neo4j" / "2026.09.0" / "neo4j-2026.09.0.jar"
+    jar.parent.mkdir(parents=True)
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr(ENTRY_POINT, "org.neo4j.server.StandIn\n")
+    remember(cache / "maven" / "neo4j.stamp", list_hash("neo4j"), [jar])
+    make_java(home, 25, (HERE / "stand_in.py").read_text())
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    monkeypatch.setenv("GRAPHMEM_CACHE_DIR", str(cache))
+    monkeypatch.setenv("FAKE_NEO4J", "")
+    monkeypatch.setattr(bolt, "log_in", _answers)
+    yield load(data_dir=tmp_path / "data", neo4j_start_seconds=10)
+    kill_servers(tmp_path / "data")
+
+
+async def _answers(port: int, password: str) -> Database:
+    return Database("online", "")
+
+
+def make_java(home: Path, version: int, source: str) -> Path:
+    """Make a Java home whose java is a Python program."""
+    (home / "bin").mkdir(parents=True)
+    (home / "release").write_text(f'IMPLEMENTOR="A test"\nJAVA_VERSION="{version}.0.1"\n')
+    java = home / "bin" / "java"
+    java.write_text(f"#!{sys.executable}\n{source}")
+    java.chmod(0o755)
+    return java
+
+
+@pytest.fixture
+def java_home() -> Callable[[Path, int, str], Path]:
+    """Return what makes a Java home."""
+    return make_java
+
+
+@pytest.fixture
+def eventually() -> Any:
+    """Return what waits until something holds."""
+
+    async def wait(holds: Callable[[], bool], seconds: float = 10.0) -> None:
+        async with asyncio.timeout(seconds):
+            while not holds():
+                await asyncio.sleep(0.02)
+
+    return wait

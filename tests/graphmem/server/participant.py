@@ -1,0 +1,27 @@
+"""A process that uses the private server: says its number, waits for a line, and leaves."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from graphmem.config import load
+from graphmem.server import bolt
+from graphmem.server.bolt import Database
+from graphmem.server.private import private_server
+
+
+async def stand_in_answers(port: int, password: str) -> Database:
+    return Database("online", "")
+
+
+async def take_part() -> None:
+    if "FAKE_NEO4J" in os.environ:
+        bolt.log_in = stand_in_answers
+    settings = load(data_dir=Path(sys.argv[1]))
+    async with private_server(settings) as server:
+        print(server.pid, flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+
+
+asyncio.run(take_part())

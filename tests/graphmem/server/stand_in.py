@@ -1,0 +1,36 @@
+"""A stand-in for java and Neo4j: listens where neo4j.conf says, and ends when it is told to.
+
+It is copied to a Java home's bin/java behind a line that names the interpreter. FAKE_NEO4J says
+how it misbehaves.
+"""
+
+import os
+import signal
+import socket
+import sys
+import time
+
+if "--list-modules" in sys.argv:
+    print("java.base@25")
+    sys.exit()
+
+mood = os.environ.get("FAKE_NEO4J", "")
+if mood == "dies":
+    print("WARNING: something\nCould not start:\n\tat org.neo4j.Somewhere\nbecause of this")
+    sys.exit(1)
+if mood == "deaf":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+home = next(argument[11:] for argument in sys.argv if argument.startswith("--home-dir="))
+with open(f"{home}/conf/neo4j.conf") as conf:
+    [address] = [line for line in conf if line.startswith("server.bolt.listen_address=")]
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+try:
+    listener.bind(("127.0.0.1", int(address.rpartition(":")[2])))
+except OSError as fault:
+    print(f"java.net.BindException: {fault.strerror}")
+    sys.exit(1)
+if mood != "mute":
+    listener.listen()
+while True:
+    time.sleep(60)
