@@ -7,6 +7,7 @@ import math
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -48,9 +49,13 @@ class Model(Protocol):
     sha256: str
     dimensions: int
 
-    def embed(self, texts: list[str]) -> list[Vector]: ...
+    def embed(self, texts: list[str]) -> list[Vector]:
+        """Return the texts' unit vectors."""
+        ...
 
-    def truncates(self, text: str) -> bool: ...
+    def truncates(self, text: str) -> bool:
+        """Tell whether a text is longer than the model's window."""
+        ...
 
 
 class Embedder:
@@ -72,7 +77,7 @@ class Embedder:
         """Return the passages' embeddings, in their order. Raises `Unavailable`."""
         results: list[Embedding | None] = [None] * len(texts)
         batches = [
-            (batch, self._submit(PASSAGES, lambda batch=batch: self._embedded(texts, batch)))
+            (batch, self._submit(PASSAGES, partial(self._embedded, texts, batch)))
             for batch in batched(texts)
         ]
         for (batch, _), embeddings in zip(
@@ -133,9 +138,7 @@ def batched(texts: Sequence[str]) -> Iterator[list[int]]:
     batch: list[int] = []
     for place in sorted(range(len(texts)), key=lambda place: len(texts[place])):
         longest = min(len(texts[place]), SEEN_CHARACTERS)
-        if batch and (
-            len(batch) == BATCH_TEXTS or longest * (len(batch) + 1) > BATCH_CHARACTERS
-        ):
+        if batch and (len(batch) == BATCH_TEXTS or longest * (len(batch) + 1) > BATCH_CHARACTERS):
             yield batch
             batch = []
         batch.append(place)
@@ -174,7 +177,7 @@ def load_model(settings: Settings, progress: Progress) -> Model:
     """
     chosen = settings.embedding_model
     if chosen is None:
-        folder = bundled_model(settings.cache_dir, progress)
+        folder = bundled_model(settings.cache_dir, progress, repository=settings.maven_repository)
         return _from_folder(folder, BUNDLED, settings.embedding_threads)
     try:
         if Path(chosen).is_dir():
@@ -221,7 +224,7 @@ def _from_name(name: str, settings: Settings) -> FastembedModel:
         )
     except Exception:
         embedding = TextEmbedding(name, cache_dir=cache, threads=settings.embedding_threads)
-    inner = embedding.model
+    inner: Any = embedding.model
     weights = Path(inner._model_dir) / inner.model_description.model_file
     return FastembedModel(name, embedding, _sha256(weights))
 

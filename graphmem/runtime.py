@@ -15,6 +15,7 @@ from graphmem.graph.driver import Graph, connect
 from graphmem.graph.installation import Installation, agree
 from graphmem.graph.schema import migrate
 from graphmem.model.progress import Progress, silent
+from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.server.private import PrivateServer, private_server
 from graphmem.tokens import TokenCounter
 
@@ -31,6 +32,7 @@ class Runtime(Struct, frozen=True):
     graph: Graph
     embedder: Embedder
     tokens: TokenCounter
+    vocabulary: Vocabulary
 
 
 @asynccontextmanager
@@ -49,7 +51,7 @@ async def running(settings: Settings, progress: Progress = silent) -> AsyncItera
         model = embedder.model
         await migrate(graph, dimensions=model.dimensions, progress=progress)
         await agree(graph, Installation(model.name, model.sha256, model.dimensions, tokens.name))
-        yield Runtime(settings, graph, embedder, tokens)
+        yield Runtime(settings, graph, embedder, tokens, Vocabulary(graph))
 
 
 @asynccontextmanager

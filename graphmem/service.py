@@ -85,6 +85,7 @@ class Graphmem:
             graph=self.runtime.graph,
             embedder=self.runtime.embedder,
             tokens=self.runtime.tokens,
+            vocabulary=self.runtime.vocabulary,
         )
 
     async def memory(self, memory_id: str) -> Memory:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import bpe_openai
@@ -13,6 +13,7 @@ TOKENIZER = "o200k_base"
 # The encoder refuses more than 200,000 tokens at once; a token is at least one byte of at most four
 # that a character has.
 PIECE_CHARACTERS = 50_000
+COUNTS_KEPT = 8_192
 _SEAM = re.compile(r"(?<=\w) (?=\w)")
 
 
@@ -22,6 +23,8 @@ class TokenCounter:
     def __init__(self, name: str = TOKENIZER) -> None:
         self.name = name
         self._encoding = _encoding(name)
+        self.count_again = lru_cache(COUNTS_KEPT)(self.count)
+        """Counts what comes again and again, such as headings, and remembers it."""
 
     def count(self, text: str) -> int:
         """Return how many tokens a text has."""
@@ -35,7 +38,9 @@ def pieces(text: str, characters: int = PIECE_CHARACTERS) -> Iterator[str]:
     """
     start = 0
     while len(text) - start > characters:
-        seams = [m.start() for m in _SEAM.finditer(text, start + characters // 2, start + characters)]
+        seams = [
+            m.start() for m in _SEAM.finditer(text, start + characters // 2, start + characters)
+        ]
         end = seams[-1] if seams else start + characters
         yield text[start:end]
         start = end

@@ -6,4 +6,4 @@ CYPHER 25
 UNWIND $ids AS id
 MATCH (memory:Memory {client_id: $client_id, id: id})
 OPTIONAL MATCH (session:Session {client_id: $client_id, id: memory.session_id})
-RETURN memory.id AS id, memory.text AS text, session.external_id AS session_external_id
+RETURN collect(memory {.id, .text, session_external_id: session.external_id}) AS rows

@@ -37,22 +37,14 @@ MATCH (memory:Memory)
     LIMIT $limit
   ) SCORE AS bm25
 WHERE memory.client_id = $client_id
-RETURN
-  memory.id AS id,
-  memory.external_id AS external_id,
-  memory.kind AS kind,
-  memory.role AS role,
-  memory.name AS name,
-  memory.occurred_at AS occurred_at,
-  memory.conversation_id AS conversation_id,
-  memory.session_id AS session_id,
-  memory.idx AS idx,
-  memory.importance AS importance,
-  memory.token_count AS token_count,
-  null AS cosine,
-  bm25,
-  false AS by_vector,
-  (
+RETURN collect(memory {
+  .id, .external_id, .kind, .role, .name, .conversation_id, .session_id, .idx, .importance,
+  .token_count,
+  occurred_at: toString(memory.occurred_at),
+  cosine: null,
+  bm25: bm25,
+  by_vector: false,
+  passes:
     memory.kind >= $kind_from AND memory.kind <= $kind_to
     AND memory.conversation_id >= $conversation_id_from AND memory.conversation_id <= $conversation_id_to
     AND memory.session_id >= $session_id_from AND memory.session_id <= $session_id_to
@@ -70,4 +62,4 @@ RETURN
     AND (size($source_id_in) = 0 OR memory.source_id IN $source_id_in)
     AND (size($category_in) = 0 OR memory.category IN $category_in)
     AND (size($scope_in) = 0 OR memory.scope IN $scope_in)
-  ) AS passes
+}) AS rows

@@ -28,18 +28,11 @@ CALL () {
   RETURN memory, null AS vector, score AS bm25
 }
 WITH memory, max(vector) AS vector, max(bm25) AS bm25
-RETURN
-  memory.id AS id,
-  memory.external_id AS external_id,
-  memory.kind AS kind,
-  memory.role AS role,
-  memory.name AS name,
-  memory.occurred_at AS occurred_at,
-  memory.conversation_id AS conversation_id,
-  memory.session_id AS session_id,
-  memory.idx AS idx,
-  memory.importance AS importance,
-  memory.token_count AS token_count,
-  2 * coalesce(vector, vector.similarity.cosine(memory.embedding, $embedding)) - 1 AS cosine,
-  bm25,
-  vector IS NOT NULL AS by_vector
+RETURN collect(memory {
+  .id, .external_id, .kind, .role, .name, .conversation_id, .session_id, .idx, .importance,
+  .token_count,
+  occurred_at: toString(memory.occurred_at),
+  cosine: 2 * coalesce(vector, vector.similarity.cosine(memory.embedding, $embedding)) - 1,
+  bm25: bm25,
+  by_vector: vector IS NOT NULL
+}) AS rows

@@ -59,19 +59,12 @@ WHERE memory.client_id = $client_id
 WITH memory, vector.similarity.cosine(memory.embedding, $embedding) AS score
 ORDER BY score DESC, memory.occurred_at DESC, memory.id
 LIMIT $limit
-RETURN
-  memory.id AS id,
-  memory.external_id AS external_id,
-  memory.kind AS kind,
-  memory.role AS role,
-  memory.name AS name,
-  memory.occurred_at AS occurred_at,
-  memory.conversation_id AS conversation_id,
-  memory.session_id AS session_id,
-  memory.idx AS idx,
-  memory.importance AS importance,
-  memory.token_count AS token_count,
-  2 * score - 1 AS cosine,
-  null AS bm25,
-  true AS by_vector,
-  true AS passes
+RETURN collect(memory {
+  .id, .external_id, .kind, .role, .name, .conversation_id, .session_id, .idx, .importance,
+  .token_count,
+  occurred_at: toString(memory.occurred_at),
+  cosine: 2 * score - 1,
+  bm25: null,
+  by_vector: true,
+  passes: true
+}) AS rows

@@ -1,8 +1,5 @@
 """Fetching the files of a committed list into the cache: in parallel, verified, once."""
 
-import hashlib
-import logging
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -10,21 +7,16 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from graphmem.artifacts.coordinates import Coordinates, list_hash, read_list
+from graphmem.artifacts.coordinates import list_hash, read_list
 from graphmem.artifacts.faults import MEGABYTE, disk_faults, require_space
 from graphmem.artifacts.lock import locked
 from graphmem.artifacts.stamp import remember, remembered
-from graphmem.errors import FetchFailed
 from graphmem.model.progress import Progress
 
 if TYPE_CHECKING:
-    from jgo.maven import MavenContext
+    from graphmem.artifacts.maven import Artifact
 
 THREADS = 8
-# Seconds before each further attempt. With no network at all the answer takes their sum.
-PAUSES = (0.5, 1.0, 2.0)
-# How long a repository may say nothing before the attempt counts as failed.
-TIMEOUT_SECONDS = 30
 
 
 class Listing(Struct, frozen=True):
@@ -69,88 +61,23 @@ def _fetch_unless_remembered(
     known = remembered(stamp_file, list_hash(list_name))
     if known is not None:
         return known
-    context = _context(stamp_file.parent, repository)
-    artifacts = [Artifact(coordinates, context) for coordinates in read_list(list_name)]
+    # Imported here, since a start with a filled cache does not need it and it takes a while.
+    from graphmem.artifacts.maven import Artifact, context
+
+    where = context(stamp_file.parent, repository)
+    artifacts = [Artifact(coordinates, where) for coordinates in read_list(list_name)]
     _require_room(list_name, artifacts, stamp_file.parent)
     files = _fetch_all(artifacts, f"fetching {LISTINGS[list_name].title}", progress)
     remember(stamp_file, list_hash(list_name), files)
     return files
 
 
-def _context(folder: Path, repository: str | None) -> "MavenContext":
-    # Imported here, since a start with a filled cache does not need it and it takes a while.
-    from jgo.maven import MavenContext
-
-    # Its warnings would otherwise reach the user's terminal by logging's last resort.
-    logging.getLogger("jgo").addHandler(logging.NullHandler())
-    logging.getLogger("jgo").propagate = False
-    mirrors = {"mirror": repository.rstrip("/")} if repository else None
-    return MavenContext(repo_cache=folder, remote_repos=mirrors, timeout=TIMEOUT_SECONDS)
-
-
-class Artifact:
-    """One file of a list, and how it is had."""
-
-    def __init__(self, coordinates: Coordinates, context: "MavenContext") -> None:
-        project = context.project(coordinates.group, coordinates.artifact)
-        self.coordinates = coordinates
-        component = project.at_version(coordinates.version)
-        self.source = component.artifact(classifier=coordinates.classifier)
-        # Not the source's `cached_path`, which is only known to be a path at run time.
-        self.path = context.repo_cache / component.path_prefix / self.source.filename
-
-    def fetch(self) -> Path:
-        """Return the verified file; one with a wrong hash is removed and fetched once more."""
-        for _ in range(2):
-            self._download()
-            if _sha256(self.path) == self.coordinates.sha256:
-                return self.path
-            self.path.unlink()
-        raise FetchFailed(
-            f"{self.coordinates} is not what was expected (its SHA-256 differs): try again, and if "
-            "GRAPHMEM_MAVEN_REPOSITORY names a mirror, try without it"
-        )
-
-    def _download(self) -> None:
-        for pause in (*PAUSES, None):
-            fault = self._attempt()
-            if fault is None:
-                return
-            # What was cut short would otherwise be taken for the whole next time.
-            self.path.unlink(missing_ok=True)
-            if pause is None:
-                raise _unfetched(self.coordinates, fault) from fault
-            time.sleep(pause)
-
-    def _attempt(self) -> Exception | None:
-        import requests
-
-        try:
-            self.source.resolve()
-        # RuntimeError is what jgo makes of any answer but 200, ValueError of an odd Retry-After.
-        except (requests.RequestException, RuntimeError, ValueError) as fault:
-            return fault
-        return None
-
-
-def _unfetched(coordinates: Coordinates, fault: Exception) -> FetchFailed:
-    if isinstance(fault, OSError):
-        return FetchFailed(
-            f"{coordinates} could not be fetched ({type(fault).__name__}): check the network and "
-            "its proxy, or name a reachable Maven mirror in GRAPHMEM_MAVEN_REPOSITORY"
-        )
-    return FetchFailed(
-        f"the Maven repository did not give {coordinates}: try again later, or name another one "
-        "in GRAPHMEM_MAVEN_REPOSITORY"
-    )
-
-
-def _require_room(list_name: str, artifacts: list[Artifact], folder: Path) -> None:
+def _require_room(list_name: str, artifacts: "list[Artifact]", folder: Path) -> None:
     missing = sum(not artifact.path.exists() for artifact in artifacts)
     require_space(folder, LISTINGS[list_name].bytes_needed * missing // len(artifacts))
 
 
-def _fetch_all(artifacts: list[Artifact], stage: str, progress: Progress) -> list[Path]:
+def _fetch_all(artifacts: "list[Artifact]", stage: str, progress: Progress) -> list[Path]:
     with ThreadPoolExecutor(THREADS, "fetch") as pool:
         futures = [pool.submit(artifact.fetch) for artifact in artifacts]
         try:
@@ -166,8 +93,3 @@ def _follow(futures: list[Future[Path]], heard: Callable[[int], None]) -> None:
     for done, future in enumerate(as_completed(futures), start=1):
         future.result()
         heard(done)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -84,7 +83,7 @@ def _unpack(jar: Path, folder: Path) -> None:
         for name, content in CONFIGURATION.items():
             (unfinished / name).write_text(json.dumps(content), "utf-8")
         shutil.rmtree(folder, ignore_errors=True)
-        os.rename(unfinished, folder)
+        unfinished.rename(folder)
 
 
 def _verified(jar: Path, member: Member) -> bytes:

@@ -1,6 +1,5 @@
 """What was verified once is remembered, so that the next start only looks at sizes."""
 
-import os
 from pathlib import Path
 
 import msgspec
@@ -31,4 +30,4 @@ def remember(stamp_file: Path, list_hash: str, files: list[Path]) -> None:
     sizes = {str(file.relative_to(stamp_file.parent)): file.stat().st_size for file in files}
     unfinished = stamp_file.with_suffix(".unfinished")
     unfinished.write_bytes(msgspec.json.encode(Stamp(list_hash, sizes)))
-    os.replace(unfinished, stamp_file)
+    unfinished.replace(stamp_file)

@@ -18,8 +18,8 @@ _PARAMETER = re.compile(r"^// \$(\w+)", re.MULTILINE)
 class Query(Generic[Row]):
     """A query file and what its rows become.
 
-    Each row has one column for each field of the struct `row`; a query whose rows nobody reads has
-    `row=None`.
+    Each row has a column for each field of the struct `row`; a query that brings many returns them as
+    one list of maps, `rows`.
     """
 
     def __init__(self, name: str, row: type[Row], *, writes: bool = False) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from graphmem.model.times import Time
-from graphmem.model.vocabulary import QUERY_CHARACTERS, Id, Kind, Leg, Ranking, Role
+from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg, Ranking, Role
 
 Reason = Literal["no_room", "beyond_limit"]
 

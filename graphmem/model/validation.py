@@ -4,13 +4,15 @@ import re
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import inspect
 
 from graphmem.errors import InvalidInput
 
 Checked = TypeVar("Checked")
 
 _PLACE = re.compile(r"^(?P<problem>.*?)(?: - at `\$\.?(?P<field>.*)`)?$", re.DOTALL)
-_NAMED = re.compile(r"(?:unknown field|missing required field) `(?P<name>[^`]*)`")
+_NAMED = re.compile(r"Object (?:contains unknown|missing required) field `(?P<name>.*)`", re.DOTALL)
+_STEP = re.compile(r"[^.\[\]]+")
 
 
 def validated(value: Any, wanted: type[Checked]) -> Checked:
@@ -18,15 +20,35 @@ def validated(value: Any, wanted: type[Checked]) -> Checked:
     try:
         return msgspec.convert(msgspec.to_builtins(value), wanted)
     except msgspec.ValidationError as problem:
-        raise invalid(problem) from problem
+        raise invalid(problem, wanted) from problem
 
 
-def invalid(problem: msgspec.ValidationError) -> InvalidInput:
-    """Return msgspec's complaint as ours: which field, and what is wrong with it."""
+def invalid(problem: msgspec.ValidationError, wanted: Any = None) -> InvalidInput:
+    """Return msgspec's complaint as ours: which field, what is wrong with it, what it may be."""
     match = _PLACE.match(str(problem))
     assert match is not None, "the pattern matches any text"
     field, sentence = match["field"] or "", match["problem"]
-    named = _NAMED.search(sentence)
+    named = _NAMED.match(sentence)
     if named:
         field = f"{field}.{named['name']}" if field else named["name"]
-    return InvalidInput(field or "body", sentence[:1].lower() + sentence[1:])
+    hint = "" if named else _hint(inspect.type_info(wanted), _STEP.findall(field))
+    return InvalidInput(field or "body", sentence[:1].lower() + sentence[1:] + hint)
+
+
+def _hint(declared: inspect.Type, path: list[str]) -> str:
+    """Return what a field may be, as far as its declaration says more than msgspec does."""
+    if isinstance(declared, inspect.Metadata):
+        about = (declared.extra_json_schema or {}).get("description")
+        return f"; {about}" if about and not path else _hint(declared.type, path)
+    if isinstance(declared, inspect.UnionType):
+        return next(filter(None, (_hint(choice, path) for choice in declared.types)), "")
+    if not path:
+        legal = declared.values if isinstance(declared, inspect.LiteralType) else ()
+        return f"; it is one of {', '.join(map(str, legal))}" if legal else ""
+    step, *rest = path
+    if isinstance(declared, inspect.ListType):
+        return _hint(declared.item_type, rest)
+    if isinstance(declared, inspect.StructType):
+        found = (field.type for field in declared.fields if field.encode_name == step)
+        return next((_hint(field, rest) for field in found), "")
+    return ""

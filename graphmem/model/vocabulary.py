@@ -14,7 +14,8 @@ Ranking = Literal["default", "rrf", "vector", "bm25"]
 Leg = Literal["vector", "bm25"]
 LEGS: tuple[Leg, ...] = ("vector", "bm25")
 
-ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}\Z"
+# JSON Schema knows no `\Z`, and Python's `$` alone would let a line break follow.
+ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$(?!\n)"
 """What an id that a caller chooses may be."""
 
 Id = Annotated[

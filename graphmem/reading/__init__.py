@@ -1,0 +1,1 @@
+"""Ways of asking, a use case a file."""

@@ -16,8 +16,8 @@ from graphmem.tokens import TokenCounter
 OMITTED_SHOWN = 50
 """How many of the memories that were left out an answer names."""
 
-SPARE_SHARE = 0.25
-"""How much more text than the budget holds is fetched at first: estimates err on the high side."""
+FETCHED_TOKENS = 8_000
+"""How much text is fetched at once even for a small budget: a second round trip costs more."""
 
 
 class Text(Struct, frozen=True):
@@ -56,25 +56,30 @@ async def compose(
     fit; what turns out to leave room is filled once more.
     """
     texts: dict[str, Text] = {}
+    exact: dict[str, Parcel] = {}
     estimates = [_estimate(ranked.candidate, tokens) for ranked in ranking]
-    wanted = fitting(estimates, int(max_tokens * (1 + SPARE_SHARE)), most=limit)
+    wanted = _likely(estimates, max_tokens, limit)
+    tried: set[str] = set()
     chosen: list[str] = []
     context, used = "", 0
     while wanted:
+        tried |= set(wanted)
         rows = await graph.rows(TEXTS, client_id=client_id, ids=wanted)
         # A memory may have been deleted in between: then it has no text and no place.
         texts |= {row.id: row for row in rows}
         known = [ranked.candidate for ranked in ranking if ranked.candidate.id in texts]
-        parcels = [_exact(candidate, texts[candidate.id].text, tokens) for candidate in known]
-        chosen = fitting(parcels, max_tokens, most=limit)
+        for candidate in known:
+            if candidate.id not in exact:
+                exact[candidate.id] = _exact(candidate, texts[candidate.id].text, tokens)
+        chosen = fitting([exact[candidate.id] for candidate in known], max_tokens, most=limit)
         context, used = _rendered(chosen, known, texts, tokens)
         while used > max_tokens:
             chosen.pop()
             context, used = _rendered(chosen, known, texts, tokens)
-        asked = set(texts) | set(wanted)
-        rest = [parcel for parcel in estimates if parcel.id not in asked]
-        groups = {parcel.group for parcel in parcels if parcel.id in set(chosen)}
-        wanted = fitting(rest, max_tokens - used, most=limit - len(chosen), open_groups=groups)
+        room = max_tokens - used if len(chosen) < limit else 0
+        wanted = [
+            parcel.id for parcel in estimates if parcel.tokens <= room and parcel.id not in tried
+        ]
     taken = set(chosen)
     left_out = [ranked for ranked in enumerate(ranking, 1) if ranked[1].candidate.id not in taken]
     full = len(chosen) == limit
@@ -95,9 +100,18 @@ async def compose(
     )
 
 
+def _likely(estimates: Sequence[Parcel], max_tokens: int, limit: int) -> list[str]:
+    """Return the ids of the texts to fetch: those that may fit, and some to fill what room they leave."""
+    small = [parcel for parcel in estimates if parcel.tokens <= max_tokens]
+    first = fitting(small, max_tokens, most=limit)
+    if first == [parcel.id for parcel in estimates[:limit]]:
+        return first
+    return fitting(small, max(2 * max_tokens, FETCHED_TOKENS), most=2 * limit)
+
+
 def _estimate(candidate: Candidate, tokens: TokenCounter) -> Parcel:
     """Return the cost from the stored count; a text beside its prefix may cost a token less."""
-    cost = candidate.token_count + tokens.count(prefix(speaker(candidate))) + 1
+    cost = candidate.token_count + tokens.count_again(prefix(speaker(candidate))) + 1
     return _parcel(candidate, cost, tokens)
 
 
@@ -108,7 +122,7 @@ def _exact(candidate: Candidate, text: str, tokens: TokenCounter) -> Parcel:
 def _parcel(candidate: Candidate, cost: int, tokens: TokenCounter) -> Parcel:
     head = heading(candidate.kind, candidate.session_id, candidate.occurred_at)
     return Parcel(
-        candidate.id, cost, candidate.session_id or candidate.kind, tokens.count(f"\n{head}")
+        candidate.id, cost, candidate.session_id or candidate.kind, tokens.count_again(f"\n{head}")
     )
 
 

@@ -1,5 +1,6 @@
 """Recall: the best context for a question within a token budget."""
 
+import asyncio
 import logging
 
 from graphmem.embedding import Embedder, Vector
@@ -14,7 +15,8 @@ from graphmem.reading.timing import Stopwatch
 from graphmem.retrieval.candidates import CANDIDATES, candidates
 from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.ranking import ranked
-from graphmem.retrieval.words import terms
+from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.retrieval.words import terms, weights
 from graphmem.tokens import TokenCounter
 
 NO_VECTOR = "no_vector"
@@ -30,6 +32,7 @@ async def recall(
     graph: Graph,
     embedder: Embedder,
     tokens: TokenCounter,
+    vocabulary: Vocabulary,
 ) -> Recalled:
     """Return the memories that answer a question best, as a context of at most `max_tokens`.
 
@@ -39,15 +42,18 @@ async def recall(
     query = checked_text(question.query, "query", most_bytes=4 * QUERY_CHARACTERS)
     filters = _filters(question)
     watch = Stopwatch()
-    embedding, degraded = await _embedded(query, question, embedder)
-    watch.lap("embed")
     words = [] if question.ranking == "vector" else terms(query)
+    (embedding, degraded), shares = await asyncio.gather(
+        _embedded(query, question, embedder), vocabulary.shares(client_id)
+    )
+    watch.lap("embed")
     found = await candidates(
         embedding,
         words,
         filters,
         client_id=client_id,
         wanted=max(CANDIDATES, question.limit),
+        weight=weights(words, shares),
         graph=graph,
     )
     watch.lap("candidates")
@@ -86,10 +92,10 @@ async def _embedded(
 
 
 def _filters(question: Question) -> Filters:
-    kinds = set(question.kinds or KINDS)
+    kinds, conversation = set(question.kinds or KINDS), question.conversation_id
     return Filters(
         kind=frozenset(kinds) if kinds != set(KINDS) else None,
-        conversation_id=frozenset({question.conversation_id}) if question.conversation_id is not None else None,
+        conversation_id=frozenset({conversation}) if conversation is not None else None,
         since=utc(question.since, "since") if question.since else BEGINNING,
         until=utc(question.until, "until") if question.until else END,
     )

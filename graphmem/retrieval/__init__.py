@@ -1,0 +1,1 @@
+"""The parts that all ways of asking share: candidates, fusing, weighing, packing, rendering."""

@@ -4,6 +4,7 @@ Filters act inside both indexes. What an index cannot decide is decided on what 
 is asked for until there is enough or no more.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -65,18 +66,20 @@ async def candidates(
     *,
     client_id: str,
     wanted: int = CANDIDATES,
+    weight: Mapping[str, float] | None = None,
     graph: Graph,
 ) -> list[Candidate]:
     """Return up to `wanted` memories of each leg; a memory that both have found stands once.
 
-    Without an embedding only the words leg is asked, without words only the vector leg.
-    Raises `Unavailable`.
+    Without an embedding only the words leg is asked, without words only the vector leg; `weight`
+    says which words weigh less than 1. Raises `Unavailable`.
     """
     if filters.impossible:
         return []
+    lucene = lucene_query(words, scope_groups(filters, client_id), weight)
     limit = wanted
     while True:
-        found = await _both_legs(embedding, words, filters, limit, client_id, graph)
+        found = await _both_legs(embedding, lucene, filters, limit, client_id, graph)
         vector_leg = [candidate for candidate in found if candidate.by_vector]
         words_leg = [candidate for candidate in found if candidate.bm25 is not None]
         if limit >= MOST_CANDIDATES or not any(
@@ -91,13 +94,12 @@ async def candidates(
 
 async def _both_legs(
     embedding: Vector | None,
-    words: list[str],
+    lucene: str,
     filters: Filters,
     limit: int,
     client_id: str,
     graph: Graph,
 ) -> list[Candidate]:
-    lucene = lucene_query(words, scope_groups(filters, client_id))
     if embedding is None:
         return await graph.rows(
             CANDIDATES_BY_WORDS, client_id=client_id, words=lucene, limit=limit, **ranges(filters)
@@ -115,7 +117,9 @@ def _query_for(filters: Filters) -> tuple[Query[Candidate], dict[str, Any]]:
             return CANDIDATES_IN_CLIENT, {}
         case Filters(kind=kinds) if filters.shape == {"kind"} and kinds and len(kinds) == 1:
             return CANDIDATES_OF_KIND, {"kind": min(kinds)}
-        case Filters(conversation_id=ids) if filters.shape == {"conversation_id"} and len(ids or ()) == 1:
+        case Filters(conversation_id=ids) if (
+            filters.shape == {"conversation_id"} and len(ids or ()) == 1
+        ):
             return CANDIDATES_IN_CONVERSATION, {"conversation_id": min(ids or ())}
     return CANDIDATES_IN_SCOPE, ranges(filters)
 

@@ -57,9 +57,7 @@ class Filters(Struct, frozen=True, kw_only=True):
         """The names of what is asked for, beside the client and being active."""
         plain = Filters()
         return frozenset(
-            name
-            for name in self.__struct_fields__
-            if getattr(self, name) != getattr(plain, name)
+            name for name in self.__struct_fields__ if getattr(self, name) != getattr(plain, name)
         )
 
 

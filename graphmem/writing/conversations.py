@@ -54,6 +54,4 @@ async def delete_conversation(conversation_id: str, *, client_id: str, graph: Gr
     )
     if not rows:
         raise ConversationNotFound(conversation_id)
-    return Deleted(
-        conversations=1, sessions=rows[0].sessions, memories=memories + rows[0].memories
-    )
+    return Deleted(conversations=1, sessions=rows[0].sessions, memories=memories + rows[0].memories)

@@ -132,7 +132,8 @@ def place(
     taken = {message.external_id for message in state.known}
     sessions = {session.external_id: session for session in state.sessions}
     position = state.next_position
-    memories, links, touched = [], [], {}
+    memories, links = [], []
+    touched: dict[str, dict[str, Any]] = {}
     for memory, message in zip(prepared, messages, strict=True):
         draft = memory.draft
         if draft.id in there or message.external_id in taken:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from graphmem.artifacts import coordinates, fetch
+from graphmem.artifacts import coordinates, maven
 
 FILES = {
     "org.example:first:1.0": b"the first jar",
@@ -68,7 +68,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repo
     lines = [f"{name}\t{hashlib.sha256(content).hexdigest()}\n" for name, content in FILES.items()]
     (tmp_path / "lists" / "neo4j.tsv").write_text("".join(lines))
     monkeypatch.setattr(coordinates, "FOLDER", tmp_path / "lists")
-    monkeypatch.setattr(fetch, "PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(maven, "PAUSES", (0.0, 0.0, 0.0))
     monkeypatch.setenv("NO_PROXY", "*")
     thread = threading.Thread(target=partial(server.serve_forever, poll_interval=0.01))
     thread.start()

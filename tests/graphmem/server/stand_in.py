@@ -9,26 +9,29 @@ import signal
 import socket
 import sys
 import time
+from pathlib import Path
 
 if "--list-modules" in sys.argv:
-    print("java.base@25")
+    sys.stdout.write("java.base@25\n")
     sys.exit()
 
 mood = os.environ.get("FAKE_NEO4J", "")
 if mood == "dies":
-    print("WARNING: something\nCould not start:\n\tat org.neo4j.Somewhere\nbecause of this")
+    sys.stdout.write(
+        "WARNING: something\nCould not start:\n\tat org.neo4j.Somewhere\nbecause of this\n"
+    )
     sys.exit(1)
 if mood == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 home = next(argument[11:] for argument in sys.argv if argument.startswith("--home-dir="))
-with open(f"{home}/conf/neo4j.conf") as conf:
+with Path(home, "conf", "neo4j.conf").open() as conf:
     [address] = [line for line in conf if line.startswith("server.bolt.listen_address=")]
 listener = socket.socket()
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 try:
     listener.bind(("127.0.0.1", int(address.rpartition(":")[2])))
 except OSError as fault:
-    print(f"java.net.BindException: {fault.strerror}")
+    sys.stdout.write(f"java.net.BindException: {fault.strerror}\n")
     sys.exit(1)
 if mood != "mute":
     listener.listen()

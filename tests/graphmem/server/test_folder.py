@@ -2,8 +2,10 @@
 
 import errno
 import os
+import shutil
 import stat
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -15,14 +17,9 @@ def test_a_private_file_is_private_from_its_first_byte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[int] = []
-    replace = os.replace
+    sync = os.fsync
     monkeypatch.setattr(
-        os,
-        "replace",
-        lambda source, target: (
-            seen.append(stat.S_IMODE(Path(source).stat().st_mode)),
-            replace(source, target),
-        ),
+        os, "fsync", lambda file: (seen.append(stat.S_IMODE(os.fstat(file).st_mode)), sync(file))
     )
 
     folder.write_private(tmp_path / "secret", "text")
@@ -45,6 +42,18 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(
 
     assert (tmp_path / "secret").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["secret"]
+
+
+def test_too_little_space_is_said_before_neo4j_fails_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Usage(NamedTuple):
+        free: int
+
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(20_000_000))
+
+    with pytest.raises(ServerFailed, match=r"has 20 MB free where Neo4j needs 150 MB to start"):
+        folder.require_space(tmp_path)
 
 
 def test_a_folder_that_was_there_keeps_its_mode(tmp_path: Path) -> None:

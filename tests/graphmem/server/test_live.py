@@ -17,7 +17,8 @@ from neo4j.exceptions import AuthError, ClientError
 from graphmem.config import Settings, load
 from graphmem.errors import DataFolderInUse, ServerFailed
 from graphmem.server import private
-from graphmem.server.private import PrivateServer, private_server
+from graphmem.server.private import PrivateServer, private_server, status
+from graphmem.server.process import servers
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +130,8 @@ async def test_a_generated_password_that_the_server_never_heard_of_is_mended(
         assert [server.pid] * 2 == pids
         assert server.password == "written before the server was there"
 
-    assert not psutil.pid_exists(server.pid)
+    assert status(data_dir) is None
+    assert not servers(data_dir)
 
 
 @pytest.fixture
@@ -159,14 +161,13 @@ async def test_a_setting_that_neo4j_refuses_is_shown_from_its_log(
     assert "no.such.setting" in str(raised.value)
 
 
-async def test_a_port_that_is_taken_in_between_is_changed(
+async def test_a_port_that_another_program_took_is_understood(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: PrivateServer
 ) -> None:
-    offered = [int(server.uri.rpartition(":")[2])]
-    free_port = private.free_port
-    monkeypatch.setattr(
-        private, "free_port", lambda preferred: offered.pop() if offered else free_port()
-    )
+    taken = int(server.uri.rpartition(":")[2])
+    monkeypatch.setattr(private, "free_port", lambda preferred: taken)
+    monkeypatch.setattr(private, "PORT_ATTEMPTS", 1)
 
-    async with private_server(load(data_dir=tmp_path / "data", neo4j_heap="512m")) as other:
-        assert other.uri != server.uri
+    with pytest.raises(ServerFailed, match="found every port taken"):
+        async with private_server(load(data_dir=tmp_path / "data", neo4j_heap="512m")):
+            pass

@@ -7,6 +7,7 @@ import socket
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ import pytest
 from graphmem.config import Settings
 from graphmem.errors import DataFolderInUse, ServerFailed
 from graphmem.model.progress import silent
-from graphmem.server import private, record
+from graphmem.server import health, private, record
 from graphmem.server.bolt import PasswordRefused
 from graphmem.server.private import PrivateServer, private_server, status, stop
+from graphmem.server.process import servers
 from graphmem.server.record import Record
 
 
@@ -44,7 +46,7 @@ async def test_it_runs_for_the_length_of_the_block(stand_in: Settings) -> None:
 
 
 async def test_it_stops_when_the_block_fails(stand_in: Settings) -> None:
-    with pytest.raises(ZeroDivisionError):
+    with suppress(ZeroDivisionError):
         async with private_server(stand_in) as server:
             pid = server.pid
             raise ZeroDivisionError
@@ -186,13 +188,12 @@ async def test_a_record_whose_number_another_process_has_now_harms_neither(
 
 
 async def test_a_process_that_is_not_ours_is_never_killed(
-    stand_in: Settings, monkeypatch: pytest.MonkeyPatch
+    stand_in: Settings, late_at_first: None
 ) -> None:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as stranger:
         started = psutil.Process(stranger.pid).create_time()
         stand_in.data_dir.mkdir()
         record.write(stand_in.data_dir, Record(stranger.pid, started, 1, "2026.09.0"))
-        monkeypatch.setattr(PrivateServer, "_online", _late_the_first_time(PrivateServer._online))
 
         async with private_server(stand_in) as server:
             assert server.pid != stranger.pid
@@ -201,17 +202,18 @@ async def test_a_process_that_is_not_ours_is_never_killed(
         stranger.kill()
 
 
-def _late_the_first_time(online: Any) -> Any:
-    waited = False
+@pytest.fixture
+def late_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the first wait for a server run out."""
+    wait, waits = health._online, []
 
-    async def wait(server: PrivateServer, process: psutil.Process, port: int) -> None:
-        nonlocal waited
-        if not waited:
-            waited = True
+    async def late(*given: Any, **named: Any) -> None:
+        waits.append(given)
+        if len(waits) == 1:
             raise ServerFailed("did not answer")
-        await online(server, process, port)
+        await wait(*given, **named)
 
-    return wait
+    monkeypatch.setattr(health, "_online", late)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": "no"}'])
@@ -253,12 +255,14 @@ async def test_a_server_is_known_by_its_command_when_the_clock_was_set(
 
 
 async def test_a_living_server_that_does_not_answer_is_replaced(
-    stand_in: Settings, participants: Any, monkeypatch: pytest.MonkeyPatch
+    stand_in: Settings,
+    participants: Any,
+    late_at_first: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     parent = participants.start(stand_in.data_dir)
     pid = await participants.server_of(parent)
     participants.kill(parent)
-    monkeypatch.setattr(PrivateServer, "_online", _late_the_first_time(PrivateServer._online))
     monkeypatch.setattr("graphmem.server.process.TERM_SECONDS", 0.2)
     os.kill(pid, signal.SIGSTOP)
 
@@ -310,6 +314,25 @@ async def test_a_server_that_does_not_come_up_in_time_is_ended(
     assert [lives(pid) for pid in spawned] == [False]
 
 
+async def test_a_restart_that_fails_leaves_nothing_that_the_next_has_to_wait_for(
+    stand_in: Settings, monkeypatch: pytest.MonkeyPatch, eventually: Any
+) -> None:
+    hurried = msgspec.structs.replace(stand_in, neo4j_start_seconds=1)
+    async with private_server(hurried) as server:
+        pid = server.pid
+        os.kill(pid, signal.SIGKILL)
+        await eventually(lambda: not lives(pid))
+        monkeypatch.setenv("FAKE_NEO4J", "mute")
+
+        with pytest.raises(ServerFailed, match="did not answer"):
+            await server.ensure()
+
+        assert not servers(stand_in.data_dir)
+        monkeypatch.setenv("FAKE_NEO4J", "")
+        assert await server.ensure()
+        assert lives(server.pid)
+
+
 async def test_a_port_taken_in_between_is_changed_for_another(
     stand_in: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -334,7 +357,7 @@ async def test_a_password_that_the_store_does_not_take_is_a_sentence(
 
     monkeypatch.setattr("graphmem.server.bolt.log_in", refuse)
 
-    with pytest.raises(ServerFailed, match="refuses the password in .*/password"):
+    with pytest.raises(ServerFailed, match=r"refuses the password in .*/password"):
         async with private_server(stand_in):
             pass
     assert status(stand_in.data_dir) is None
@@ -377,13 +400,16 @@ async def test_a_data_folder_that_cannot_be_is_a_sentence(
 
 
 async def test_one_folder_spelled_in_two_ways_has_one_server(
-    stand_in: Settings, tmp_path: Path
+    stand_in: Settings, tmp_path: Path, participants: Any
 ) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "data")
-    linked = msgspec.structs.replace(stand_in, data_dir=tmp_path / "link")
+    parent = participants.start(tmp_path / "link")
+    pid = await participants.server_of(parent)
+    participants.kill(parent)
 
-    async with private_server(stand_in) as server, private_server(linked) as other:
-        assert server.pid == other.pid
+    assert [process.pid for process in servers(stand_in.data_dir)] == [pid]
+    async with private_server(stand_in) as server:
+        assert server.pid == pid
 
 
 async def test_a_cancelled_start_leaves_nothing_running(

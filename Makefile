@@ -1,0 +1,97 @@
+# graphmem: `make demo` shows it, `make test` tests it, `make check` checks everything.
+#
+# Nothing but Python 3.11 or newer is needed. Everything is installed into .venv, by hash, once.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+
+# Another Python than the one that is found: make PYTHON=/path/to/python demo
+PYTHON :=
+PYTHONS := $(PYTHON) python3.13 python3.12 python3.11 python3 python
+
+.PHONY: help
+help:
+	@echo 'make demo              fetch and start Neo4j, load a story, ask it, serve the API'
+	@echo 'make demo ONCE=1       the same, and end after the questions'
+	@echo 'make test              run all tests; fails below 85 % coverage'
+	@echo 'make check             format, lint, types, import arrows, then the tests'
+	@echo 'make bench-quality     DATA=set.json OUT=report.json: measure what recall finds'
+	@echo 'make requirements      resolve and pin the requirements anew'
+	@echo 'make clean             remove .venv and what the tools left behind'
+
+.PHONY: demo
+demo: $(VENV)/runtime.stamp
+	@$(BIN)/graphmem demo $(if $(ONCE),--once)
+
+.PHONY: test
+test: $(VENV)/development.stamp
+	@$(BIN)/python -m pytest --cov
+
+# In CI a file that is not formatted fails; elsewhere it is formatted.
+.PHONY: check
+check: $(VENV)/development.stamp
+	@$(BIN)/ruff format $(if $(CI),--check) .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(MAKE) test
+
+.PHONY: bench-quality
+bench-quality: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.quality --data $(DATA) --out $(OUT)
+
+COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
+	--custom-compile-command 'make requirements'
+
+# One resolution for all three, so that they agree.
+.PHONY: requirements
+requirements: $(VENV)/development.stamp
+	$(COMPILE) pyproject.toml --extra dev --group build -o requirements/development.txt
+	$(COMPILE) pyproject.toml -c requirements/development.txt -o requirements/runtime.txt
+	$(COMPILE) --group build -c requirements/development.txt -o requirements/build.txt
+
+.PHONY: clean
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .coverage build dist *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A Python environment that works, or a new one.
+$(VENV)/bin/python:
+	@found=; \
+	for name in $(PYTHONS); do \
+	  if "$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    found=$$name; break; \
+	  fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	  echo 'graphmem needs Python 3.11 or newer and found none: install it, or name it, as in make PYTHON=/path/to/python demo' >&2; \
+	  exit 1; \
+	fi; \
+	echo "making $(VENV) with $$($$found --version)"; \
+	"$$found" -m venv --clear $(VENV) || { \
+	  rm -rf $(VENV); \
+	  echo "$$found cannot make a virtual environment: install its venv package (python3-venv on Debian)" >&2; \
+	  exit 1; \
+	}
+
+INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --no-input
+PINNED = $(INSTALL) --require-hashes --only-binary :all: -r requirements/build.txt
+ITSELF = $(INSTALL) --quiet --no-deps --no-build-isolation --editable .
+
+# The stamps lie in the environment, so that they go with it.
+$(VENV)/runtime.stamp: requirements/build.txt requirements/runtime.txt pyproject.toml | $(VENV)/bin/python
+	@echo 'installing what graphmem needs'
+	@$(PINNED) -r requirements/runtime.txt
+	@$(ITSELF)
+	@touch $@
+
+$(VENV)/development.stamp: requirements/build.txt requirements/development.txt pyproject.toml | $(VENV)/bin/python
+	@echo 'installing what graphmem and its tests need'
+	@$(PINNED) -r requirements/development.txt
+	@$(ITSELF)
+	@touch $@

@@ -1,0 +1,138 @@
+"""Reading a JSON body: strictly, into the struct that the handler names."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import msgspec
+from litestar import Request
+from litestar.exceptions import ClientException, HTTPException, InternalServerException
+from litestar.exceptions.http_exceptions import RequestEntityTooLarge
+
+from graphmem.errors import InvalidInput, TooLarge
+from graphmem.model.validation import invalid
+
+BODY_BYTES = 32 * 1024 * 1024
+"""How long a body may be."""
+
+SPARE_BYTES = 64 * 1024 * 1024
+SPARE_SECONDS = 10.0
+"""How much of a body that is too long is still taken, and thrown away."""
+
+
+class StrictRequest(Request[Any, Any, Any]):
+    """A request whose body is JSON of exactly the wanted shape, or an error that names the field.
+
+    Litestar alone would take any content type, "20" for 20 and a bare number for a time.
+    """
+
+    async def json(self) -> Any:
+        """Return the body as what the handler calls `data`. Raises `InvalidInput`, `TooLarge`."""
+        wanted = self.route_handler.parsed_data_field
+        assert wanted is not None, "only handlers with a body ask for one"
+        return decoded(await self.body(), wanted.annotation)
+
+    async def body(self) -> bytes:
+        """Return the whole body, if it is JSON and not too long. Litestar asks here first."""
+        _check_type(self)
+        try:
+            # Litestar passes over an empty body; a blank one is read, and refused by name.
+            return await super().body() or b" "
+        except RequestEntityTooLarge as problem:
+            await self._let_finish()
+            raise TooLarge("body", f"at most {BODY_BYTES:,} bytes (32 MiB) are taken") from problem
+        except InternalServerException as problem:
+            raise ClientException("the connection ended before the body did") from problem
+
+    async def _let_finish(self) -> None:
+        """Read on for a while: who still sends when the connection ends never sees the answer."""
+        if "expect" in self.headers:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(SPARE_SECONDS):
+                spare = SPARE_BYTES
+                while spare > 0:
+                    event = await self.receive()
+                    if event["type"] != "http.request" or not event["more_body"]:
+                        break
+                    spare -= len(event["body"])
+
+
+def decoded(body: bytes, wanted: Any) -> Any:
+    """Return a JSON text as the wanted type. Raises `InvalidInput` that names the field."""
+    if not body.strip():
+        raise InvalidInput("body", "is empty; send a JSON object")
+    try:
+        value = msgspec.json.decode(body, type=wanted)
+        json.loads(body, object_pairs_hook=_without_repetition, parse_int=str)
+    except msgspec.ValidationError as problem:
+        raise invalid(problem, wanted) from problem
+    except RecursionError as problem:
+        raise InvalidInput("body", "is nested too deeply") from problem
+    except UnicodeDecodeError as problem:
+        _complain(body, "is not UTF-8", problem)
+    except msgspec.DecodeError as problem:
+        _complain(body, f"is not JSON: {problem}", problem)
+    return value
+
+
+def _check_type(request: Request[Any, Any, Any]) -> None:
+    """Raise 415 for anything but JSON in UTF-8, which no page from elsewhere may send (CORS)."""
+    kind, options = request.content_type
+    charset = options.get("charset", "utf-8").strip('"').lower()
+    if kind != "application/json" or charset not in {"utf-8", "utf8"}:
+        raise HTTPException(
+            status_code=415, detail="send the body as JSON: Content-Type: application/json"
+        )
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise HTTPException(status_code=415, detail="send the body without Content-Encoding")
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> None:
+    """Raise `InvalidInput` when an object names a field twice: readers disagree on which counts."""
+    seen = set()
+    for name, _ in pairs:
+        if name in seen:
+            raise InvalidInput(name, "stands twice in the same object; send it once")
+        seen.add(name)
+
+
+def _complain(body: bytes, problem: str, cause: Exception) -> NoReturn:
+    """Raise `InvalidInput` for what is no JSON; it names the field where that can be found."""
+    try:
+        # Unlike msgspec, the standard library reads half surrogates, so that they can be found.
+        value = json.loads(body.decode(errors="surrogateescape"))
+        field = next(_not_unicode(value, ""), None)
+    except (ValueError, RecursionError):
+        field = None
+    if field is not None:
+        raise InvalidInput(
+            field or "body",
+            "holds bytes that are not UTF-8 or half of a surrogate pair; send Unicode characters",
+        ) from cause
+    raise InvalidInput("body", problem) from cause
+
+
+def _not_unicode(value: Any, place: str) -> Iterator[str]:
+    """Yield the places of strings that are not Unicode."""
+    if isinstance(value, str) and not _is_unicode(value):
+        yield place
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _not_unicode(item, f"{place}[{index}]")
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            below = f"{place}.{name}" if place else name
+            if not _is_unicode(name):
+                yield below
+            yield from _not_unicode(item, below)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

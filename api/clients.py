@@ -1,0 +1,221 @@
+"""Who asks: the client, and what it may do.
+
+Without a keys file the header `X-Client-Id` says who asks, and only this machine may listen. With
+one, `Authorization: Bearer <key>` decides: `X-Client-Id` is then best left out, and refused (401)
+when it names another client than the key does.
+"""
+
+import hashlib
+import ipaddress
+import logging
+import re
+import time
+from pathlib import Path
+from typing import Any, Literal, TypeGuard, get_args
+from urllib.parse import urlsplit
+
+import msgspec
+from litestar.connection import ASGIConnection
+from litestar.di import NamedDependency
+from litestar.exceptions import PermissionDeniedException
+from litestar.handlers import BaseRouteHandler
+from litestar.types import Scope
+from msgspec import Struct
+
+from graphmem.config import Settings, variable
+from graphmem.errors import InvalidInput, SettingError, Unauthorized
+from graphmem.model.validation import validated
+from graphmem.model.vocabulary import ClientId
+from graphmem.runtime import Runtime
+from graphmem.service import DEFAULT_CLIENT, Graphmem
+
+Role = Literal["agent", "analyst", "operator"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+HEADER = "X-Client-Id"
+DIGEST = re.compile(r"[0-9a-fA-F]{64}")
+
+SETTLED_SECONDS = 2.0
+"""A file changed less than this ago may change again without a new time: it is read once more."""
+
+Connection = ASGIConnection[Any, Any, Any, Any]
+Stamp = tuple[int, int, int]
+
+log = logging.getLogger(__name__)
+
+
+class Client(Struct, frozen=True):
+    """Who asks, and what it may do."""
+
+    id: str
+    role: Role
+
+
+class Keys:
+    """The keys in a file, by their SHA-256; a change of the file counts from the next request.
+
+    Raises `SettingError` at first when the file cannot be used. Later the keys that were known
+    stay good and the log says why, so that a half-written file locks nobody out.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamp = _stamp(path)
+        self._clients = read_keys(path)
+
+    def client(self, key: str) -> Client | None:
+        """Return whose key this is.
+
+        A digest is looked up, so that how long it takes says nothing about a key.
+        """
+        self._refresh()
+        return self._clients.get(hashlib.sha256(key.encode(errors="replace")).digest())
+
+    def _refresh(self) -> None:
+        stamp = _stamp(self._path)
+        if stamp is not None and stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self._clients = read_keys(self._path)
+        except SettingError as problem:
+            log.error("the keys stay as they were: %s", problem)
+
+
+class Guard:
+    """Lets in who may ask, and notes on the request who it is."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._keys = Keys(settings.keys_file) if settings.keys_file else None
+
+    def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
+        """Raise `Unauthorized`, or `InvalidInput` for a client id that cannot be one."""
+        if self._keys is None:
+            _refuse_foreign_pages(connection)
+            client = Client(_named(connection) or DEFAULT_CLIENT, "operator")
+        else:
+            client = _by_key(connection, self._keys)
+        connection.scope["state"]["client"] = client
+
+
+def current_client(scope: Scope) -> Client:
+    """Return who asks."""
+    client: Client = scope["state"]["client"]
+    return client
+
+
+def current_memory(client: NamedDependency[Client], runtime: NamedDependency[Runtime]) -> Graphmem:
+    """Return graphmem as the one who asks sees it."""
+    return Graphmem(runtime, client.id)
+
+
+def read_keys(path: Path) -> dict[bytes, Client]:
+    """Return the clients in a keys file by their keys' digests.
+
+    Raises `SettingError` that names the line and never shows what stands in it.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not UTF-8"
+        raise _unusable(f"{path} cannot be read: {reason}") from problem
+    clients: dict[bytes, Client] = {}
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if words and not words[0].startswith("#"):
+            digest, client = _entry(words, f"{path}, line {number}")
+            if digest in clients:
+                raise _unusable(f"{path}, line {number}: this key stands above already")
+            clients[digest] = client
+    return clients
+
+
+def check_listener(settings: Settings) -> None:
+    """Raise `SettingError` when others could ask without a key."""
+    if not settings.keys_file and not is_loopback(settings.host):
+        raise SettingError(
+            variable("host"),
+            f"without keys only this machine may ask, and {settings.host!r} is not a loopback "
+            f"address: listen on 127.0.0.1, or name a keys file in {variable('keys_file')}",
+        )
+
+
+def is_loopback(host: str | None) -> bool:
+    """Tell whether a host is this machine seen from itself only."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _entry(words: list[str], place: str) -> tuple[bytes, Client]:
+    if len(words) != 3:
+        raise _unusable(f"{place}: expected `client role sha256-of-key`")
+    client, role, digest = words
+    try:
+        validated(client, ClientId)
+    except InvalidInput as problem:
+        raise _unusable(f"{place}: a client is 1–128 of letters, digits and `. _ : -`") from problem
+    if not _is_role(role):
+        raise _unusable(f"{place}: the role is one of {', '.join(ROLES)}")
+    if not DIGEST.fullmatch(digest):
+        raise _unusable(f"{place}: a key's SHA-256 is 64 hexadecimal digits")
+    return bytes.fromhex(digest), Client(client, role)
+
+
+def _is_role(word: str) -> TypeGuard[Role]:
+    return word in ROLES
+
+
+def _unusable(problem: str) -> SettingError:
+    return SettingError(variable("keys_file"), problem)
+
+
+def _stamp(path: Path) -> Stamp | None:
+    """Return what changes when a file does; None where it changed too lately to be told apart."""
+    try:
+        status = path.stat()
+    except OSError:
+        return (0, 0, 0)
+    if abs(time.time() - status.st_mtime) < SETTLED_SECONDS:
+        return None
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def _by_key(connection: Connection, keys: Keys) -> Client:
+    given = connection.headers.getall("authorization", [])
+    if not given:
+        raise Unauthorized("a key is needed: send Authorization: Bearer <key>")
+    scheme, _, key = given[0].strip().partition(" ")
+    client = keys.client(key.strip()) if scheme.lower() == "bearer" and len(given) == 1 else None
+    if client is None:
+        raise Unauthorized("this key is not known, or is no more: send Authorization: Bearer <key>")
+    if _named(connection) not in {None, client.id}:
+        raise Unauthorized(f"{HEADER} names another client than the key does: leave it out")
+    return client
+
+
+def _named(connection: Connection) -> str | None:
+    """Return the client that the header names."""
+    given = connection.headers.getall(HEADER, [])
+    if not given:
+        return None
+    try:
+        return msgspec.convert(",".join(given), ClientId)
+    except msgspec.ValidationError as problem:
+        raise InvalidInput(HEADER, "is 1–128 of letters, digits and `. _ : -`") from problem
+
+
+def _refuse_foreign_pages(connection: Connection) -> None:
+    """Raise 403 for what a browser sends for a page from elsewhere: DNS rebinding gets this far."""
+    origin = connection.headers.get("origin")
+    if origin is None:
+        return
+    try:
+        host = urlsplit(origin).hostname
+    except ValueError:
+        host = None
+    if not is_loopback(host):
+        raise PermissionDeniedException(
+            "without keys only pages from this machine may ask: their Origin is a loopback address"
+        )

@@ -1,0 +1,98 @@
+"""Conversations: opening one, adding to it, deleting it."""
+
+from typing import Annotated
+
+from litestar import Response, Router, delete, post
+from litestar.di import NamedDependency
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.openapi.spec import Example
+from litestar.params import BodyKwarg, PathParameter
+
+from api.problems import failures
+from graphmem.model.conversation import Batch, Conversation, Deleted, NewConversation, Remembered
+from graphmem.service import Graphmem
+
+ConversationId = Annotated[str, PathParameter(description="the conversation's id")]
+
+NEW = Example(
+    summary="A conversation with an id of the caller's",
+    value={"id": "550e8400-e29b-41d4-a716-446655440001", "title": "Atlas and Beacon"},
+)
+BATCH = Example(
+    summary="Two messages of one session",
+    value={
+        "messages": [
+            {
+                "session_id": "2026-03-02-morning",
+                "role": "user",
+                "name": "Mara",
+                "content": "The login fails with AUTH-401 again.",
+                "occurred_at": "2026-03-02T09:30:00Z",
+                "external_id": "chat-1041",
+            },
+            {
+                "session_id": "2026-03-02-morning",
+                "role": "assistant",
+                "content": "Last time it was the clock of the token server.",
+            },
+        ]
+    },
+)
+
+
+@post(
+    "/",
+    summary="Open a conversation",
+    response_description="It is new",
+    responses={
+        200: ResponseSpec(
+            Conversation, generate_examples=False, description="It was there already"
+        ),
+        **failures(413, 415),
+    },
+)
+async def open_conversation(
+    data: Annotated[NewConversation, BodyKwarg(examples=[NEW])], memory: NamedDependency[Graphmem]
+) -> Response[Conversation]:
+    """Open a conversation: 201, or 200 when this id is one already."""
+    conversation = await memory.open_conversation(data.id, title=data.title)
+    return Response(conversation, status_code=201 if conversation.created else 200)
+
+
+@post(
+    "/{conversation_id:str}/messages",
+    summary="Remember messages",
+    response_description="They are remembered and searchable",
+    responses=failures(404, 413, 415),
+)
+async def remember(
+    conversation_id: ConversationId,
+    data: Annotated[Batch, BodyKwarg(examples=[BATCH])],
+    memory: NamedDependency[Graphmem],
+) -> Remembered:
+    """Append 1–1,000 messages, all or none; once answered they are searchable.
+
+    A message whose `external_id` the conversation has already changes nothing and gives its id.
+    """
+    return await memory.remember(conversation_id, data.messages)
+
+
+@delete(
+    "/{conversation_id:str}",
+    summary="Delete a conversation",
+    status_code=200,
+    response_description="It is gone",
+    responses=failures(404),
+)
+async def delete_conversation(
+    conversation_id: ConversationId, memory: NamedDependency[Graphmem]
+) -> Deleted:
+    """Delete a conversation with everything in it, and say how much that was."""
+    return await memory.delete_conversation(conversation_id)
+
+
+conversations = Router(
+    "/conversations",
+    route_handlers=[open_conversation, remember, delete_conversation],
+    tags=["conversations"],
+)

@@ -1,0 +1,49 @@
+"""Whether the process lives, and whether it can answer."""
+
+import asyncio
+from typing import Literal
+
+from litestar import Router, get
+from litestar.di import NamedDependency
+from msgspec import Struct
+
+from api.problems import described
+from graphmem.errors import Unavailable
+from graphmem.graph.schema import SERVER_VERSION
+from graphmem.runtime import Runtime
+
+DEADLINE_SECONDS = 2.0
+"""How long the database may take to show that it is there."""
+
+
+class Health(Struct, frozen=True):
+    """How it is."""
+
+    status: Literal["live", "ready"]
+
+
+@get("/live", summary="Is it alive?", response_description="It is")
+async def live() -> Health:
+    """Say that the process lives; asks nothing of anybody."""
+    return Health("live")
+
+
+@get(
+    "/ready",
+    summary="Can it answer?",
+    response_description="It can",
+    responses=described(503),
+)
+async def ready(runtime: NamedDependency[Runtime]) -> Health:
+    """Say that the database answers, or 503 within two seconds."""
+    try:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            await runtime.graph.rows(SERVER_VERSION)
+    except TimeoutError as problem:
+        raise Unavailable(
+            f"the database does not answer within {DEADLINE_SECONDS:g} s"
+        ) from problem
+    return Health("ready")
+
+
+health = Router("/health", route_handlers=[live, ready], tags=["health"])

@@ -1,0 +1,229 @@
+"""Failures as answers: the one table from error to status, and the one shape of a problem."""
+
+import logging
+import re
+import traceback
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from litestar import Request, Response
+from litestar.exceptions import HTTPException, ValidationException
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.openapi.spec import Example
+from litestar.types import Scope
+from msgspec import Meta, Struct, json, to_builtins
+
+from graphmem.errors import (
+    GraphmemError,
+    InvalidInput,
+    NotFound,
+    SetupError,
+    TooLarge,
+    Unauthorized,
+    Unavailable,
+)
+
+MEDIA_TYPE = "application/problem+json"
+
+STATUS: dict[type[GraphmemError], int] = {
+    InvalidInput: 400,
+    TooLarge: 413,
+    NotFound: 404,
+    Unauthorized: 401,
+    Unavailable: 503,
+    SetupError: 500,
+    GraphmemError: 500,
+}
+"""An error has the status of its nearest ancestor here."""
+
+HTTP_CODES = {
+    400: "bad_request",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+    415: "unsupported_media_type",
+}
+"""What failures that HTTP alone knows are called; Python's phrases differ between versions."""
+
+DETAIL_CHARACTERS = 1_000
+"""How much of a sentence is shown: it may quote what was sent."""
+
+FIELD_CHARACTERS = 200
+
+INTERNAL = "internal_error"
+INTERNAL_DETAIL = "something went wrong here, not in what was sent; the log names this request's id"
+
+log = logging.getLogger(__name__)
+
+
+class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a request failed (RFC 9457)."""
+
+    type: Annotated[str, Meta(description="`urn:graphmem:problem:` and the code")]
+    title: Annotated[str, Meta(description="the kind of problem in words")]
+    status: int
+    detail: Annotated[str, Meta(description="what happened, and what to do about it")]
+    instance: Annotated[str, Meta(description="the path that was asked")]
+    code: Annotated[str, Meta(description="the kind of problem for programs")]
+    request_id: Annotated[str, Meta(description="the id under which the log knows the request")]
+    field: Annotated[str, Meta(description="the field or header that cannot be used")] | None = None
+
+
+class Failure(Struct, frozen=True, kw_only=True):
+    """What an error means in HTTP, before it is known which request it belongs to."""
+
+    status: int
+    code: str
+    detail: str
+    field: str | None = None
+    headers: dict[str, str] = {}
+
+
+def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
+    """Return the answer to a request that failed; log what nobody foresaw, without its texts."""
+    failure = failure_of(error)
+    if failure.status == 500:
+        log_unforeseen(error, request.scope)
+    return Response(
+        problem(failure, _path(request.scope), request.scope["state"]["request_id"]),
+        status_code=failure.status,
+        headers=failure.headers,
+        media_type=MEDIA_TYPE,
+    )
+
+
+def encoded(error: Exception, scope: Scope) -> tuple[int, bytes]:
+    """Return the status and the body of a failure for which there is no request object."""
+    failure = failure_of(error)
+    body = problem(failure, _path(scope), scope["state"]["request_id"])
+    return failure.status, json.encode(body)
+
+
+def problem(failure: Failure, instance: str, request_id: str) -> Problem:
+    """Return a failure as the problem of one request."""
+    return Problem(
+        type=f"urn:graphmem:problem:{failure.code}",
+        title=_title(failure.code),
+        status=failure.status,
+        detail=_shown(failure.detail, DETAIL_CHARACTERS),
+        instance=instance,
+        code=failure.code,
+        request_id=request_id,
+        field=_shown(failure.field, FIELD_CHARACTERS) if failure.field else None,
+    )
+
+
+def failure_of(error: Exception) -> Failure:
+    """Return what an error means in HTTP; what nobody foresaw says nothing of itself."""
+    if isinstance(error, GraphmemError) and (status := status_of(type(error))) != 500:
+        return Failure(
+            status=status,
+            code=error.code,
+            detail=str(error),
+            field=getattr(error, "field", None),
+            headers=_headers(error),
+        )
+    if isinstance(error, ValidationException) and error.extra:
+        return failure_of(_misfit(error))
+    if isinstance(error, HTTPException) and error.status_code < 500:
+        return Failure(
+            status=error.status_code,
+            code=HTTP_CODES.get(error.status_code, "bad_request"),
+            detail=_remedy(error),
+            headers=error.headers or {},
+        )
+    return Failure(status=500, code=INTERNAL, detail=INTERNAL_DETAIL)
+
+
+def status_of(error: type[GraphmemError]) -> int:
+    """Return the status of a class of errors."""
+    return next(STATUS[ancestor] for ancestor in error.__mro__ if ancestor in STATUS)
+
+
+def log_unforeseen(error: Exception, scope: Scope) -> None:
+    """Log where an error arose, without its message: that may quote a memory or a query."""
+    causes = [type(error).__name__]
+    cause = error
+    while isinstance(cause := cause.__cause__ or cause.__context__, Exception):  # type: ignore[assignment]
+        causes.append(type(cause).__name__)
+    log.error(
+        "request_id=%s failed: %s\n%s",
+        scope["state"]["request_id"],
+        " from ".join(causes),
+        "".join(traceback.format_tb(error.__traceback__)),
+    )
+
+
+def failures(*statuses: int) -> dict[int, ResponseSpec]:
+    """Describe the problems that a route of a client can end in, beside those that all can."""
+    return described(*statuses, 400, 401, 500, 503)
+
+
+def described(*statuses: int) -> dict[int, ResponseSpec]:
+    """Return how the API's description shows problems."""
+    return {status: _described(status) for status in sorted(set(statuses))}
+
+
+def _headers(error: GraphmemError) -> dict[str, str]:
+    if isinstance(error, Unavailable):
+        return {"Retry-After": str(error.retry_after)}
+    if isinstance(error, Unauthorized):
+        return {"WWW-Authenticate": 'Bearer realm="graphmem"'}
+    return {}
+
+
+def _misfit(error: ValidationException) -> InvalidInput:
+    """Return Litestar's complaint about a parameter of the path or the query string as ours."""
+    first: Any = error.extra[0] if isinstance(error.extra, list) else error.extra
+    return InvalidInput(str(first.get("key", "query string")), str(first.get("message", "")))
+
+
+def _remedy(error: HTTPException) -> str:
+    """Return a sentence for what HTTP alone knows."""
+    if error.status_code == 404:
+        return "there is no such route; GET /schema lists them"
+    if error.status_code == 405:
+        return f"this route takes {(error.headers or {}).get('allow', 'another method')}"
+    return re.sub(r"^\d{3}: ", "", error.detail)
+
+
+def _path(scope: Scope) -> str:
+    raw: bytes | None = scope.get("raw_path")
+    if raw:
+        return raw.partition(b"?")[0].decode("ascii", "replace")
+    return quote(scope["path"], errors="replace")
+
+
+def _title(code: str) -> str:
+    return code.replace("_", " ").capitalize()
+
+
+def _shown(text: str, most: int) -> str:
+    """Return a text that JSON can hold and a reader can read."""
+    text = text.encode(errors="backslashreplace").decode()
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+EXAMPLES: dict[int, tuple[str, str, str | None]] = {
+    400: ("invalid_input", "limit: expected `int` <= 200", "limit"),
+    401: ("unauthorized", "no such key: send Authorization: Bearer <key>", None),
+    404: ("memory_not_found", "no memory '3f0c9a52-5d0e-4c63-8f5e-1c2b7a0f6d11'", None),
+    413: ("too_large", "body: at most 33,554,432 bytes (32 MiB) are taken", "body"),
+    415: ("unsupported_media_type", "send Content-Type: application/json", None),
+    500: (INTERNAL, INTERNAL_DETAIL, None),
+    503: ("unavailable", "the database does not answer (ServiceUnavailable)", None),
+}
+
+
+def _described(status: int) -> ResponseSpec:
+    code, detail, field = EXAMPLES[status]
+    failure = Failure(status=status, code=code, detail=detail, field=field)
+    shown = to_builtins(problem(failure, "/api/v0/…", "7d1f3c"))
+    return ResponseSpec(
+        Problem,
+        generate_examples=False,
+        description=_title(code),
+        media_type=MEDIA_TYPE,
+        examples=[Example(summary=code, value=shown)],
+    )

@@ -1,0 +1,41 @@
+"""Recall: the best context for a question within a budget."""
+
+from typing import Annotated
+
+import msgspec
+from litestar import post
+from litestar.di import NamedDependency
+from litestar.openapi.spec import Example
+from litestar.params import BodyKwarg
+
+from api.problems import failures
+from graphmem.model.recall import Question, Recalled
+from graphmem.service import Graphmem
+
+QUESTION = Example(
+    summary="A question to one conversation, answered in at most 1,000 tokens",
+    value={
+        "query": "Why did the login fail in March?",
+        "conversation_id": "550e8400-e29b-41d4-a716-446655440001",
+        "kinds": ["message"],
+        "max_tokens": 1000,
+    },
+)
+
+
+@post(
+    "/recall",
+    summary="Recall the best context within a budget",
+    status_code=200,
+    response_description="The context, its items and what was left out",
+    tags=["recall"],
+    responses=failures(413, 415),
+)
+async def recall(
+    data: Annotated[Question, BodyKwarg(examples=[QUESTION])], memory: NamedDependency[Graphmem]
+) -> Recalled:
+    """Answer with a context that fits the budget, what it is made of and what was left out.
+
+    Without `conversation_id` everything the client has is searched. An empty result is a result.
+    """
+    return await memory.recall(**msgspec.structs.asdict(data))

@@ -1,0 +1,167 @@
+"""The API's description: an OpenAPI document, and a page of it that needs nothing from outside."""
+
+import re
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+import msgspec
+from litestar import Request, Response, Router
+from litestar.enums import OpenAPIMediaType
+from litestar.exceptions import NotFoundException
+from litestar.handlers import HTTPRouteHandler
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import OpenAPIRenderPlugin
+from litestar.openapi.spec import Components, SecurityRequirement, SecurityScheme, Tag
+from litestar.serialization import default_serializer, encode_json
+
+from api.clients import HEADER
+
+PATH = "/schema"
+DOCUMENT = f"{PATH}/openapi.json"
+
+SECURITY: list[SecurityRequirement] = [{"key": []}, {"client": []}, {}]
+"""A key; or, where no keys file is set, the client's name or nothing."""
+
+ABOUT = f"""\
+A memory service for agents: what was said is kept in a graph, and the best context for a question
+comes back within a token budget.
+
+**Who asks.** With a keys file, `Authorization: Bearer <key>` decides client and role; `{HEADER}` is
+left out, or names the same client (401 when it does not). Without one, only this machine may ask,
+and `{HEADER}` names the client (`default` where it is missing). What belongs to another client
+looks like what does not exist.
+
+**Bodies** are JSON in UTF-8, at most 32 MiB. Times carry their zone.
+
+**Failures** are `application/problem+json` with a machine-readable `code`. A request may bring an
+`X-Request-Id`; every answer carries one.
+"""
+
+SCHEMES = Components(
+    security_schemes={
+        "key": SecurityScheme(
+            type="http", scheme="bearer", description="a key from the keys file; decides the client"
+        ),
+        "client": SecurityScheme(
+            type="apiKey",
+            name=HEADER,
+            security_scheme_in="header",
+            description="without a keys file: the client's name",
+        ),
+    }
+)
+
+TAGS = [
+    Tag("conversations", "Durable memory spaces between an agent and a user"),
+    Tag("memories", "Single memories"),
+    Tag("recall", "The best context for a question within a budget"),
+    Tag("health", "Whether it lives, and whether it can answer"),
+]
+
+REFERENCE = re.compile(r"#/components/schemas/([\w.-]+)")
+
+STYLE = """
+body {font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem}
+code, pre {font: 14px/1.4 ui-monospace, monospace}
+pre {background: #8881; padding: .6rem; overflow: auto; white-space: pre-wrap}
+summary {cursor: pointer} details {border-top: 1px solid #8884; padding: .4rem 0}
+b.method {display: inline-block; min-width: 4.5rem}
+"""
+
+
+class Page(OpenAPIRenderPlugin):
+    """The description as one page of plain HTML: no script, no font, no network."""
+
+    def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
+        """Return the page."""
+        return "".join(page(openapi_schema)).encode()
+
+
+def description(version: str) -> OpenAPIConfig:
+    """Return how the API is described: a browser gets the page, a program the document."""
+    return OpenAPIConfig(
+        title="graphmem",
+        version=version,
+        description=ABOUT,
+        components=SCHEMES,
+        tags=TAGS,
+        use_handler_docstrings=True,
+        operation_id_creator=_operation_id,
+        render_plugins=[Page(path="/")],
+        openapi_router=Router(
+            PATH, route_handlers=[], include_in_schema=False, before_request=_for_programs
+        ),
+    )
+
+
+def page(document: dict[str, Any]) -> Iterator[str]:
+    """Yield the page's HTML, piece by piece."""
+    info = document["info"]
+    yield "<!doctype html><html lang=en><meta charset=utf-8>"
+    yield f"<title>{escape(info['title'])}</title><style>{STYLE}</style>"
+    yield f"<h1>{escape(info['title'])} {escape(info['version'])}</h1>"
+    yield f"<p><a href={DOCUMENT}>openapi.json</a></p>{_prose(info['description'])}"
+    for tag in document["tags"]:
+        yield f"<h2>{escape(tag['name'])}</h2><p>{escape(tag['description'])}</p>"
+        for path, item in document["paths"].items():
+            for method, operation in item.items():
+                if tag["name"] in operation.get("tags", []):
+                    yield from _operation(method, path, operation)
+    yield "<h2>Shapes</h2>"
+    for name, shape in document["components"]["schemas"].items():
+        yield f"<details id={_anchor(name)} open><summary><code>{escape(name)}</code></summary>"
+        yield f"{_json(shape)}</details>"
+
+
+def _operation(method: str, path: str, operation: dict[str, Any]) -> Iterator[str]:
+    yield f"<details id={_anchor(operation['operationId'])}><summary>"
+    yield f"<b class=method>{method.upper()}</b> <code>{escape(path)}</code> "
+    yield f"{escape(operation['summary'])}</summary>"
+    yield _prose(operation.get("description", ""))
+    for parameter in operation.get("parameters", []):
+        yield f"<p><code>{escape(parameter['name'])}</code>, in the {escape(parameter['in'])}: "
+        yield f"{escape(parameter.get('description', ''))}</p>"
+    if "requestBody" in operation:
+        yield f"<h4>Body</h4>{_json(operation['requestBody']['content'])}"
+    for status, response in operation["responses"].items():
+        yield f"<h4>{escape(status)} {escape(response['description'])}</h4>"
+        yield _json(response.get("content", {}))
+    yield "</details>"
+
+
+def _prose(text: str) -> str:
+    """Return paragraphs with `code` and **weight**."""
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    text = re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", text)
+    return "".join(f"<p>{paragraph}</p>" for paragraph in text.split("\n\n"))
+
+
+def _json(value: Any) -> str:
+    """Return JSON to be read, its references as links to the shapes."""
+    text = msgspec.json.format(encode_json(value, default_serializer), indent=2).decode()
+    return f"<pre>{REFERENCE.sub(_link, escape(text, quote=False))}</pre>"
+
+
+def _link(reference: re.Match[str]) -> str:
+    return f"<a href=#{_anchor(reference[1])}>{reference[1]}</a>"
+
+
+def _anchor(name: str) -> str:
+    return re.sub(r"[^\w-]", "-", name)
+
+
+def _operation_id(handler: HTTPRouteHandler, method: object, path: object) -> str:
+    return handler.handler_name.rpartition(".")[2]
+
+
+def _for_programs(request: Request[Any, Any, Any]) -> Response[dict[str, Any]] | None:
+    """Answer with the document who does not ask for HTML; raise for what is not there."""
+    path = request.scope["path"]
+    if path not in {PATH, DOCUMENT}:
+        raise NotFoundException
+    if path == PATH and "text/html" in request.headers.get("accept", ""):
+        return None
+    return Response(
+        request.app.openapi_schema.to_schema(), media_type=OpenAPIMediaType.OPENAPI_JSON
+    )

@@ -1,0 +1,211 @@
+"""Serving: graphmem and its API, from the start to a signal."""
+
+import asyncio
+import contextlib
+import errno
+import signal
+import socket
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import h11
+import msgspec
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from api.app import create_app
+from api.clients import check_listener
+from api.problems import HTTP_CODES, MEDIA_TYPE, Failure, problem
+from graphmem.config import Settings, variable
+from graphmem.errors import SettingError
+from graphmem.model.progress import Progress, silent
+from graphmem.runtime import running
+
+HEADER_BYTES = 64 * 1024
+"""How long a request's line and headers may be."""
+
+GRACE_SECONDS = 10
+"""How long requests in progress may take to end once a signal has come."""
+
+LINGER_SECONDS = 2.0
+"""How long a caller that sent no HTTP may go on before the connection ends."""
+
+BACKLOG = 512
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+async def serve(
+    settings: Settings,
+    progress: Progress = silent,
+    on_ready: Callable[[str], None] = lambda url: None,
+) -> None:
+    """Serve until SIGINT or SIGTERM; `on_ready` hears the URL once requests are answered.
+
+    A signal during the start gives it up; later it lets requests in progress end. Raises a
+    `SetupError` whose sentence says what to do.
+    """
+    check_listener(settings)
+    with (
+        contextlib.closing(listener(settings.host, settings.port)) as listening,
+        Ending() as ending,
+    ):
+        async with running(settings, progress) as runtime:
+            server = Server(create_app(runtime), url(settings.host, listening), on_ready)
+            ending.server = server
+            await server.serve([listening])
+
+
+def listener(host: str, port: int) -> socket.socket:
+    """Take a port, before anything slow is started. Raises `SettingError`."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as problem:
+        raise SettingError(
+            variable("host"), f"{host!r} is no address of this machine: try 127.0.0.1"
+        ) from problem
+    # `localhost` may be both: more programs try the older family.
+    family, kind, protocol, _, address = min(found, key=lambda place: place[0] != socket.AF_INET)
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        # Two sockets may bind one port; only listening makes it ours.
+        listening.listen(BACKLOG)
+    except OSError as problem:
+        listening.close()
+        raise _not_taken(problem, host, port) from problem
+    listening.setblocking(False)
+    return listening
+
+
+def url(host: str, listening: socket.socket) -> str:
+    """Return where a socket is reached, with the port that it really has."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
+
+
+class Server(uvicorn.Server):
+    """A uvicorn inside the running loop: quiet, and leaving signals to `Ending`."""
+
+    def __init__(self, app: Any, url: str, on_ready: Callable[[str], None]) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=Protocol,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                backlog=BACKLOG,
+                h11_max_incomplete_event_size=HEADER_BYTES,
+                timeout_graceful_shutdown=GRACE_SECONDS,
+            )
+        )
+        self._url = url
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer, and say so."""
+        await super().startup(sockets)
+        self._on_ready(self._url)
+
+    async def main_loop(self) -> None:
+        """Answer until told to end; end as gracefully when the task is cancelled."""
+        try:
+            await super().main_loop()
+        except asyncio.CancelledError:
+            await self.shutdown()
+            raise
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone: uvicorn would raise them again, before the database is closed."""
+        yield
+
+
+class Protocol(H11Protocol):
+    """HTTP/1.1 that complains about what is no HTTP in the shape of all other problems."""
+
+    _refused = False
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what cannot be read, headers beyond the limit among it, and hang up."""
+        detail = f"this is no HTTP, or its headers are longer than {HEADER_BYTES:,} bytes"
+        failure = Failure(status=400, code=HTTP_CODES[400], detail=detail)
+        request_id = uuid.uuid4().hex
+        body = msgspec.json.encode(problem(failure, "", request_id))
+        headers = [
+            ("content-type", MEDIA_TYPE),
+            ("content-length", str(len(body))),
+            ("x-request-id", request_id),
+            ("connection", "close"),
+        ]
+        for event in (
+            h11.Response(status_code=400, headers=headers),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self._refused = True
+        self.transport.write_eof()
+        self.loop.call_later(LINGER_SECONDS, self.transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what comes; after a refusal only to let the caller finish, and so see the answer."""
+        if not self._refused:
+            super().data_received(data)
+
+
+class Ending:
+    """Turns SIGINT and SIGTERM into an orderly end of the block."""
+
+    def __init__(self) -> None:
+        self.server: Server | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._given_up = False
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> "Ending":
+        """Begin to listen for signals; elsewhere than in the main thread none arrive."""
+        self._task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            before = signal.getsignal(number)
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(number, self._end, number)
+                self._before[number] = before
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        """Put the signals back; a start that was given up is no error."""
+        loop = asyncio.get_running_loop()
+        for number, before in self._before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, before)
+        if self._given_up and kind is asyncio.CancelledError and self._task is not None:
+            self._task.uncancel()
+            return True
+        return False
+
+    def _end(self, number: signal.Signals) -> None:
+        if self.server is not None:
+            self.server.handle_exit(number, None)
+        elif self._task is not None and not self._given_up:
+            self._given_up = True
+            self._task.cancel()
+
+
+def _not_taken(problem: OSError, host: str, port: int) -> SettingError:
+    if problem.errno == errno.EADDRINUSE:
+        return SettingError(
+            variable("port"),
+            f"another program listens on port {port}: name another one, or 0 for any that is free",
+        )
+    if problem.errno == errno.EACCES:
+        return SettingError(variable("port"), f"port {port} may not be taken: name one above 1023")
+    return SettingError(variable("host"), f"{host!r} is no address of this machine: try 127.0.0.1")

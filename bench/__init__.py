@@ -1,0 +1,1 @@
+"""Measuring: every figure that is published comes from a command here."""

@@ -1,0 +1,227 @@
+"""How well recall finds the evidence for questions over conversations.
+
+    python -m bench.quality --data FILE --out report.json
+
+Loads a set of conversations through the public API, a client for each, and asks every question that
+has evidence with every ranking. Recall@k is the mean over questions of |evidence among the first k| /
+|evidence|; evidence in n tokens is the share whose whole text stands in a context of at most n tokens.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import statistics
+import sys
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bench.cached import CachedModel
+from graphmem import config
+from graphmem.embedding import Embedder
+from graphmem.model.recall import Recalled
+from graphmem.runtime import Runtime, running
+from graphmem.service import Graphmem
+
+RANKINGS = ("vector", "bm25", "rrf", "default")
+CUTS = (5, 10, 20)
+BUDGETS = (512, 1024, 2048)
+APART = "adversarial"
+CALLERS = 4
+RESAMPLES = 2_000
+
+
+class Answered(Struct, frozen=True):
+    """What one question scored with one ranking."""
+
+    conversation: str
+    category: str
+    scores: dict[str, float]
+    violations: int
+
+
+async def load(memory: Graphmem, conversation: dict[str, Any]) -> None:
+    """Remember a conversation of the set, message by message in its order."""
+    await memory.open_conversation(conversation["id"])
+    messages = [
+        {
+            "session_id": session["id"],
+            "external_id": message["id"],
+            **{key: message[key] for key in ("role", "name", "content", "occurred_at")},
+        }
+        for session in conversation["sessions"]
+        for message in session["messages"]
+    ]
+    for start in range(0, len(messages), 500):
+        await memory.remember(conversation["id"], messages[start : start + 500])
+
+
+async def answer(
+    memory: Graphmem, question: dict[str, Any], texts: dict[str, str], ranking: str
+) -> tuple[dict[str, float], int]:
+    """Ask one question; return its scores by measure, and how many budgets were broken."""
+    evidence = question["evidence"]
+    asked = {"kinds": ["message"], "ranking": ranking}
+    wide = await memory.recall(question["text"], limit=20, max_tokens=200_000, **asked)
+    order = [item.external_id for item in wide.items]
+    scores = {f"recall@{k}": len(set(order[:k]) & set(evidence)) / len(evidence) for k in CUTS}
+    ranks = [order.index(id) + 1 for id in evidence if id in order]
+    scores["mrr"] = 1 / min(ranks) if ranks else 0.0
+    violations = broken(memory, wide, 200_000)
+    for budget in BUDGETS:
+        tight = await memory.recall(question["text"], limit=200, max_tokens=budget, **asked)
+        found = sum(texts[id] in tight.context for id in evidence)
+        scores[f"evidence in {budget}"] = found / len(evidence)
+        violations += broken(memory, tight, budget)
+    return scores, violations
+
+
+def broken(memory: Graphmem, recalled: Recalled, budget: int) -> int:
+    """Return 1 when a context is longer than its budget or than it says."""
+    counted = memory.runtime.tokens.count(recalled.context)
+    return int(counted > budget or counted != recalled.tokens_used)
+
+
+async def measure(
+    runtime: Runtime, conversations: Sequence[dict[str, Any]], rankings: Iterable[str]
+) -> dict[str, list[Answered]]:
+    """Load everything, then ask everything."""
+    texts, memories = {}, {}
+    for conversation in conversations:
+        memory = Graphmem(runtime, f"quality-{conversation['id']}")
+        memories[conversation["id"]] = memory
+        await load(memory, conversation)
+        texts[conversation["id"]] = {
+            message["id"]: message["content"]
+            for session in conversation["sessions"]
+            for message in session["messages"]
+        }
+        say(f"loaded {conversation['id']}: {len(texts[conversation['id']])} messages")
+    callers = asyncio.Semaphore(CALLERS)
+
+    async def ask(conversation: dict[str, Any], question: dict[str, Any], ranking: str) -> Answered:
+        async with callers:
+            id = conversation["id"]
+            scores, violations = await answer(memories[id], question, texts[id], ranking)
+            return Answered(id, question["category"], scores, violations)
+
+    answered = {}
+    for ranking in rankings:
+        started = time.perf_counter()
+        answered[ranking] = await asyncio.gather(
+            *(
+                ask(conversation, question, ranking)
+                for conversation in conversations
+                for question in conversation["questions"]
+                if question["evidence"]
+            )
+        )
+        say(f"asked with {ranking}: {time.perf_counter() - started:.0f} s")
+    return answered
+
+
+def report(answered: dict[str, list[Answered]]) -> dict[str, Any]:
+    """Return the means over all, by category, and the adversarial questions apart, in percent."""
+    result: dict[str, Any] = {"rankings": {}}
+    for ranking, answers in answered.items():
+        plain = [answer for answer in answers if answer.category != APART]
+        by_category = defaultdict(list)
+        for answer in answers:
+            by_category[answer.category].append(answer)
+        result["rankings"][ranking] = {
+            "overall": means(plain) | {"intervals": intervals(plain)},
+            "categories": {name: means(some) for name, some in sorted(by_category.items())},
+            "budget_violations": sum(answer.violations for answer in answers),
+        }
+    return result
+
+
+def means(answers: Sequence[Answered]) -> dict[str, float]:
+    """Return each measure's mean in percent, and how many questions it is of."""
+    measures = answers[0].scores if answers else {}
+    return {"questions": len(answers)} | {
+        name: round(100 * statistics.fmean(answer.scores[name] for answer in answers), 2)
+        for name in measures
+    }
+
+
+def intervals(answers: Sequence[Answered]) -> dict[str, list[float]]:
+    """Return 95 % intervals of each mean by a bootstrap that resamples whole conversations."""
+    chance = random.Random(0)
+    by_conversation = defaultdict(list)
+    for answer in answers:
+        by_conversation[answer.conversation].append(answer.scores)
+    clusters = list(by_conversation.values())
+    sums = [
+        {name: sum(scores[name] for scores in cluster) for name in cluster[0]} | {"n": len(cluster)}
+        for cluster in clusters
+    ]
+    drawn: dict[str, list[float]] = defaultdict(list)
+    for _ in range(RESAMPLES):
+        sample = chance.choices(sums, k=len(sums))
+        size = sum(cluster["n"] for cluster in sample)
+        for name in answers[0].scores:
+            drawn[name].append(100 * sum(cluster[name] for cluster in sample) / size)
+    return {
+        name: [round(cut, 2) for cut in statistics.quantiles(values, n=40)[::38]]
+        for name, values in drawn.items()
+    }
+
+
+@asynccontextmanager
+async def store() -> AsyncIterator[Runtime]:
+    """Have a graphmem of the benchmark's own running, with embeddings remembered."""
+    with TemporaryDirectory(prefix="graphmem-quality-") as folder:
+        settings = config.load()
+        if not settings.neo4j_uri:
+            settings = replace(settings, data_dir=Path(folder))
+        async with running(settings, lambda stage, done=0, total=0: None) as runtime:
+            cached = CachedModel(runtime.embedder.model, settings.cache_dir / "bench")
+            embedder = Embedder(cached)
+            try:
+                yield replace(runtime, embedder=embedder)
+            finally:
+                await embedder.close()
+
+
+def say(line: str) -> None:
+    """Tell how far it is."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print the overall figures as a table."""
+    names = [f"recall@{k}" for k in CUTS] + ["mrr"] + [f"evidence in {b}" for b in BUDGETS]
+    print(f"{'':10}" + "".join(f"{name:>18}" for name in names) + f"{'violations':>12}")
+    for ranking, figures in result["rankings"].items():
+        row = "".join(f"{figures['overall'][name]:>18.2f}" for name in names)
+        print(f"{ranking:10}{row}{figures['budget_violations']:>12}")
+
+
+async def main() -> None:
+    """Measure a set and write the report."""
+    parser = argparse.ArgumentParser(prog="bench.quality", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="the evaluation set, a JSON file")
+    parser.add_argument("--out", type=Path, help="where the report goes")
+    parser.add_argument("--ranking", action="append", choices=RANKINGS, help="only these rankings")
+    given = parser.parse_args()
+    data = json.loads(given.data.read_text(encoding="utf-8"))
+    async with store() as runtime:
+        answered = await measure(runtime, data["conversations"], given.ranking or RANKINGS)
+        model = runtime.embedder.model.name
+    result = {"data": data["name"], "embedding_model": model} | report(answered)
+    show(result)
+    if given.out:
+        given.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

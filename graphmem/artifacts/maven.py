@@ -1,0 +1,87 @@
+"""One file from a Maven repository: fetched again after a passing fault, and verified."""
+
+import hashlib
+import logging
+import time
+from pathlib import Path
+
+import requests
+from jgo.maven import MavenContext
+
+from graphmem.artifacts.coordinates import Coordinates
+from graphmem.errors import FetchFailed
+
+# Seconds before each further attempt. With no network at all the answer takes their sum.
+PAUSES = (0.5, 1.0, 2.0)
+# How long a repository may say nothing before the attempt counts as failed.
+TIMEOUT_SECONDS = 30
+
+# The fetching library's own warnings stay off the user's terminal: what matters is raised.
+logging.getLogger("jgo").addHandler(logging.NullHandler())
+logging.getLogger("jgo").propagate = False
+
+
+def context(folder: Path, repository: str | None) -> MavenContext:
+    """Return where files are fetched from and to; `repository` stands for the central one."""
+    mirrors = {"mirror": repository.rstrip("/")} if repository else None
+    return MavenContext(repo_cache=folder, remote_repos=mirrors, timeout=TIMEOUT_SECONDS)
+
+
+class Artifact:
+    """One file of a list, and how it is had."""
+
+    def __init__(self, coordinates: Coordinates, context: MavenContext) -> None:
+        project = context.project(coordinates.group, coordinates.artifact)
+        self.coordinates = coordinates
+        component = project.at_version(coordinates.version)
+        self.source = component.artifact(classifier=coordinates.classifier)
+        # Not the source's `cached_path`, which is only known to be a path at run time.
+        self.path = context.repo_cache / component.path_prefix / self.source.filename
+
+    def fetch(self) -> Path:
+        """Return the verified file; one with a wrong hash is removed and fetched once more."""
+        for _ in range(2):
+            self._download()
+            if _sha256(self.path) == self.coordinates.sha256:
+                return self.path
+            self.path.unlink()
+        raise FetchFailed(
+            f"{self.coordinates} is not what was expected (its SHA-256 differs): try again, and if "
+            "GRAPHMEM_MAVEN_REPOSITORY names a mirror, try without it"
+        )
+
+    def _download(self) -> None:
+        for pause in (*PAUSES, None):
+            fault = self._attempt()
+            if fault is None:
+                return
+            # What was cut short would otherwise be taken for the whole next time.
+            self.path.unlink(missing_ok=True)
+            if pause is None:
+                raise _unfetched(self.coordinates, fault) from fault
+            time.sleep(pause)
+
+    def _attempt(self) -> Exception | None:
+        try:
+            self.source.resolve()
+        # RuntimeError is what jgo makes of any answer but 200, ValueError of an odd Retry-After.
+        except (requests.RequestException, RuntimeError, ValueError) as fault:
+            return fault
+        return None
+
+
+def _unfetched(coordinates: Coordinates, fault: Exception) -> FetchFailed:
+    if isinstance(fault, OSError):
+        return FetchFailed(
+            f"{coordinates} could not be fetched ({type(fault).__name__}): check the network and "
+            "its proxy, or name a reachable Maven mirror in GRAPHMEM_MAVEN_REPOSITORY"
+        )
+    return FetchFailed(
+        f"the Maven repository did not give {coordinates}: try again later, or name another one "
+        "in GRAPHMEM_MAVEN_REPOSITORY"
+    )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

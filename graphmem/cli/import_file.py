@@ -1,0 +1,125 @@
+"""`graphmem import`: remember the messages of a file."""
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+import msgspec
+from msgspec import Struct
+
+from graphmem.cli.clients import checked_id, client_option
+from graphmem.cli.options import RUNNING, Command, settings_options
+from graphmem.cli.showing import counted, say_json
+from graphmem.config import Settings
+
+STDIN = "-"
+
+EPILOG = """\b
+A line is one message, with `session_id`, `role` (user, assistant, system or tool) and `content`:
+  {"conversation_id": "team-chat", "session_id": "monday", "role": "user", "content": "Hello"}
+It may have `name`, `occurred_at` (2026-03-02T09:30:00Z), `external_id` and `importance` (0 to 1).
+What has an `external_id` that its conversation knows changes nothing: run it again at will.
+
+\b
+Examples:
+  graphmem import talk.jsonl
+  graphmem import - --conversation team-chat < talk.jsonl
+  graphmem import talk.jsonl --client acme --json
+"""
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What a program is told of an import."""
+
+    messages: int
+    conversations: int
+    new_conversations: int
+    embedding_truncated: int
+    seconds: float
+
+
+@click.command(name="import", cls=Command, epilog=EPILOG)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.option(
+    "--conversation", metavar="ID", callback=checked_id, help="For lines without conversation_id."
+)
+@client_option
+@click.option("--json", "as_json", is_flag=True, help="Print what was imported as JSON.")
+@settings_options(*RUNNING)
+def import_file(
+    file: str, conversation: str | None, client_id: str, as_json: bool, settings: Settings
+) -> None:
+    """Remember the messages of FILE, which holds JSON Lines; `-` reads from standard input."""
+    from graphmem.cli.running import run
+
+    with _opened(file) as opened:
+        name = "standard input" if file == STDIN else Path(file).name
+        report = run(_imported(opened, name, conversation, client_id, settings))
+    if as_json:
+        say_json(report)
+    else:
+        _show(report)
+
+
+async def _imported(
+    file: BinaryIO, name: str, conversation: str | None, client_id: str, settings: Settings
+) -> Report:
+    from graphmem.cli.loading import load
+    from graphmem.cli.progress import shown
+    from graphmem.runtime import running
+    from graphmem.service import Graphmem
+
+    stage, size = f"importing {name}", _size(file)
+    with shown() as progress:
+        async with running(settings, progress) as runtime:
+            progress(stage, 0, size)
+            began = time.perf_counter()
+            imported = await load(
+                file,
+                Graphmem(runtime, client_id),
+                conversation_id=conversation,
+                # The end is said once, below: a last line may be blank.
+                heard=lambda end: progress(stage, min(end, size - 1), size) if size else None,
+            )
+            seconds = time.perf_counter() - began
+            progress(stage, size or 1, size or 1)
+    return Report(**msgspec.structs.asdict(imported), seconds=round(seconds, 3))
+
+
+def _show(report: Report) -> None:
+    new = f" ({report.new_conversations:,} new)" if report.new_conversations else ""
+    click.echo(
+        f"{counted(report.messages, 'message')} in "
+        f"{counted(report.conversations, 'conversation')}{new} in {report.seconds:.1f} s"
+    )
+    if report.embedding_truncated:
+        click.echo(
+            f"{counted(report.embedding_truncated, 'message')} longer than the embedding model "
+            "sees: the rest is found by its words"
+        )
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[BinaryIO]:
+    """Have a file, or standard input, open to read.
+
+    What is closed is the descriptor: to close the reader would wait for a thread that is reading
+    from a silent pipe, and so would Python's end if that were `sys.stdin`.
+    """
+    source = os.dup(sys.stdin.fileno()) if file == STDIN else os.open(file, os.O_RDONLY)
+    try:
+        yield open(source, "rb", closefd=False)  # noqa: SIM115, see above
+    finally:
+        os.close(source)
+
+
+def _size(file: BinaryIO) -> int:
+    """Return the file's size, 0 where it has none, as a pipe."""
+    status = os.fstat(file.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0

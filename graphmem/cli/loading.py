@@ -1,0 +1,118 @@
+"""Remembering the messages of a file, window after window."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, BinaryIO, TypeVar
+
+from msgspec import Struct
+
+from graphmem.cli.lines import Line, windows
+from graphmem.cli.showing import counted
+from graphmem.errors import GraphmemError
+from graphmem.service import Graphmem
+
+Value = TypeVar("Value")
+
+
+class Imported(Struct, kw_only=True):
+    """How far an import has come."""
+
+    messages: int = 0
+    conversations: int = 0
+    new_conversations: int = 0
+    embedding_truncated: int = 0
+    """Messages that are longer than the embedding model sees; the rest is found by its words."""
+
+
+async def load(
+    file: BinaryIO,
+    memory: Graphmem,
+    *,
+    conversation_id: str | None = None,
+    heard: Callable[[int], None] = lambda end: None,
+) -> Imported:
+    """Remember every message of a file of JSON Lines, in its order; `heard` gets the bytes done.
+
+    Conversations that do not exist are opened. An error carries a note of what stays. Raises
+    `BadLine`, `Unavailable`.
+    """
+    imported = Imported()
+    opened: set[str] = set()
+    try:
+        async for window in in_thread(windows(file, conversation_id)):
+            for name, lines in _by_conversation(window):
+                await _send(name, lines, memory, imported, opened)
+            heard(window[-1].end)
+    except GraphmemError as problem:
+        problem.add_note(_stays(imported))
+        raise
+    return imported
+
+
+def _stays(imported: Imported) -> str:
+    if not imported.messages:
+        return "nothing was imported"
+    return f"{counted(imported.messages, 'message')} before it imported, to stay"
+
+
+async def _send(
+    conversation_id: str,
+    lines: list[Line],
+    memory: Graphmem,
+    imported: Imported,
+    opened: set[str],
+) -> None:
+    if conversation_id not in opened:
+        conversation = await memory.open_conversation(conversation_id)
+        opened.add(conversation_id)
+        imported.conversations += 1
+        imported.new_conversations += conversation.created
+    remembered = await memory.remember(conversation_id, [line.message for line in lines])
+    imported.messages += len(lines)
+    imported.embedding_truncated += len(remembered.embedding_truncated)
+
+
+def _by_conversation(window: list[Line]) -> Iterator[tuple[str, list[Line]]]:
+    """Group the lines of a window; `sorted` keeps the file's order within a conversation."""
+    by_id = attrgetter("conversation_id")
+    for conversation_id, lines in groupby(sorted(window, key=by_id), key=by_id):
+        yield conversation_id, list(lines)
+
+
+async def in_thread(values: Iterable[Value]) -> AsyncIterator[Value]:
+    """Return the values, each taken in a thread: a pipe may keep one waiting, and not the others.
+
+    A daemon thread, so that the process can end while the pipe stays silent.
+    """
+    iterator = iter(values)
+    last: object = object()
+    while True:
+        future: asyncio.Future[Value] = asyncio.get_running_loop().create_future()
+
+        def take(future: "asyncio.Future[Value]" = future) -> None:
+            loop = future.get_loop()
+            try:
+                value = next(iterator, last)
+            except Exception as problem:
+                loop.call_soon_threadsafe(_settle, future, None, problem)
+            else:
+                loop.call_soon_threadsafe(_settle, future, value, None)
+
+        threading.Thread(target=take, daemon=True).start()
+        value = await future
+        if value is last:
+            return
+        yield value
+
+
+def _settle(future: "asyncio.Future[Any]", value: object, problem: Exception | None) -> None:
+    """Give a future what became of it, unless nobody waits for it any longer."""
+    if future.done():
+        return
+    if problem is not None:
+        future.set_exception(problem)
+    else:
+        future.set_result(value)

@@ -1,0 +1,107 @@
+"""The command `graphmem`: its commands, and what becomes of an error."""
+
+import errno
+import sys
+import traceback
+from typing import Any
+
+import click
+
+from graphmem.cli.demo import demo
+from graphmem.cli.import_file import import_file
+from graphmem.cli.migrate import migrate
+from graphmem.cli.options import shows_debug
+from graphmem.cli.recall import recall
+from graphmem.cli.running import Interrupted
+from graphmem.cli.serve import serve
+from graphmem.cli.stop import stop
+from graphmem.errors import GraphmemError
+
+EPILOG = """\b
+Begin with:
+  graphmem demo                          a story to ask, in one command
+  graphmem import talk.jsonl             remember your own conversations
+  graphmem recall "what did we decide?"  the best context within a budget
+  graphmem serve                         the same over HTTP
+
+Every setting is also an environment variable; `graphmem COMMAND --help` names them. Without
+GRAPHMEM_NEO4J_URI the commands start, or join, a private Neo4j of their own; with it, and
+GRAPHMEM_NEO4J_PASSWORD, they use the server that it names.
+"""
+
+
+class Refused(click.ClickException):
+    """What graphmem reports on purpose."""
+
+    exit_code = 2
+
+
+class Failed(click.ClickException):
+    """What nobody expected."""
+
+    exit_code = 1
+
+
+class Commands(click.Group):
+    """The commands in the order in which one learns them, with one way of reporting errors."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order in which they were added."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; turn what it raises into a sentence and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Interrupted as ended:
+            raise click.exceptions.Exit(ended.exit_code) from None
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(130) from None
+        except Exception as problem:
+            raise _failed(_first(problem)) from problem
+
+
+@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="graphmem")
+def commands() -> None:
+    """A memory for agents, on a real graph database."""
+
+
+for command in (demo, serve, import_file, recall, migrate, stop):
+    commands.add_command(command)
+
+
+def main() -> None:
+    """Run the command line."""
+    # A terminal that cannot show a character shows another; it is no reason to fail.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    commands(prog_name="graphmem")
+
+
+def _first(problem: BaseException) -> BaseException:
+    """Return the first of several errors that happened together."""
+    while isinstance(problem, BaseExceptionGroup):
+        problem = problem.exceptions[0]
+    return problem
+
+
+def _failed(problem: BaseException) -> Exception:
+    if isinstance(problem, OSError) and problem.errno == errno.EPIPE:
+        # Nobody reads any longer; click leaves quietly.
+        return problem
+    if isinstance(problem, GraphmemError):
+        return Refused("; ".join([str(problem), *getattr(problem, "__notes__", ())]))
+    if shows_debug():
+        traceback.print_exception(problem)
+    told = str(problem).strip().partition("\n")[0]
+    name = type(problem).__name__
+    hint = "" if shows_debug() else "; --debug or GRAPHMEM_LOG_LEVEL=debug shows where"
+    return Failed(f"something unexpected went wrong: {name}{told and f': {told}'}{hint}")
+
+
+if __name__ == "__main__":
+    main()

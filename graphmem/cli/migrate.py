@@ -1,0 +1,52 @@
+"""`graphmem migrate`: bring the database's schema up to date."""
+
+import asyncio
+
+import click
+
+from graphmem.cli.options import RUNNING, Command, settings_options
+from graphmem.cli.showing import say_json
+from graphmem.config import Settings
+
+EPILOG = """\b
+Every start does this too; alone it prepares a database before an upgrade is rolled out.
+
+\b
+Examples:
+  graphmem migrate
+  graphmem migrate --neo4j-uri bolt://db.internal:7687 --json
+"""
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@click.option("--json", "as_json", is_flag=True, help="Print the applied files as JSON.")
+@settings_options(*RUNNING)
+def migrate(as_json: bool, settings: Settings) -> None:
+    """Bring the database's schema up to date and say what was applied."""
+    from graphmem.cli.running import run
+
+    applied = run(_applied(settings))
+    if as_json:
+        say_json({"applied": applied})
+    elif applied:
+        click.echo(f"applied {', '.join(applied)}")
+    else:
+        click.echo("the schema is up to date")
+
+
+async def _applied(settings: Settings) -> list[str]:
+    from graphmem.cli.progress import shown
+    from graphmem.embedding import load_model
+    from graphmem.graph.installation import Installation, agree
+    from graphmem.graph.schema import migrate
+    from graphmem.runtime import database
+    from graphmem.tokens import TokenCounter
+
+    with shown(transient=True) as progress:
+        async with database(settings, progress) as graph:
+            # The vector index has the model's dimensions.
+            model = await asyncio.to_thread(load_model, settings, progress)
+            files = await migrate(graph, dimensions=model.dimensions, progress=progress)
+            tokenizer = TokenCounter().name
+            await agree(graph, Installation(model.name, model.sha256, model.dimensions, tokenizer))
+    return [file.name for file in files]

@@ -1,0 +1,127 @@
+"""The settings as options: what `graphmem.config` reads from the environment, named in the help."""
+
+import functools
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import click
+import msgspec
+
+from graphmem import config
+from graphmem.config import Settings
+from graphmem.errors import SettingError
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+# A password as an option could be read by everybody who lists processes.
+NEO4J = (
+    "data_dir",
+    "cache_dir",
+    "neo4j_uri",
+    "neo4j_user",
+    "neo4j_database",
+    "neo4j_heap",
+    "neo4j_page_cache",
+    "neo4j_start_seconds",
+    "maven_repository",
+)
+RUNNING = (*NEO4J, "embedding_model", "embedding_threads")
+LISTENING = ("host", "port", "keys_file")
+
+
+class SettingOption(click.Option):
+    """An option that gives a setting, which the environment can give too."""
+
+
+class Command(click.Command):
+    """A command whose help lists its own options first, then the settings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in two lists."""
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        for title, wanted in (("Options", False), ("Settings", True)):
+            listed = [one for one in options if isinstance(one, SettingOption) == wanted]
+            with formatter.section(title):
+                formatter.write_dl([row for one in listed if (row := one.get_help_record(ctx))])
+
+
+def settings_options(*names: str) -> Callable[[Decorated], Decorated]:
+    """Give a command an option for each of these settings; it gets them all as `settings`."""
+    names = (*names, "log_level")
+
+    def decorate(function: Decorated) -> Decorated:
+        @functools.wraps(function)
+        def with_settings(*arguments: Any, debug: bool, **options: Any) -> Any:
+            given = {name: options.pop(name) or None for name in names}
+            if debug:
+                given["log_level"] = "debug"
+            settings = _loaded(given)
+            show_log(settings.log_level)
+            return function(*arguments, settings=settings, **options)
+
+        command: Any = click.option(
+            "--debug", is_flag=True, help="The same as --log-level debug.", cls=SettingOption
+        )(with_settings)
+        for name in reversed(names):
+            command = _option(name)(command)
+        return command  # type: ignore[no-any-return]
+
+    return decorate
+
+
+def show_log(level: str) -> None:
+    """Write our log to stderr from this level on.
+
+    Only ours: at `debug` the driver would log parameters, which hold memories' text.
+    """
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    for name in ("graphmem", "api"):
+        logging.getLogger(name).setLevel(level.upper())
+
+
+def shows_debug() -> bool:
+    """Tell whether somebody wants to see where an unexpected error came from."""
+    return logging.getLogger("graphmem").isEnabledFor(logging.DEBUG)
+
+
+def flag(name: str) -> str:
+    """Return the option of a setting."""
+    return "--" + name.replace("_", "-")
+
+
+def _loaded(given: dict[str, Any]) -> Settings:
+    try:
+        return config.load(**given)
+    except SettingError as problem:
+        for name, value in given.items():
+            if value is not None and config.variable(name) == problem.name:
+                sentence = str(problem).removeprefix(f"{problem.name}: ")
+                raise SettingError(flag(name), sentence) from problem
+        raise
+
+
+def _option(name: str) -> Callable[[Decorated], Decorated]:
+    field = next(field for field in msgspec.structs.fields(Settings) if field.name == name)
+    kinds = get_args(get_args(field.type)[0]) or (get_args(field.type)[0],)
+    metavar = "PATH" if Path in kinds else "NUMBER" if int in kinds else "TEXT"
+    return click.option(
+        flag(name),
+        name,
+        metavar=metavar,
+        help=f"{_described(field)}  [{config.variable(name)}{_default(field)}]",
+        cls=SettingOption,
+    )
+
+
+def _described(field: msgspec.structs.FieldInfo) -> str:
+    description = str(get_args(field.type)[1].description)
+    return f"{description[:1].upper()}{description[1:]}."
+
+
+def _default(field: msgspec.structs.FieldInfo) -> str:
+    value = field.default
+    if field.default_factory is not msgspec.NODEFAULT:
+        value = str(field.default_factory()).replace(str(Path.home()), "~", 1)
+    return f"; default: {value}" if value not in (None, "") else ""

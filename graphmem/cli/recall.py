@@ -1,0 +1,127 @@
+"""`graphmem recall`: the best context for a question within a budget."""
+
+import time
+from datetime import datetime
+from typing import Any, get_args
+
+import click
+import msgspec
+
+from graphmem.cli.clients import client_option
+from graphmem.cli.options import RUNNING, Command, settings_options
+from graphmem.cli.showing import cost, explained, harmless, say_json
+from graphmem.config import Settings
+from graphmem.errors import InvalidInput
+from graphmem.model.recall import Question, Recalled
+from graphmem.model.validation import validated
+from graphmem.model.vocabulary import KINDS, Ranking
+
+# What the options are called where the API says another word.
+OPTIONS = {
+    "max_tokens": "--budget",
+    "conversation_id": "--conversation",
+    "kinds": "--kind",
+    "limit": "--limit",
+    "since": "--since",
+    "until": "--until",
+    "query": "QUESTION",
+}
+
+EPILOG = """\b
+Examples:
+  graphmem recall "what did we decide about the queue?" --budget 1000
+  graphmem recall "auth errors" --since 2026-04-01 --kind message --explain
+  graphmem recall "who approves deploys?" --client demo --json | jq -r .context
+"""
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@click.argument("question")
+@click.option("--budget", type=int, default=2048, show_default=True, help="Tokens it may take.")
+@click.option("--limit", type=int, default=20, show_default=True, help="Memories it may hold.")
+@click.option("--conversation", metavar="ID", help="Only what belongs to this conversation.")
+@click.option("--kind", multiple=True, type=click.Choice(KINDS), help="Only this; repeatable.")
+@click.option("--since", metavar="TIME", help="Only from this time on: 2026-04-01[T09:30:00Z].")
+@click.option("--until", metavar="TIME", help="Only before this time.")
+@click.option(
+    "--ranking", type=click.Choice(get_args(Ranking)), default="default", help="How to rank."
+)
+@click.option("--explain", is_flag=True, help="Say why each memory is in or left out.")
+@client_option
+@click.option("--json", "as_json", is_flag=True, help="Print what the API answers.")
+@settings_options(*RUNNING)
+def recall(
+    *,
+    question: str,
+    budget: int,
+    conversation: str | None,
+    kind: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    client_id: str,
+    as_json: bool,
+    settings: Settings,
+    **options: Any,
+) -> None:
+    """Print the best context for a QUESTION that fits a budget of tokens."""
+    from graphmem.cli.running import run
+
+    asked = _question(
+        {
+            "query": question,
+            "max_tokens": budget,
+            "conversation_id": conversation,
+            "kinds": list(kind) or None,
+            "since": _zoned(since),
+            "until": _zoned(until),
+            **options,
+        }
+    )
+    recalled, milliseconds = run(_recalled(asked, client_id, settings))
+    if as_json:
+        say_json(recalled)
+    else:
+        _show(recalled, asked, milliseconds)
+
+
+async def _recalled(
+    question: Question, client_id: str, settings: Settings
+) -> tuple[Recalled, float]:
+    from graphmem.cli.progress import shown
+    from graphmem.runtime import running
+    from graphmem.service import Graphmem
+
+    with shown(transient=True) as progress:
+        async with running(settings, progress) as runtime:
+            memory = Graphmem(runtime, client_id)
+            began = time.perf_counter()
+            recalled = await memory.recall(**msgspec.structs.asdict(question))
+            return recalled, 1000 * (time.perf_counter() - began)
+
+
+def _show(recalled: Recalled, question: Question, milliseconds: float) -> None:
+    if recalled.context:
+        click.echo(harmless(recalled.context).rstrip("\n") + "\n")
+    else:
+        click.echo("Nothing was found.\n" if not recalled.omitted_total else "Nothing fits.\n")
+    if question.explain:
+        click.echo("\n".join(explained(recalled)) + "\n")
+    click.echo(click.style(cost(recalled, question.max_tokens, milliseconds), bold=True))
+
+
+def _question(given: dict[str, Any]) -> Question:
+    """Return the question; raise `InvalidInput` that names the option, before anything starts."""
+    try:
+        return validated(given, Question)
+    except InvalidInput as problem:
+        sentence = str(problem).removeprefix(f"{problem.field}: ")
+        raise InvalidInput(OPTIONS.get(problem.field, problem.field), sentence) from problem
+
+
+def _zoned(time: str | None) -> str | None:
+    """Return a time as the API takes it: a date alone begins at midnight, no zone means UTC."""
+    try:
+        moment = datetime.fromisoformat(time or "")
+    except ValueError:
+        return time
+    return moment.isoformat() + ("" if moment.tzinfo else "Z")

@@ -1,0 +1,72 @@
+"""Which words are common within one client, learned from a sample of its memories and kept a while."""
+
+import asyncio
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from graphmem.graph.driver import Graph
+from graphmem.graph.query import Query
+from graphmem.retrieval.words import COMMON_SHARE, stems
+
+SAMPLED = 300
+"""How many memories are looked at."""
+
+FEWEST = 50
+"""Of fewer memories nothing is concluded: a share of so few says little."""
+
+CLIENTS_KEPT = 1_000
+FRESH_SECONDS = 300.0
+FRESH_SECONDS_WHILE_SMALL = 5.0
+"""How long a sample is believed; a small client grows out of it soon."""
+
+Shares = Mapping[str, float]
+
+
+class Sample(Struct, frozen=True):
+    """The beginning of a memory's searched text."""
+
+    text: str
+
+
+SAMPLED_TEXTS = Query("retrieval/sampled_texts", Sample)
+
+
+class Vocabulary:
+    """Remembers for each client which stems are common in its memories.
+
+    A cache that may miss: a process that starts anew samples anew.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._kept: OrderedDict[str, tuple[float, Shares]] = OrderedDict()
+
+    async def shares(self, client_id: str) -> Shares:
+        """Return for each common stem the share of the client's memories that hold it, 0–1."""
+        kept = self._kept.get(client_id)
+        if kept and time.monotonic() < kept[0]:
+            self._kept.move_to_end(client_id)
+            return kept[1]
+        sample = await self._graph.rows(SAMPLED_TEXTS, client_id=client_id, limit=SAMPLED)
+        shares = await asyncio.to_thread(common_stems, [row.text for row in sample])
+        small = len(sample) < SAMPLED
+        seconds = FRESH_SECONDS_WHILE_SMALL if small else FRESH_SECONDS
+        self._kept[client_id] = (time.monotonic() + seconds, shares)
+        if len(self._kept) > CLIENTS_KEPT:
+            self._kept.popitem(last=False)
+        return shares
+
+
+def common_stems(texts: Sequence[str]) -> Shares:
+    """Return the stems that more than `COMMON_SHARE` of the texts hold, with their shares."""
+    if len(texts) < FEWEST:
+        return {}
+    counts = Counter(stem for text in texts for stem in stems(text))
+    return {
+        stem: count / len(texts)
+        for stem, count in counts.items()
+        if count > COMMON_SHARE * len(texts)
+    }

@@ -1,0 +1,60 @@
+"""Alive without asking anybody; ready only while the database answers."""
+
+import asyncio
+import time
+
+import httpx
+import neo4j
+import pytest_asyncio
+from msgspec.structs import replace
+
+from api.app import create_app
+from graphmem.graph.driver import Graph
+from graphmem.runtime import Runtime
+
+
+@pytest_asyncio.fixture
+async def without_database(runtime: Runtime, unused_tcp_port: int):
+    """A graphmem whose database is gone."""
+    driver = neo4j.AsyncGraphDatabase.driver(f"bolt://127.0.0.1:{unused_tcp_port}")
+    yield replace(runtime, graph=Graph(driver, "neo4j", retry_seconds=0))
+    await driver.close()
+
+
+async def test_alive_and_ready(http: httpx.AsyncClient) -> None:
+    assert (await http.get("/health/live")).json() == {"status": "live"}
+    assert (await http.get("/health/ready")).json() == {"status": "ready"}
+
+
+async def test_without_the_database_it_lives_but_is_not_ready(
+    without_database: Runtime, asking
+) -> None:
+    async with asking(create_app(without_database)) as http:
+        assert (await http.get("/health/live")).status_code == 200
+        for path, method in (("/health/ready", "GET"), ("/api/v0/memories/any", "GET")):
+            answer = await http.request(method, path)
+            assert answer.status_code == 503
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert int(answer.headers["retry-after"]) > 0
+            assert answer.json()["code"] == "unavailable"
+
+
+async def test_a_database_that_hangs_is_not_waited_for(runtime: Runtime, asking) -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    driver = neo4j.AsyncGraphDatabase.driver(f"bolt://127.0.0.1:{port}")
+    hanging = replace(runtime, graph=Graph(driver, "neo4j"))
+    try:
+        async with asking(create_app(hanging)) as http:
+            started = time.monotonic()
+            answer = await http.get("/health/ready")
+            assert answer.status_code == 503
+            assert time.monotonic() - started < 3
+    finally:
+        await driver.close()
+        server.close()
+        await server.wait_closed()

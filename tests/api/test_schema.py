@@ -1,0 +1,144 @@
+"""The API describes itself: every route, with examples and problems, and how to say who asks."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import httpx
+import msgspec
+import pytest
+from litestar import Litestar
+
+from api.bodies import decoded
+from api.conversations import BATCH, NEW
+from api.recall import QUESTION
+from graphmem.model.conversation import Batch, NewConversation
+from graphmem.model.recall import Question
+
+ROUTES = {
+    ("post", "/api/v0/conversations"),
+    ("post", "/api/v0/conversations/{conversation_id}/messages"),
+    ("delete", "/api/v0/conversations/{conversation_id}"),
+    ("get", "/api/v0/memories/{memory_id}"),
+    ("delete", "/api/v0/memories/{memory_id}"),
+    ("post", "/api/v0/recall"),
+    ("get", "/health/live"),
+    ("get", "/health/ready"),
+}
+
+
+@pytest.fixture(scope="session")
+def document(app: Litestar) -> dict:
+    return json.loads(json.dumps(app.openapi_schema.to_schema()))
+
+
+def operations(document: dict) -> dict[tuple[str, str], dict]:
+    return {
+        (method, path): operation
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+    }
+
+
+def test_every_route_is_described(document: dict, app: Litestar) -> None:
+    assert document["openapi"].startswith("3.1")
+    assert operations(document).keys() >= ROUTES
+    served = {
+        (method.lower(), route.path_format)
+        for route in app.routes
+        for method in route.methods
+        if method not in {"OPTIONS", "HEAD"} and not route.path.startswith("/schema")
+    }
+    assert operations(document).keys() == served
+
+
+def test_operation_ids_are_unique_and_summaries_are_sentences(document: dict) -> None:
+    described = operations(document).values()
+    assert len({operation["operationId"] for operation in described}) == len(described)
+    for operation in described:
+        assert " " in operation["summary"]
+        assert operation["description"]
+        assert operation["tags"]
+
+
+def test_every_reference_leads_somewhere(document: dict) -> None:
+    references = re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document))
+    assert references
+    assert set(references) <= document["components"]["schemas"].keys()
+
+
+def test_every_failure_is_described_as_a_problem(document: dict) -> None:
+    for (_, path), operation in operations(document).items():
+        failures = {status: r for status, r in operation["responses"].items() if status >= "400"}
+        if path.startswith("/api/"):
+            assert failures.keys() >= {"400", "401", "500", "503"}
+        for status, response in failures.items():
+            content = response["content"]["application/problem+json"]
+            assert list(response["content"]) == ["application/problem+json"]
+            assert content["schema"] == {"$ref": "#/components/schemas/Problem"}
+            examples = [example["value"] for example in content["examples"].values()]
+            assert {example["status"] for example in examples} == {int(status)}
+
+
+def test_both_ways_of_saying_who_asks_are_described(document: dict) -> None:
+    schemes = document["components"]["securitySchemes"]
+    assert schemes["key"] | {"description": ""} == {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "",
+    }
+    assert (schemes["client"]["in"], schemes["client"]["name"]) == ("header", "X-Client-Id")
+    for (_, path), operation in operations(document).items():
+        assert ("security" in operation) == path.startswith("/api/")
+
+
+@pytest.mark.parametrize(
+    ("example", "wanted"), [(NEW, NewConversation), (BATCH, Batch), (QUESTION, Question)]
+)
+def test_every_example_can_be_sent(example, wanted: type) -> None:
+    assert decoded(msgspec.json.encode(example.value), wanted)
+
+
+def test_every_pattern_is_one_that_json_schema_knows(document: dict) -> None:
+    patterns = re.findall(r'"pattern": "((?:[^"\\]|\\.)*)"', json.dumps(document))
+    assert patterns
+    assert not any(r"\Z" in pattern or r"\A" in pattern for pattern in patterns)
+
+
+async def test_a_program_gets_the_document_and_a_browser_a_page(http: httpx.AsyncClient) -> None:
+    document = await http.get("/schema")
+    assert document.headers["content-type"].startswith("application/vnd.oai.openapi+json")
+    assert document.json() == (await http.get("/schema/openapi.json")).json()
+    page = await http.get("/schema", headers={"Accept": "text/html,application/xhtml+xml"})
+    assert page.headers["content-type"].startswith("text/html")
+    for _, path in ROUTES:
+        assert path in page.text
+
+
+class Links(HTMLParser):
+    """Collects what a page loads or links to, and what can be linked to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.anchors: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs) -> None:
+        given = dict(attrs)
+        assert tag not in {"script", "link", "img", "iframe"}
+        self.targets += [given[name] for name in ("href", "src") if name in given]
+        if "id" in given:
+            self.anchors.add(given["id"])
+
+
+async def test_the_page_needs_nothing_from_outside(http: httpx.AsyncClient) -> None:
+    page = await http.get("/schema", headers={"Accept": "text/html"})
+    links = Links()
+    links.feed(page.text)
+    inside = {target[1:] for target in links.targets if target.startswith("#")}
+    assert inside <= links.anchors
+    assert {target for target in links.targets if not target.startswith("#")} == {
+        "/schema/openapi.json"
+    }
+    assert "@import" not in page.text
+    assert "url(" not in page.text

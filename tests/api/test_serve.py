@@ -1,0 +1,235 @@
+"""A real server on a real port: it starts, answers, and ends in order."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+from msgspec.structs import replace
+
+import api.serve
+from api.serve import HEADER_BYTES, listener, serve
+from graphmem import config
+from graphmem.config import Settings
+from graphmem.errors import SettingError, Unavailable
+from graphmem.runtime import Runtime
+
+
+@pytest.fixture
+def running(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Settings to serve the tests' graphmem, which is running already, on any free port."""
+
+    @asynccontextmanager
+    async def already(settings: Settings, progress: object) -> AsyncIterator[Runtime]:
+        yield replace(runtime, settings=settings)
+
+    monkeypatch.setattr(api.serve, "running", already)
+    return config.load({}, port=0)
+
+
+@asynccontextmanager
+async def served(settings: Settings) -> AsyncIterator[tuple[str, asyncio.Task[None]]]:
+    """Have a server for the length of the block."""
+    ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    task = asyncio.create_task(serve(settings, on_ready=ready.set_result))
+    await asyncio.wait([task, ready], return_when=asyncio.FIRST_COMPLETED, timeout=30)
+    try:
+        yield ready.result(), task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def test_a_served_graphmem_remembers_and_recalls(running: Settings, memory) -> None:
+    async with served(running) as (url, _):
+        assert url.startswith("http://127.0.0.1:")
+        assert not url.endswith(":0")
+        headers = {"X-Client-Id": memory.client_id}
+        async with httpx.AsyncClient(base_url=url, headers=headers, timeout=30) as http:
+            made = await http.post("/api/v0/conversations", json={"title": "served"})
+            message = {"session_id": "s", "role": "user", "content": "The pump is blue."}
+            written = await http.post(
+                f"/api/v0/conversations/{made.json()['id']}/messages", json={"messages": [message]}
+            )
+            assert written.status_code == 201
+            answer = await http.post("/api/v0/recall", json={"query": "pump colour"})
+            assert "The pump is blue." in answer.json()["context"]
+            assert "server" not in answer.headers
+
+
+async def exchange(url: str, *sent: bytes) -> bytes:
+    """Send bytes and return what comes back until the server hangs up."""
+    host, port = url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    try:
+        for piece in sent:
+            writer.write(piece)
+            await writer.drain()
+        return await asyncio.wait_for(reader.read(), 30)
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"GET /health/live HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * HEADER_BYTES * 2 + b"\r\n\r\n",
+        b"GET /" + b"a" * HEADER_BYTES * 2 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"no http at all\r\n\r\n",
+        b"GET /health/live HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+    ],
+    ids=["long header", "long path", "no http", "negative length"],
+)
+async def test_what_is_no_request_gets_a_problem_too(
+    request_bytes: bytes, running: Settings
+) -> None:
+    async with served(running) as (url, _):
+        answer = await exchange(url, request_bytes)
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert b"application/problem+json" in answer
+    assert b'"code":"bad_request"' in answer
+
+
+@pytest.mark.parametrize("path", ["%ED%A0%80", "%00", "%FF", "a%2Fb", "%zz", "a" * 30_000])
+async def test_a_raw_path_that_cannot_be_is_not_found(path: str, running: Settings) -> None:
+    async with served(running) as (url, _):
+        for method in ("GET", "DELETE"):
+            answer = await exchange(
+                url,
+                f"{method} /api/v0/memories/{path} HTTP/1.1\r\n".encode()
+                + b"Host: localhost\r\nConnection: close\r\n\r\n",
+            )
+            assert answer.startswith(b"HTTP/1.1 404")
+            assert b"application/problem+json" in answer
+
+
+async def test_a_chunked_body_beyond_the_limit_is_refused(running: Settings) -> None:
+    head = (
+        b"POST /api/v0/recall HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    )
+    chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
+    async with served(running) as (url, _):
+        answer = await exchange(url, head, *[chunk] * 33, b"0\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 413")
+    assert b'"field":"body"' in answer
+
+
+async def test_a_caller_that_leaves_disturbs_nobody(
+    running: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served(running) as (url, _):
+        host, port = url.removeprefix("http://").split(":")
+        _, writer = await asyncio.open_connection(host, int(port))
+        writer.write(
+            b"POST /api/v0/recall HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
+            b'Content-Type: application/json\r\n\r\n{"query"'
+        )
+        await writer.drain()
+        writer.close()
+        await asyncio.sleep(0.3)
+        async with httpx.AsyncClient(base_url=url) as http:
+            assert (await http.get("/health/live")).status_code == 200
+    assert "failed" not in caplog.text
+
+
+async def test_a_port_that_is_taken_is_explained(running: Settings) -> None:
+    async with served(running) as (url, _):
+        port = int(url.rpartition(":")[2])
+        with pytest.raises(SettingError, match=f"GRAPHMEM_PORT: .*port {port}.*name another"):
+            await serve(replace(running, port=port))
+
+
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7", "a" * 70])
+def test_a_host_that_is_not_ours_is_explained(host: str) -> None:
+    with pytest.raises(SettingError, match=r"GRAPHMEM_HOST: .* is no address of this machine"):
+        listener(host, 0)
+
+
+async def test_without_keys_others_are_refused_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(api.serve, "running", lambda *_: pytest.fail("it started"))
+    with pytest.raises(SettingError, match="loopback"):
+        await serve(config.load({}, host="0.0.0.0", port=0))
+
+
+async def test_a_port_is_free_again_after_a_start_that_failed(
+    monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int
+) -> None:
+    @asynccontextmanager
+    async def failing(*_: object) -> AsyncIterator[None]:
+        raise Unavailable("no")
+        yield
+
+    monkeypatch.setattr(api.serve, "running", failing)
+    settings = config.load({}, port=unused_tcp_port)
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            await serve(settings)
+
+
+async def test_both_loopbacks_can_be_listened_on() -> None:
+    for host in ("127.0.0.1", "localhost"):
+        with listener(host, 0) as listening:
+            assert api.serve.url(host, listening) == (f"http://{host}:{listening.getsockname()[1]}")
+    if socket.has_ipv6:
+        try:
+            six = listener("::1", 0)
+        except SettingError:
+            return
+        with six:
+            assert api.serve.url("::1", six) == f"http://[::1]:{six.getsockname()[1]}"
+
+
+PROGRAM = """
+import asyncio, sys, api.serve
+from contextlib import asynccontextmanager
+from graphmem import config
+from graphmem.runtime import Runtime
+
+@asynccontextmanager
+async def running(settings, progress):
+    print("starting", flush=True)
+    try:
+        await asyncio.sleep({start})
+        yield Runtime(settings, *[None] * (len(Runtime.__struct_fields__) - 1))
+    finally:
+        await asyncio.sleep(0.2)
+        print("closed", flush=True)
+
+api.serve.running = running
+asyncio.run(api.serve.serve(config.load({{}}, port=0), on_ready=lambda url: print(url, flush=True)))
+print("returned", flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("start", "lines"), [(0, 2), (60, 1)], ids=["serving", "starting"])
+async def test_a_signal_closes_everything_in_order(
+    number: signal.Signals, start: int, lines: int, repository
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        PROGRAM.format(start=start),
+        cwd=repository,
+        env=os.environ | {"PYTHONPATH": str(repository)},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    for _ in range(lines):
+        await asyncio.wait_for(process.stdout.readline(), 30)
+    process.send_signal(number)
+    out, err = await asyncio.wait_for(process.communicate(), 30)
+    assert (out.decode().splitlines(), err.decode(), process.returncode) == (
+        ["closed", "returned"],
+        "",
+        0,
+    )

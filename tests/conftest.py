@@ -1,0 +1,87 @@
+"""One real Neo4j and one real embedding model for all tests.
+
+The server: `GRAPHMEM_TEST_NEO4J_URI` (with `…_PASSWORD`), else the local launcher, else
+testcontainers, else the tests that need one are skipped loudly; in CI that is a failure.
+"""
+
+import os
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from graphmem import config
+from graphmem.config import Settings
+from graphmem.errors import SetupError
+from graphmem.runtime import Runtime, running
+from graphmem.server.private import private_server
+from graphmem.service import Graphmem
+
+NEO4J_IMAGE = "neo4j:2026.09.0-community"
+
+
+@pytest_asyncio.fixture(scope="session")
+async def neo4j_settings(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[Settings]:
+    """Settings that name a real Neo4j of the tests' own."""
+    given = os.environ.get("GRAPHMEM_TEST_NEO4J_URI")
+    if given:
+        password = os.environ.get("GRAPHMEM_TEST_NEO4J_PASSWORD", "")
+        yield config.load(neo4j_uri=given, neo4j_password=password)
+        return
+    async with AsyncExitStack() as stack:
+        try:
+            settings = config.load({}, data_dir=tmp_path_factory.mktemp("neo4j") / "data")
+            server = await stack.enter_async_context(private_server(settings))
+            uri, user, password = server.uri, server.user, server.password
+        except SetupError as problem:
+            uri, user, password = stack.enter_context(_container(problem))
+        yield config.load({}, neo4j_uri=uri, neo4j_user=user, neo4j_password=password)
+
+
+def _container(problem: SetupError):
+    from contextlib import contextmanager
+
+    @contextmanager
+    def started():
+        try:
+            from testcontainers.neo4j import Neo4jContainer
+
+            with Neo4jContainer(NEO4J_IMAGE) as container:
+                yield container.get_connection_url(), container.username, container.password
+        except Exception as other:
+            sentence = f"no Neo4j for the tests: {problem}; and no container: {other}"
+            if os.environ.get("CI"):
+                pytest.fail(sentence)
+            pytest.skip(sentence)
+
+    return started()
+
+
+@pytest_asyncio.fixture(scope="session")
+async def runtime(neo4j_settings: Settings) -> AsyncIterator[Runtime]:
+    """A running graphmem on the tests' Neo4j, with the real embedding model."""
+    async with running(neo4j_settings) as started:
+        yield started
+
+
+@pytest.fixture
+def memory(runtime: Runtime) -> Graphmem:
+    """The running graphmem as a client of this test's own sees it."""
+    return Graphmem(runtime, f"test-{uuid.uuid4().hex}")
+
+
+@pytest.fixture
+def rival(runtime: Runtime) -> Graphmem:
+    """The same graphmem as another client sees it."""
+    return Graphmem(runtime, f"rival-{uuid.uuid4().hex}")
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The checkout's root."""
+    return Path(__file__).parent.parent

@@ -1,0 +1,114 @@
+"""Running the command line: in this process, and as the program that a user starts."""
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from graphmem.cli.main import commands
+from graphmem.config import Settings
+
+SECONDS = 120
+
+
+@pytest.fixture
+def environment(neo4j_settings: Settings) -> dict[str, str]:
+    """The environment of a user whose graphmem uses the tests' Neo4j."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GRAPHMEM_") or name == "GRAPHMEM_CACHE_DIR"
+    }
+    return kept | {
+        "GRAPHMEM_NEO4J_URI": str(neo4j_settings.neo4j_uri),
+        "GRAPHMEM_NEO4J_USER": neo4j_settings.neo4j_user,
+        "GRAPHMEM_NEO4J_PASSWORD": neo4j_settings.neo4j_password,
+    }
+
+
+@pytest.fixture
+def invoke(environment: dict[str, str]) -> Callable[..., Result]:
+    """Run a command in this process, on the tests' Neo4j."""
+
+    def invoked(*arguments: str) -> Result:
+        return CliRunner().invoke(commands, arguments, env=environment)
+
+    return invoked
+
+
+@pytest.fixture
+def graphmem(environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a command as a program, on the tests' Neo4j."""
+
+    def done(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            program(*arguments),
+            env=environment,
+            text=True,
+            encoding="utf-8",
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+            **options,
+        )
+
+    return done
+
+
+@pytest.fixture
+def started(
+    environment: dict[str, str],
+) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+    """Start a command as a program that goes on; it is ended with the test."""
+    running: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> "subprocess.Popen[str]":
+        running.append(
+            subprocess.Popen(
+                program(*arguments),
+                env=environment | {"PYTHONUNBUFFERED": "1"},
+                text=True,
+                encoding="utf-8",
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+        )
+        return running[-1]
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def client_id() -> str:
+    """A client of this test's own."""
+    return f"cli-{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Path:
+    """A file of three messages."""
+    path = tmp_path / "story.jsonl"
+    path.write_text(
+        '{"conversation_id": "harbour", "session_id": "s", "role": "user", "external_id": "a",'
+        ' "content": "The lighthouse keeper is called Ansgar."}\n'
+        '{"conversation_id": "harbour", "session_id": "s", "role": "assistant",'
+        ' "external_id": "b", "content": "Noted: Ansgar keeps the lighthouse."}\n'
+        '{"conversation_id": "kitchen", "session_id": "t", "role": "user", "external_id": "c",'
+        ' "content": "Pancakes need eggs, flour and milk."}\n',
+        "utf-8",
+    )
+    return path
+
+
+def program(*arguments: str) -> list[str]:
+    """Return the command line of a graphmem."""
+    return [sys.executable, "-m", "graphmem.cli.main", *arguments]

@@ -1,0 +1,60 @@
+import json
+import re
+import signal
+
+
+def test_a_file_is_imported_and_found(invoke, client_id, story):
+    result = invoke("import", str(story), "--client", client_id)
+    assert result.exit_code == 0, result.output
+    assert re.fullmatch(r"3 messages in 2 conversations \(2 new\) in [\d.]+ s\n", result.stdout), (
+        result.stdout
+    )
+    assert "importing story.jsonl" in result.stderr
+    found = invoke("recall", "who keeps the lighthouse?", "--client", client_id)
+    assert "The lighthouse keeper is called Ansgar." in found.stdout
+
+
+def test_again_changes_nothing(invoke, client_id, story):
+    first = json.loads(invoke("import", str(story), "--client", client_id, "--json").stdout)
+    again = json.loads(invoke("import", str(story), "--client", client_id, "--json").stdout)
+    assert (first["messages"], first["new_conversations"]) == (3, 2)
+    assert (again["messages"], again["new_conversations"]) == (3, 0)
+    recalled = invoke("recall", "lighthouse pancakes", "--client", client_id, "--json")
+    assert len(json.loads(recalled.stdout)["items"]) == 3
+
+
+def test_a_bad_line_is_one_sentence_and_what_stood_before_it_stays(invoke, client_id, story):
+    with story.open("a") as file:
+        file.write('{"session_id": "s", "role": "boss", "content": "x"}\n')
+    result = invoke("import", str(story), "--client", client_id)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == (
+        "Error: line 4: role: invalid enum value 'boss'; 3 messages before it imported, to stay"
+    )
+    recalled = invoke("recall", "pancakes", "--client", client_id, "--json")
+    assert json.loads(recalled.stdout)["items"]
+
+
+def test_standard_input_is_read(graphmem, client_id):
+    line = '{"session_id": "s", "role": "user", "content": "The keeper has a dog."}\r\n'
+    result = graphmem(
+        "import", "-", "--conversation", "c", "--client", client_id, "--json", input="\ufeff" + line
+    )
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["messages"] == 1
+
+
+def test_a_file_that_is_not_there_is_named(invoke):
+    result = invoke("import", "nowhere.jsonl")
+    assert result.exit_code == 2
+    assert "'nowhere.jsonl' does not exist" in result.stderr
+
+
+def test_ctrl_c_ends_an_import_that_waits_for_its_pipe(started, client_id):
+    process = started("import", "-", "--client", client_id)
+    for line in process.stdout:
+        if line.startswith("importing"):
+            break
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 130
+    assert "Traceback" not in process.stdout.read()

@@ -1,0 +1,125 @@
+import subprocess
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from graphmem import config
+from graphmem.cli.main import Commands, commands
+from graphmem.cli.options import LISTENING, NEO4J, RUNNING, show_log
+from graphmem.cli.running import Interrupted
+from graphmem.errors import MemoryNotFound
+
+HEAVY = (
+    "neo4j",
+    "neomodel",
+    "litestar",
+    "uvicorn",
+    "fastembed",
+    "onnxruntime",
+    "bpe_openai",
+    "rich",
+)
+NAMES = sorted(commands.commands)
+SETTINGS = {"serve": LISTENING + RUNNING, "demo": LISTENING + RUNNING, "stop": ("data_dir",)}
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    show_log("info")
+    yield
+    show_log("info")
+
+
+def raised(problem: BaseException) -> Result:
+    """Return what a user sees of a command that raises this."""
+
+    def fail() -> None:
+        raise problem
+
+    group = Commands("graphmem", commands={"fail": click.Command("fail", callback=fail)})
+    return CliRunner().invoke(group, ["fail"])
+
+
+def test_there_are_these_commands():
+    assert NAMES == ["demo", "import", "migrate", "recall", "serve", "stop"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_help_teaches_with_examples_and_names_the_variables(name):
+    result = CliRunner().invoke(commands, [name, "--help"], terminal_width=200)
+    assert result.exit_code == 0
+    assert "Examples:\n" in result.output
+    for setting in (*SETTINGS.get(name, RUNNING), "log_level"):
+        assert f"--{setting.replace('_', '-')} " in result.output
+        assert config.variable(setting) in result.output
+
+
+def test_a_password_is_no_option():
+    assert "neo4j_password" not in (*LISTENING, *RUNNING, *NEO4J)
+
+
+def test_what_graphmem_reports_is_one_sentence_and_exit_code_2():
+    result = raised(MemoryNotFound("m1"))
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", "Error: no memory 'm1'\n")
+
+
+def test_notes_follow_the_sentence():
+    problem = MemoryNotFound("m1")
+    problem.add_note("nothing was imported")
+    assert raised(problem).stderr == "Error: no memory 'm1'; nothing was imported\n"
+
+
+def test_of_errors_that_happened_together_the_first_is_reported():
+    result = raised(ExceptionGroup("legs", [MemoryNotFound("m1"), MemoryNotFound("m2")]))
+    assert (result.exit_code, result.stderr) == (2, "Error: no memory 'm1'\n")
+
+
+def test_the_unexpected_is_a_sentence_with_a_hint_and_exit_code_1():
+    result = raised(ValueError("odd\nmore"))
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "Error: something unexpected went wrong: ValueError: odd; "
+        "--debug or GRAPHMEM_LOG_LEVEL=debug shows where\n"
+    )
+
+
+def test_debug_shows_where_the_unexpected_came_from():
+    show_log("debug")
+    result = raised(ValueError("odd"))
+    assert result.exit_code == 1
+    assert "Traceback" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("problem", "exit_code"),
+    [(Interrupted(2), 130), (Interrupted(15), 143), (KeyboardInterrupt(), 130)],
+)
+def test_a_signal_ends_quietly_with_its_exit_code(problem, exit_code):
+    result = raised(problem)
+    assert (result.exit_code, result.output.strip()) == (exit_code, "")
+
+
+def test_a_reader_that_left_is_no_error():
+    with subprocess.Popen(
+        [sys.executable, "-m", "graphmem.cli.main", "--help"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_help_loads_nothing_heavy_of_its_own():
+    script = (
+        "import sys, graphmem; before = set(sys.modules)\n"
+        "from graphmem.cli.main import commands\n"
+        f"for name in {NAMES}: commands.main([name, '--help'], standalone_mode=False)\n"
+        "print(*(set(sys.modules) - before), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    loaded = {name.partition(".")[0] for name in done.stderr.split()}
+    assert loaded.isdisjoint(HEAVY)

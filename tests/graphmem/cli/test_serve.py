@@ -1,0 +1,33 @@
+import re
+import signal
+import time
+
+import httpx
+
+
+def ready(process) -> str:
+    """Return where a program says that it listens."""
+    for line in process.stdout:
+        said = re.search(r"(http://127\.0\.0\.1:\d+) ", line)
+        if said:
+            return said[1]
+    raise AssertionError("it ended before it listened")
+
+
+def test_it_serves_until_it_is_told_to_end(started):
+    process = started("serve", "--port", "0")
+    url = ready(process)
+    assert process.stdout.readline().endswith(f"{url}/schema\n")
+    assert httpx.get(f"{url}/health/live", timeout=20).status_code == 200
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) in (0, 130)
+    assert time.monotonic() - began < 20
+    assert "Traceback" not in process.stdout.read()
+
+
+def test_an_address_for_everybody_needs_keys(graphmem):
+    result = graphmem("serve", "--host", "0.0.0.0", "--port", "0")
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.startswith("Error: ")

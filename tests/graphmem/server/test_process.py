@@ -1,0 +1,56 @@
+"""A process is known again, and never taken for another."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from graphmem.server import process
+from graphmem.server.process import is_ours, listens, living, servers
+from graphmem.server.record import Record
+
+
+@pytest.fixture
+def stranger() -> Iterator[psutil.Process]:
+    """A process that has nothing to do with any data folder."""
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as stranger:
+        yield psutil.Process(stranger.pid)
+        stranger.kill()
+
+
+def test_a_process_is_known_by_its_number_and_start(
+    stranger: psutil.Process, tmp_path: Path
+) -> None:
+    started = stranger.create_time()
+
+    assert living(Record(stranger.pid, started, 1, "x"), tmp_path) == stranger
+    assert living(Record(stranger.pid, started - 60, 1, "x"), tmp_path) is None
+
+
+def test_a_stranger_is_not_ours_and_does_not_listen(
+    stranger: psutil.Process, tmp_path: Path
+) -> None:
+    assert not is_ours(stranger, tmp_path)
+    assert not listens(stranger, 7687)
+    assert servers(tmp_path) == []
+
+
+def test_no_record_is_no_process(tmp_path: Path) -> None:
+    assert living(None, tmp_path) is None
+
+
+def test_a_process_that_only_waits_to_be_reaped_is_dead(
+    stranger: psutil.Process, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = Record(stranger.pid, stranger.create_time(), 1, "x")
+    # As of another process's child, which only that one can reap.
+    monkeypatch.setattr(process, "_reap", lambda pid: None)
+
+    stranger.kill()
+    while stranger.status() != psutil.STATUS_ZOMBIE:
+        pass
+
+    assert living(record, tmp_path) is None

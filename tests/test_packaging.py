@@ -1,0 +1,174 @@
+"""What is shipped: the wheel, the pinned requirements, and the command that sets everything up."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+# In parts, so that this file does not hold what it looks for.
+REGISTRIES = [
+    ".".join(parts)
+    for parts in (
+        ("pypi", "org"),
+        ("pythonhosted", "org"),
+        ("repo1", "maven", "org"),
+        ("repo", "maven", "apache", "org"),
+        ("repo", "maven", "org"),
+        ("sonatype", "org"),
+        ("conda", "anaconda", "org"),
+        ("huggingface", "co"),
+        ("docker", "io"),
+        ("registry", "npmjs", "org"),
+        ("proxy", "golang", "org"),
+    )
+]
+GENERATED = {".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+REQUIREMENTS = ("build.txt", "development.txt", "runtime.txt")
+MIRRORED = {"cypher": "graphmem/_data/cypher", "seed": "graphmem/_data/seed"}
+
+
+@pytest.fixture(scope="session")
+def wheel(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The names in the wheel, built from this tree without the network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(command, cwd=repository, check=True, capture_output=True, timeout=120)
+    [built] = folder.glob("*.whl")
+    with zipfile.ZipFile(built) as archive:
+        return set(archive.namelist())
+
+
+@pytest.mark.parametrize("name", MIRRORED)
+def test_the_wheel_holds_every_query_and_the_story(repository, wheel, name):
+    shipped = {entry for entry in wheel if entry.startswith(f"{MIRRORED[name]}/")}
+    there = {f"{MIRRORED[name]}/{path}" for path in files(repository / name)}
+    assert there
+    assert shipped == there
+
+
+@pytest.mark.parametrize("package", ["graphmem", "api"])
+def test_the_wheel_holds_every_module_and_every_list_of_artifacts(repository, wheel, package):
+    there = {f"{package}/{path}" for path in files(repository / package)}
+    assert any(path.endswith(".tsv") for path in there) == (package == "graphmem")
+    assert there <= wheel
+
+
+def test_the_wheel_holds_nothing_else(wheel):
+    assert {entry.partition("/")[0].partition("-")[0] for entry in wheel} == {"graphmem", "api"}
+    assert not [entry for entry in wheel if "tests" in entry or entry.endswith(".pyc")]
+
+
+def test_the_wheel_has_its_license(wheel):
+    assert any(entry.endswith(".dist-info/licenses/LICENSE") for entry in wheel)
+
+
+@pytest.mark.parametrize("name", REQUIREMENTS)
+def test_requirements_are_pinned_by_hash_and_name_no_address(repository, name):
+    text = (repository / "requirements" / name).read_text("utf-8")
+    assert "://" not in text
+    assert not re.search(r"^\s*-", text.replace("    --hash=sha256:", ""), re.MULTILINE)
+    entries = pinned(text)
+    assert entries
+    for requirement, hashes in entries:
+        assert [specifier.operator for specifier in requirement.specifier] == ["=="]
+        assert hashes, requirement
+
+
+def test_requirements_fulfil_what_is_declared(repository):
+    project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))
+    runtime = project["project"]["dependencies"]
+    development = project["project"]["optional-dependencies"]["dev"]
+    build = project["build-system"]["requires"]
+    wanted = {
+        "runtime.txt": runtime,
+        "development.txt": runtime + development,
+        "build.txt": build + project["dependency-groups"]["build"],
+    }
+    for name, declared in wanted.items():
+        versions = pinned_versions(repository / "requirements" / name)
+        for requirement in map(Requirement, declared):
+            pins = versions.get(canonicalize_name(requirement.name), set())
+            assert pins, f"{name} lacks {requirement}: run make requirements"
+            assert all(requirement.specifier.contains(pin, prereleases=True) for pin in pins), name
+
+
+def test_requirements_agree_with_each_other(repository):
+    runtime, development, build = (
+        pinned_versions(repository / "requirements" / name)
+        for name in ("runtime.txt", "development.txt", "build.txt")
+    )
+    for smaller in (runtime, build):
+        for name in smaller.keys() & development.keys():
+            assert smaller[name] == development[name], name
+
+
+def test_no_file_names_a_registry(repository):
+    found = [
+        f"{path}: {registry}"
+        for path in files(repository)
+        for registry in REGISTRIES
+        if registry in (repository / path).read_text("utf-8", "replace")
+    ]
+    assert not found
+
+
+def test_without_a_python_make_says_what_is_needed(repository, tmp_path):
+    shutil.copy(repository / "Makefile", tmp_path)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for tool in ("make", "sh"):
+        (tools / tool).symlink_to(shutil.which(tool))
+    shutil.copytree(repository / "requirements", tmp_path / "requirements")
+    shutil.copy(repository / "pyproject.toml", tmp_path)
+    done = subprocess.run(
+        [tools / "make", "demo"],
+        cwd=tmp_path,
+        env={"PATH": str(tools)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("graphmem needs Python 3.11 or newer and found none: ")
+
+
+def files(folder: Path) -> list[Path]:
+    """Return the paths of the tracked files of a folder, and of those that are not ignored."""
+    command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    if done.returncode == 0:
+        listed = map(Path, done.stdout.decode().rstrip("\0").split("\0"))
+        return [path for path in listed if (folder / path).is_file()]
+    return [
+        path.relative_to(folder)
+        for path in folder.rglob("*")
+        if path.is_file() and not GENERATED.intersection(path.relative_to(folder).parts)
+    ]
+
+
+def pinned(text: str) -> list[tuple[Requirement, list[str]]]:
+    """Return a file's requirements with their hashes."""
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    entries = "\n".join(lines).replace("\\\n", "").splitlines()
+    return [
+        (Requirement(entry.partition(" --hash")[0]), re.findall(r"--hash=(\S+)", entry))
+        for entry in entries
+    ]
+
+
+def pinned_versions(path: Path) -> dict[str, set[Version]]:
+    """Return the versions of each requirement: Pythons may need different ones."""
+    versions: dict[str, set[Version]] = {}
+    for requirement, _ in pinned(path.read_text("utf-8")):
+        name = canonicalize_name(requirement.name)
+        versions.setdefault(name, set()).add(Version(next(iter(requirement.specifier)).version))
+    return versions
