@@ -6,6 +6,8 @@
     ├── NotFound                there is no such thing, or it is another client's
     │   ├── MemoryNotFound
     │   └── ConversationNotFound
+    ├── Conflict                what was asked does not fit the state that things are in
+    │   └── NotHead             a newer version has superseded this one already
     ├── Unauthorized            no valid key came with the request
     ├── Unavailable             passing: the database or the embedder does not answer now
     └── SetupError              graphmem cannot start: the sentence says what to do
@@ -66,6 +68,21 @@ class ConversationNotFound(NotFound):
     def __init__(self, conversation_id: str) -> None:
         super().__init__(f"no conversation {conversation_id!r}")
         self.conversation_id = conversation_id
+
+
+class Conflict(GraphmemError):
+    """What was asked does not fit the state that things are in."""
+
+
+class NotHead(Conflict):
+    """A newer version has superseded this one already."""
+
+    def __init__(self, memory_id: str, head_id: str) -> None:
+        super().__init__(
+            f"memory {memory_id!r} has been superseded; the head of its chain is {head_id!r}"
+        )
+        self.memory_id = memory_id
+        self.head_id = head_id
 
 
 class Unauthorized(GraphmemError):

@@ -71,14 +71,7 @@ RETURN collect(memory {
   bm25: bm25,
   by_vector: vector IS NOT NULL,
   passes:
-    memory.kind >= $kind_from AND memory.kind <= $kind_to
-    AND memory.conversation_id >= $conversation_id_from AND memory.conversation_id <= $conversation_id_to
-    AND memory.session_id >= $session_id_from AND memory.session_id <= $session_id_to
-    AND memory.source_type >= $source_type_from AND memory.source_type <= $source_type_to
-    AND memory.source_id >= $source_id_from AND memory.source_id <= $source_id_to
-    AND memory.category >= $category_from AND memory.category <= $category_to
-    AND memory.scope >= $scope_from AND memory.scope <= $scope_to
-    AND memory.occurred_at >= $since AND memory.occurred_at < $until
+    memory.occurred_at >= $since AND memory.occurred_at < $until
     AND memory.valid_at <= $valid_by AND memory.invalid_at >= $invalid_from
     AND memory.created_at <= $created_by AND memory.superseded_at >= $superseded_from
     AND (size($kind_in) = 0 OR memory.kind IN $kind_in)

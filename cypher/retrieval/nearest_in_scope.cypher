@@ -1,51 +1,30 @@
 CYPHER 25
 // The memories inside any filters that lie nearest in meaning, by exact cosine.
 //
-// $client_id             string        whose memories
-// $embedding             list<float>   the question's vector
-// $scope                 string        the Lucene query for everything in scope
-// $most                  int           how many are compared
-// $limit                 int           how many are wanted
-// $kind_from             string        the least kind that passes
-// $kind_to               string        the greatest
-// $kind_in               list<string>  those that pass, all when empty
-// $conversation_id_from  string        the least conversation_id that passes
-// $conversation_id_to    string        the greatest
-// $conversation_id_in    list<string>  those that pass, all when empty
-// $session_id_from       string        the least session_id that passes
-// $session_id_to         string        the greatest
-// $session_id_in         list<string>  those that pass, all when empty
-// $source_type_from      string        the least source_type that passes
-// $source_type_to        string        the greatest
-// $source_type_in        list<string>  those that pass, all when empty
-// $source_id_from        string        the least source_id that passes
-// $source_id_to          string        the greatest
-// $source_id_in          list<string>  those that pass, all when empty
-// $category_from         string        the least category that passes
-// $category_to           string        the greatest
-// $category_in           list<string>  those that pass, all when empty
-// $scope_from            string        the least scope that passes
-// $scope_to              string        the greatest
-// $scope_in              list<string>  those that pass, all when empty
-// $since                 datetime      the first occurred_at that passes
-// $until                 datetime      the first that no longer does
-// $valid_by              datetime      the last valid_at that passes
-// $invalid_from          datetime      the first invalid_at that passes
-// $created_by            datetime      the last created_at that passes
-// $superseded_from       datetime      the first superseded_at that passes
+// $client_id           string        whose memories
+// $embedding           list<float>   the question's vector
+// $scope               string        the Lucene query for everything in scope
+// $most                int           how many are compared
+// $limit               int           how many are wanted
+// $kind_in             list<string>  the values of kind that pass, all when empty
+// $conversation_id_in  list<string>  the values of conversation_id that pass, all when empty
+// $session_id_in       list<string>  the values of session_id that pass, all when empty
+// $source_type_in      list<string>  the values of source_type that pass, all when empty
+// $source_id_in        list<string>  the values of source_id that pass, all when empty
+// $category_in         list<string>  the values of category that pass, all when empty
+// $scope_in            list<string>  the values of scope that pass, all when empty
+// $since               datetime      the first occurred_at that passes
+// $until               datetime      the first that no longer does
+// $valid_by            datetime      the last valid_at that passes
+// $invalid_from        datetime      the first invalid_at that passes
+// $created_by          datetime      the last created_at that passes
+// $superseded_from     datetime      the first superseded_at that passes
 MATCH (memory:Memory)
   SEARCH memory IN (
     FULLTEXT INDEX memory_text FOR $scope
     LIMIT $most
   )
 WHERE memory.client_id = $client_id
-  AND memory.kind >= $kind_from AND memory.kind <= $kind_to
-  AND memory.conversation_id >= $conversation_id_from AND memory.conversation_id <= $conversation_id_to
-  AND memory.session_id >= $session_id_from AND memory.session_id <= $session_id_to
-  AND memory.source_type >= $source_type_from AND memory.source_type <= $source_type_to
-  AND memory.source_id >= $source_id_from AND memory.source_id <= $source_id_to
-  AND memory.category >= $category_from AND memory.category <= $category_to
-  AND memory.scope >= $scope_from AND memory.scope <= $scope_to
   AND memory.occurred_at >= $since AND memory.occurred_at < $until
   AND memory.valid_at <= $valid_by AND memory.invalid_at >= $invalid_from
   AND memory.created_at <= $created_by AND memory.superseded_at >= $superseded_from

@@ -4,8 +4,8 @@ CYPHER 25
 // $client_id  string  whose memories
 // $limit      int     how many
 MATCH (memory:Memory {client_id: $client_id})
-WHERE memory.active = true
+WHERE memory.id IS NOT NULL AND memory.active = true // the id: else no index is used
 WITH memory
-ORDER BY memory.id
+ORDER BY memory.client_id, memory.id
 LIMIT $limit
 RETURN collect({text: left(memory.search_text, 600)}) AS rows

@@ -1,5 +1,5 @@
 CYPHER 25
-// Deletes a memory and joins its neighbours; its idx stays unused.
+// Deletes a memory with all versions of it and joins its neighbours; its idx stays unused.
 //
 // $client_id  string  whose memory
 // $id         string  its id
@@ -9,5 +9,8 @@ OPTIONAL MATCH (memory)-[:NEXT]->(after:Memory {client_id: $client_id})
 FOREACH (_ IN CASE WHEN before IS NULL OR after IS NULL THEN [] ELSE [true] END |
   CREATE (before)-[:NEXT]->(after)
 )
-DETACH DELETE memory
+WITH memory
+MATCH (memory)(()-[:SUPERSEDES]-(:Memory {client_id: $client_id})){0,}(version:Memory)
+WITH DISTINCT version
+DETACH DELETE version
 RETURN count(*) AS memories

@@ -1,0 +1,25 @@
+CYPHER 25
+// A client's jobs, newest first.
+//
+// $client_id  string        whose jobs
+// $states     list<string>  in which states
+// $kinds      list<string>  of which kinds, all when empty
+// $before     datetime      created before when
+// $before_id  string        and, of those created then, with a lower id
+// $limit      int           how many
+MATCH (job:Job {client_id: $client_id})
+WHERE job.state IN $states
+  AND (size($kinds) = 0 OR job.kind IN $kinds)
+  AND (job.created_at < $before OR (job.created_at = $before AND job.id < $before_id))
+RETURN
+  job.id AS id,
+  job.kind AS kind,
+  job.key AS key,
+  job.state AS state,
+  job.attempts AS attempts,
+  job.run_at AS run_at,
+  job.created_at AS created_at,
+  job.finished_at AS finished_at,
+  job.error AS error
+ORDER BY created_at DESC, id DESC
+LIMIT $limit

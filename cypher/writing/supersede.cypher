@@ -1,0 +1,20 @@
+CYPHER 25
+// Joins a new version to the head it supersedes, and ends the head: what was true ends where the new
+// version begins, what was known ends now.
+//
+// $client_id    string    whose memories
+// $id           string    the new version, written by this transaction
+// $head_id      string    the head, locked by this transaction
+// $active_word  string    the scope word of what holds now
+// $reason       string?   why
+// $now          datetime  now
+MATCH (version:Memory {client_id: $client_id, id: $id})
+MATCH (head:Memory {client_id: $client_id, id: $head_id})
+CREATE (version)-[:SUPERSEDES {reason: $reason, created_at: $now}]->(head)
+SET
+  head.active = false,
+  head.superseded_at = $now,
+  head.invalid_at =
+    CASE WHEN version.valid_at < head.invalid_at THEN version.valid_at ELSE head.invalid_at END,
+  head.scope_words = replace(head.scope_words, $active_word, '')
+RETURN count(*) AS written

@@ -1,0 +1,142 @@
+"""The worker: claims jobs, does them, keeps its claims alive, and stops cleanly."""
+
+import asyncio
+import contextlib
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime, timedelta
+
+from graphmem.errors import Unavailable
+from graphmem.graph.driver import Graph
+from graphmem.jobs.outbox import (
+    Claim,
+    ClaimLost,
+    Effect,
+    claim,
+    complete,
+    fail,
+    give_back,
+    renew,
+    sweep,
+)
+
+LEASE = timedelta(seconds=30)
+POLL_SECONDS = 1.0
+SWEEP_SECONDS = 3_600.0
+STOP_SECONDS = 5.0
+"""How long a job in progress may take to end when the worker stops; then it is given back."""
+
+Handler = Callable[[Claim], Awaitable[Effect | None]]
+"""Does a job's work and returns what it does to the graph, to be committed with its being done."""
+
+log = logging.getLogger(__name__)
+
+
+class Worker:
+    """Does one job after the other, for all clients; several workers share the work."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        handlers: Mapping[str, Handler],
+        *,
+        lease: timedelta = LEASE,
+        poll_seconds: float = POLL_SECONDS,
+        stop_seconds: float = STOP_SECONDS,
+    ) -> None:
+        self._graph = graph
+        self._handlers = handlers
+        self._lease = lease
+        self._poll_seconds = poll_seconds
+        self._stop_seconds = stop_seconds
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> None:
+        """Do what is due until `stop`; a database that blinks is waited for."""
+        swept = float("-inf")
+        loop = asyncio.get_running_loop()
+        while not self._stopping.is_set():
+            try:
+                if loop.time() - swept > SWEEP_SECONDS:
+                    await sweep(now=_now(), graph=self._graph)
+                    swept = loop.time()
+                idle = not await self.step()
+            except Unavailable as problem:
+                log.warning("jobs wait for the database: %s", problem)
+                idle = True
+            if idle:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), self._poll_seconds)
+
+    def stop(self) -> None:
+        """Take no more jobs; what is in progress ends, or is given back after a while."""
+        self._stopping.set()
+
+    async def step(self) -> bool:
+        """Do one job that is due; return whether there was one."""
+        held = await claim(
+            list(self._handlers),
+            lease=uuid.uuid4().hex,
+            now=_now(),
+            lasting=self._lease,
+            graph=self._graph,
+        )
+        if held is None:
+            return False
+        if held.state == "dead":
+            log.error("job %s (%s) is given up: its lease ended too often", held.id, held.kind)
+            return True
+        with contextlib.suppress(ClaimLost):
+            await self._work(held)
+        return True
+
+    async def _work(self, held: Claim) -> None:
+        work = asyncio.ensure_future(self._handlers[held.kind](held))
+        keeper = asyncio.create_task(self._keep(held))
+        stopping = asyncio.create_task(self._stopped())
+        try:
+            await asyncio.wait({work, keeper, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                await self._settle(held, work)
+            elif keeper.done():
+                log.warning("job %s (%s) was lost to another worker", held.id, held.kind)
+            else:
+                await give_back(held, now=_now(), graph=self._graph)
+        finally:
+            for task in (work, keeper, stopping):
+                task.cancel()
+            await asyncio.gather(work, keeper, stopping, return_exceptions=True)
+
+    async def _settle(self, held: Claim, work: "asyncio.Future[Effect | None]") -> None:
+        problem = work.exception()
+        if problem is None:
+            try:
+                await complete(held, work.result(), now=_now(), graph=self._graph)
+                return
+            except (ClaimLost, Unavailable):
+                raise
+            except Exception as failed:
+                problem = failed
+        name = type(problem).__name__
+        log.warning("job %s (%s) failed: %s", held.id, held.kind, name)
+        await fail(held, name, now=_now(), graph=self._graph)
+
+    async def _keep(self, held: Claim) -> None:
+        """Renew the lease until it is lost."""
+        while True:
+            await asyncio.sleep(self._lease.total_seconds() / 3)
+            try:
+                await renew(held, until=_now() + self._lease, graph=self._graph)
+            except ClaimLost:
+                return
+            except Unavailable:
+                continue
+
+    async def _stopped(self) -> None:
+        await self._stopping.wait()
+        await asyncio.sleep(self._stop_seconds)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
