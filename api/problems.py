@@ -14,6 +14,7 @@ from litestar.types import Scope
 from msgspec import Meta, Struct, json, to_builtins
 
 from graphmem.errors import (
+    Conflict,
     GraphmemError,
     InvalidInput,
     NotFound,
@@ -29,6 +30,7 @@ STATUS: dict[type[GraphmemError], int] = {
     InvalidInput: 400,
     TooLarge: 413,
     NotFound: 404,
+    Conflict: 409,
     Unauthorized: 401,
     Unavailable: 503,
     SetupError: 500,
@@ -209,6 +211,7 @@ EXAMPLES: dict[int, tuple[str, str, str | None]] = {
     400: ("invalid_input", "limit: expected `int` <= 200", "limit"),
     401: ("unauthorized", "no such key: send Authorization: Bearer <key>", None),
     404: ("memory_not_found", "no memory '3f0c9a52-5d0e-4c63-8f5e-1c2b7a0f6d11'", None),
+    409: ("not_head", "a newer version has superseded this one already", None),
     413: ("too_large", "body: at most 33,554,432 bytes (32 MiB) are taken", "body"),
     415: ("unsupported_media_type", "send Content-Type: application/json", None),
     500: (INTERNAL, INTERNAL_DETAIL, None),

@@ -157,10 +157,9 @@ def _operation_id(handler: HTTPRouteHandler, method: object, path: object) -> st
 
 def _for_programs(request: Request[Any, Any, Any]) -> Response[dict[str, Any]] | None:
     """Answer with the document who does not ask for HTML; raise for what is not there."""
-    path = request.scope["path"]
-    if path not in {PATH, DOCUMENT}:
+    if request.scope["path"] not in {PATH, DOCUMENT}:
         raise NotFoundException
-    if path == PATH and "text/html" in request.headers.get("accept", ""):
+    if "text/html" in request.headers.get("accept", ""):
         return None
     return Response(
         request.app.openapi_schema.to_schema(), media_type=OpenAPIMediaType.OPENAPI_JSON

@@ -124,7 +124,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals alone: uvicorn would raise them again, before the database is closed."""
+        """Leave signals to `Ending`, which hears them before the server is there and after."""
         yield
 
 

@@ -30,6 +30,9 @@ Session = neo4j.AsyncSession
 RETRY_SECONDS = 15.0
 """How long a read or a transaction is tried again while the database blinks."""
 
+TORN_READS = 5
+"""How often rows that do not fit are read again: they may have been deleted just then."""
+
 LISTED = "rows"
 """The one column of a query that returns its rows as a list; times in it are ISO texts."""
 
@@ -106,6 +109,7 @@ class Graph:
     async def _retried(self, access: str, work: Callable[[Session], Awaitable[Result]]) -> Result:
         deadline = time.monotonic() + self._retry_seconds
         pause = 0.05
+        torn = 0
         while True:
             try:
                 async with self.driver.session(
@@ -114,6 +118,12 @@ class Graph:
                     bookmark_manager=self._bookmarks,
                 ) as session:
                     return await work(session)
+            except msgspec.ValidationError:
+                # A node that is deleted while it is read shows null properties for a moment.
+                torn += 1
+                if torn > TORN_READS:
+                    raise
+                continue
             except (Neo4jError, DriverError, OSError) as problem:
                 if not _passes(problem):
                     raise

@@ -15,7 +15,7 @@ from graphmem.embedding import Vector
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.vocabulary import Kind, Role
-from graphmem.retrieval.filters import Filters, ranges, scope_groups
+from graphmem.retrieval.filters import Filters, conditions, ranges, scope_groups
 from graphmem.retrieval.words import lucene_query, scope_query
 
 CANDIDATES = 100
@@ -102,7 +102,7 @@ async def _both_legs(
 ) -> list[Candidate]:
     if embedding is None:
         return await graph.rows(
-            CANDIDATES_BY_WORDS, client_id=client_id, words=lucene, limit=limit, **ranges(filters)
+            CANDIDATES_BY_WORDS, client_id=client_id, words=lucene, limit=limit, **conditions(filters)
         )
     query, parameters = _query_for(filters)
     return await graph.rows(
@@ -121,7 +121,7 @@ def _query_for(filters: Filters) -> tuple[Query[Candidate], dict[str, Any]]:
             filters.shape == {"conversation_id"} and len(ids or ()) == 1
         ):
             return CANDIDATES_IN_CONVERSATION, {"conversation_id": min(ids or ())}
-    return CANDIDATES_IN_SCOPE, ranges(filters)
+    return CANDIDATES_IN_SCOPE, ranges(filters) | conditions(filters)
 
 
 async def _exactly(
@@ -135,7 +135,7 @@ async def _exactly(
         scope=scope_query(scope_groups(filters, client_id)),
         most=MOST_CANDIDATES,
         limit=wanted,
-        **ranges(filters),
+        **conditions(filters),
     )
 
 

@@ -36,9 +36,9 @@ class Filters(Struct, frozen=True, kw_only=True):
     include_superseded: bool = False
 
     def values(self, name: Property) -> Set[str] | None:
-        """Return the values that a property may have; None is any."""
+        """Return the values that a property may have; None is any. No filter asks for '', which is none."""
         values: Set[str] | None = getattr(self, name)
-        return values
+        return values if values is None else values - {""}
 
     @property
     def only_active(self) -> bool:
@@ -74,20 +74,26 @@ def scope_groups(filters: Filters, client_id: str) -> list[list[str]]:
     return groups
 
 
-def ranges(filters: Filters) -> dict[str, Any]:
-    """Return the filters as the ranges that hold them, and as the lists that decide.
+def ranges(filters: Filters) -> dict[str, str]:
+    """Return the ranges of texts that hold what passes, for the vector index.
 
-    An index filters on ranges; where a set has several values its range holds more than they are,
-    and the list decides what passes. An empty list lets everything pass.
+    Where a set has several values its range holds more than they are, and `conditions` decide. The
+    index orders texts by code point, as Python does; Cypher does not, so its own comparisons of
+    texts are equalities.
     """
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, str] = {}
     for name in SCOPED:
         values = filters.values(name)
         parameters[f"{name}_from"] = min(values) if values else ""
         parameters[f"{name}_to"] = max(values) if values else LAST_TEXT
-        parameters[f"{name}_in"] = sorted(values) if values and len(values) > 1 else []
+    return parameters
+
+
+def conditions(filters: Filters) -> dict[str, Any]:
+    """Return what decides: lists of the texts that pass, empty where all do, and the times."""
     now_on = END if filters.only_active else BEGINNING
-    return parameters | {
+    lists = {f"{name}_in": sorted(filters.values(name) or ()) for name in SCOPED}
+    return lists | {
         "since": filters.since,
         "until": filters.until,
         "valid_by": filters.as_of or END,

@@ -81,7 +81,11 @@ async def remember(
         raise ConversationNotFound(conversation_id)
     ids = _ids(checked, found[0].known, new_id)
     known = {message.id for message in found[0].known}
-    new = {id: message for id, message in zip(ids, checked, strict=True) if id not in known}
+    new: dict[str, NewMessage] = {}
+    for id, message in zip(ids, checked, strict=True):
+        if id not in known:
+            # The same external_id again within a batch changes nothing: the first one is written.
+            new.setdefault(id, message)
     drafts = [_draft(id, message, client_id, conversation_id, now) for id, message in new.items()]
     prepared = await prepare(drafts, embedder=embedder, tokens=tokens)
     names = sorted({message.session_id for message in new.values()})
@@ -118,7 +122,9 @@ async def remember(
             for id, message in zip(ids, checked, strict=True)
         ]
     truncated = {memory.draft.id for memory in prepared if memory.embedding.truncated}
-    return Remembered(ids=ids, embedding_truncated=[id for id in ids if id in truncated])
+    return Remembered(
+        ids=ids, embedding_truncated=[id for id in dict.fromkeys(ids) if id in truncated]
+    )
 
 
 def place(

@@ -151,11 +151,15 @@ async def test_a_path_id_that_cannot_be_is_not_found(id: str, http: httpx.AsyncC
         assert len(answer.json()["detail"]) <= 1_000
 
 
-async def test_the_readings_of_a_memory_belong_to_the_client_that_the_header_names(
-    app, memory, http: httpx.AsyncClient, conversation: str
+async def test_without_the_header_the_client_is_the_default_one(
+    app, asking, http: httpx.AsyncClient, conversation: str
 ) -> None:
+    id = conversation.rpartition("/")[2]
     await http.post(f"{conversation}/messages", json={"messages": MESSAGES})
-    transport = httpx.ASGITransport(app=app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as nameless:
-        answer = await nameless.post("/api/v0/recall", json={"query": "E-4711"})
-    assert all("E-4711" not in item["text"] for item in answer.json()["items"])
+    async with asking(app) as nameless:
+        asked = await nameless.post("/api/v0/recall", json={"query": "E-4711"})
+        assert id not in {item["conversation_id"] for item in asked.json()["items"]}
+        opened = await nameless.post("/api/v0/conversations", json={"title": "of nobody named"})
+    async with asking(app, x_client_id="default") as named:
+        path = f"/api/v0/conversations/{opened.json()['id']}"
+        assert (await named.delete(path)).status_code == 200

@@ -116,6 +116,12 @@ def test_any_bytes_are_read_or_refused_by_name(body: bytes) -> None:
             assert problem.field  # noqa: PT017 - either outcome is right
 
 
+@pytest.mark.parametrize("body", [b"[" * 100_000 + b"]" * 100_000, b'{"a":' * 100_000])
+def test_depth_is_refused_where_any_json_is_taken(body: bytes) -> None:
+    with pytest.raises(InvalidInput, match="nested too deeply"):
+        decoded(body, Any)
+
+
 REFUSED: dict[str, tuple[bytes, str]] = {
     "nothing": (b"", "body"),
     "blank": (b" \n", "body"),

@@ -22,6 +22,8 @@ TABLE = {
     errors.NotFound: 404,
     errors.MemoryNotFound: 404,
     errors.ConversationNotFound: 404,
+    errors.Conflict: 409,
+    errors.NotHead: 409,
     errors.Unauthorized: 401,
     errors.Unavailable: 503,
 }

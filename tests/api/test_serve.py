@@ -78,8 +78,10 @@ async def exchange(url: str, *sent: bytes) -> bytes:
 @pytest.mark.parametrize(
     "request_bytes",
     [
-        b"GET /health/live HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * HEADER_BYTES * 2 + b"\r\n\r\n",
-        b"GET /" + b"a" * HEADER_BYTES * 2 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /health/live HTTP/1.1\r\nHost: x\r\nX-Long: "
+        + b"a" * HEADER_BYTES * 64
+        + b"\r\n\r\n",
+        b"GET /" + b"a" * HEADER_BYTES * 64 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
         b"no http at all\r\n\r\n",
         b"GET /health/live HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
     ],
@@ -143,6 +145,14 @@ async def test_a_port_that_is_taken_is_explained(running: Settings) -> None:
         port = int(url.rpartition(":")[2])
         with pytest.raises(SettingError, match=f"GRAPHMEM_PORT: .*port {port}.*name another"):
             await serve(replace(running, port=port))
+
+
+def test_a_port_is_taken_before_anything_else_starts(unused_tcp_port: int) -> None:
+    with (
+        listener("127.0.0.1", unused_tcp_port),
+        pytest.raises(SettingError, match=f"port {unused_tcp_port}"),
+    ):
+        listener("127.0.0.1", unused_tcp_port)
 
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7", "a" * 70])

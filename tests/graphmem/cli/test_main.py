@@ -1,3 +1,4 @@
+import errno
 import subprocess
 import sys
 
@@ -102,6 +103,12 @@ def test_a_signal_ends_quietly_with_its_exit_code(problem, exit_code):
 
 
 def test_a_reader_that_left_is_no_error():
+    result = raised(BrokenPipeError(errno.EPIPE, "Broken pipe"))
+    assert (result.exit_code, result.output) == (1, "")
+    assert isinstance(result.exception, SystemExit)
+
+
+def test_the_program_ends_quietly_when_its_reader_left():
     with subprocess.Popen(
         [sys.executable, "-m", "graphmem.cli.main", "--help"],
         stdout=subprocess.PIPE,

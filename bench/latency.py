@@ -1,0 +1,308 @@
+"""How fast recall is, as ratios to the bare parts it is made of, measured in one run.
+
+    python -m bench.latency --memories 100000 --out latency.json
+
+Ten clients of equal size, one small client and one hot one, on a private Neo4j of the run's own. At 1
+and at 8 callers: a bare round trip; the reference query (both indexes, 100 hits each, the client inside
+both, ids and scores returned); the embedding alone; recall in process; recall over HTTP.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import socket
+import statistics
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx
+import psutil
+from msgspec.structs import replace
+
+from bench.store import Corpus, corpus, fill, memories, questions
+from graphmem import config
+from graphmem.config import Settings
+from graphmem.graph.scope import scope_word
+from graphmem.retrieval.words import lucene_query, terms
+from graphmem.runtime import Runtime, running
+from graphmem.service import Graphmem
+from graphmem.writing.boundary import write
+
+CLIENTS = 10
+SMALL = 1_000
+FEW_OTHERS = 10_000
+CALLERS = (1, 8)
+ASKED = 300
+WARMED = 150
+WRITTEN = 5_000
+
+REFERENCE = """CYPHER 25
+MATCH (m:Memory)
+  SEARCH m IN (VECTOR INDEX memory_embedding FOR $embedding WHERE m.client_id = $client LIMIT 100)
+  SCORE AS score
+RETURN m.id AS id, score
+UNION ALL
+MATCH (m:Memory)
+  SEARCH m IN (FULLTEXT INDEX memory_text FOR $words LIMIT 100) SCORE AS score
+RETURN m.id AS id, score
+"""
+
+Ask = Callable[[str], Awaitable[Any]]
+
+
+def percentiles(seconds: Iterable[float]) -> dict[str, float]:
+    """Return p50, p95 and p99 in milliseconds."""
+    cuts = statistics.quantiles(seconds, n=100)
+    return {f"p{n}": round(cuts[n - 1] * 1000, 2) for n in (50, 95, 99)}
+
+
+async def timed(ask: Ask, asked: list[str], callers: int) -> dict[str, float]:
+    """Ask everything with so many callers at once; return the percentiles of a call."""
+    waiting = iter(asked)
+    took: list[float] = []
+
+    async def caller() -> None:
+        for question in waiting:
+            started = time.perf_counter()
+            await ask(question)
+            took.append(time.perf_counter() - started)
+
+    await asyncio.gather(*(caller() for _ in range(callers)))
+    return percentiles(took)
+
+
+async def interleaved(asks: dict[str, Ask], asked: list[str], callers: int) -> dict[str, Any]:
+    """Time all in turns of 30 questions, so that a busy moment of the machine hits all alike."""
+    figures: dict[str, list[dict[str, float]]] = {name: [] for name in asks}
+    for start in range(0, len(asked), 30):
+        for name, ask in asks.items():
+            figures[name].append(await timed(ask, asked[start : start + 30], callers))
+    return {
+        name: {cut: round(statistics.median(turn[cut] for turn in turns), 2) for cut in turns[0]}
+        for name, turns in figures.items()
+    }
+
+
+def bare(runtime: Runtime, client_id: str) -> dict[str, Ask]:
+    """Return the bare parts: a round trip, the reference query, the embedding."""
+    driver, database = runtime.graph.driver, runtime.graph.database
+
+    async def run(text: str, **parameters: Any) -> int:
+        async with driver.session(database=database, default_access_mode="READ") as session:
+            return len([record async for record in await session.run(text, parameters)])
+
+    async def round_trip(question: str) -> None:
+        await run("RETURN 1")
+
+    async def reference(question: str) -> None:
+        await run(
+            REFERENCE,
+            embedding=vectors[question],
+            client=client_id,
+            words=lucene_query(terms(question), [[scope_word(client_id, "client")]]),
+        )
+
+    vectors: dict[str, list[float]] = {}
+
+    async def embedding(question: str) -> None:
+        vectors[question] = await runtime.embedder.query(question)
+
+    return {"embedding": embedding, "round trip": round_trip, "reference query": reference}
+
+
+@asynccontextmanager
+async def served(settings: Settings) -> AsyncIterator[tuple[httpx.AsyncClient, psutil.Process]]:
+    """Have `graphmem serve` running in a process of its own on the same data folder."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = os.environ | {
+        "GRAPHMEM_DATA_DIR": str(settings.data_dir),
+        "GRAPHMEM_CACHE_DIR": str(settings.cache_dir),
+        "GRAPHMEM_LOG_LEVEL": "warning",
+    }
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "graphmem.cli.main", "serve", "--port", str(port), env=environment,
+        stdout=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+            while True:
+                try:
+                    if (await client.get("/health/ready")).status_code == 200:
+                        break
+                except httpx.TransportError:
+                    pass
+                await asyncio.sleep(0.2)
+            yield client, psutil.Process(process.pid)
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def both_ways(
+    runtime: Runtime, http: httpx.AsyncClient, client_id: str, asked: list[str], callers: int
+) -> dict[str, Any]:
+    """Time the bare parts and recall, in process and over HTTP, for one client."""
+    memory = Graphmem(runtime, client_id)
+
+    async def over_http(question: str) -> None:
+        answer = await http.post(
+            "/api/v0/recall", json={"query": question}, headers={"X-Client-Id": client_id}
+        )
+        answer.raise_for_status()
+
+    asks = bare(runtime, client_id) | {"recall": memory.recall, "recall over HTTP": over_http}
+    for ask in asks.values():
+        await timed(ask, asked[:WARMED], callers)
+    figures = await interleaved(asks, asked[WARMED:], callers)
+    parts = figures["embedding"]["p50"] + figures["reference query"]["p50"]
+    ratios = {
+        name: round(figures[name]["p50"] / parts, 2) for name in ("recall", "recall over HTTP")
+    }
+    return {"milliseconds": figures, "p50 to embedding + reference query": ratios}
+
+
+async def writing(runtime: Runtime, made_of: Corpus) -> dict[str, float]:
+    """Return memories written a second through the boundary, and by a bare UNWIND of the same rows."""
+    rates: dict[str, float] = {}
+    rows = list(memories(made_of, "bare", WRITTEN, 901))
+    started = time.perf_counter()
+    for start in range(0, WRITTEN, 500):
+        await runtime.graph.execute(
+            "CYPHER 25 UNWIND $rows AS row CREATE (m:Memory:Message) SET m = row.properties "
+            "WITH m, row CALL db.create.setNodeVectorProperty(m, 'embedding', row.embedding) "
+            "FINISH",
+            rows=[memory.row for memory in rows[start : start + 500]],
+        )
+    rates["bare UNWIND of 500"] = WRITTEN / (time.perf_counter() - started)
+    rows = list(memories(made_of, "boundary", WRITTEN, 902))
+    started = time.perf_counter()
+    for start in range(0, WRITTEN, 500):
+        chunk = rows[start : start + 500]
+        await runtime.graph.write(
+            lambda transaction, chunk=chunk: write(transaction, chunk, client_id="boundary")
+        )
+    rates["boundary"] = WRITTEN / (time.perf_counter() - started)
+    rates |= await remembering(runtime, made_of)
+    return {name: round(rate) for name, rate in rates.items()}
+
+
+async def remembering(runtime: Runtime, made_of: Corpus) -> dict[str, float]:
+    """Return messages remembered a second, with vectors at hand and with embedding, and the embedder's."""
+    texts = [memory.draft.text for memory in memories(made_of, "remember", 2_000, 903)]
+    rates: dict[str, float] = {}
+    started = time.perf_counter()
+    await runtime.embedder.passages(texts)
+    rates["embedder alone"] = len(texts) / (time.perf_counter() - started)
+    for name, embedder in {
+        "remember with embedding": runtime.embedder,
+        "remember with cached vectors": Cached(made_of),
+    }.items():
+        memory = Graphmem(replace(runtime, embedder=embedder), f"remember-{len(rates)}")
+        conversation = await memory.open_conversation()
+        started = time.perf_counter()
+        for start in range(0, len(texts), 500):
+            await memory.remember(
+                conversation.id,
+                [
+                    {"session_id": str(place // 50), "role": "user", "content": text}
+                    for place, text in enumerate(texts[start : start + 500], start)
+                ],
+            )
+        rates[name] = len(texts) / (time.perf_counter() - started)
+    return rates
+
+
+class Cached:
+    """An embedder that has every vector at hand."""
+
+    def __init__(self, made_of: Corpus) -> None:
+        from graphmem.embedding import Embedding
+
+        self._vectors = [Embedding(vector.tolist(), False) for vector in made_of.vectors]
+
+    async def passages(self, texts: list[str]) -> list[Any]:
+        """Return a vector for each text."""
+        return [self._vectors[place % len(self._vectors)] for place in range(len(texts))]
+
+
+async def measure(runtime: Runtime, settings: Settings, number: int) -> dict[str, Any]:
+    """Fill the store step by step and measure at each."""
+    made_of = await corpus(runtime.embedder)
+    asked = questions(made_of, ASKED + WARMED)
+    result: dict[str, Any] = {"memories": number, "clients": CLIENTS}
+    async with served(settings) as (http, service):
+        await fill(runtime, made_of, "small", SMALL, 1)
+        started = time.perf_counter()
+        few = min(FEW_OTHERS, number)
+        await fill(runtime, made_of, "client-0", few, 2)
+        say(f"{few} memories: {time.perf_counter() - started:.0f} s")
+        alone = await both_ways(runtime, http, "small", asked, 1)
+        for place in range(CLIENTS):
+            missing = number // CLIENTS - (few if place == 0 else 0)
+            await fill(runtime, made_of, f"client-{place}", max(missing, 0), 10 + place)
+            say(f"client {place + 1} of {CLIENTS}: {time.perf_counter() - started:.0f} s")
+        result["callers"] = {}
+        for callers in CALLERS:
+            result["callers"][callers] = await both_ways(runtime, http, "client-3", asked, callers)
+            say(f"{callers} callers: {json.dumps(result['callers'][callers])}")
+        beside = await both_ways(runtime, http, "small", asked, 1)
+        key = "recall over HTTP"
+        before, after = (one["milliseconds"][key]["p50"] for one in (alone, beside))
+        result["small client"] = {
+            "memories": SMALL,
+            f"p50 beside {few}": before,
+            f"p50 beside {number}": after,
+            "ratio": round(after / before, 2),
+        }
+        say(f"small client: {result['small client']}")
+        await fill(runtime, made_of, "hot", number // 2, 77)
+        hot = await both_ways(runtime, http, "hot", asked, 1)
+        result["hot client"] = {"memories": number // 2} | hot
+        say(f"hot client: {json.dumps(hot)}")
+        result["written a second"] = await writing(runtime, made_of)
+        result["resident megabytes"] = {
+            "service": service.memory_info().rss >> 20,
+            "Neo4j": neo4j_process(settings).memory_info().rss >> 20,
+        }
+    return result
+
+
+def neo4j_process(settings: Settings) -> psutil.Process:
+    """Return the private Neo4j's process."""
+    from graphmem.server.private import status
+
+    record = status(settings.data_dir)
+    assert record is not None, "the server runs while it is measured"
+    return psutil.Process(record.pid)
+
+
+def say(line: str) -> None:
+    """Tell how far it is."""
+    print(line, file=sys.stderr, flush=True)
+
+
+async def main() -> None:
+    """Measure and write the report."""
+    parser = argparse.ArgumentParser(prog="bench.latency", description=__doc__)
+    parser.add_argument("--memories", type=int, default=100_000)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    with TemporaryDirectory(prefix="graphmem-latency-") as folder:
+        settings = replace(config.load({}), data_dir=Path(folder) / "data")
+        async with running(settings) as runtime:
+            result = await measure(runtime, settings, given.memories)
+    print(json.dumps(result, indent=2))
+    if given.out:
+        given.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

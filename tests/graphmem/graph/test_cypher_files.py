@@ -1,0 +1,243 @@
+"""Every query file: its header, its one declaration in Python, its plan on a real server."""
+
+import importlib
+import pkgutil
+import re
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import graphmem
+from graphmem import resources
+from graphmem.graph.driver import LISTED
+from graphmem.graph.query import Query
+from graphmem.graph.schema import SchemaFile, schema_files
+from graphmem.runtime import Runtime
+
+FOLDER = resources.folder("cypher")
+FILES = {
+    path.relative_to(FOLDER).with_suffix("").as_posix(): path
+    for path in sorted(FOLDER.rglob("*"))
+    if path.is_file()
+}
+
+TEXTS = {name: path.read_text(encoding="utf-8") for name, path in FILES.items()}
+SCHEMA = {name for name in FILES if name.startswith("schema/")}
+
+EXAMPLES: dict[str, Any] = {
+    "string": "x",
+    "string?": "x",
+    "int": 1,
+    "float": 0.5,
+    "boolean": True,
+    "datetime": datetime(2026, 3, 1, tzinfo=UTC),
+    "list<string>": ["x"],
+    "list<float>": [0.1] * 384,
+    "list<map>": [{}],
+}
+"""The closed list of a parameter's types, with a value of each."""
+
+HEADER_LINE = re.compile(r"^// \$(?P<name>\w+)\s+(?P<type>\S+)\s+(?P<meaning>\S.*)$")
+COMMENT = re.compile(r"//.*$", re.MULTILINE)
+LITERAL = re.compile(r"'[^']*'")
+SIMILARITY = re.compile(r"vector\.similarity\.\w+\([^()]*\)")
+WRITING_OPERATORS = re.compile(r"Create|Delete|Set|Merge|Remove|Foreach|Lock", re.IGNORECASE)
+
+
+def header(text: str) -> list[str]:
+    """Return the comment lines that a file begins with, after the language version."""
+    lines = text.splitlines()[1:]
+    return lines[: next(place for place, line in enumerate(lines) if not line.startswith("//"))]
+
+
+def parameters(text: str) -> dict[str, str]:
+    """Return the parameters that a header declares, with their types."""
+    found = (HEADER_LINE.match(line) for line in header(text))
+    return {line["name"]: line["type"] for line in found if line}
+
+
+def body(text: str) -> str:
+    """Return a file's Cypher without comments and literals."""
+    return LITERAL.sub("''", COMMENT.sub("", text))
+
+
+def declarations() -> dict[int, tuple[str, Query[Any]]]:
+    """Return every query that a module of graphmem holds, with the constant's name."""
+    found = {}
+    for module in pkgutil.walk_packages(graphmem.__path__, "graphmem."):
+        for name, value in vars(importlib.import_module(module.name)).items():
+            if isinstance(value, Query):
+                found[id(value)] = (name, value)
+    return found
+
+
+DECLARED = declarations()
+QUERIES = {query.name: query for _, query in DECLARED.values()}
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What EXPLAIN says of a statement."""
+
+    query_type: str
+    columns: tuple[str, ...]
+    operators: list[tuple[str, str]]
+
+
+async def explained(runtime: Runtime, text: str) -> Plan:
+    """EXPLAIN a statement with parameters of the types that its header declares."""
+    values = {name: EXAMPLES[kind] for name, kind in parameters(text).items()}
+    async with runtime.graph.driver.session(database=runtime.graph.database) as session:
+        result = await session.run(f"EXPLAIN {text}", values)
+        summary = await result.consume()
+    assert summary.plan is not None
+    return Plan(summary.query_type, result.keys(), list(operators(summary.plan)))
+
+
+def operators(plan: dict[str, Any]):
+    """Yield a plan's operators with their details."""
+    yield plan["operatorType"].removesuffix("@neo4j"), str(plan["args"].get("Details", ""))
+    for child in plan.get("children", []):
+        yield from operators(child)
+
+
+def test_there_is_nothing_but_query_files():
+    assert {path.suffix for path in FILES.values()} == {".cypher"}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_it_begins_with_the_language_and_a_sentence(name: str):
+    text = TEXTS[name]
+    lines = header(text)
+    sentence = " ".join(
+        line.removeprefix("//").strip() for line in lines[: (*lines, "//").index("//")]
+    )
+
+    assert text.startswith("CYPHER 25\n// ")
+    assert re.fullmatch(r"[A-Z][^$]+[.]", sentence), sentence
+    assert text.endswith("\n")
+    assert "\t" not in text
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_header_declares_what_the_text_uses_with_a_type_of_the_closed_list(name: str):
+    declared = parameters(TEXTS[name])
+
+    assert set(declared) == set(re.findall(r"\$(\w+)", body(TEXTS[name])))
+    assert set(declared.values()) <= set(EXAMPLES)
+    listed = [line for line in header(TEXTS[name]) if line.startswith("// $")]
+    assert len(listed) == len(declared), "one line for each parameter, with name, type and meaning"
+    if name in QUERIES:
+        assert QUERIES[name].parameters == set(declared)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_it_names_its_client(name: str):
+    """What belongs to no client, or works for all of them, says so."""
+    if name.startswith(("schema/", "graph/")):
+        return
+    everybody_s = "of any client" in " ".join(header(TEXTS[name]))
+
+    assert ("$client_id" in body(TEXTS[name])) != everybody_s
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_it_returns_no_embedding(name: str):
+    text = SIMILARITY.sub("", body(TEXTS[name]))
+    _, *returned = re.split(r"\bRETURN\b", text)
+
+    assert not [part for part in returned if re.search(r"\.embedding\b|\{\s*\.\*", part)]
+
+
+def test_every_file_is_declared_once_and_every_declaration_has_its_file():
+    named = Counter(query.name for _, query in DECLARED.values())
+
+    assert set(named) == set(FILES) - SCHEMA
+    assert [name for name, count in named.items() if count > 1] == []
+
+
+def test_the_constant_has_the_name_of_its_file():
+    names = {(constant, query.name) for constant, query in DECLARED.values()}
+
+    assert [pair for pair in names if pair[0] != pair[1].rpartition("/")[2].upper()] == []
+
+
+def test_the_schema_s_files_are_numbered_without_a_gap():
+    files = schema_files()
+
+    assert [file.number for file in files] == list(range(1, len(files) + 1))
+    assert {f"schema/{file.name}" for file in files} == SCHEMA
+
+
+@pytest.mark.parametrize("name", sorted(set(FILES) - SCHEMA))
+async def test_its_plan_writes_only_where_it_says_so(name: str, runtime: Runtime):
+    plan = await explained(runtime, TEXTS[name])
+
+    if QUERIES[name].writes:
+        assert plan.query_type in {"w", "rw"}
+    else:
+        assert plan.query_type == "r"
+        assert not [kind for kind, _ in plan.operators if WRITING_OPERATORS.search(kind)]
+
+
+@pytest.mark.parametrize("name", sorted(set(FILES) - SCHEMA))
+async def test_its_columns_are_the_fields_of_its_row(name: str, runtime: Runtime):
+    plan = await explained(runtime, TEXTS[name])
+    if plan.columns == (LISTED,):
+        columns = set(projected(body(TEXTS[name])))
+    else:
+        columns = set(plan.columns)
+    fields = {field.encode_name: field.required for field in fields_of(QUERIES[name])}
+
+    assert columns <= set(fields)
+    assert {field for field, required in fields.items() if required} <= columns
+
+
+def fields_of(query: Query[Any]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(query.row)
+
+
+def projected(text: str) -> list[str]:
+    """Return the keys of the map that a query collects as its rows."""
+    inner = re.search(r"RETURN collect\(\s*\w*\s*\{(.*)\}\s*\)\s*AS rows", text, re.DOTALL)
+    assert inner is not None
+    return re.findall(r"(?:^|,)\s*\.?(\w+)(?=\s*[:,]|\s*$)", inner[1])
+
+
+@pytest.mark.parametrize("name", sorted(set(FILES) - SCHEMA))
+async def test_it_finds_its_nodes_by_an_index(name: str, runtime: Runtime):
+    plan = await explained(runtime, TEXTS[name])
+    searched = re.findall(r"(VECTOR|FULLTEXT) INDEX (\w+)", body(TEXTS[name]))
+    searching = [
+        (kind.upper(), details) for kind, details in plan.operators if "IndexSearch" in kind
+    ]
+
+    assert len(searching) == len(searched)
+    for kind, index in searched:
+        assert [d for operator, d in searching if kind in operator and f"{kind} INDEX {index}" in d]
+    if not name.startswith("graph/"):
+        scans = {"AllNodesScan", "NodeByLabelScan", "UnionNodeByLabelsScan", "CartesianProduct"}
+        assert not scans & {kind for kind, _ in plan.operators}
+
+
+@pytest.mark.parametrize("file", schema_files(), ids=lambda file: file.name)
+async def test_a_schema_file_holds_statements_that_may_be_repeated(
+    file: SchemaFile, runtime: Runtime
+):
+    values = {name: EXAMPLES[kind] for name, kind in parameters(file.text).items()}
+    async with runtime.graph.driver.session(database=runtime.graph.database) as session:
+        for statement in file.statements:
+            summary = await (await session.run(f"EXPLAIN {statement}", values)).consume()
+            assert summary.query_type == "s"
+            assert "IF NOT EXISTS" in statement
+
+
+def test_the_words_of_a_path_are_a_folder_of_python_and_a_file():
+    """`cypher/writing/` is run from `graphmem/writing/`."""
+    package = Path(graphmem.__file__).parent
+
+    folders = {name.partition("/")[0] for name in set(FILES) - SCHEMA}
+    assert [name for name in folders if not (package / name).is_dir()] == []
