@@ -6,7 +6,7 @@ testcontainers, else the tests that need one are skipped loudly; in CI that is a
 
 import os
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -35,12 +35,17 @@ async def neo4j_settings(
         return
     async with AsyncExitStack() as stack:
         try:
-            settings = config.load({}, data_dir=tmp_path_factory.mktemp("neo4j") / "data")
+            settings = config.load(_cache(), data_dir=tmp_path_factory.mktemp("neo4j") / "data")
             server = await stack.enter_async_context(private_server(settings))
             uri, user, password = server.uri, server.user, server.password
         except SetupError as problem:
             uri, user, password = stack.enter_context(_container(problem))
         yield config.load({}, neo4j_uri=uri, neo4j_user=user, neo4j_password=password)
+
+
+def _cache() -> dict[str, str]:
+    """Return the environment without our settings, but for where fetched files are kept."""
+    return {name: os.environ.get(name, "") for name in ("GRAPHMEM_CACHE_DIR",)}
 
 
 def _container(problem: SetupError):

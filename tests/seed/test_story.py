@@ -64,9 +64,7 @@ def read_lines(name):
 
 
 def at(message):
-    return datetime.strptime(message["occurred_at"], "%Y-%m-%dT%H:%M:%SZ").replace(
-        tzinfo=UTC
-    )
+    return datetime.strptime(message["occurred_at"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +94,12 @@ def test_lines_are_well_formed(messages):
             ("user", "Mara Lindqvist"),
             ("assistant", "Quill"),
         }
-        assert m["content"] and m["content"] == m["content"].strip()
+        assert m["content"]
+        assert m["content"] == m["content"].strip()
         assert all(isinstance(m[k], str) for k in REQUIRED)
         if "importance" in m:
-            assert 0 <= m["importance"] <= 1 and m["importance"] != 0.5
+            assert 0 <= m["importance"] <= 1
+            assert m["importance"] != 0.5
         at(m)
 
 
@@ -117,7 +117,8 @@ def test_size_and_span(messages):
 
 def test_one_conversation(messages):
     conversation = json.loads((SEED / "conversation.json").read_text(encoding="utf-8"))
-    assert set(conversation) == {"id", "title"} and conversation["title"]
+    assert set(conversation) == {"id", "title"}
+    assert conversation["title"]
     assert str(uuid.UUID(conversation["id"])) == conversation["id"]
     assert {m["conversation_id"] for m in messages} == {conversation["id"]}
 
@@ -182,8 +183,10 @@ def test_questions_have_evidence(questions, by_id):
     assert len(questions) >= 15
     assert len({q["query"] for q in questions}) == len(questions)
     for q in questions:
-        assert set(q) == {"query", "evidence"} and q["query"].endswith("?")
-        assert q["evidence"] and len(set(q["evidence"])) == len(q["evidence"])
+        assert set(q) == {"query", "evidence"}
+        assert q["query"].endswith("?")
+        assert q["evidence"]
+        assert len(set(q["evidence"])) == len(q["evidence"])
         assert set(q["evidence"]) <= set(by_id), q["query"]
 
 
@@ -213,9 +216,7 @@ def test_readme_session_table(readme, messages):
     actual, counts = {}, Counter()
     for m in messages:
         counts[m["session_id"]] += 1
-        entry = actual.setdefault(
-            m["session_id"], [m["external_id"], "", m["occurred_at"][:10]]
-        )
+        entry = actual.setdefault(m["session_id"], [m["external_id"], "", m["occurred_at"][:10]])
         entry[1] = m["external_id"]
     assert rows == [(s, a, b, day) for s, (a, b, day) in actual.items()]
     for session, first, last, _ in rows:
@@ -223,7 +224,7 @@ def test_readme_session_table(readme, messages):
 
 
 @pytest.mark.parametrize(
-    "external_id, text",
+    ("external_id", "text"),
     [
         ("m014", "rollups go to Postgres"),
         ("m057", "SQLite"),

@@ -186,10 +186,7 @@ async def test_its_plan_writes_only_where_it_says_so(name: str, runtime: Runtime
 @pytest.mark.parametrize("name", sorted(set(FILES) - SCHEMA))
 async def test_its_columns_are_the_fields_of_its_row(name: str, runtime: Runtime):
     plan = await explained(runtime, TEXTS[name])
-    if plan.columns == (LISTED,):
-        columns = set(projected(body(TEXTS[name])))
-    else:
-        columns = set(plan.columns)
+    columns = set(projected(body(TEXTS[name]))) if plan.columns == (LISTED,) else set(plan.columns)
     fields = {field.encode_name: field.required for field in fields_of(QUERIES[name])}
 
     assert columns <= set(fields)

@@ -148,7 +148,8 @@ async def test_a_dead_workers_job_comes_due_again_and_the_late_one_is_refused(
     graph = memory.runtime.graph
     first = await claimed(memory.runtime, kind, timedelta(0))
     second = await claimed(memory.runtime, kind)
-    assert first is not None and second is not None
+    assert first is not None
+    assert second is not None
     assert (first.id, second.attempts) == (second.id, 2)
     with pytest.raises(ClaimLost):
         await renew(first, until=datetime.now(UTC) + LONG, graph=graph)
@@ -205,7 +206,8 @@ async def test_a_job_whose_lease_always_ends_is_given_up(memory: Graphmem, kind:
     for _ in range(outbox.MOST_ATTEMPTS):
         assert await claimed(memory.runtime, kind, timedelta(0))
     last = await claimed(memory.runtime, kind, timedelta(0))
-    assert last is not None and last.state == "dead"
+    assert last is not None
+    assert last.state == "dead"
     [job] = await shown(memory)
     assert (job.state, job.error) == ("dead", "LeaseExpired")
 

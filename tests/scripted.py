@@ -1,0 +1,47 @@
+"""A stand-in for the graph that answers by query name, for use cases without a database."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from graphmem.graph.query import Query
+
+Row = TypeVar("Row")
+Result = TypeVar("Result")
+Answer = Sequence[Any] | BaseException | Callable[..., Sequence[Any]]
+
+
+class ScriptedGraph:
+    """Answers each query with the rows that its name stands for, and keeps what it was asked.
+
+    An answer is rows, an error to raise, or a function of the parameters that returns rows. Reads,
+    writes and transactions look alike; a query that no answer stands for is a mistake of the test.
+    """
+
+    database = "scripted"
+
+    def __init__(self, answers: Mapping[str, Answer]) -> None:
+        self.answers = dict(answers)
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the queries that were asked, in their order."""
+        return [name for name, _ in self.asked]
+
+    async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
+        """Return the rows that stand for a query, having checked its parameters."""
+        assert set(parameters) == query.parameters, f"{query.name} is asked with {set(parameters)}"
+        self.asked.append((query.name, parameters))
+        answer = self.answers[query.name]
+        if isinstance(answer, BaseException):
+            raise answer
+        return list(answer(**parameters) if callable(answer) else answer)
+
+    async def write(self, work: Callable[["ScriptedGraph"], Awaitable[Result]]) -> Result:
+        """Do the work of a transaction."""
+        return await work(self)
+
+    async def execute(self, statement: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Keep a statement, and return nothing."""
+        self.asked.append((statement, parameters))
+        return []
