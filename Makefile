@@ -19,6 +19,9 @@ help:
 	@echo 'make test              run all tests; fails below 85 % coverage'
 	@echo 'make check             format, lint, types, import arrows, then the tests'
 	@echo 'make bench-quality     DATA=set.json OUT=report.json: measure what recall finds'
+	@echo 'make bench-latency     MEMORIES=100000 OUT=report.json: measure how fast recall is'
+	@echo 'make chaos             WRITES=10000: kill Neo4j and the service while they write'
+	@echo 'make image-steps       run the steps of the Dockerfile in a clean folder (minutes)'
 	@echo 'make requirements      resolve and pin the requirements anew'
 	@echo 'make clean             remove .venv and what the tools left behind'
 
@@ -39,9 +42,23 @@ check: $(VENV)/development.stamp
 	@$(BIN)/lint-imports
 	@$(MAKE) test
 
+.PHONY: bench-latency
+bench-latency: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.latency --memories $(or $(MEMORIES),100000) $(if $(OUT),--out $(OUT))
+
+.PHONY: chaos
+chaos: $(VENV)/development.stamp
+	@GRAPHMEM_CHAOS_MESSAGES=$(or $(WRITES),10000) GRAPHMEM_CHAOS_JOBS=$(or $(JOBS),1000) \
+		$(BIN)/python -m pytest -q tests/test_chaos.py tests/graphmem/jobs/test_killed.py
+
 .PHONY: bench-quality
 bench-quality: $(VENV)/development.stamp
-	@$(BIN)/python -m bench.quality --data $(DATA) --out $(OUT)
+	@$(BIN)/python -m bench.quality --data $(DATA) $(if $(OUT),--out $(OUT))
+
+# No container engine is needed: the steps are run as they stand, the requirements installed by hash.
+.PHONY: image-steps
+image-steps: $(VENV)/development.stamp
+	@GRAPHMEM_IMAGE_STEPS=1 $(BIN)/python -m pytest tests/test_compose.py
 
 COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \

@@ -78,7 +78,7 @@ async def answer(
     violations = broken(memory, wide, 200_000)
     for budget in BUDGETS:
         tight = await memory.recall(question["text"], limit=200, max_tokens=budget, **asked)
-        found = sum(texts[id] in tight.context for id in evidence)
+        found = sum(id in texts and texts[id] in tight.context for id in evidence)
         scores[f"evidence in {budget}"] = found / len(evidence)
         violations += broken(memory, tight, budget)
     return scores, violations

@@ -155,8 +155,8 @@ def test_weekdays_named_with_a_date_are_right(messages):
 
 
 def test_relative_times_fit(by_id):
-    for external_id, phrase, meant in RELATIVE:
-        m, meant = by_id[external_id], date.fromisoformat(meant)
+    for external_id, phrase, day in RELATIVE:
+        m, meant = by_id[external_id], date.fromisoformat(day)
         said = at(m).date()
         assert phrase in m["content"], external_id
         days = (meant - said).days
