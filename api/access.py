@@ -1,4 +1,4 @@
-"""Every request has an id, and leaves one line in the log."""
+"""Every request has an id and a span, is counted, and leaves one line in the log."""
 
 import logging
 import re
@@ -7,17 +7,31 @@ import uuid
 
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
+from opentelemetry.context import Context
+from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from api.problems import MEDIA_TYPE, encoded, log_unforeseen
+from graphmem.observing.logs import about
+from graphmem.observing.metrics import REQUEST_SECONDS, REQUESTS
+from graphmem.observing.spans import sent, span
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 HEADER = b"x-request-id"
+
+METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+NO_ROUTE = "-"
+OTHER = "OTHER"
+"""Who asks for what there is not may invent as many methods and paths as it likes."""
 
 log = logging.getLogger(__name__)
 
 
 class Access:
-    """Wraps the application: gives requests ids, logs them, and is the last to catch an error."""
+    """Wraps the application: names, traces, counts and logs requests; the last to catch an error.
+
+    Litestar's own wrappers for OpenTelemetry and Prometheus begin before a route is known and show
+    whole URLs.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -28,6 +42,14 @@ class Access:
             await self._app(scope, receive, send)
             return
         request_id = scope.setdefault("state", {})["request_id"] = request_id_of(scope)
+        with (
+            about(request_id),
+            span(method_of(scope), kind=SpanKind.SERVER, parent=_caller_s(scope)) as shown,
+        ):
+            shown.set_attribute("graphmem.request_id", request_id)
+            await self._serve(scope, receive, send, shown)
+
+    async def _serve(self, scope: HTTPScope, receive: Receive, send: Send, shown: Span) -> None:
         started = time.perf_counter()
         status = 0
 
@@ -35,17 +57,20 @@ class Access:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (HEADER, request_id.encode())]
+                message["headers"] = [
+                    *message["headers"],
+                    (HEADER, scope["state"]["request_id"].encode()),
+                ]
             await send(message)
 
         try:
             await self._app(scope, receive, answering)
         except Exception as problem:
-            log_unforeseen(problem, scope)
+            log_unforeseen(problem)
             if not status:
                 await _fail(problem, scope, answering)
         finally:
-            _log(scope, status, (time.perf_counter() - started) * 1000)
+            _tell(scope, status, time.perf_counter() - started, shown)
 
 
 def request_id_of(scope: Scope) -> str:
@@ -66,15 +91,25 @@ async def _fail(problem: Exception, scope: Scope, send: Send) -> None:
     await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
-def _log(scope: HTTPScope, status: int, milliseconds: float) -> None:
-    """Write the request's line; status 0 is a caller that left before the answer."""
-    client = scope["state"].get("client")
-    log.info(
-        "method=%s route=%s status=%d ms=%.1f request_id=%s client=%s",
-        scope["method"],
-        scope.get("path_template", "-"),
-        status,
-        milliseconds,
-        scope["state"]["request_id"],
-        client.id if client else "-",
+def method_of(scope: HTTPScope) -> str:
+    """Return the method, if it is one."""
+    return scope["method"] if scope["method"] in METHODS else OTHER
+
+
+def _caller_s(scope: HTTPScope) -> Context:
+    headers = scope["headers"]
+    return sent({name.decode("latin-1"): value.decode("latin-1") for name, value in headers})
+
+
+def _tell(scope: HTTPScope, status: int, seconds: float, shown: Span) -> None:
+    """Log, count and trace a request; status 0 is a caller that left before the answer."""
+    method, route = method_of(scope), scope.get("path_template", NO_ROUTE)
+    log.info("method=%s route=%s status=%d ms=%.1f", method, route, status, 1000 * seconds)
+    REQUESTS.labels(method, route, status).inc()
+    REQUEST_SECONDS.labels(method, route).observe(seconds)
+    shown.update_name(f"{method} {route}")
+    shown.set_attributes(
+        {"http.request.method": method, "http.route": route, "http.response.status_code": status}
     )
+    if status >= 500:
+        shown.set_status(StatusCode.ERROR)

@@ -10,7 +10,9 @@ from api.bodies import BODY_BYTES, StrictRequest
 from api.clients import Guard, current_client, current_memory
 from api.conversations import conversations
 from api.health import health
+from api.jobs import list_jobs
 from api.memories import memories
+from api.metrics import metrics
 from api.problems import answer
 from api.recall import recall
 from api.schema import SECURITY, description
@@ -21,12 +23,13 @@ PREFIX = "/api/v0"
 
 def create_app(runtime: Runtime) -> Litestar:
     """Return the API of a running graphmem. Raises `SettingError` when the keys cannot be used."""
+    guard = Guard(runtime.settings)
     app = Litestar(
         route_handlers=[
             Router(
                 PREFIX,
-                route_handlers=[conversations, memories, recall],
-                guards=[Guard(runtime.settings)],
+                route_handlers=[conversations, memories, recall, list_jobs],
+                guards=[guard],
                 security=SECURITY,
                 dependencies={
                     "client": Provide(current_client, sync_to_thread=False),
@@ -34,6 +37,7 @@ def create_app(runtime: Runtime) -> Litestar:
                 },
             ),
             health,
+            metrics(guard),
         ],
         dependencies={"runtime": Provide(lambda: runtime, sync_to_thread=False)},
         exception_handlers={Exception: answer},

@@ -26,6 +26,7 @@ from graphmem.config import Settings, variable
 from graphmem.errors import InvalidInput, SettingError, Unauthorized
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import ClientId
+from graphmem.observing.logs import name_client
 from graphmem.runtime import Runtime
 from graphmem.service import DEFAULT_CLIENT, Graphmem
 
@@ -34,6 +35,9 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 HEADER = "X-Client-Id"
 DIGEST = re.compile(r"[0-9a-fA-F]{64}")
+
+FROM_ELSEWHERE = ("forwarded", "x-forwarded-for", "x-real-ip", "via", "origin")
+"""Headers of requests that a proxy passes on or a page sends."""
 
 SETTLED_SECONDS = 2.0
 """A file changed less than this ago may change again without a new time: it is read once more."""
@@ -88,7 +92,9 @@ class Guard:
     def __init__(self, settings: Settings) -> None:
         self._keys = Keys(settings.keys_file) if settings.keys_file else None
 
-    def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
+    # Async although it waits for nothing: Litestar would run it in a thread, where what it notes
+    # for the log is lost.
+    async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
         """Raise `Unauthorized`, or `InvalidInput` for a client id that cannot be one."""
         if self._keys is None:
             _refuse_foreign_pages(connection)
@@ -96,6 +102,7 @@ class Guard:
         else:
             client = _by_key(connection, self._keys)
         connection.scope["state"]["client"] = client
+        name_client(client.id)
 
 
 def current_client(scope: Scope) -> Client:
@@ -146,6 +153,17 @@ def is_loopback(host: str | None) -> bool:
         return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
     except ValueError:
         return False
+
+
+def is_near(connection: Connection) -> bool:
+    """Tell whether a request comes from this machine, and not through a proxy on it or a foreign page.
+
+    A forged header can only make a request look farther away than it is.
+    """
+    peer = connection.scope["client"]
+    if peer is None or not is_loopback(peer[0]):
+        return False
+    return not any(name in connection.headers for name in FROM_ELSEWHERE)
 
 
 def _entry(words: list[str], place: str) -> tuple[bytes, Client]:

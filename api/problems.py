@@ -2,7 +2,6 @@
 
 import logging
 import re
-import traceback
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -23,6 +22,7 @@ from graphmem.errors import (
     Unauthorized,
     Unavailable,
 )
+from graphmem.observing.logs import traced
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -86,7 +86,7 @@ def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Proble
     """Return the answer to a request that failed; log what nobody foresaw, without its texts."""
     failure = failure_of(error)
     if failure.status == 500:
-        log_unforeseen(error, request.scope)
+        log_unforeseen(error)
     return Response(
         problem(failure, _path(request.scope), request.scope["state"]["request_id"]),
         status_code=failure.status,
@@ -143,18 +143,9 @@ def status_of(error: type[GraphmemError]) -> int:
     return next(STATUS[ancestor] for ancestor in error.__mro__ if ancestor in STATUS)
 
 
-def log_unforeseen(error: Exception, scope: Scope) -> None:
+def log_unforeseen(error: Exception) -> None:
     """Log where an error arose, without its message: that may quote a memory or a query."""
-    causes = [type(error).__name__]
-    cause = error
-    while isinstance(cause := cause.__cause__ or cause.__context__, Exception):  # type: ignore[assignment]
-        causes.append(type(cause).__name__)
-    log.error(
-        "request_id=%s failed: %s\n%s",
-        scope["state"]["request_id"],
-        " from ".join(causes),
-        "".join(traceback.format_tb(error.__traceback__)),
-    )
+    log.error("failed: %s", traced(error))
 
 
 def failures(*statuses: int) -> dict[int, ResponseSpec]:
@@ -210,6 +201,7 @@ def _shown(text: str, most: int) -> str:
 EXAMPLES: dict[int, tuple[str, str, str | None]] = {
     400: ("invalid_input", "limit: expected `int` <= 200", "limit"),
     401: ("unauthorized", "no such key: send Authorization: Bearer <key>", None),
+    403: ("forbidden", "metrics are shown to keys of the role operator only", None),
     404: ("memory_not_found", "no memory '3f0c9a52-5d0e-4c63-8f5e-1c2b7a0f6d11'", None),
     409: ("not_head", "a newer version has superseded this one already", None),
     413: ("too_large", "body: at most 33,554,432 bytes (32 MiB) are taken", "body"),

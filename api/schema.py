@@ -56,6 +56,8 @@ TAGS = [
     Tag("conversations", "Durable memory spaces between an agent and a user"),
     Tag("memories", "Single memories"),
     Tag("recall", "The best context for a question within a budget"),
+    Tag("jobs", "Background work"),
+    Tag("metrics", "What Prometheus scrapes"),
     Tag("health", "Whether it lives, and whether it can answer"),
 ]
 

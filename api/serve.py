@@ -18,9 +18,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from api.app import create_app
 from api.clients import check_listener
 from api.problems import HTTP_CODES, MEDIA_TYPE, Failure, problem
+from graphmem.background import Background
 from graphmem.config import Settings, variable
 from graphmem.errors import SettingError
 from graphmem.model.progress import Progress, silent
+from graphmem.observing.exporting import exporting
+from graphmem.observing.logs import log_lost
 from graphmem.runtime import running
 
 HEADER_BYTES = 64 * 1024
@@ -52,10 +55,18 @@ async def serve(
         contextlib.closing(listener(settings.host, settings.port)) as listening,
         Ending() as ending,
     ):
-        async with running(settings, progress) as runtime:
-            server = Server(create_app(runtime), url(settings.host, listening), on_ready)
+        asyncio.get_running_loop().set_exception_handler(log_lost)
+        async with exporting(), running(settings, progress) as runtime:
+            background = Background(runtime) if settings.jobs == "on" else None
+            server = Server(
+                create_app(runtime), url(settings.host, listening), on_ready, background
+            )
             ending.server = server
-            await server.serve([listening])
+            try:
+                await server.serve([listening])
+            finally:
+                if background:
+                    await background.ended()
 
 
 def listener(host: str, port: int) -> socket.socket:
@@ -89,7 +100,13 @@ def url(host: str, listening: socket.socket) -> str:
 class Server(uvicorn.Server):
     """A uvicorn inside the running loop: quiet, and leaving signals to `Ending`."""
 
-    def __init__(self, app: Any, url: str, on_ready: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        app: Any,
+        url: str,
+        on_ready: Callable[[str], None],
+        background: Background | None = None,
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -108,11 +125,20 @@ class Server(uvicorn.Server):
         )
         self._url = url
         self._on_ready = on_ready
+        self._background = background
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer, and say so."""
+        """Begin to answer, and say so; background work begins when that is done."""
         await super().startup(sockets)
         self._on_ready(self._url)
+        if self._background:
+            self._background.start()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let requests in progress end, and background work at the same time."""
+        if self._background:
+            self._background.stop()
+        await super().shutdown(sockets)
 
     async def main_loop(self) -> None:
         """Answer until told to end; end as gracefully when the task is cancelled."""

@@ -32,7 +32,6 @@ from graphmem.graph.scope import scope_word
 from graphmem.retrieval.words import lucene_query, terms
 from graphmem.runtime import Runtime, running
 from graphmem.service import Graphmem
-from graphmem.writing.boundary import write
 
 CLIENTS = 10
 SMALL = 1_000
@@ -40,7 +39,6 @@ FEW_OTHERS = 10_000
 CALLERS = (1, 8)
 ASKED = 300
 WARMED = 150
-WRITTEN = 5_000
 
 REFERENCE = """CYPHER 25
 MATCH (m:Memory)
@@ -51,6 +49,15 @@ UNION ALL
 MATCH (m:Memory)
   SEARCH m IN (FULLTEXT INDEX memory_text FOR $words LIMIT 100) SCORE AS score
 RETURN m.id AS id, score
+"""
+
+BARE_WRITE = """CYPHER 25
+UNWIND $rows AS row
+CREATE (m:Memory:Message)
+SET m = row.properties
+WITH m, row
+CALL db.create.setNodeVectorProperty(m, 'embedding', row.embedding)
+FINISH
 """
 
 Ask = Callable[[str], Awaitable[Any]]
@@ -169,55 +176,67 @@ async def both_ways(
     return {"milliseconds": figures, "p50 to embedding + reference query": ratios}
 
 
-async def writing(runtime: Runtime, made_of: Corpus) -> dict[str, float]:
-    """Return memories written a second through the boundary, and by a bare UNWIND of the same rows."""
-    rates: dict[str, float] = {}
-    rows = list(memories(made_of, "bare", WRITTEN, 901))
-    started = time.perf_counter()
-    for start in range(0, WRITTEN, 500):
-        await runtime.graph.execute(
-            "CYPHER 25 UNWIND $rows AS row CREATE (m:Memory:Message) SET m = row.properties "
-            "WITH m, row CALL db.create.setNodeVectorProperty(m, 'embedding', row.embedding) "
-            "FINISH",
-            rows=[memory.row for memory in rows[start : start + 500]],
-        )
-    rates["bare UNWIND of 500"] = WRITTEN / (time.perf_counter() - started)
-    rows = list(memories(made_of, "boundary", WRITTEN, 902))
-    started = time.perf_counter()
-    for start in range(0, WRITTEN, 500):
-        chunk = rows[start : start + 500]
-        await runtime.graph.write(
-            lambda transaction, chunk=chunk: write(transaction, chunk, client_id="boundary")
-        )
-    rates["boundary"] = WRITTEN / (time.perf_counter() - started)
-    rates |= await remembering(runtime, made_of)
-    return {name: round(rate) for name, rate in rates.items()}
+async def writing(runtime: Runtime, made_of: Corpus, texts: list[str]) -> dict[str, Any]:
+    """Return rows a second of every way of writing, taken in turns, and the ratios that matter."""
+    ways = await ways_of_writing(runtime, made_of, texts)
+    seconds = dict.fromkeys(ways, 0.0)
+    for turn in range(1 + TURNS):
+        for name, way in ways.items():
+            started = time.perf_counter()
+            await way(turn)
+            # The first turn warms.
+            seconds[name] += time.perf_counter() - started if turn else 0.0
+    rates = {name: round(ROWS[name] * TURNS / took) for name, took in seconds.items()}
+    return {
+        "rows a second": rates,
+        "remember with cached vectors to bare UNWIND": round(rates[REMEMBER] / rates[BARE], 2),
+        "remember with embedding to the embedder": round(rates[EMBED_WRITE] / rates[EMBED], 2),
+    }
 
 
-async def remembering(runtime: Runtime, made_of: Corpus) -> dict[str, float]:
-    """Return messages remembered a second, with vectors at hand and with embedding, and the embedder's."""
-    texts = [memory.draft.text for memory in memories(made_of, "remember", 2_000, 903)]
-    rates: dict[str, float] = {}
-    started = time.perf_counter()
-    await runtime.embedder.passages(texts)
-    rates["embedder alone"] = len(texts) / (time.perf_counter() - started)
-    for name, embedder in {
-        "remember with embedding": runtime.embedder,
-        "remember with cached vectors": Cached(made_of),
-    }.items():
-        memory = Graphmem(replace(runtime, embedder=embedder), f"remember-{len(rates)}")
-        conversation = await memory.open_conversation()
-        started = time.perf_counter()
-        for start in range(0, len(texts), 500):
-            await memory.remember(
-                conversation.id,
-                [
-                    {"session_id": str(place // 50), "role": "user", "content": text}
-                    for place, text in enumerate(texts[start : start + 500], start)
-                ],
-            )
-        rates[name] = len(texts) / (time.perf_counter() - started)
-    return rates
+BARE, REMEMBER = "bare UNWIND of 500", "remember with cached vectors"
+EMBED, EMBED_WRITE = "embedder alone", "remember with embedding"
+ROWS = {BARE: 500, REMEMBER: 500, EMBED: 250, EMBED_WRITE: 250}
+TURNS = 8
+
+
+async def ways_of_writing(
+    runtime: Runtime, made_of: Corpus, texts: list[str]
+) -> dict[str, Callable[[int], Awaitable[Any]]]:
+    """Return what is compared; each takes the number of its turn and writes other rows in each."""
+    rows = list(memories(made_of, "bare", ROWS[BARE] * (TURNS + 1), 901))
+    remembered = {
+        name: Graphmem(replace(runtime, embedder=embedder), f"writing-{place}")
+        for place, (name, embedder) in enumerate(
+            {REMEMBER: Cached(made_of), EMBED_WRITE: runtime.embedder}.items()
+        )
+    }
+    for memory in remembered.values():
+        await memory.open_conversation("writing")
+
+    async def bare_unwind(turn: int) -> None:
+        chunk = rows[turn * ROWS[BARE] : (turn + 1) * ROWS[BARE]]
+        await runtime.graph.execute(BARE_WRITE, rows=[memory.row for memory in chunk])
+
+    def remember(name: str) -> Callable[[int], Awaitable[Any]]:
+        async def way(turn: int) -> None:
+            batch = [
+                {"session_id": str(turn), "role": "user", "content": text}
+                for text in texts[turn * ROWS[name] : (turn + 1) * ROWS[name]]
+            ]
+            await remembered[name].remember("writing", batch)
+
+        return way
+
+    async def embed(turn: int) -> None:
+        await runtime.embedder.passages(texts[turn * ROWS[EMBED] : (turn + 1) * ROWS[EMBED]])
+
+    return {
+        BARE: bare_unwind,
+        REMEMBER: remember(REMEMBER),
+        EMBED: embed,
+        EMBED_WRITE: remember(EMBED_WRITE),
+    }
 
 
 class Cached:
@@ -233,9 +252,15 @@ class Cached:
         return [self._vectors[place % len(self._vectors)] for place in range(len(texts))]
 
 
-async def measure(runtime: Runtime, settings: Settings, number: int) -> dict[str, Any]:
+async def measure(
+    runtime: Runtime, settings: Settings, number: int, texts: list[str]
+) -> dict[str, Any]:
     """Fill the store step by step and measure at each."""
     made_of = await corpus(runtime.embedder)
+    texts = texts or [
+        memory.draft.text
+        for memory in memories(made_of, "texts", ROWS[REMEMBER] * (TURNS + 1), 903)
+    ]
     asked = questions(made_of, ASKED + WARMED)
     result: dict[str, Any] = {"memories": number, "clients": CLIENTS}
     async with served(settings) as (http, service):
@@ -267,7 +292,7 @@ async def measure(runtime: Runtime, settings: Settings, number: int) -> dict[str
         hot = await both_ways(runtime, http, "hot", asked, 1)
         result["hot client"] = {"memories": number // 2} | hot
         say(f"hot client: {json.dumps(hot)}")
-        result["written a second"] = await writing(runtime, made_of)
+        result["writing"] = await writing(runtime, made_of, texts)
         result["resident megabytes"] = {
             "service": service.memory_info().rss >> 20,
             "Neo4j": neo4j_process(settings).memory_info().rss >> 20,
@@ -289,16 +314,33 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def contents(data: Path | None) -> list[str]:
+    """Return what is said in a set of conversations, over again until there is enough."""
+    if data is None:
+        return []
+    said = [
+        message["content"]
+        for conversation in json.loads(data.read_text(encoding="utf-8"))["conversations"]
+        for session in conversation["sessions"]
+        for message in session["messages"]
+    ]
+    needed = ROWS[REMEMBER] * (TURNS + 1)
+    return (said * (1 + needed // len(said)))[:needed]
+
+
 async def main() -> None:
     """Measure and write the report."""
     parser = argparse.ArgumentParser(prog="bench.latency", description=__doc__)
     parser.add_argument("--memories", type=int, default=100_000)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument(
+        "--texts", type=Path, help="a set whose messages are written, as in quality"
+    )
+    parser.add_argument("--out", type=Path, help="where the report goes")
     given = parser.parse_args()
     with TemporaryDirectory(prefix="graphmem-latency-") as folder:
         settings = replace(config.load({}), data_dir=Path(folder) / "data")
         async with running(settings) as runtime:
-            result = await measure(runtime, settings, given.memories)
+            result = await measure(runtime, settings, given.memories, contents(given.texts))
     print(json.dumps(result, indent=2))
     if given.out:
         given.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")

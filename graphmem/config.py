@@ -7,7 +7,7 @@ in capitals. An empty variable counts as unset.
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 import platformdirs
@@ -58,9 +58,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     embedding_threads: Annotated[
         int, Meta(ge=1, le=64, description="threads of the embedding model")
     ] = 1
+    jobs: Annotated[
+        Literal["on", "off"], Meta(description="`off`: leave background work to other processes")
+    ] = "on"
     log_level: Annotated[
         str, Meta(pattern=r"^(?i:debug|info|warning|error)$", description="what the log shows")
     ] = "info"
+    log_format: Annotated[
+        Literal["text", "json"], Meta(description="how the log's lines are written: text or json")
+    ] = "text"
 
 
 def variable(field: str) -> str:
@@ -90,7 +96,14 @@ def _converted(field: msgspec.structs.FieldInfo, value: Any) -> Any:
     try:
         return msgspec.convert(value, field.type, strict=False, dec_hook=_decoded)
     except msgspec.ValidationError as problem:
-        raise SettingError(variable(field.name), str(problem)) from problem
+        sentence = f"{problem}{_legal(field)}"
+        raise SettingError(variable(field.name), sentence) from problem
+
+
+def _legal(field: msgspec.structs.FieldInfo) -> str:
+    """Return what a setting may be where it is one of a few words: msgspec does not say."""
+    kind = get_args(field.type)[0]
+    return f"; it is one of {', '.join(get_args(kind))}" if get_origin(kind) is Literal else ""
 
 
 def _decoded(kind: type, value: Any) -> Any:

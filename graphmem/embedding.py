@@ -18,6 +18,8 @@ from graphmem.artifacts.model import bundled_model
 from graphmem.config import Settings
 from graphmem.errors import SettingError, Unavailable
 from graphmem.model.progress import Progress
+from graphmem.observing.metrics import EMBEDDING_SECONDS
+from graphmem.observing.spans import span
 
 Result = TypeVar("Result")
 Vector = list[float]
@@ -33,6 +35,7 @@ SEEN_CHARACTERS = 20_000
 """How much of a text is handed to the model; far more than its window of 512 tokens holds."""
 
 QUESTION, PASSAGES, LAST = range(3)
+PURPOSES = ("question", "passages")
 
 
 class Embedding(Struct, frozen=True):
@@ -71,7 +74,11 @@ class Embedder:
 
     async def query(self, text: str) -> Vector:
         """Return the unit vector of a question. Raises `Unavailable` when the model fails."""
-        return (await self._submit(QUESTION, lambda: self.model.embed([text[:SEEN_CHARACTERS]])))[0]
+        with span("embed question"):
+            vectors = await self._submit(
+                QUESTION, lambda: self.model.embed([text[:SEEN_CHARACTERS]])
+            )
+            return vectors[0]
 
     async def passages(self, texts: Sequence[str]) -> list[Embedding]:
         """Return the passages' embeddings, in their order. Raises `Unavailable`."""
@@ -80,12 +87,16 @@ class Embedder:
             (batch, self._submit(PASSAGES, partial(self._embedded, texts, batch)))
             for batch in batched(texts)
         ]
-        for (batch, _), embeddings in zip(
-            batches, await asyncio.gather(*(work for _, work in batches)), strict=True
-        ):
+        with span("embed passages", {"graphmem.texts": len(texts)}):
+            embedded = await asyncio.gather(*(work for _, work in batches))
+        for (batch, _), embeddings in zip(batches, embedded, strict=True):
             for place, embedding in zip(batch, embeddings, strict=True):
                 results[place] = embedding
         return [embedding for embedding in results if embedding is not None]
+
+    def waiting(self) -> int:
+        """Return how many questions and batches of passages wait."""
+        return self._work.qsize()
 
     async def close(self) -> None:
         """Let the work that was accepted end, then stop the thread."""
@@ -114,7 +125,8 @@ class Embedder:
             if future.cancelled():
                 return
             try:
-                result = work()
+                with EMBEDDING_SECONDS.labels(PURPOSES[priority]).time():
+                    result = work()
             except Exception as problem:
                 error = Unavailable(f"the embedding model failed ({type(problem).__name__})")
                 error.__cause__ = problem

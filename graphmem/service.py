@@ -15,11 +15,13 @@ from graphmem.model.conversation import (
     NewMessage,
     Remembered,
 )
+from graphmem.model.job import Jobs, JobsAsked
 from graphmem.model.memory import Memory
 from graphmem.model.progress import Progress, silent
 from graphmem.model.recall import Question, Recalled
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import ClientId
+from graphmem.reading import jobs as reading_jobs
 from graphmem.reading import memories as reading_memories
 from graphmem.reading import recall as reading_recall
 from graphmem.runtime import Runtime, running
@@ -104,6 +106,15 @@ class Graphmem:
         """Delete a conversation with everything in it. Raises `ConversationNotFound`, `Unavailable`."""
         return await conversations.delete_conversation(
             conversation_id, client_id=self.client_id, graph=self.runtime.graph
+        )
+
+    async def jobs(self, **asked: Any) -> Jobs:
+        """Return background work of this client, newest first; what is asked are `JobsAsked`'s fields.
+
+        Raises `InvalidInput`, `Unavailable`.
+        """
+        return await reading_jobs.jobs(
+            validated(asked, JobsAsked), client_id=self.client_id, graph=self.runtime.graph
         )
 
 

@@ -8,7 +8,7 @@ CYPHER 25
 // $before_id  string        and, of those created then, with a lower id
 // $limit      int           how many
 MATCH (job:Job {client_id: $client_id})
-WHERE job.state IN $states
+WHERE job.id IS NOT NULL AND job.state IN $states
   AND (size($kinds) = 0 OR job.kind IN $kinds)
   AND (job.created_at < $before OR (job.created_at = $before AND job.id < $before_id))
 RETURN

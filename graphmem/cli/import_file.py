@@ -13,6 +13,7 @@ import click
 import msgspec
 from msgspec import Struct
 
+from graphmem.cli.checkpoint import Checkpoint, checkpoint
 from graphmem.cli.clients import checked_id, client_option
 from graphmem.cli.options import RUNNING, Command, settings_options
 from graphmem.cli.showing import counted, say_json
@@ -24,7 +25,9 @@ EPILOG = """\b
 A line is one message, with `session_id`, `role` (user, assistant, system or tool) and `content`:
   {"conversation_id": "team-chat", "session_id": "monday", "role": "user", "content": "Hello"}
 It may have `name`, `occurred_at` (2026-03-02T09:30:00Z), `external_id` and `importance` (0 to 1).
-What has an `external_id` that its conversation knows changes nothing: run it again at will.
+What has an `external_id` that its conversation knows changes nothing: run it again at will. A line
+without one gets one from the file's name and all that stands before: that file again, also with new
+lines at its end, doubles nothing. After an interruption the same command goes on where it was.
 
 \b
 Examples:
@@ -37,6 +40,7 @@ Examples:
 class Report(Struct, frozen=True, kw_only=True):
     """What a program is told of an import."""
 
+    skipped_lines: int
     messages: int
     conversations: int
     new_conversations: int
@@ -50,17 +54,32 @@ class Report(Struct, frozen=True, kw_only=True):
     "--conversation", metavar="ID", callback=checked_id, help="For lines without conversation_id."
 )
 @client_option
+@click.option("--restart", is_flag=True, help="Begin anew where an import was interrupted.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was imported as JSON.")
 @settings_options(*RUNNING)
 def import_file(
-    file: str, conversation: str | None, client_id: str, as_json: bool, settings: Settings
+    *,
+    file: str,
+    conversation: str | None,
+    client_id: str,
+    restart: bool,
+    as_json: bool,
+    settings: Settings,
 ) -> None:
     """Remember the messages of FILE, which holds JSON Lines; `-` reads from standard input."""
     from graphmem.cli.running import run
 
     with _opened(file) as opened:
+        # What comes through a pipe has no name to be known by.
+        kept = (
+            checkpoint(Path(file), client_id, conversation, settings)
+            if file != STDIN and _size(opened)
+            else None
+        )
+        if kept and restart:
+            kept.remove()
         name = "standard input" if file == STDIN else Path(file).name
-        report = run(_imported(opened, name, conversation, client_id, settings))
+        report = run(_imported(opened, name, conversation, client_id, kept, settings))
     if as_json:
         say_json(report)
     else:
@@ -68,7 +87,12 @@ def import_file(
 
 
 async def _imported(
-    file: BinaryIO, name: str, conversation: str | None, client_id: str, settings: Settings
+    file: BinaryIO,
+    name: str,
+    conversation: str | None,
+    client_id: str,
+    kept: Checkpoint | None,
+    settings: Settings,
 ) -> Report:
     from graphmem.cli.loading import load
     from graphmem.cli.progress import shown
@@ -84,6 +108,8 @@ async def _imported(
                 file,
                 Graphmem(runtime, client_id),
                 conversation_id=conversation,
+                name=name,
+                checkpoint=kept,
                 # The end is said once, below: a last line may be blank.
                 heard=lambda end: progress(stage, min(end, size - 1), size) if size else None,
             )
@@ -98,6 +124,11 @@ def _show(report: Report) -> None:
         f"{counted(report.messages, 'message')} in "
         f"{counted(report.conversations, 'conversation')}{new} in {report.seconds:.1f} s"
     )
+    if report.skipped_lines:
+        click.echo(
+            f"{counted(report.skipped_lines, 'line')} skipped, which were imported before the "
+            "interruption"
+        )
     if report.embedding_truncated:
         click.echo(
             f"{counted(report.embedding_truncated, 'message')} longer than the embedding model "

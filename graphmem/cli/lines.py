@@ -1,12 +1,20 @@
-"""Reading messages from JSON Lines, one window at a time, however large the file is."""
+"""Reading messages from JSON Lines, one window at a time, however large the file is.
 
+A line without `external_id` gets one that is made of the file's name and of all that the file holds up
+to there: read again it is the same message, also when lines were added at the end, while equal lines
+of one file, or of two that begin differently, stay apart.
+"""
+
+import hashlib
 import json
+import os
 from collections.abc import Iterator
 from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
 
+from graphmem.cli.showing import counted
 from graphmem.errors import InvalidInput
 from graphmem.model.conversation import NewMessage
 from graphmem.model.text import checked_text
@@ -20,6 +28,9 @@ LINE_BYTES = 8 * MESSAGE_BYTES
 WINDOW_MESSAGES = 250
 WINDOW_BYTES = 4 * MESSAGE_BYTES
 """How much is sent at once: less than is allowed, so that progress is seen and memory is spared."""
+
+DIGITS = 40
+"""How much of a hash makes an id."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -35,6 +46,18 @@ class BadLine(InvalidInput):
         self.number = number
 
 
+class Changed(InvalidInput):
+    """A file does not begin with what was read from it before."""
+
+    def __init__(self, name: str, lines: int) -> None:
+        """Name the file, and how far it was read before."""
+        super().__init__(
+            name,
+            f"its first {counted(lines, 'line')} changed since an import of them was interrupted: "
+            "--restart imports it as it is now",
+        )
+
+
 class Message(NewMessage, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A message as a line has it."""
 
@@ -46,19 +69,34 @@ class Line(Struct, frozen=True):
 
     number: int
     end: int
+    sha256: str
+    """The hash of the file's name and of all that it holds up to here."""
     conversation_id: str
     message: NewMessage
 
 
-def windows(file: BinaryIO, conversation_id: str | None) -> Iterator[list[Line]]:
+class Place(Struct, frozen=True):
+    """How far a file was read."""
+
+    lines: int
+    end: int
+    sha256: str
+
+
+BEGINNING = Place(0, 0, "")
+
+
+def windows(
+    file: BinaryIO, conversation_id: str | None, *, name: str = "", after: Place = BEGINNING
+) -> Iterator[list[Line]]:
     """Return the messages in the file's order, some at a time.
 
-    Raises `BadLine` after what stands before that line was returned.
+    Raises `Changed`, and `BadLine` after what stands before that line was returned.
     """
     window: list[Line] = []
-    begins = 0
+    begins = after.end
     try:
-        for line in read_lines(file, conversation_id):
+        for line in read_lines(file, conversation_id, name=name, after=after):
             window.append(line)
             if len(window) == WINDOW_MESSAGES or line.end - begins >= WINDOW_BYTES:
                 yield window
@@ -71,23 +109,31 @@ def windows(file: BinaryIO, conversation_id: str | None) -> Iterator[list[Line]]
         yield window
 
 
-def read_lines(file: BinaryIO, conversation_id: str | None) -> Iterator[Line]:
-    """Return the messages in the file's order; `conversation_id` is for those that name none.
+def read_lines(
+    file: BinaryIO, conversation_id: str | None, *, name: str = "", after: Place = BEGINNING
+) -> Iterator[Line]:
+    """Return the messages that stand after a place, in the file's order.
 
-    Raises `BadLine`.
+    `conversation_id` is for those that name none. Raises `Changed`, `BadLine`.
     """
-    end = 0
+    number, end, read = 0, 0, hashlib.sha256(os.fsencode(name) + b"\n")
     # One byte more than is allowed tells a line that is too long from one that just fits.
     for number, raw in enumerate(iter(lambda: file.readline(LINE_BYTES + 1), b""), start=1):
         end += len(raw)
         if len(raw) > LINE_BYTES:
             raise BadLine(number, "body", f"is longer than {LINE_BYTES:,} bytes")
+        # The last line may have got its line break since.
+        read.update(raw.rstrip(b"\r\n") + b"\n")
+        if number == after.lines and read.hexdigest() != after.sha256:
+            raise Changed(name, after.lines)
         content = (raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw).strip()
-        if content:
-            yield _line(content, number, end, conversation_id)
+        if content and number > after.lines:
+            yield _line(content, number, end, read.hexdigest(), conversation_id)
+    if number < after.lines:
+        raise Changed(name, after.lines)
 
 
-def _line(content: bytes, number: int, end: int, conversation_id: str | None) -> Line:
+def _line(content: bytes, number: int, end: int, sha256: str, conversation_id: str | None) -> Line:
     try:
         read = _decoded(content)
         _check(read)
@@ -98,7 +144,8 @@ def _line(content: bytes, number: int, end: int, conversation_id: str | None) ->
     if conversation_id is None:
         raise BadLine(number, "conversation_id", "is missing: add it, or give --conversation")
     fields = {name: getattr(read, name) for name in NewMessage.__struct_fields__}
-    return Line(number, end, conversation_id, NewMessage(**fields))
+    fields["external_id"] = read.external_id or f"import:{sha256[:DIGITS]}"
+    return Line(number, end, sha256, conversation_id, NewMessage(**fields))
 
 
 def _decoded(content: bytes) -> Message:

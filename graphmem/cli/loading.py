@@ -9,9 +9,10 @@ from typing import Any, BinaryIO, TypeVar
 
 from msgspec import Struct
 
-from graphmem.cli.lines import Line, windows
+from graphmem.cli.checkpoint import Acknowledged, Checkpoint
+from graphmem.cli.lines import BEGINNING, Line, Place, windows
 from graphmem.cli.showing import counted
-from graphmem.errors import GraphmemError
+from graphmem.errors import GraphmemError, MemoryNotFound
 from graphmem.service import Graphmem
 
 Value = TypeVar("Value")
@@ -20,6 +21,8 @@ Value = TypeVar("Value")
 class Imported(Struct, kw_only=True):
     """How far an import has come."""
 
+    skipped_lines: int = 0
+    """Lines that an import before, which was interrupted, had done."""
     messages: int = 0
     conversations: int = 0
     new_conversations: int = 0
@@ -32,27 +35,51 @@ async def load(
     memory: Graphmem,
     *,
     conversation_id: str | None = None,
+    name: str = "",
+    checkpoint: Checkpoint | None = None,
     heard: Callable[[int], None] = lambda end: None,
 ) -> Imported:
     """Remember every message of a file of JSON Lines, in its order; `heard` gets the bytes done.
 
-    Conversations that do not exist are opened. An error carries a note of what stays. Raises
-    `BadLine`, `Unavailable`.
+    Conversations that do not exist are opened. With a checkpoint, what an interrupted import of the
+    same file had done is skipped. An error carries a note of what stays. Raises `BadLine`, `Changed`,
+    `Unavailable`.
     """
-    imported = Imported()
+    after = await _acknowledged(checkpoint, memory) if checkpoint else BEGINNING
+    imported = Imported(skipped_lines=after.lines)
     opened: set[str] = set()
     try:
-        async for window in in_thread(windows(file, conversation_id)):
-            for name, lines in _by_conversation(window):
-                await _send(name, lines, memory, imported, opened)
-            heard(window[-1].end)
+        async for window in in_thread(windows(file, conversation_id, name=name, after=after)):
+            for conversation, lines in _by_conversation(window):
+                memory_id = await _send(conversation, lines, memory, imported, opened)
+            last = window[-1]
+            if checkpoint:
+                place = Place(last.number, last.end, last.sha256)
+                checkpoint.write(Acknowledged(place, memory_id))
+            heard(last.end)
     except GraphmemError as problem:
         problem.add_note(_stays(imported))
         raise
+    if checkpoint:
+        checkpoint.remove()
     return imported
 
 
+async def _acknowledged(checkpoint: Checkpoint, memory: Graphmem) -> Place:
+    """Return how far an import came before, as long as the database still has what it wrote last."""
+    known = checkpoint.read()
+    if known is None:
+        return BEGINNING
+    try:
+        await memory.memory(known.memory_id)
+    except MemoryNotFound:
+        return BEGINNING
+    return known.place
+
+
 def _stays(imported: Imported) -> str:
+    if imported.skipped_lines and not imported.messages:
+        return f"{counted(imported.skipped_lines, 'line')} imported before stay"
     if not imported.messages:
         return "nothing was imported"
     return f"{counted(imported.messages, 'message')} before it imported, to stay"
@@ -64,7 +91,8 @@ async def _send(
     memory: Graphmem,
     imported: Imported,
     opened: set[str],
-) -> None:
+) -> str:
+    """Remember some messages of one conversation; return the last one's id."""
     if conversation_id not in opened:
         conversation = await memory.open_conversation(conversation_id)
         opened.add(conversation_id)
@@ -73,6 +101,7 @@ async def _send(
     remembered = await memory.remember(conversation_id, [line.message for line in lines])
     imported.messages += len(lines)
     imported.embedding_truncated += len(remembered.embedding_truncated)
+    return remembered.ids[-1]
 
 
 def _by_conversation(window: list[Line]) -> Iterator[tuple[str, list[Line]]]:

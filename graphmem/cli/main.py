@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from graphmem.cli.demo import demo
+from graphmem.cli.doctor import doctor
 from graphmem.cli.import_file import import_file
 from graphmem.cli.migrate import migrate
 from graphmem.cli.options import shows_debug
@@ -69,7 +70,7 @@ def commands() -> None:
     """A memory for agents, on a real graph database."""
 
 
-for command in (demo, serve, import_file, recall, migrate, stop):
+for command in (demo, serve, import_file, recall, migrate, doctor, stop):
     commands.add_command(command)
 
 

@@ -12,6 +12,7 @@ import msgspec
 from graphmem import config
 from graphmem.config import Settings
 from graphmem.errors import SettingError
+from graphmem.observing.logs import show_log
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -28,7 +29,8 @@ NEO4J = (
     "maven_repository",
 )
 RUNNING = (*NEO4J, "embedding_model", "embedding_threads")
-LISTENING = ("host", "port", "keys_file")
+LISTENING = ("host", "port", "keys_file", "jobs")
+LOGGING = ("log_level", "log_format")
 
 
 class SettingOption(click.Option):
@@ -49,7 +51,7 @@ class Command(click.Command):
 
 def settings_options(*names: str) -> Callable[[Decorated], Decorated]:
     """Give a command an option for each of these settings; it gets them all as `settings`."""
-    names = (*names, "log_level")
+    names = (*names, *LOGGING)
 
     def decorate(function: Decorated) -> Decorated:
         @functools.wraps(function)
@@ -58,7 +60,7 @@ def settings_options(*names: str) -> Callable[[Decorated], Decorated]:
             if debug:
                 given["log_level"] = "debug"
             settings = _loaded(given)
-            show_log(settings.log_level)
+            show_log(settings.log_level, settings.log_format)
             return function(*arguments, settings=settings, **options)
 
         command: Any = click.option(
@@ -69,16 +71,6 @@ def settings_options(*names: str) -> Callable[[Decorated], Decorated]:
         return command  # type: ignore[no-any-return]
 
     return decorate
-
-
-def show_log(level: str) -> None:
-    """Write our log to stderr from this level on.
-
-    Only ours: at `debug` the driver would log parameters, which hold memories' text.
-    """
-    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
-    for name in ("graphmem", "api"):
-        logging.getLogger(name).setLevel(level.upper())
 
 
 def shows_debug() -> bool:

@@ -9,6 +9,9 @@ EPILOG = """\b
 Without --keys-file only this machine may call, and X-Client-Id says whose memory is meant. With it
 `Authorization: Bearer KEY` decides, and any address may be listened on.
 
+/metrics needs no key on this machine; from elsewhere, or through a proxy, one of the role operator.
+The OTEL_… variables send spans where `pip install 'graphmem[otel]'` was run.
+
 \b
 Examples:
   graphmem serve

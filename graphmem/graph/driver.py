@@ -1,6 +1,7 @@
 """The connection to Neo4j: runs query files, retries what passes, turns its errors into ours."""
 
 import asyncio
+import itertools
 import logging
 import random
 import time
@@ -10,18 +11,22 @@ from typing import Any, TypeVar
 
 import msgspec
 import neo4j
+from msgspec import Struct
 from neo4j import AsyncDriver, AsyncGraphDatabase, NotificationMinimumSeverity
 from neo4j.exceptions import (
     AuthError,
     ConnectionPoolError,
+    DatabaseError,
     DriverError,
     IncompleteCommit,
     Neo4jError,
 )
 from neo4j.time import DateTime
+from opentelemetry.trace import INVALID_SPAN, Span, SpanKind
 
 from graphmem.errors import ServerFailed, Unavailable
 from graphmem.graph.query import Query
+from graphmem.observing.spans import span
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
@@ -30,11 +35,13 @@ Session = neo4j.AsyncSession
 RETRY_SECONDS = 15.0
 """How long a read or a transaction is tried again while the database blinks."""
 
-TORN_READS = 5
-"""How often rows that do not fit are read again: they may have been deleted just then."""
+FAULTS = 5
+"""How often what should not happen is tried again: it may have met a deletion or a write just then."""
 
 LISTED = "rows"
 """The one column of a query that returns its rows as a list; times in it are ISO texts."""
+
+SYSTEM = {"db.system": "neo4j"}
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +54,17 @@ class Transaction:
 
     async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
         """Run a query in this transaction and return its rows."""
-        return await _rows(await self._transaction.run(query.text, parameters), query)
+        with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
+            rows = await _rows(await self._transaction.run(query.text, parameters), query)
+            shown.set_attribute("graphmem.rows", len(rows))
+            return rows
+
+
+class Pool(Struct, frozen=True):
+    """How many connections work, and how many wait for work."""
+
+    in_use: int
+    idle: int
 
 
 class Graph:
@@ -71,7 +88,10 @@ class Graph:
         async def read(session: Session) -> list[Row]:
             return await _rows(await session.run(query.text, parameters), query)
 
-        return await self._retried(neo4j.READ_ACCESS, read)
+        with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
+            rows = await self._retried(neo4j.READ_ACCESS, read, shown)
+            shown.set_attribute("graphmem.rows", len(rows))
+            return rows
 
     async def write(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
         """Run `work` in one transaction that may write, again where it failed in passing.
@@ -87,7 +107,8 @@ class Graph:
                 await transaction.commit()
                 return result
 
-        return await self._retried(neo4j.WRITE_ACCESS, attempt)
+        with span("transaction", SYSTEM, kind=SpanKind.CLIENT) as shown:
+            return await self._retried(neo4j.WRITE_ACCESS, attempt, shown)
 
     async def execute(self, statement: str, **parameters: Any) -> list[dict[str, Any]]:
         """Run one statement of the schema or of administration, and return its records."""
@@ -96,6 +117,16 @@ class Graph:
             return await (await session.run(statement, parameters)).data()
 
         return await self._retried(neo4j.WRITE_ACCESS, run)
+
+    def pool(self) -> Pool | None:
+        """Return what the driver's connections do, as far as it tells."""
+        # The driver has no public word for this; the version is pinned, and a test reads it.
+        by_address = getattr(getattr(self.driver, "_pool", None), "connections", None)
+        if by_address is None:
+            return None
+        connections = [one for address in list(by_address) for one in list(by_address[address])]
+        in_use = sum(connection.in_use for connection in connections)
+        return Pool(in_use, len(connections) - in_use)
 
     async def reconnect(self, uri: str, user: str, password: str) -> None:
         """Go on with the same database at another address."""
@@ -106,11 +137,15 @@ class Graph:
         """Close every connection."""
         await self.driver.close()
 
-    async def _retried(self, access: str, work: Callable[[Session], Awaitable[Result]]) -> Result:
+    async def _retried(
+        self, access: str, work: Callable[[Session], Awaitable[Result]], shown: Span = INVALID_SPAN
+    ) -> Result:
         deadline = time.monotonic() + self._retry_seconds
         pause = 0.05
-        torn = 0
+        faults = 0
+        tries = itertools.count()
         while True:
+            shown.set_attribute("graphmem.retries", next(tries))
             try:
                 async with self.driver.session(
                     database=self.database,
@@ -118,11 +153,15 @@ class Graph:
                     bookmark_manager=self._bookmarks,
                 ) as session:
                     return await work(session)
-            except msgspec.ValidationError:
-                # A node that is deleted while it is read shows null properties for a moment.
-                torn += 1
-                if torn > TORN_READS:
+            except (msgspec.ValidationError, DatabaseError) as problem:
+                # A node that is deleted while it is read shows null properties for a moment, and a
+                # vector index that is being written to has failed inside Lucene (2026.09.0).
+                faults += 1
+                if faults > FAULTS:
+                    if isinstance(problem, DatabaseError):
+                        raise Unavailable(f"the database failed ({_name(problem)})") from problem
                     raise
+                log.warning("read again: %s", _name(problem))
                 continue
             except (Neo4jError, DriverError, OSError) as problem:
                 if not _passes(problem):

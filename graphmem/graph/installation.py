@@ -32,6 +32,11 @@ async def agree(graph: Graph, ours: Installation) -> None:
             )
         )
     )[0]
+    require_same(stored, ours)
+
+
+def require_same(stored: Installation, ours: Installation) -> None:
+    """Raise `ModelMismatch` when the database holds something else than this process uses."""
     if stored.tokenizer != ours.tokenizer:
         raise ModelMismatch(
             f"the memories in this database were counted with {stored.tokenizer!r}, "

@@ -81,12 +81,13 @@ async def migrate(
     await check_server(graph)
     files = schema_files(folder)
     await _bootstrap(graph, files[0])
-    async with _locked(graph):
+    async with _locked(graph) as lock:
         missing = pending(files, await graph.rows(APPLIED_MIGRATIONS))
         for done, file in enumerate(missing):
             progress("preparing the schema", done, len(missing))
             await _apply(graph, file, dimensions)
-        await graph.execute(f"CALL db.awaitIndexes({INDEX_SECONDS})")
+        # In the lock's transaction, since the server's limit for transactions does not hold for it.
+        await (await lock.run(f"CALL db.awaitIndexes({INDEX_SECONDS})")).consume()
     if missing:
         progress("preparing the schema", len(missing), len(missing))
     return missing
@@ -135,7 +136,7 @@ async def _bootstrap(graph: Graph, first: SchemaFile) -> None:
 
 
 @asynccontextmanager
-async def _locked(graph: Graph) -> AsyncIterator[None]:
+async def _locked(graph: Graph) -> AsyncIterator[neo4j.AsyncTransaction]:
     """Hold the write lock on migration 0, a node of no file, until the end or this process's death."""
     async with (
         graph.driver.session(
@@ -148,7 +149,7 @@ async def _locked(graph: Graph) -> AsyncIterator[None]:
                 "CYPHER 25 MERGE (lock:Migration {number: 0}) SET lock.locked = true"
             )
         ).consume()
-        yield
+        yield transaction
         await transaction.commit()
 
 

@@ -3,13 +3,18 @@
 import asyncio
 import contextlib
 import logging
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from opentelemetry.trace import SpanKind
 
 from graphmem.errors import Unavailable
 from graphmem.graph.driver import Graph
 from graphmem.jobs.outbox import (
+    MOST_ATTEMPTS,
     Claim,
     ClaimLost,
     Effect,
@@ -20,6 +25,9 @@ from graphmem.jobs.outbox import (
     renew,
     sweep,
 )
+from graphmem.observing.logs import about
+from graphmem.observing.metrics import JOB_SECONDS, JOBS_ENDED
+from graphmem.observing.spans import Attributes, begun, span
 
 LEASE = timedelta(seconds=30)
 POLL_SECONDS = 1.0
@@ -29,6 +37,9 @@ STOP_SECONDS = 5.0
 
 Handler = Callable[[Claim], Awaitable[Effect | None]]
 """Does a job's work and returns what it does to the graph, to be committed with its being done."""
+
+Outcome = Literal["done", "failed", "dead", "lost", "given_back", "cut"]
+"""What became of an attempt; `cut` is one that the database left."""
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +86,8 @@ class Worker:
 
     async def step(self) -> bool:
         """Do one job that is due; return whether there was one."""
+        if not self._handlers:
+            return False
         held = await claim(
             list(self._handlers),
             lease=uuid.uuid4().hex,
@@ -86,34 +99,54 @@ class Worker:
             return False
         if held.state == "dead":
             log.error("job %s (%s) is given up: its lease ended too often", held.id, held.kind)
+            JOBS_ENDED.labels(held.kind, "dead").inc()
             return True
-        with contextlib.suppress(ClaimLost):
-            await self._work(held)
+        with about(client_id=held.client_id):
+            await self._observed(held)
         return True
 
-    async def _work(self, held: Claim) -> None:
+    async def _observed(self, held: Claim) -> None:
+        """Do a job in a trace of its own; count and time it."""
+        outcome: Outcome = "cut"
+        started = time.perf_counter()
+        about_it: Attributes = {"graphmem.job": held.id, "graphmem.attempt": held.attempts}
+        try:
+            with span(
+                f"job {held.kind}", about_it, kind=SpanKind.CONSUMER, parent=begun()
+            ) as shown:
+                try:
+                    outcome = await self._work(held)
+                except ClaimLost:
+                    outcome = "lost"
+                shown.set_attribute("graphmem.outcome", outcome)
+        finally:
+            JOBS_ENDED.labels(held.kind, outcome).inc()
+            JOB_SECONDS.labels(held.kind).observe(time.perf_counter() - started)
+
+    async def _work(self, held: Claim) -> Outcome:
         work = asyncio.ensure_future(self._handlers[held.kind](held))
         keeper = asyncio.create_task(self._keep(held))
         stopping = asyncio.create_task(self._stopped())
         try:
             await asyncio.wait({work, keeper, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
-                await self._settle(held, work)
-            elif keeper.done():
+                return await self._settle(held, work)
+            if keeper.done():
                 log.warning("job %s (%s) was lost to another worker", held.id, held.kind)
-            else:
-                await give_back(held, now=_now(), graph=self._graph)
+                return "lost"
+            await give_back(held, now=_now(), graph=self._graph)
+            return "given_back"
         finally:
             for task in (work, keeper, stopping):
                 task.cancel()
             await asyncio.gather(work, keeper, stopping, return_exceptions=True)
 
-    async def _settle(self, held: Claim, work: "asyncio.Future[Effect | None]") -> None:
+    async def _settle(self, held: Claim, work: "asyncio.Future[Effect | None]") -> Outcome:
         problem = work.exception()
         if problem is None:
             try:
                 await complete(held, work.result(), now=_now(), graph=self._graph)
-                return
+                return "done"
             except (ClaimLost, Unavailable):
                 raise
             except Exception as failed:
@@ -121,6 +154,7 @@ class Worker:
         name = type(problem).__name__
         log.warning("job %s (%s) failed: %s", held.id, held.kind, name)
         await fail(held, name, now=_now(), graph=self._graph)
+        return "dead" if held.attempts >= MOST_ATTEMPTS else "failed"
 
     async def _keep(self, held: Claim) -> None:
         """Renew the lease until it is lost."""

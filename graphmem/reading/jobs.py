@@ -1,7 +1,7 @@
 """Looking at a client's background work."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from graphmem.errors import InvalidInput
 from graphmem.graph.driver import Graph
@@ -36,7 +36,8 @@ def _position(cursor: str) -> tuple[datetime, str]:
     try:
         moment, id = urlsafe_b64decode(cursor.encode()).decode().split(" ", 1)
         created_at = datetime.fromisoformat(moment)
-        if created_at.tzinfo is None:
+        # Only the offset that this list writes: Neo4j does not know all that Python does.
+        if created_at.utcoffset() != timedelta(0):
             raise ValueError(moment)
     except ValueError as problem:
         raise InvalidInput("cursor", "is not one that this list has given") from problem

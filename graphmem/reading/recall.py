@@ -10,6 +10,7 @@ from graphmem.model.recall import Question, Recalled
 from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS
+from graphmem.observing.metrics import DEGRADED
 from graphmem.reading.composing import compose
 from graphmem.reading.timing import Stopwatch
 from graphmem.retrieval.candidates import CANDIDATES, candidates
@@ -88,6 +89,7 @@ async def _embedded(
         return await embedder.query(query), []
     except Unavailable as problem:
         log.warning("recall goes on without the vector leg: %s", problem)
+        DEGRADED.labels(NO_VECTOR).inc()
         return None, [NO_VECTOR]
 
 

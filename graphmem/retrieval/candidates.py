@@ -102,7 +102,11 @@ async def _both_legs(
 ) -> list[Candidate]:
     if embedding is None:
         return await graph.rows(
-            CANDIDATES_BY_WORDS, client_id=client_id, words=lucene, limit=limit, **conditions(filters)
+            CANDIDATES_BY_WORDS,
+            client_id=client_id,
+            words=lucene,
+            limit=limit,
+            **conditions(filters),
         )
     query, parameters = _query_for(filters)
     return await graph.rows(

@@ -49,7 +49,12 @@ def markdown(entries: Iterable[Entry]) -> str:
         group.sort(key=lambda entry: (entry.idx, entry.occurred_at, entry.id))
     ordered = sorted(
         groups.values(),
-        key=lambda group: (bool(group[0].session_id), _begins(group), group[0].session_id),
+        key=lambda group: (
+            bool(group[0].session_id),
+            _begins(group),
+            group[0].session_id,
+            group[0].kind,
+        ),
     )
     return "\n".join(
         heading(group[0].kind, group[0].session_id, _begins(group))

@@ -89,8 +89,9 @@ def lucene_query(
         return f"scope_words:{NOTHING}"
     weight = weight or {}
     terms_query = " ".join(
-        f"{_escaped(word)}^{weight[word]:.3f}" if word in weight else _escaped(word)
+        f"{_escaped(form)}^{weight[word]:.3f}" if word in weight else _escaped(form)
         for word in words
+        for form in _forms(word)
     )
     return f"{scope_query(scope)} +search_text:({terms_query})"
 
@@ -108,6 +109,11 @@ def stem(word: str) -> str:
 def stems(text: str) -> set[str]:
     """Return the stems of a text's words."""
     return set(map(stem, {word.lower() for word in _TERM.findall(text)}))
+
+
+def _forms(term: str) -> list[str]:
+    """Return the ways in which a term may be written: with a straight and with a curled apostrophe."""
+    return list(dict.fromkeys([term.replace("’", "'"), term.replace("'", "’")]))
 
 
 def _escaped(term: str) -> str:

@@ -1,14 +1,19 @@
 """The application on the tests' running graphmem, asked in the same event loop."""
 
-from collections.abc import AsyncIterator, Callable
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import httpx
 import pytest
 import pytest_asyncio
 from litestar import Litestar
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from api.app import create_app
+from graphmem.observing.logs import Text, show_log
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 
@@ -36,6 +41,42 @@ def asking() -> Asking:
 def app(runtime: Runtime) -> Litestar:
     """The application, with keys off."""
     return create_app(runtime)
+
+
+@pytest.fixture
+def log_lines() -> Iterator[list[str]]:
+    """The lines that the log shows at `debug`, with other libraries as talkative as they can be."""
+    lines: list[str] = []
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(self.format(record))
+
+    root = logging.getLogger()
+    known = [one for one in root.manager.loggerDict.values() if isinstance(one, logging.Logger)]
+    levels = {one: one.level for one in (root, *known)}
+    apart = [root, *(one for one in known if not one.propagate)]
+    kept = Kept()
+    kept.setFormatter(Text())
+    show_log("debug")
+    root.setLevel(logging.DEBUG)
+    for one in apart:
+        one.addHandler(kept)
+    yield lines
+    for one in apart:
+        one.removeHandler(kept)
+    for one, level in levels.items():
+        one.setLevel(level)
+
+
+@pytest.fixture
+def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
+    """The spans that have ended."""
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr("graphmem.observing.spans.tracer", provider.get_tracer("graphmem"))
+    return exporter
 
 
 @pytest_asyncio.fixture

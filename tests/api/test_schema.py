@@ -22,6 +22,8 @@ ROUTES = {
     ("get", "/api/v0/memories/{memory_id}"),
     ("delete", "/api/v0/memories/{memory_id}"),
     ("post", "/api/v0/recall"),
+    ("get", "/api/v0/jobs"),
+    ("get", "/metrics"),
     ("get", "/health/live"),
     ("get", "/health/ready"),
 }
@@ -89,7 +91,7 @@ def test_both_ways_of_saying_who_asks_are_described(document: dict) -> None:
     }
     assert (schemes["client"]["in"], schemes["client"]["name"]) == ("header", "X-Client-Id")
     for (_, path), operation in operations(document).items():
-        assert ("security" in operation) == path.startswith("/api/")
+        assert ("security" in operation) == path.startswith(("/api/", "/metrics"))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A real server on a real port: it starts, answers, and ends in order."""
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 import api.serve
 from api.serve import HEADER_BYTES, listener, serve
 from graphmem import config
+from graphmem.background import Background
 from graphmem.config import Settings
 from graphmem.errors import SettingError, Unavailable
 from graphmem.runtime import Runtime
@@ -60,6 +62,52 @@ async def test_a_served_graphmem_remembers_and_recalls(running: Settings, memory
             answer = await http.post("/api/v0/recall", json={"query": "pump colour"})
             assert "The pump is blue." in answer.json()["context"]
             assert "server" not in answer.headers
+
+
+async def test_jobs_are_done_beside_the_api_from_when_it_answers_until_it_ends(
+    running: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    class Recorded(Background):
+        def start(self) -> None:
+            seen.append("started")
+            super().start()
+
+        def stop(self) -> None:
+            seen.append("stopped")
+            super().stop()
+
+        async def ended(self) -> None:
+            await super().ended()
+            assert not [task for task in asyncio.all_tasks() if task.get_name() == "worker"]
+            seen.append("ended")
+
+    monkeypatch.setattr(api.serve, "Background", Recorded)
+    async with served(running):
+        # `on_ready` was heard in the same step, just before.
+        assert seen == ["started"]
+        assert [task for task in asyncio.all_tasks() if task.get_name() == "worker"]
+    assert (seen[1], seen[-1]) == ("stopped", "ended")
+    seen.clear()
+    async with served(replace(running, jobs="off")):
+        assert seen == []
+    assert seen == []
+
+
+async def test_what_no_task_waited_for_is_logged_without_its_message(
+    running: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def failing() -> None:
+        raise RuntimeError("sesame-4711")
+
+    async with served(running):
+        task = asyncio.create_task(failing())
+        await asyncio.wait([task])
+        del task
+        gc.collect()
+    assert "RuntimeError" in caplog.text
+    assert "sesame" not in caplog.text
 
 
 async def exchange(url: str, *sent: bytes) -> bytes:
@@ -214,7 +262,8 @@ async def running(settings, progress):
         print("closed", flush=True)
 
 api.serve.running = running
-asyncio.run(api.serve.serve(config.load({{}}, port=0), on_ready=lambda url: print(url, flush=True)))
+settings = config.load({{}}, port=0, jobs="off")
+asyncio.run(api.serve.serve(settings, on_ready=lambda url: print(url, flush=True)))
 print("returned", flush=True)
 """
 

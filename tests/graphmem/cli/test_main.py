@@ -8,9 +8,10 @@ from click.testing import CliRunner, Result
 
 from graphmem import config
 from graphmem.cli.main import Commands, commands
-from graphmem.cli.options import LISTENING, NEO4J, RUNNING, show_log
+from graphmem.cli.options import LISTENING, NEO4J, RUNNING
 from graphmem.cli.running import Interrupted
 from graphmem.errors import MemoryNotFound
+from graphmem.observing.logs import show_log
 
 HEAVY = (
     "neo4j",
@@ -44,7 +45,7 @@ def raised(problem: BaseException) -> Result:
 
 
 def test_there_are_these_commands():
-    assert NAMES == ["demo", "import", "migrate", "recall", "serve", "stop"]
+    assert NAMES == ["demo", "doctor", "import", "migrate", "recall", "serve", "stop"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,7 +5,14 @@ import pytest
 from click.testing import CliRunner
 
 from graphmem.cli.main import Commands
-from graphmem.cli.options import LISTENING, RUNNING, Command, settings_options, shows_debug
+from graphmem.cli.options import (
+    LISTENING,
+    LOGGING,
+    RUNNING,
+    Command,
+    settings_options,
+    shows_debug,
+)
 from graphmem.config import Settings
 
 
@@ -30,7 +37,7 @@ def read():
 
 
 def test_every_setting_but_the_password_is_an_option():
-    named = {*LISTENING, *RUNNING, "log_level", "neo4j_password"}
+    named = {*LISTENING, *RUNNING, *LOGGING, "neo4j_password"}
     assert named == set(Settings.__struct_fields__)
 
 
@@ -59,3 +66,9 @@ def test_debug_is_a_log_level(read):
     assert shows_debug()
     assert read().log_level == "info"
     assert not shows_debug()
+
+
+def test_a_setting_of_a_few_words_names_them(read):
+    assert read(GRAPHMEM_JOBS="off").jobs == "off"
+    assert read("--log-format", "json").log_format == "json"
+    assert read(GRAPHMEM_JOBS="never").endswith("it is one of on, off\n")

@@ -1,3 +1,4 @@
+import json
 import re
 import signal
 import time
@@ -31,3 +32,15 @@ def test_an_address_for_everybody_needs_keys(graphmem):
     assert result.returncode == 2
     assert len(result.stderr.splitlines()) == 1
     assert result.stderr.startswith("Error: ")
+
+
+def test_its_log_can_be_json(started):
+    process = started("serve", "--port", "0", "--log-format", "json", "--jobs", "off")
+    url = ready(process)
+    assert httpx.get(
+        f"{url}/api/v0/memories/x", headers={"X-Request-Id": "a:1", "X-Client-Id": "atlas"}
+    ).is_client_error
+    line = next(line for line in process.stdout if line.startswith("{"))
+    shown = json.loads(line)
+    assert shown.keys() == {"time", "level", "logger", "message", "request_id", "client"}
+    assert (shown["logger"], shown["request_id"], shown["client"]) == ("api.access", "a:1", "atlas")

@@ -33,7 +33,7 @@ async def main(kind: str, lease_seconds: float) -> None:
         lease = timedelta(seconds=lease_seconds)
         worker = Worker(graph, {kind: handler}, lease=lease, poll_seconds=0.1)
         sys.stdout.write("ready\n")
-    sys.stdout.flush()
+        sys.stdout.flush()
         await worker.run()
 
 

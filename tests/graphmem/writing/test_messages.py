@@ -146,6 +146,31 @@ async def test_a_writer_that_waited_for_the_lock_reads_what_was_written_meanwhil
     assert waited.result()[0].next_position == 100
 
 
+@pytest.mark.parametrize("call", ["remember", "delete"])
+async def test_who_waited_for_a_conversation_that_was_deleted_meanwhile_finds_none(
+    memory: Graphmem, conversation: str, runtime: Runtime, say, nodes_of, call: str
+):
+    asked = {"client_id": memory.client_id, "id": "c", "external_ids": [], "ids": []}
+    locked = asyncio.Event()
+
+    async def delete(transaction):
+        await transaction.rows(LOCK_CONVERSATION, **asked, session_names=["a"])
+        locked.set()
+        await asyncio.sleep(0.3)
+        gone = "MATCH (c:Conversation {client_id: $client_id}) DETACH DELETE c"
+        await transaction._transaction.run(gone, client_id=memory.client_id)
+
+    deleting = asyncio.create_task(runtime.graph.write(delete))
+    await locked.wait()
+    waiting = (
+        memory.remember("c", [say()]) if call == "remember" else memory.delete_conversation("c")
+    )
+    with pytest.raises(ConversationNotFound):
+        await waiting
+    await deleting
+    assert await nodes_of(memory.client_id) == 0
+
+
 async def test_two_clients_have_the_same_ids_and_meet_nowhere(
     memory: Graphmem, rival: Graphmem, conversation: str, say, shape
 ):

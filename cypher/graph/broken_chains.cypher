@@ -1,0 +1,29 @@
+CYPHER 25
+// Sessions whose messages are not joined into one chain that rises from the first to the last.
+//
+// $scanned  int  how many sessions are looked at
+// $most     int  after how many of these it ends
+MATCH (session:Session)
+WITH session
+LIMIT $scanned
+CALL (session) {
+  MATCH (message:Message {client_id: session.client_id, session_id: session.id})
+  // The index holds what has an idx: without this line it is not used.
+  WHERE message.idx IS NOT NULL
+  RETURN
+    count(*) AS messages,
+    sum(COUNT {
+      // Without its label, or it is looked up by the index once more, for every message.
+      (message)-[:NEXT]->(after)
+      WHERE after.client_id = session.client_id
+        AND after.session_id = session.id
+        AND after.idx > message.idx
+    }) AS joined,
+    max(COUNT { (message)-[:NEXT]->() }) AS ways_on,
+    max(COUNT { (message)<-[:NEXT]-() }) AS ways_back
+}
+WITH session, messages, joined, ways_on, ways_back
+WHERE messages > 0 AND (joined <> messages - 1 OR ways_on > 1 OR ways_back > 1)
+WITH session
+LIMIT $most
+RETURN count(*) AS found, collect(session.id)[..3] AS examples

@@ -1,0 +1,28 @@
+CYPHER 25
+// Memories that lack a property which a search filters on: an index can test no null, so they are not
+// found.
+//
+// $scanned  int  how many memories are looked at
+// $most     int  after how many of these it ends
+MATCH (memory:Memory)
+WITH memory
+LIMIT $scanned
+WHERE memory.client_id IS NULL
+  OR memory.kind IS NULL
+  OR memory.active IS NULL
+  OR memory.conversation_id IS NULL
+  OR memory.session_id IS NULL
+  OR memory.source_type IS NULL
+  OR memory.source_id IS NULL
+  OR memory.category IS NULL
+  OR memory.scope IS NULL
+  OR memory.occurred_at IS NULL
+  OR memory.valid_at IS NULL
+  OR memory.invalid_at IS NULL
+  OR memory.created_at IS NULL
+  OR memory.superseded_at IS NULL
+  OR memory.search_text IS NULL
+  OR memory.scope_words IS NULL
+WITH memory
+LIMIT $most
+RETURN count(*) AS found, collect(memory.id)[..3] AS examples

@@ -1,0 +1,15 @@
+CYPHER 25
+// Messages that are part of no session, or of another than they name.
+//
+// $scanned  int  how many messages are looked at
+// $most     int  after how many of these it ends
+MATCH (message:Message)
+WITH message
+LIMIT $scanned
+WHERE NOT EXISTS {
+  (message)-[:PART_OF]->(session:Session)
+  WHERE session.client_id = message.client_id AND session.id = message.session_id
+}
+WITH message
+LIMIT $most
+RETURN count(*) AS found, collect(message.id)[..3] AS examples

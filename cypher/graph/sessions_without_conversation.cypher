@@ -1,0 +1,15 @@
+CYPHER 25
+// Sessions that are part of no conversation, or of another than they name.
+//
+// $scanned  int  how many sessions are looked at
+// $most     int  after how many of these it ends
+MATCH (session:Session)
+WITH session
+LIMIT $scanned
+WHERE NOT EXISTS {
+  (session)-[:PART_OF]->(conversation:Conversation)
+  WHERE conversation.client_id = session.client_id AND conversation.id = session.conversation_id
+}
+WITH session
+LIMIT $most
+RETURN count(*) AS found, collect(session.id)[..3] AS examples

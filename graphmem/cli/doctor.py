@@ -1,0 +1,98 @@
+"""`graphmem doctor`: find what is wrong, and say what to do."""
+
+import stat
+
+import click
+
+from graphmem.cli.options import RUNNING, Command, settings_options
+from graphmem.cli.showing import say_json
+from graphmem.config import Settings
+from graphmem.errors import SettingError
+from graphmem.model.finding import SEVERITIES, Examination, Finding
+
+MARKS = {"ok": "✓", "note": "·", "warning": "!", "problem": "✗"}
+COLOURS = {"ok": "green", "note": "cyan", "warning": "yellow", "problem": "red"}
+
+WRITABLE_BY_OTHERS = 0o022
+
+EPILOG = """\b
+It changes nothing. Its exit code is 0 where nothing is a problem, and 1 otherwise. It does not start a
+private Neo4j that does not run, unless it is asked to.
+
+\b
+Examples:
+  graphmem doctor
+  graphmem doctor --start
+  graphmem doctor --json | jq '.findings[] | select(.severity == "problem")'
+"""
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@click.option("--start", is_flag=True, help="Start the private Neo4j where it does not run.")
+@click.option("--json", "as_json", is_flag=True, help="Print the examination as JSON.")
+@settings_options("host", "keys_file", *RUNNING)
+def doctor(start: bool, as_json: bool, settings: Settings) -> None:
+    """Find what is wrong, and say what to do."""
+    from graphmem.cli.running import run
+
+    examination = run(_examined(settings, start=start))
+    if as_json:
+        say_json(examination)
+    else:
+        _show(examination)
+    if not examination.healthy:
+        raise click.exceptions.Exit(1)
+
+
+async def _examined(settings: Settings, *, start: bool) -> Examination:
+    from graphmem.cli.progress import shown
+    from graphmem.doctor.examination import examine
+
+    with shown(transient=True) as progress:
+        examination = await examine(settings, start=start, progress=progress)
+    findings = [*listening(settings), *examination.findings]
+    return Examination(
+        healthy=not any(finding.severity == "problem" for finding in findings),
+        findings=findings,
+        connection=examination.connection,
+    )
+
+
+def listening(settings: Settings) -> list[Finding]:
+    """Look at who could ask: the listening address, and the keys file."""
+    from api.clients import check_listener, read_keys
+    from graphmem.doctor.findings import counted, note, ok, refused, warning
+
+    try:
+        check_listener(settings)
+        if settings.keys_file is None:
+            return [ok("keys", "without a keys file, only this machine may ask")]
+        keys = read_keys(settings.keys_file)
+    except SettingError as error:
+        return [refused("keys", error)]
+    findings = [ok("keys", f"{counted(len(keys), 'key')} in {settings.keys_file}")]
+    if not keys:
+        findings = [
+            note("keys", f"{settings.keys_file} holds no key, so nobody may ask", "add one")
+        ]
+    if stat.S_IMODE(settings.keys_file.stat().st_mode) & WRITABLE_BY_OTHERS:
+        what = f"{settings.keys_file} can be changed by other users: each could add a key"
+        findings.append(warning("keys", what, f"chmod go-w {settings.keys_file}"))
+    return findings
+
+
+def _show(examination: Examination) -> None:
+    for finding in examination.findings:
+        mark = click.style(MARKS[finding.severity], fg=COLOURS[finding.severity], bold=True)
+        click.echo(f"{mark} {finding.subject}: {finding.what}")
+        if finding.remedy:
+            click.echo(f"    → {finding.remedy}")
+    connection = examination.connection
+    if connection:
+        click.echo(
+            f"\nto connect: {connection.uri}, user {connection.user}, database "
+            f"{connection.database}, password in {connection.credentials}"
+        )
+    found = [finding.severity for finding in examination.findings]
+    told = ", ".join(f"{found.count(one)} {one}" for one in reversed(SEVERITIES) if one in found)
+    click.secho(f"\n{told}", bold=True)

@@ -1,0 +1,195 @@
+"""One examination: the machine, the folder, the server, and what is stored, in that order."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+from msgspec import Struct
+
+from graphmem.config import Settings
+from graphmem.doctor import folder, integrity, machine, model, schema, server
+from graphmem.doctor.findings import note, ok, problem, refused, warning
+from graphmem.errors import GraphmemError, ServerFailed, SetupError
+from graphmem.graph.driver import Graph, connect
+from graphmem.model.finding import Connection, Examination, Finding
+from graphmem.model.progress import Progress, silent
+from graphmem.runtime import database
+from graphmem.server import bolt, private
+from graphmem.server.password import USER
+from graphmem.server.record import Record
+
+CONNECT_SECONDS = 15.0
+"""A server that was stopped in its tracks takes a connection and then says nothing."""
+
+CHECK_SECONDS = 150.0
+"""Longer than the server lets a query run."""
+
+Check = Callable[[], Awaitable[list[Finding]]]
+
+log = logging.getLogger(__name__)
+
+
+class Reached(Struct, frozen=True):
+    """A database that answers, and how it is reached."""
+
+    graph: Graph
+    connection: Connection
+    pid: int | None
+
+
+async def examine(
+    settings: Settings, *, start: bool = False, progress: Progress = silent
+) -> Examination:
+    """Look at everything; with `start` the private server is started, or joined, for it."""
+    findings = await asyncio.to_thread(surroundings, settings)
+    connection = None
+    try:
+        async with _reached(settings, start=start, progress=progress) as reached:
+            if reached is None:
+                findings.append(_not_running(settings))
+            else:
+                connection = reached.connection
+                findings.append(ok("connection", f"the database answers at {connection.uri}"))
+                findings += await stored(reached, settings)
+    except SetupError as error:
+        findings.append(refused("connection", error))
+    except TimeoutError:
+        findings.append(_silent(settings))
+    healthy = not any(finding.severity == "problem" for finding in findings)
+    return Examination(healthy=healthy, findings=findings, connection=connection)
+
+
+def surroundings(settings: Settings) -> list[Finding]:
+    """Look at what can be seen without the database."""
+    is_private = not settings.neo4j_uri
+    findings = machine.cache(settings, private=is_private) + model.files(settings)
+    if is_private:
+        runs = private.status(settings.data_dir) is not None
+        findings = [
+            *machine.java(),
+            *machine.memory(settings, runs=runs),
+            *machine.data_disk(settings),
+            *findings,
+            *folder.folder(settings.data_dir),
+        ]
+    return findings
+
+
+async def stored(reached: Reached, settings: Settings) -> list[Finding]:
+    """Look at the server and at what is stored."""
+    graph = reached.graph
+    findings = await _done("server", lambda: server.version(graph))
+    if any(finding.severity == "problem" for finding in findings):
+        # What another version answers to our questions says nothing.
+        return findings
+
+    async def drift() -> list[Finding]:
+        return await schema.drift(graph, dimensions=await model.dimensions(graph, settings))
+
+    checks: list[tuple[str, Check]] = [
+        ("settings", lambda: server.settings(graph)),
+        ("migrations", lambda: schema.migrations(graph)),
+        ("schema", drift),
+        ("embedding model", lambda: model.agreement(graph, settings)),
+        ("memories", lambda: integrity.amount(graph)),
+        ("size", lambda: server.fits(graph, reached.pid)),
+    ]
+    for subject, check in checks:
+        findings += await _done(subject, check)
+    return findings + await _integrity(graph)
+
+
+async def _integrity(graph: Graph) -> list[Finding]:
+    findings: list[Finding] = []
+    for rule in integrity.RULES:
+        findings += await _done("integrity", partial(integrity.broken, graph, rule))
+    return findings or [
+        ok("integrity", f"all {len(integrity.RULES)} rules hold for what is stored")
+    ]
+
+
+async def _done(subject: str, check: Check) -> list[Finding]:
+    """Return what a check finds; one that fails does not keep the others from being done."""
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            return await check()
+    except GraphmemError as error:
+        reason = str(error)
+    except TimeoutError:
+        reason = f"no answer within {CHECK_SECONDS:.0f} s"
+    except Exception as error:
+        log.debug("a check failed", exc_info=True)
+        reason = getattr(error, "code", None) or type(error).__name__
+    return [warning(subject, f"this could not be looked at ({reason})", "mend the rest, ask again")]
+
+
+@asynccontextmanager
+async def _reached(
+    settings: Settings, *, start: bool, progress: Progress
+) -> AsyncIterator[Reached | None]:
+    """Have the database for the length of the block; None where the private server does not run."""
+    if start and not settings.neo4j_uri:
+        async with database(settings, progress) as graph:
+            record = private.status(settings.data_dir)
+            yield Reached(graph, _connection(settings, record), record.pid if record else None)
+        return
+    record = None if settings.neo4j_uri else private.status(settings.data_dir)
+    if record is None and not settings.neo4j_uri:
+        yield None
+        return
+    connection = _connection(settings, record)
+    async with asyncio.timeout(CONNECT_SECONDS):
+        graph = await connect(
+            connection.uri, connection.user, _password(settings), connection.database
+        )
+    try:
+        yield Reached(graph, connection, record.pid if record else None)
+    finally:
+        await graph.close()
+
+
+def _connection(settings: Settings, record: Record | None) -> Connection:
+    if settings.neo4j_uri:
+        return Connection(
+            uri=settings.neo4j_uri,
+            user=settings.neo4j_user,
+            database=settings.neo4j_database,
+            credentials="GRAPHMEM_NEO4J_PASSWORD",
+        )
+    return Connection(
+        uri=bolt.uri(record.port if record else 0),
+        user=USER,
+        database=bolt.DATABASE,
+        credentials=str(folder.password_file(settings.data_dir)),
+    )
+
+
+def _password(settings: Settings) -> str:
+    if settings.neo4j_uri:
+        return settings.neo4j_password
+    try:
+        return folder.password_file(settings.data_dir).read_text("utf-8").strip()
+    except OSError as fault:
+        raise ServerFailed(
+            f"the server runs, and its password cannot be read ({fault.strerror}): put the file back"
+        ) from fault
+
+
+def _not_running(settings: Settings) -> Finding:
+    return note(
+        "connection",
+        f"no private Neo4j runs in {settings.data_dir}, so nothing in it was looked at",
+        "`graphmem doctor --start` starts it for this, and stops it",
+    )
+
+
+def _silent(settings: Settings) -> Finding:
+    remedy = (
+        "look at its logs, and restart it"
+        if settings.neo4j_uri
+        else "end it with `graphmem stop`: the next command starts it anew"
+    )
+    what = f"the server takes connections and does not answer within {CONNECT_SECONDS:.0f} s"
+    return problem("connection", what, remedy)

@@ -1,0 +1,109 @@
+"""What is stored against what always holds: nothing dangles, no chain is broken, nothing is absent."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from graphmem.doctor.findings import counted, note, ok, problem
+from graphmem.graph.driver import Graph
+from graphmem.graph.inspection import (
+    BROKEN_CHAINS,
+    COUNTED_MEMORIES,
+    EDGES_BETWEEN_CLIENTS,
+    MEMORIES_WITHOUT_CONVERSATION,
+    MEMORIES_WITHOUT_EMBEDDING,
+    MEMORIES_WITHOUT_FILTERS,
+    MESSAGES_WITHOUT_SESSION,
+    SESSIONS_WITHOUT_CONVERSATION,
+    Defect,
+)
+from graphmem.graph.query import Query
+from graphmem.model.finding import Finding
+
+SCANNED = 1_000_000
+"""How many nodes or edges one question looks at."""
+
+MOST = 1_000
+"""After how many defects of a kind it stops to count."""
+
+RESTORE = "restore them from a backup, or delete them by id"
+
+
+class Rule(Struct, frozen=True):
+    """What always holds: how to ask for what breaks it, and what that is called."""
+
+    query: Query[Defect]
+    thing: str
+    breaks: str
+    remedy: str
+
+
+RULES = (
+    Rule(
+        MESSAGES_WITHOUT_SESSION,
+        "message",
+        "outside any session",
+        f"they are found and show no neighbours: {RESTORE}",
+    ),
+    Rule(
+        SESSIONS_WITHOUT_CONVERSATION,
+        "session",
+        "outside any conversation",
+        "deleting that conversation would leave them: restore them from a backup, or delete them",
+    ),
+    Rule(
+        MEMORIES_WITHOUT_CONVERSATION,
+        "memory",
+        "in a conversation that does not exist",
+        f"open a conversation with that id again, then delete it with them, or {RESTORE}",
+    ),
+    Rule(
+        BROKEN_CHAINS,
+        "session",
+        "with messages that are not one chain of NEXT",
+        "neighbours of a message are lost: restore it from a backup, or import it anew",
+    ),
+    Rule(
+        EDGES_BETWEEN_CLIENTS,
+        "edge",
+        "between two clients",
+        "no query follows them, and none of ours makes them: find out what writes here, delete them",
+    ),
+    Rule(
+        MEMORIES_WITHOUT_FILTERS,
+        "memory",
+        "without a property that searches filter on",
+        f"no search finds them: {RESTORE}",
+    ),
+    Rule(
+        MEMORIES_WITHOUT_EMBEDDING,
+        "memory",
+        "without an embedding",
+        "they are found by their words alone: delete them and remember them anew",
+    ),
+)
+
+
+async def broken(graph: Graph, rule: Rule, *, scanned: int = SCANNED) -> list[Finding]:
+    """Look whether a rule holds."""
+    [defect] = await graph.rows(rule.query, scanned=scanned, most=MOST)
+    if not defect.found:
+        return []
+    number = counted(defect.found, rule.thing)
+    if defect.found >= MOST:
+        number = f"at least {number}"
+    examples = ", ".join(defect.examples)
+    what = f"{number} {rule.breaks}{examples and f', such as {examples}'}"
+    return [problem("integrity", what, rule.remedy)]
+
+
+async def amount(graph: Graph, *, scanned: int = SCANNED) -> list[Finding]:
+    """Say how much there is, and whether all of it is looked at."""
+    [row] = await graph.rows(COUNTED_MEMORIES)
+    return list(_amount(row.memories, scanned))
+
+
+def _amount(memories: int, scanned: int) -> Iterator[Finding]:
+    yield ok("memories", f"{counted(memories, 'memory')} stored")
+    if memories > scanned:
+        yield note("integrity", f"only the first {scanned:,} of each kind are looked at")

@@ -1,0 +1,97 @@
+"""The embedding model and the tokenizer: those of this process against those of the database."""
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from graphmem.artifacts.model import MEMBERS, NAME
+from graphmem.config import Settings
+from graphmem.doctor.findings import note, ok, problem, refused
+from graphmem.embedding import BUNDLED, BUNDLED_DIMENSIONS
+from graphmem.errors import ModelMismatch
+from graphmem.graph.driver import Graph
+from graphmem.graph.inspection import STORED_INSTALLATION
+from graphmem.graph.installation import Installation, require_same
+from graphmem.model.finding import Finding
+from graphmem.tokens import TOKENIZER
+
+WEIGHTS = "model.onnx"
+
+
+def files(settings: Settings) -> list[Finding]:
+    """Look at the model's files, where they are on this machine."""
+    if settings.embedding_model is None:
+        return _bundled(settings.cache_dir / "models" / NAME)
+    folder = Path(settings.embedding_model)
+    if folder.is_dir() and not (folder / WEIGHTS).is_file():
+        return [
+            problem(
+                "embedding model",
+                f"{folder} holds no {WEIGHTS}",
+                "let GRAPHMEM_EMBEDDING_MODEL name a folder with it and its tokenizer files",
+            )
+        ]
+    return []
+
+
+async def agreement(graph: Graph, settings: Settings) -> list[Finding]:
+    """Compare what this process would use with what the memories were made with."""
+    stored = await graph.rows(STORED_INSTALLATION)
+    if not stored:
+        return [note("embedding model", "no memory was ever embedded in this database")]
+    ours = installation(settings)
+    compared = ours or msgspec.structs.replace(
+        stored[0], embedding_model=str(settings.embedding_model), tokenizer=TOKENIZER
+    )
+    try:
+        require_same(stored[0], compared)
+    except ModelMismatch as error:
+        return [refused("embedding model", error)]
+    doubt = "" if ours else " (its files were not compared)"
+    return [
+        ok(
+            "embedding model",
+            f"{stored[0].embedding_model} with {stored[0].dimensions} dimensions, tokens of "
+            f"{stored[0].tokenizer}: as in the database{doubt}",
+        )
+    ]
+
+
+async def dimensions(graph: Graph, settings: Settings) -> int:
+    """Return how long the vectors of this database are."""
+    stored = await graph.rows(STORED_INSTALLATION)
+    ours = stored[0] if stored else installation(settings)
+    return ours.dimensions if ours else BUNDLED_DIMENSIONS
+
+
+def installation(settings: Settings) -> Installation | None:
+    """Return what a process with these settings uses, as far as it is known without fetching."""
+    chosen = settings.embedding_model
+    if chosen is None:
+        return Installation(BUNDLED, MEMBERS[WEIGHTS].sha256, BUNDLED_DIMENSIONS, TOKENIZER)
+    folder = Path(chosen).absolute()
+    try:
+        config = msgspec.json.decode((folder / "config.json").read_bytes())
+        length = config.get("hidden_size", BUNDLED_DIMENSIONS)
+        return Installation(f"folder/{folder.name}", _sha256(folder / WEIGHTS), length, TOKENIZER)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _bundled(folder: Path) -> list[Finding]:
+    for name, member in MEMBERS.items():
+        if (folder / name).exists() and _sha256(folder / name) != member.sha256:
+            return [
+                problem(
+                    "embedding model",
+                    f"{folder / name} is not the file that was fetched",
+                    f"remove {folder}: the next start unpacks it anew",
+                )
+            ]
+    return []
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

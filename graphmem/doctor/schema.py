@@ -1,0 +1,196 @@
+"""The schema in the database against the schema files: what is missing, other, extra or not online."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from graphmem.doctor.findings import note, ok, problem, refused, warning
+from graphmem.errors import SchemaError
+from graphmem.graph.driver import Graph
+from graphmem.graph.inspection import (
+    SHOWN_CONSTRAINTS,
+    SHOWN_INDEXES,
+    ShownConstraint,
+    ShownIndex,
+)
+from graphmem.graph.schema import APPLIED_MIGRATIONS, SchemaFile, pending, schema_files
+from graphmem.model.finding import Finding
+
+CREATED = re.compile(
+    r"CREATE (?P<kind>CONSTRAINT|(?:RANGE |VECTOR |FULLTEXT )?INDEX) (?P<name>\w+) IF NOT EXISTS\s+"
+    r"FOR \((?P<variable>\w+):(?P<label>\w+)\)\s+(?P<rest>.+)",
+    re.DOTALL,
+)
+DROPPED = re.compile(r"DROP (?:CONSTRAINT|INDEX) (?P<name>\w+) IF EXISTS")
+OPTION = re.compile(r"`(?P<name>[\w.]+)`:\s*(?:'(?P<text>[^']*)'|(?P<value>[\w.$]+))")
+UNIQUE = "NODE_PROPERTY_UNIQUENESS"
+ONLINE, POPULATING = "ONLINE", "POPULATING"
+
+AGAIN = "run its statement in cypher/schema/{file}.cypher again, as the database's administrator"
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """An index or a constraint as a schema file makes it."""
+
+    name: str
+    type: str
+    label: str
+    properties: list[str]
+    options: dict[str, Any]
+    file: str
+
+    @property
+    def is_constraint(self) -> bool:
+        """Whether it is a constraint, which has an index of its own with the same name."""
+        return self.type == UNIQUE
+
+
+async def migrations(graph: Graph) -> list[Finding]:
+    """Look at which schema files the database has seen."""
+    files = schema_files()
+    applied = await graph.rows(APPLIED_MIGRATIONS)
+    if not applied:
+        remedy = "nothing: the next start prepares it, as `graphmem migrate` does"
+        return [note("migrations", "this database was never used by graphmem", remedy)]
+    try:
+        missing = pending(files, applied)
+    except SchemaError as error:
+        return [refused("migrations", error)]
+    if missing:
+        names = ", ".join(file.name for file in missing)
+        remedy = "nothing: the next start applies them, as `graphmem migrate` does"
+        return [note("migrations", f"not applied yet: {names}", remedy)]
+    return [ok("migrations", f"all {len(files)} schema files are applied")]
+
+
+async def drift(graph: Graph, *, dimensions: int) -> list[Finding]:
+    """Compare the database's indexes and constraints with what the applied files make."""
+    seen = {record.number for record in await graph.rows(APPLIED_MIGRATIONS)}
+    files = [file for file in schema_files() if file.number in seen]
+    if not files:
+        return []
+    made = wanted(files, dimensions=dimensions)
+    found = list(
+        compare(made, await graph.rows(SHOWN_INDEXES), await graph.rows(SHOWN_CONSTRAINTS))
+    )
+    return found or [ok("schema", f"all {len(made)} indexes and constraints are as they should be")]
+
+
+def wanted(files: Sequence[SchemaFile], *, dimensions: int) -> list[Wanted]:
+    """Return what the files make together, by their statements in order."""
+    made: dict[str, Wanted] = {}
+    for file in files:
+        for statement in file.statements:
+            dropped = DROPPED.search(statement)
+            if dropped:
+                made.pop(dropped["name"], None)
+                continue
+            created = CREATED.search(statement)
+            if created:
+                made[created["name"]] = _wanted(created, file.name, dimensions)
+    return list(made.values())
+
+
+def compare(
+    made: Sequence[Wanted], indexes: Sequence[ShownIndex], constraints: Sequence[ShownConstraint]
+) -> Iterator[Finding]:
+    """Return how the database differs from what it should hold."""
+    by_name = {index.name: index for index in indexes}
+    constrained = {constraint.name: constraint for constraint in constraints}
+    for one in made:
+        shown = constrained.get(one.name) if one.is_constraint else by_name.get(one.name)
+        yield from _differences(one, shown)
+        if one.name in by_name:
+            yield from _state(one, by_name[one.name])
+    yield from _extra(made, indexes, constraints)
+
+
+def _wanted(created: re.Match[str], file: str, dimensions: int) -> Wanted:
+    rest = created["rest"]
+    kind = created["kind"].removesuffix("INDEX").strip() or "RANGE"
+    values = {"true": True, "false": False, "$dimensions": dimensions}
+    return Wanted(
+        name=created["name"],
+        type=UNIQUE if kind == "CONSTRAINT" else kind,
+        label=created["label"],
+        properties=re.findall(rf"\b{created['variable']}\.(\w+)", rest),
+        options={
+            option["name"]: option["text"] or values.get(option["value"], option["value"])
+            for option in OPTION.finditer(rest)
+        },
+        file=file,
+    )
+
+
+def _differences(one: Wanted, shown: ShownIndex | ShownConstraint | None) -> Iterator[Finding]:
+    kind = "constraint" if one.is_constraint else "index"
+    again = AGAIN.format(file=one.file)
+    if shown is None:
+        yield problem("schema", f"the {kind} {one.name} is missing", again)
+        return
+    other = [
+        f"{what} {_told(is_now)} instead of {_told(should)}"
+        for what, is_now, should in _compared(one, shown)
+        if not _same(is_now, should)
+    ]
+    if other:
+        yield problem(
+            "schema",
+            f"the {kind} {one.name} has {', '.join(other)}",
+            f"drop it, then {again}; an index of many memories takes minutes to fill",
+        )
+
+
+def _compared(one: Wanted, shown: ShownIndex | ShownConstraint) -> Iterator[tuple[str, Any, Any]]:
+    yield "the type", shown.type, one.type
+    yield "the label", shown.labels, [one.label]
+    # In the order of the files: a range index serves its first properties first.
+    yield "the properties", shown.properties, one.properties
+    options = shown.options if isinstance(shown, ShownIndex) else {}
+    for name, value in one.options.items():
+        yield name, options.get(name), value
+
+
+def _same(is_now: Any, should: Any) -> bool:
+    if isinstance(is_now, str) and isinstance(should, str):
+        return is_now.lower() == should.lower()
+    return bool(is_now == should)
+
+
+def _told(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value).lower()
+
+
+def _state(one: Wanted, index: ShownIndex) -> Iterator[Finding]:
+    if index.state == POPULATING:
+        remedy = "wait: until then searches find less than there is"
+        yield warning("schema", f"the index {one.name} is still being filled", remedy)
+    elif index.state != ONLINE:
+        yield problem(
+            "schema",
+            f"the index {one.name} is {index.state.lower()} ({index.failure or 'no reason given'})",
+            f"drop it, then {AGAIN.format(file=one.file)}",
+        )
+
+
+def _extra(
+    made: Sequence[Wanted], indexes: Sequence[ShownIndex], constraints: Sequence[ShownConstraint]
+) -> Iterator[Finding]:
+    names, labels = {one.name for one in made}, {one.label for one in made}
+    for constraint in constraints:
+        if constraint.name not in names and labels & set(constraint.labels):
+            yield warning(
+                "schema",
+                f"the constraint {constraint.name} on {_told(constraint.labels)} is not ours and may "
+                "refuse what graphmem writes",
+                f"DROP CONSTRAINT {constraint.name}, unless you know what it is for",
+            )
+    for index in indexes:
+        if index.name not in names and index.owner is None and labels & set(index.labels):
+            yield warning(
+                "schema",
+                f"the index {index.name} on {_told(index.labels)} is not ours and makes writing slower",
+                f"DROP INDEX {index.name}, unless you know what it is for",
+            )

@@ -1,0 +1,141 @@
+"""The server: its version, its settings, and whether its memory fits what it stores."""
+
+from collections.abc import Iterator, Mapping
+
+import psutil
+from msgspec import Struct
+
+from graphmem.doctor.findings import note, ok, problem, refused, warning
+from graphmem.doctor.machine import size
+from graphmem.errors import SchemaError
+from graphmem.graph.driver import Graph
+from graphmem.graph.inspection import COUNTED_MEMORIES, SERVER_SETTINGS, reaches_addresses
+from graphmem.graph.schema import check_server
+from graphmem.model.finding import Finding
+
+AUTH = "dbms.security.auth_enabled"
+FILES = "dbms.security.allow_csv_import_from_file_urls"
+BLOCKLIST = "internal.dbms.cypher_ip_blocklist"
+LANGUAGE = "db.query.default_language"
+TIMEOUT = "db.transaction.timeout"
+QUERY_LOG = "db.logs.query.enabled"
+PARAMETER_LOG = "db.logs.query.parameter_logging_enabled"
+HEAP = "server.memory.heap.max_size"
+PAGE_CACHE = "server.memory.pagecache.size"
+NAMES = [AUTH, FILES, LANGUAGE, TIMEOUT, QUERY_LOG, PARAMETER_LOG, HEAP, PAGE_CACHE]
+
+# One million memories, a store of 6.3 GB, were served well with a heap of 2 GB and a page cache of 1 GB.
+HEAP_BYTES, HEAP_BYTES_PER_MEMORY = 500_000_000, 1_500
+PAGE_CACHE_BYTES, PAGE_CACHE_BYTES_PER_MEMORY = 60_000_000, 1_000
+
+
+class Weakness(Struct, frozen=True):
+    """A setting that should be otherwise."""
+
+    name: str
+    bad: frozenset[str]
+    severe: bool
+    what: str
+    value: str
+
+
+WEAKNESSES = (
+    Weakness(AUTH, frozenset({"false"}), True, "whoever reaches the server reads it all", "true"),
+    Weakness(
+        FILES, frozenset({"true"}), False, "a query can read files of the server's machine", "false"
+    ),
+    Weakness(
+        LANGUAGE,
+        frozenset({"CYPHER_5"}),
+        False,
+        "a query that names no language is not understood as Cypher 25",
+        "CYPHER_25",
+    ),
+    Weakness(
+        TIMEOUT,
+        frozenset({"0s", "0"}),
+        False,
+        "one runaway query takes the server from everybody",
+        "120s",
+    ),
+)
+
+
+async def version(graph: Graph) -> list[Finding]:
+    """Look whether the server is new enough."""
+    try:
+        return [ok("server", f"Neo4j {await check_server(graph)}")]
+    except SchemaError as error:
+        return [refused("server", error)]
+
+
+async def settings(graph: Graph) -> list[Finding]:
+    """Look at the settings that the private server always has, and another one may not."""
+    shown = {row.name: row.value or "" for row in await graph.rows(SERVER_SETTINGS, names=NAMES)}
+    found = list(weak(shown))
+    if await reaches_addresses(graph):
+        what = "LOAD CSV can reach the network from the server's machine"
+        found.append(warning("settings", what, f"set {BLOCKLIST}=0.0.0.0/0,::/0"))
+    return found or [
+        ok("settings", "queries read neither files nor addresses; memories are not logged")
+    ]
+
+
+def weak(shown: Mapping[str, str]) -> Iterator[Finding]:
+    """Return what is weak in the server's settings."""
+    for one in WEAKNESSES:
+        if shown.get(one.name) in one.bad:
+            make = problem if one.severe else warning
+            what = f"{one.name} is {shown[one.name]}: {one.what}"
+            yield make("settings", what, f"set {one.name}={one.value}")
+    if shown.get(QUERY_LOG, "OFF") != "OFF" and shown.get(PARAMETER_LOG, "true") == "true":
+        yield warning(
+            "settings",
+            "the server logs queries with their parameters, and those are memories",
+            f"set {QUERY_LOG}=OFF, or {PARAMETER_LOG}=false",
+        )
+
+
+async def fits(graph: Graph, pid: int | None = None) -> list[Finding]:
+    """Look whether heap and page cache are large enough for what is stored.
+
+    `pid` is the private server's process: its heap stands on its command line alone.
+    """
+    shown = {row.name: row.value or "" for row in await graph.rows(SERVER_SETTINGS, names=NAMES)}
+    [row] = await graph.rows(COUNTED_MEMORIES)
+    heap = _heap_of(pid) if pid else shown.get(HEAP, "")
+    return list(too_small(heap, shown.get(PAGE_CACHE, ""), row.memories))
+
+
+def too_small(heap: str, page_cache: str, memories: int) -> Iterator[Finding]:
+    """Return which of the two sizes is too small for so many memories."""
+    for name, variable, shown, needed in (
+        ("heap", HEAP, heap, HEAP_BYTES + HEAP_BYTES_PER_MEMORY * memories),
+        (
+            "page cache",
+            PAGE_CACHE,
+            page_cache,
+            PAGE_CACHE_BYTES + PAGE_CACHE_BYTES_PER_MEMORY * memories,
+        ),
+    ):
+        if not shown:
+            yield note(
+                "size", f"the server does not say how large its {name} is", f"set {variable}"
+            )
+        elif size(shown) < needed:
+            yield warning(
+                "size",
+                f"a {name} of {shown} is small for {memories:,} memories",
+                f"raise it to {-(-needed // 2**20):,}m: {variable}, or "
+                f"GRAPHMEM_NEO4J_{name.upper().replace(' ', '_')} for the private server",
+            )
+        else:
+            yield ok("size", f"a {name} of {shown} is enough for {memories:,} memories")
+
+
+def _heap_of(pid: int) -> str:
+    try:
+        flags = psutil.Process(pid).cmdline()
+    except psutil.Error:
+        return ""
+    return next((flag.removeprefix("-Xmx") for flag in flags if flag.startswith("-Xmx")), "")

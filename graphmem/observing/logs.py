@@ -1,0 +1,151 @@
+"""The log: one line a record, as text or JSON, with the request that it belongs to.
+
+No line holds a memory or a query: of an exception it shows classes and places, not the message, and
+libraries that would log what passes through them are kept at warnings.
+"""
+
+import asyncio
+import logging
+import re
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+Form = Literal["text", "json"]
+
+OURS = ("graphmem", "api")
+"""The loggers that follow the level that is set; all others begin at warnings."""
+
+TALKATIVE = ("neo4j", "neomodel", "fastembed", "httpx", "httpcore")
+"""Loggers that would show texts or addresses below warnings, whatever level the root has.
+
+At `debug` the driver logs every query with its parameters.
+"""
+
+_UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+_request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+_client_id: ContextVar[str | None] = ContextVar("client_id", default=None)
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def about(request_id: str | None = None, client_id: str | None = None) -> Iterator[None]:
+    """Say which request, and which client, all lines of the block belong to."""
+    request, client = _request_id.set(request_id), _client_id.set(client_id)
+    try:
+        yield
+    finally:
+        _client_id.reset(client)
+        _request_id.reset(request)
+
+
+def name_client(client_id: str) -> None:
+    """Say which client the rest of the block `about` belongs to."""
+    _client_id.set(client_id)
+
+
+def show_log(level: str, form: Form = "text") -> None:
+    """Write the log to stderr, ours from this level on."""
+    root = logging.getLogger()
+    for handler in root.handlers[:]:
+        if isinstance(handler, Stderr):
+            root.removeHandler(handler)
+    handler = Stderr()
+    handler.setFormatter(FORMATTERS[form]())
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)
+    for name in OURS:
+        logging.getLogger(name).setLevel(level.upper())
+    for name in TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+class Stderr(logging.Handler):
+    """Writes to what is stderr at that moment."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one line."""
+        try:
+            sys.stderr.write(self.format(record) + "\n")
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            # Nobody reads any longer. `handleError` would say so there too, and quote the record.
+            return
+
+
+class Text(logging.Formatter):
+    """Time, level, logger and message, then what the line is about; line breaks become bars."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record's line."""
+        fields = _fields(record)
+        time, level, logger, message = (fields.pop(name) for name in FIRST)
+        whose = "".join(f" {name}={value}" for name, value in fields.items())
+        shown = _UNSHOWN.sub(_escaped, " | ".join(message.splitlines()))
+        return f"{time} {level.upper()} {logger}: {shown}{whose}"
+
+
+class Json(logging.Formatter):
+    """An object of time, level, logger and message, and of what the line is about."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record's line."""
+        fields = _fields(record)
+        fields["message"] = fields["message"].encode(errors="backslashreplace").decode()
+        return msgspec.json.encode(fields).decode()
+
+
+FIRST = ("time", "level", "logger", "message")
+FORMATTERS: dict[Form, type[logging.Formatter]] = {"text": Text, "json": Json}
+
+
+def traced(error: BaseException) -> str:
+    """Return what went wrong and where, in one line, without any message: that may quote a text."""
+    causes: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None and len(causes) < 5:
+        causes.append(type(cause).__name__)
+        cause = cause.__cause__ or cause.__context__
+    places = [_place(frame, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    return " from ".join(causes) + (f" at {', '.join(places)}" if places else "")
+
+
+def log_lost(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what no task waited for; an event loop by itself would quote the exception."""
+    problem = context.get("exception")
+    said = str(context.get("message", "")).partition("\n")[0]
+    log.error("%s: %s", said, traced(problem) if problem else "no exception")
+
+
+def _fields(record: logging.LogRecord) -> dict[str, str]:
+    message = record.getMessage()
+    problem = record.exc_info[1] if record.exc_info else None
+    if problem is not None:
+        message = f"{message}: {traced(problem)}"
+    moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+    fields = {
+        "time": moment.replace("+00:00", "Z"),
+        "level": record.levelname.lower(),
+        "logger": record.name,
+        "message": message,
+    }
+    about = {"request_id": _request_id.get(), "client": _client_id.get()}
+    return fields | {name: value for name, value in about.items() if value is not None}
+
+
+def _place(frame: Any, line: int) -> str:
+    code = frame.f_code
+    return f"{'/'.join(Path(code.co_filename).parts[-2:])}:{line} in {code.co_name}"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return repr(found[0])[1:-1]

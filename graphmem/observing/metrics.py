@@ -1,0 +1,37 @@
+"""What is counted and timed, for Prometheus: by route, reason and kind, never by client."""
+
+from prometheus_client import Counter, Histogram
+
+FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+SLOW = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
+
+REQUESTS = Counter(
+    "graphmem_http_requests",
+    "Requests; status 0 is a caller that left before the answer",
+    ["method", "route", "status"],
+)
+REQUEST_SECONDS = Histogram(
+    "graphmem_http_request_duration_seconds",
+    "How long requests took",
+    ["method", "route"],
+    buckets=FAST,
+)
+DEGRADED = Counter(
+    "graphmem_degraded_answers", "Answers that had to do without a part of the search", ["reason"]
+)
+JOBS_ENDED = Counter(
+    "graphmem_job_attempts",
+    "Attempts at background work: done, failed (it is tried again), dead (it is given up), "
+    "lost (to another worker), given_back (the worker stopped), cut (the database went away)",
+    ["kind", "outcome"],
+)
+JOB_SECONDS = Histogram(
+    "graphmem_job_duration_seconds", "How long attempts took", ["kind"], buckets=SLOW
+)
+WORKER_CRASHES = Counter("graphmem_worker_crashes", "How often the worker had to be started anew")
+EMBEDDING_SECONDS = Histogram(
+    "graphmem_embedding_duration_seconds",
+    "How long the model took for a question or a batch of passages, without the wait",
+    ["purpose"],
+    buckets=FAST,
+)

@@ -1,0 +1,227 @@
+"""What Prometheus scrapes: counted by route and kind, read quickly, shown to whom it may be."""
+
+import asyncio
+import time
+import uuid
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+import httpx
+import neo4j
+import pytest
+from msgspec.structs import replace
+from prometheus_client.parser import text_string_to_metric_families
+
+from api.app import create_app
+from graphmem.embedding import Embedder
+from graphmem.graph.driver import Graph
+from graphmem.jobs.outbox import Claim, enqueue
+from graphmem.jobs.worker import Worker
+from graphmem.runtime import Runtime
+from graphmem.service import Graphmem
+
+Samples = dict[tuple[str, frozenset], float]
+
+
+async def scraped(http: httpx.AsyncClient) -> Samples:
+    """Return what a scrape shows."""
+    answer = await http.get("/metrics")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain; version=")
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+
+
+def value(samples: Samples, name: str, **labels: str) -> float:
+    return samples.get((name, frozenset(labels.items())), 0.0)
+
+
+async def test_requests_are_counted_and_timed_by_their_route(http: httpx.AsyncClient) -> None:
+    route = "/api/v0/memories/{memory_id}"
+    before = await scraped(http)
+    for id in ("a", "b", "c"):
+        await http.get(f"/api/v0/memories/{id}")
+    after = await scraped(http)
+    counted = {"method": "GET", "route": route, "status": "404"}
+    name = "graphmem_http_requests_total"
+    assert value(after, name, **counted) - value(before, name, **counted) == 3
+    timed = {"method": "GET", "route": route}
+    name = "graphmem_http_request_duration_seconds_count"
+    assert value(after, name, **timed) - value(before, name, **timed) == 3
+
+
+async def test_what_callers_invent_adds_no_series(http: httpx.AsyncClient) -> None:
+    await http.request("BREW", "/no/such/coffee")
+    first = await scraped(http)
+    for number in range(5):
+        await http.request(f"BREW{number}", f"/no/such/tea/{number}")
+    second = await scraped(http)
+    other = {"method": "OTHER", "route": "-", "status": "404"}
+    name = "graphmem_http_requests_total"
+    assert value(second, name, **other) - value(first, name, **other) == 5
+    assert {key for key in second.keys() - first.keys() if "OTHER" in str(key)} == set()
+
+
+async def test_no_client_is_named(http: httpx.AsyncClient, memory: Graphmem) -> None:
+    await http.post("/api/v0/recall", json={"query": "sesame-4711"})
+    text = (await http.get("/metrics")).text
+    assert memory.client_id not in text
+    assert "sesame" not in text
+
+
+async def test_the_process_the_pool_and_the_embedder_are_shown(http: httpx.AsyncClient) -> None:
+    await http.post("/api/v0/recall", json={"query": "anything"})
+    samples = await scraped(http)
+    assert value(samples, "process_resident_memory_bytes") > 1e7
+    assert value(samples, "process_cpu_seconds_total") > 0
+    assert value(samples, "graphmem_neo4j_connections", state="idle") >= 1
+    assert value(samples, "graphmem_embedding_duration_seconds_count", purpose="question") >= 1
+    assert ("graphmem_embedder_waiting", frozenset()) in samples
+
+
+async def test_degraded_answers_are_counted_by_reason(runtime: Runtime, asking) -> None:
+    class Broken:
+        name, sha256, dimensions = "broken", "0", 384
+
+        def embed(self, texts: list[str]) -> list[list[float]]:
+            raise RuntimeError
+
+    embedder = Embedder(Broken())
+    try:
+        async with asking(create_app(replace(runtime, embedder=embedder))) as http:
+            before = await scraped(http)
+            await http.post("/api/v0/recall", json={"query": "anything"})
+            after = await scraped(http)
+    finally:
+        await embedder.close()
+    name = "graphmem_degraded_answers_total"
+    assert value(after, name, reason="no_vector") - value(before, name, reason="no_vector") == 1
+
+
+async def test_jobs_are_counted_by_state_and_by_what_became_of_them(
+    memory: Graphmem, asking
+) -> None:
+    kind = f"kind-{uuid.uuid4().hex}"
+    for key in ("good", "bad"):
+        await memory.runtime.graph.write(
+            lambda transaction, key=key: enqueue(
+                transaction,
+                client_id=memory.client_id,
+                id=str(uuid.uuid4()),
+                kind=kind,
+                key=key,
+                payload={},
+                now=datetime.now(UTC),
+            )
+        )
+
+    async def handler(held: Claim) -> None:
+        if held.key == "bad":
+            raise RuntimeError
+
+    worker = Worker(memory.runtime.graph, {kind: handler})
+    await worker.step()
+    await worker.step()
+    async with asking(create_app(memory.runtime)) as http:
+        samples = await scraped(http)
+    assert value(samples, "graphmem_job_attempts_total", kind=kind, outcome="done") == 1
+    assert value(samples, "graphmem_job_attempts_total", kind=kind, outcome="failed") == 1
+    assert value(samples, "graphmem_job_duration_seconds_count", kind=kind) == 2
+    assert value(samples, "graphmem_jobs", state="queued") >= 1
+    assert value(samples, "graphmem_database_up") == 1
+
+
+async def test_a_database_that_hangs_does_not_keep_a_scrape(runtime: Runtime, asking) -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    driver = neo4j.AsyncGraphDatabase.driver(f"bolt://127.0.0.1:{port}")
+    try:
+        async with asking(create_app(replace(runtime, graph=Graph(driver, "neo4j")))) as http:
+            for seconds in (2.0, 0.5):
+                began = time.monotonic()
+                samples = await scraped(http)
+                assert time.monotonic() - began < seconds
+                assert value(samples, "graphmem_database_up") == 0
+                assert not [name for name, _ in samples if name == "graphmem_jobs"]
+    finally:
+        await driver.close()
+        server.close()
+        await server.wait_closed()
+
+
+async def test_many_scrapes_ask_the_database_once(runtime: Runtime, asking) -> None:
+    asked: list[str] = []
+
+    class Counting:
+        def pool(self) -> None:
+            return None
+
+        async def rows(self, query, **parameters):
+            asked.append(query.name)
+            raise RuntimeError("unforeseen")
+
+    async with asking(create_app(replace(runtime, graph=Counting()))) as http:
+        await asyncio.gather(*(scraped(http) for _ in range(5)))
+    assert asked == ["jobs/counted"]
+
+
+@pytest.mark.parametrize(
+    "accept", ["text/plain;version=abc", "application/openmetrics-text;version=q", "*/*", ";;,="]
+)
+async def test_any_accept_is_answered(accept: str, http: httpx.AsyncClient) -> None:
+    assert (await http.get("/metrics", headers={"Accept": accept})).status_code == 200
+
+
+async def test_open_metrics_are_given_where_they_are_asked_for(http: httpx.AsyncClient) -> None:
+    wanted = {"Accept": "application/openmetrics-text; version=1.0.0"}
+    answer = await http.get("/metrics", headers=wanted)
+    assert answer.headers["content-type"].startswith("application/openmetrics-text")
+    assert answer.text.endswith("# EOF\n")
+    assert answer.text.count("# EOF") == 1
+
+
+def _line(client: str, role: str, key: str) -> str:
+    return f"{client} {role} {sha256(key.encode()).hexdigest()}\n"
+
+
+@pytest.mark.parametrize(
+    ("peer", "headers", "status"),
+    [
+        ("127.0.0.1", {}, 200),
+        ("::1", {}, 200),
+        ("192.0.2.7", {}, 401),
+        ("192.0.2.7", {"Authorization": "Bearer nobody"}, 401),
+        ("192.0.2.7", {"Authorization": "Bearer agent"}, 403),
+        ("192.0.2.7", {"Authorization": "Bearer analyst"}, 403),
+        ("192.0.2.7", {"Authorization": "Bearer operator"}, 200),
+        ("127.0.0.1", {"X-Forwarded-For": "192.0.2.7"}, 401),
+        ("127.0.0.1", {"Forwarded": "for=192.0.2.7"}, 401),
+        ("127.0.0.1", {"Origin": "http://evil.example"}, 401),
+        ("127.0.0.1", {"X-Forwarded-For": "x", "Authorization": "Bearer operator"}, 200),
+    ],
+)
+async def test_who_may_read_them(
+    peer: str, headers: dict[str, str], status: int, runtime: Runtime, tmp_path: Path
+) -> None:
+    keys = tmp_path / "keys"
+    keys.write_text("".join(_line("a", role, role) for role in ("agent", "analyst", "operator")))
+    app = create_app(replace(runtime, settings=replace(runtime.settings, keys_file=keys)))
+    transport = httpx.ASGITransport(app=app, client=(peer, 4711))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        answer = await http.get("/metrics", headers=headers)
+    assert answer.status_code == status
+
+
+async def test_without_keys_a_page_from_elsewhere_may_not_read_them(
+    http: httpx.AsyncClient,
+) -> None:
+    answer = await http.get("/metrics", headers={"Origin": "http://evil.example"})
+    assert answer.status_code == 403

@@ -1,0 +1,192 @@
+"""What is seen from outside of requests and jobs, and what is never seen: a text."""
+
+import asyncio
+import uuid
+from datetime import UTC, datetime
+
+import httpx
+from msgspec.structs import replace
+from opentelemetry.trace import SpanKind, StatusCode
+
+from api.app import create_app
+from graphmem.background import Background
+from graphmem.embedding import Embedder
+from graphmem.graph.schema import SERVER_VERSION
+from graphmem.jobs.outbox import Claim, enqueue
+from graphmem.runtime import Runtime
+from graphmem.service import Graphmem
+
+SECRET = "sesamequince"
+MESSAGE = {"session_id": "s", "role": "user", "name": SECRET, "content": f"The word is {SECRET}."}
+
+
+class Quoting:
+    """A model, and a graph, that fail as no one foresaw and quote what they were given."""
+
+    name, sha256, dimensions = "quoting", "0", 384
+
+    def embed(self, texts: list[str]) -> list[list[float]]:
+        raise RuntimeError(f"cannot embed {texts}")
+
+    async def rows(self, _query, **parameters):
+        raise ValueError(f"cannot run {parameters}") from KeyError(SECRET)
+
+    write = rows
+
+
+async def exercised(http: httpx.AsyncClient, runtime: Runtime, asking) -> None:
+    """Remember, recall and fail in every way, with the secret in every text."""
+    made = await http.post("/api/v0/conversations", json={"title": SECRET})
+    path = f"/api/v0/conversations/{made.json()['id']}/messages"
+    assert (await http.post(path, json={"messages": [MESSAGE]})).status_code == 201
+    found = await http.post("/api/v0/recall", json={"query": f"which {SECRET}?", "explain": True})
+    assert SECRET in found.json()["context"]
+    assert (await http.get(f"/api/v0/memories/{SECRET}")).status_code == 404
+    assert (await http.get(f"/api/v0/jobs?state={SECRET}")).status_code == 400
+    assert (await http.get("/api/v0/jobs", params={"kind": SECRET})).status_code == 200
+    for body in ({"query": SECRET, "ranking": SECRET}, {SECRET: 1}, [SECRET]):
+        assert (await http.post("/api/v0/recall", json=body)).status_code == 400
+    embedder = Embedder(Quoting())
+    try:
+        async with asking(create_app(replace(runtime, embedder=embedder))) as worse:
+            answer = await worse.post("/api/v0/recall", json={"query": SECRET})
+            assert answer.json()["degraded"] == ["no_vector"]
+    finally:
+        await embedder.close()
+    async with asking(create_app(replace(runtime, graph=Quoting()))) as worst:
+        assert (await worst.post("/api/v0/recall", json={"query": SECRET})).status_code == 500
+
+
+async def test_no_text_ever_stands_in_the_log(
+    http: httpx.AsyncClient, runtime: Runtime, asking, log_lines: list[str]
+) -> None:
+    await exercised(http, runtime, asking)
+    assert len([line for line in log_lines if " api.access: " in line]) >= 10
+    assert [line for line in log_lines if " ERROR " in line]
+    assert [line for line in log_lines if " WARNING graphmem.reading.recall: " in line]
+    assert not [line for line in log_lines if SECRET in line]
+
+
+async def test_every_line_of_a_request_names_it(
+    http: httpx.AsyncClient, runtime: Runtime, asking, memory: Graphmem, log_lines: list[str]
+) -> None:
+    embedder = Embedder(Quoting())
+    headers = {"x_request_id": "line:1", "x_client_id": memory.client_id}
+    try:
+        async with asking(create_app(replace(runtime, embedder=embedder)), **headers) as worse:
+            await worse.post("/api/v0/recall", json={"query": "anything"})
+    finally:
+        await embedder.close()
+    ours = [line for line in log_lines if " graphmem." in line or " api." in line]
+    assert {line.split()[2] for line in ours} == {"graphmem.reading.recall:", "api.access:"}
+    for line in ours:
+        assert line.endswith(f" request_id=line:1 client={memory.client_id}")
+
+
+async def test_a_request_leaves_nothing_of_itself_to_the_next(
+    http: httpx.AsyncClient, log_lines: list[str]
+) -> None:
+    await http.get("/api/v0/memories/x", headers={"X-Request-Id": "first"})
+    await http.get("/health/live", headers={"X-Request-Id": "second"})
+    assert log_lines[-1].endswith(" request_id=second")
+
+
+async def test_a_recall_shows_as_a_tree_of_a_request_and_its_queries(
+    http: httpx.AsyncClient, spans
+) -> None:
+    made = await http.post("/api/v0/conversations", json={})
+    path = f"/api/v0/conversations/{made.json()['id']}/messages"
+    await http.post(path, json={"messages": [MESSAGE]})
+    spans.clear()
+    answer = await http.post("/api/v0/recall", json={"query": f"which {SECRET}?"})
+    *children, root = spans.get_finished_spans()
+    assert (root.name, root.kind, root.parent) == ("POST /api/v0/recall", SpanKind.SERVER, None)
+    assert root.attributes == {
+        "graphmem.request_id": answer.headers["x-request-id"],
+        "http.request.method": "POST",
+        "http.route": "/api/v0/recall",
+        "http.response.status_code": 200,
+    }
+    assert {child.parent.span_id for child in children} == {root.context.span_id}
+    queries = {child.name: child for child in children if child.kind is SpanKind.CLIENT}
+    assert "reading/texts" in queries
+    assert [name for name in queries if name.startswith("retrieval/candidates")]
+    assert {child.name for child in children} - queries.keys() == {"embed question"}
+    for child in queries.values():
+        assert child.attributes.keys() == {"db.system", "graphmem.rows", "graphmem.retries"}
+        assert child.attributes["db.system"] == "neo4j"
+    assert queries["reading/texts"].attributes["graphmem.rows"] == 1
+
+
+async def test_a_write_shows_as_a_transaction_of_queries(http: httpx.AsyncClient, spans) -> None:
+    made = await http.post("/api/v0/conversations", json={})
+    spans.clear()
+    path = f"/api/v0/conversations/{made.json()['id']}/messages"
+    await http.post(path, json={"messages": [MESSAGE]})
+    shown = {one.name: one for one in spans.get_finished_spans()}
+    transaction = shown["transaction"]
+    assert (
+        transaction.parent.span_id
+        == shown[next(n for n in shown if n.startswith("POST"))].context.span_id
+    )
+    assert shown["writing/write_memories"].parent.span_id == transaction.context.span_id
+    assert shown["embed passages"].attributes == {"graphmem.texts": 1}
+
+
+async def test_no_span_ever_holds_a_text(
+    http: httpx.AsyncClient, runtime: Runtime, asking, spans
+) -> None:
+    await exercised(http, runtime, asking)
+    shown = spans.get_finished_spans()
+    assert SECRET not in "".join(one.to_json() for one in shown)
+    failed = [one for one in shown if one.status.status_code is StatusCode.ERROR]
+    assert failed
+    assert not [one for one in shown if one.events]
+
+
+async def test_a_caller_s_trace_goes_on(http: httpx.AsyncClient, spans) -> None:
+    trace_id, span_id = uuid.uuid4().hex, "00f067aa0ba902b7"
+    await http.get("/health/live", headers={"traceparent": f"00-{trace_id}-{span_id}-01"})
+    [shown] = spans.get_finished_spans()
+    assert f"{shown.context.trace_id:032x}" == trace_id
+    assert f"{shown.parent.span_id:016x}" == span_id
+
+
+async def test_a_job_is_a_trace_of_its_own_and_waiting_for_one_is_none(
+    memory: Graphmem, spans, log_lines: list[str]
+) -> None:
+    kind = f"kind-{uuid.uuid4().hex}"
+    done = asyncio.Event()
+
+    async def work(held: Claim, runtime: Runtime) -> None:
+        await runtime.graph.rows(SERVER_VERSION)
+        done.set()
+        raise RuntimeError(held.payload)
+
+    background = Background(memory.runtime, {kind: work})
+    background.start()
+    await asyncio.sleep(0.3)
+    assert not spans.get_finished_spans()
+    async with asyncio.timeout(30):
+        await memory.runtime.graph.write(
+            lambda transaction: enqueue(
+                transaction,
+                client_id=memory.client_id,
+                id=str(uuid.uuid4()),
+                kind=kind,
+                key="k",
+                payload={"text": SECRET},
+                now=datetime.now(UTC),
+            )
+        )
+        await done.wait()
+        await background.ended()
+    shown = {one.name: one for one in spans.get_finished_spans()}
+    job = shown[f"job {kind}"]
+    assert job.parent is None
+    assert job.attributes["graphmem.outcome"] == "failed"
+    assert shown["graph/server_version"].parent.span_id == job.context.span_id
+    assert SECRET not in "".join(one.to_json() for one in shown.values())
+    [line] = [line for line in log_lines if "failed: RuntimeError" in line]
+    assert line.endswith(f"client={memory.client_id}")
+    assert not [line for line in log_lines if SECRET in line]

@@ -1,0 +1,297 @@
+"""Every defect is really made, on a server of this module's own, and the doctor names it."""
+
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import psutil
+import pytest
+
+from graphmem.config import Settings, load
+from graphmem.doctor import examination
+from graphmem.doctor.examination import examine
+from graphmem.model.finding import Examination, Finding
+from graphmem.runtime import Runtime, running
+from graphmem.server import private, record
+from graphmem.server.process import servers
+from graphmem.service import Graphmem
+
+SAID = [
+    {"session_id": session, "role": "user", "content": f"Note {number} of {session}."}
+    for session in ("monday", "tuesday")
+    for number in range(4)
+]
+VECTOR = """CYPHER 25
+CREATE VECTOR INDEX memory_embedding FOR (memory:Memory) ON memory.embedding
+WITH [memory.client_id]
+OPTIONS {indexConfig: {`vector.dimensions`: 8, `vector.similarity_function`: 'euclidean',
+  `vector.quantization.type`: 'scalar'}}"""
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    data_dir = tmp_path_factory.mktemp("doctor") / "data"
+    return load(data_dir=data_dir, neo4j_heap="512m", neo4j_page_cache="64m", neo4j_uri=None)
+
+
+@pytest.fixture(scope="module")
+async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
+    """A graphmem with a server of its own, and two sessions in it."""
+    async with running(settings) as runtime:
+        memory = Graphmem(runtime, "acme")
+        await memory.open_conversation("c")
+        await memory.remember("c", SAID)
+        yield runtime
+
+
+@pytest.fixture
+def broken(runtime: Runtime) -> Callable[..., object]:
+    """Break the database for the length of a block."""
+
+    @asynccontextmanager
+    async def breaking(harm: str, mend: str) -> AsyncIterator[None]:
+        await runtime.graph.execute(f"CYPHER 25 {harm}")
+        try:
+            yield
+        finally:
+            await runtime.graph.execute(f"CYPHER 25 {mend}")
+
+    return breaking
+
+
+async def odd(settings: Settings) -> list[Finding]:
+    """Return what is wrong with the database; notes are not."""
+    examined = await examine(settings)
+    assert examined.healthy == (not severe(examined))
+    return [one for one in examined.findings if one.severity in {"warning", "problem"}]
+
+
+def severe(examined: Examination) -> list[Finding]:
+    return [one for one in examined.findings if one.severity == "problem"]
+
+
+async def test_a_graphmem_in_order_has_nothing_wrong(settings: Settings, runtime: Runtime):
+    examined = await examine(settings)
+
+    assert await odd(settings) == []
+    assert examined.healthy
+    subjects = {one.subject for one in examined.findings if one.severity == "ok"}
+    assert {"java", "server", "migrations", "schema", "embedding model", "integrity"} <= subjects
+
+
+async def test_it_says_how_to_connect_and_never_the_password(settings: Settings, runtime: Runtime):
+    examined = await examine(settings)
+
+    found = private.status(settings.data_dir)
+    assert found is not None
+    assert examined.connection is not None
+    assert examined.connection.uri == f"bolt://127.0.0.1:{found.port}"
+    assert examined.connection.credentials == str(settings.data_dir.resolve() / "password")
+    assert (settings.data_dir / "password").read_text().strip() not in str(examined)
+
+
+@pytest.mark.parametrize(
+    ("harm", "mend", "told"),
+    [
+        (
+            "MATCH (:Session {external_id: 'monday'})<-[edge:PART_OF]-(m:Message {idx: 0}) "
+            "DELETE edge",
+            "MATCH (m:Message {idx: 0}), (s:Session {external_id: 'monday', id: m.session_id}) "
+            "MERGE (m)-[:PART_OF]->(s)",
+            "1 message outside any session",
+        ),
+        (
+            "MATCH (:Session {external_id: 'monday'})-[edge:PART_OF]->(:Conversation) DELETE edge",
+            "MATCH (s:Session {external_id: 'monday'}), (c:Conversation) MERGE (s)-[:PART_OF]->(c)",
+            "1 session outside any conversation",
+        ),
+        (
+            "MATCH (m:Message {idx: 0}) WITH m LIMIT 1 SET m.conversation_id = 'gone'",
+            "MATCH (m:Message {conversation_id: 'gone'}) SET m.conversation_id = 'c'",
+            "1 memory in a conversation that does not exist",
+        ),
+        (
+            "MATCH (:Message {idx: 1})-[edge:NEXT]->(:Message {idx: 2}) "
+            "WITH edge LIMIT 1 DELETE edge",
+            "MATCH (a:Message {idx: 1}), (b:Message {idx: 2, session_id: a.session_id}) "
+            "MERGE (a)-[:NEXT]->(b)",
+            "1 session with messages that are not one chain",
+        ),
+        (
+            "MATCH (a:Message {idx: 0}), (b:Message {idx: 2, session_id: a.session_id}) "
+            "CREATE (a)-[:NEXT {fork: true}]->(b)",
+            "MATCH ()-[edge:NEXT {fork: true}]->() DELETE edge",
+            "2 sessions with messages that are not one chain",
+        ),
+        (
+            "MATCH (m:Message {idx: 0}) WITH m LIMIT 1 "
+            "CREATE (m)<-[:MENTIONS]-(:Entity {client_id: 'rival', id: 'e'})",
+            "MATCH (e:Entity {client_id: 'rival'}) DETACH DELETE e",
+            "1 edge between two clients, such as e MENTIONS",
+        ),
+        (
+            "MATCH (m:Message {idx: 0}) WITH m LIMIT 1 SET m.category = null",
+            "MATCH (m:Message) SET m.category = ''",
+            "1 memory without a property that searches filter on",
+        ),
+        (
+            "MATCH (m:Message {idx: 0}) WITH m LIMIT 1 SET m.kept = m.embedding, m.embedding = null",
+            "MATCH (m:Message) WHERE m.kept IS NOT NULL "
+            "CALL db.create.setNodeVectorProperty(m, 'embedding', m.kept) SET m.kept = null",
+            "1 memory without an embedding",
+        ),
+        ("DROP INDEX job_due", "CREATE INDEX job_due FOR (j:Job) ON (j.state, j.run_at)",
+         "the index job_due is missing"),
+        ("DROP CONSTRAINT job_key", "CREATE CONSTRAINT job_key FOR (j:Job) "
+         "REQUIRE (j.client_id, j.kind, j.key) IS UNIQUE", "the constraint job_key is missing"),
+        ("CREATE INDEX mine FOR (m:Memory) ON (m.text)", "DROP INDEX mine",
+         "the index mine on Memory is not ours"),
+        ("MATCH (i:Installation) SET i.kept = i.embedding_sha256, i.embedding_sha256 = 'beef'",
+         "MATCH (i:Installation) SET i.embedding_sha256 = i.kept, i.kept = null",
+         "(sha256 beef…, 384 dimensions), not with"),
+        ("MATCH (i:Installation) SET i.tokenizer = 'cl100k_base'",
+         "MATCH (i:Installation) SET i.tokenizer = 'o200k_base'",
+         "were counted with 'cl100k_base'"),
+        ("MATCH (m:Migration {number: 2}) SET m.kept = m.sha256, m.sha256 = 'beef'",
+         "MATCH (m:Migration {number: 2}) SET m.sha256 = m.kept, m.kept = null",
+         "schema file 002_memories is not the one that was applied"),
+        ("CREATE (:Migration {number: 900, name: '900_later', sha256: 'x'})",
+         "MATCH (m:Migration {number: 900}) DELETE m", "has seen schema file 900_later"),
+    ],
+)  # fmt: skip
+async def test_what_is_broken_is_named(settings: Settings, broken, harm: str, mend: str, told: str):
+    async with broken(harm, mend):
+        found = await odd(settings)
+    assert [told in one.what for one in found] == [True], found
+    assert all(one.remedy for one in found)
+    assert await odd(settings) == []
+
+
+async def test_an_index_with_other_options_is_named(settings: Settings, runtime: Runtime):
+    from graphmem.graph.schema import schema_files
+
+    [file] = [one for one in schema_files() if one.name == "003_search"]
+    [again] = [one for one in file.statements if "VECTOR" in one]
+    await runtime.graph.execute("CYPHER 25 DROP INDEX memory_embedding")
+    await runtime.graph.execute(VECTOR)
+    await runtime.graph.execute("CALL db.awaitIndexes(60)")
+    try:
+        [finding] = await odd(settings)
+    finally:
+        await runtime.graph.execute("CYPHER 25 DROP INDEX memory_embedding")
+        await runtime.graph.execute(again, dimensions=384)
+        await runtime.graph.execute("CALL db.awaitIndexes(60)")
+    for told in ("vector.dimensions 8 instead of 384", "euclidean", "scalar instead of binary"):
+        assert told in finding.what
+    assert "003_search" in finding.remedy
+    assert await odd(settings) == []
+
+
+async def test_the_whole_of_a_store_is_counted_up_to_a_limit(
+    settings: Settings, runtime: Runtime, broken, monkeypatch
+):
+    monkeypatch.setattr("graphmem.doctor.integrity.MOST", 5)
+    async with broken(
+        "MATCH (m:Message) SET m.conversation_id = 'gone'",
+        "MATCH (m:Message) SET m.conversation_id = 'c'",
+    ):
+        [finding] = await odd(settings)
+    assert "at least 5 memories in a conversation" in finding.what
+
+
+async def test_a_password_that_the_server_does_not_take_is_a_problem(
+    settings: Settings, runtime: Runtime
+):
+    password = settings.data_dir / "password"
+    kept = password.read_text()
+    password.write_text("another\n")
+    try:
+        [finding] = await odd(settings)
+    finally:
+        password.write_text(kept)
+    assert (finding.severity, finding.subject) == ("problem", "connection")
+    assert "does not let the user 'neo4j' in" in finding.what
+
+
+async def test_a_server_that_takes_connections_and_says_nothing_is_a_problem(
+    settings: Settings, runtime: Runtime, monkeypatch
+):
+    found = private.status(settings.data_dir)
+    assert found is not None
+    monkeypatch.setattr(examination, "CONNECT_SECONDS", 1.0)
+    os.kill(found.pid, signal.SIGSTOP)
+    try:
+        [finding] = await odd(settings)
+    finally:
+        os.kill(found.pid, signal.SIGCONT)
+    assert (finding.severity, finding.subject) == ("problem", "connection")
+    assert "graphmem stop" in finding.remedy
+
+
+async def test_a_record_file_of_another_process_hides_nothing(settings: Settings, runtime: Runtime):
+    found = private.status(settings.data_dir)
+    assert found is not None
+    stale = record.Record(2**22 - 1, 1.0, found.port, found.version)
+    record.write(settings.data_dir, stale)
+    try:
+        examined = await examine(settings)
+    finally:
+        record.write(settings.data_dir, found)
+    told = {one.subject: one.what for one in examined.findings if one.severity != "ok"}
+    assert "is not this folder's server any more" in told["record"]
+    assert f"process {found.pid} is a Neo4j of this folder" in told["private server"]
+    assert "another program has taken port" in told["port"]
+
+
+async def test_another_server_is_examined_by_its_address(settings: Settings, runtime: Runtime):
+    found = private.status(settings.data_dir)
+    assert found is not None
+    given = load(
+        neo4j_uri=f"bolt://127.0.0.1:{found.port}",
+        neo4j_password=(settings.data_dir / "password").read_text().strip(),
+    )
+    examined = await examine(given)
+    assert examined.healthy
+    assert examined.connection is not None
+    assert examined.connection.credentials == "GRAPHMEM_NEO4J_PASSWORD"
+    assert "java" not in {one.subject for one in examined.findings}
+
+
+async def test_nothing_is_started_unless_asked(tmp_path):
+    idle = load(data_dir=tmp_path / "data", neo4j_heap="512m", neo4j_page_cache="64m")
+    examined = await examine(idle)
+    assert examined.healthy
+    assert examined.connection is None
+    assert not (tmp_path / "data").exists()
+
+    examined = await examine(idle, start=True)
+
+    assert examined.healthy
+    assert examined.connection is not None
+    told = {one.subject: one.what for one in examined.findings}
+    assert "never used by graphmem" in told["migrations"]
+    assert not [one for one in psutil.process_iter() if one in servers(tmp_path / "data")]
+
+
+async def test_an_old_server_is_told_and_asked_nothing_else(
+    settings: Settings, runtime: Runtime, monkeypatch
+):
+    monkeypatch.setattr("graphmem.graph.schema.OLDEST_SERVER", (2030, 1))
+    [finding] = await odd(settings)
+    assert (finding.severity, finding.subject) == ("problem", "server")
+    assert "graphmem needs 2030.01 or newer" in finding.what
+
+
+async def test_a_check_that_fails_does_not_keep_the_others_from_being_done(
+    settings: Settings, runtime: Runtime, monkeypatch
+):
+    async def fails(*arguments: object) -> list[Finding]:
+        raise RuntimeError("odd")
+
+    monkeypatch.setattr(examination.server, "settings", fails)
+    [finding] = await odd(settings)
+    assert (finding.severity, finding.what) == (
+        "warning",
+        "this could not be looked at (RuntimeError)",
+    )

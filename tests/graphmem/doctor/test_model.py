@@ -1,0 +1,83 @@
+import json
+from typing import Any
+
+import pytest
+
+from graphmem import config
+from graphmem.artifacts.model import MEMBERS, NAME
+from graphmem.doctor.model import agreement, files, installation
+from graphmem.embedding import load_model
+from graphmem.graph.installation import Installation
+from graphmem.model.progress import silent
+from graphmem.tokens import TOKENIZER
+
+SETTINGS = config.load({})
+OURS = Installation("graphmem/bge-small-en-v1.5-q", MEMBERS["model.onnx"].sha256, 384, TOKENIZER)
+
+
+class Answers:
+    """A graph that holds this installation."""
+
+    def __init__(self, *stored: Installation) -> None:
+        self._stored = list(stored)
+
+    async def rows(self, query: Any) -> list[Installation]:
+        return self._stored
+
+
+def test_the_bundled_model_is_known_without_loading_it():
+    model = load_model(config.load(), silent)
+    assert installation(SETTINGS) == Installation(
+        model.name, model.sha256, model.dimensions, TOKENIZER
+    )
+
+
+def test_a_folder_s_model_is_known_without_loading_it(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "model.onnx").write_bytes(b"weights")
+    (folder / "config.json").write_text(json.dumps({"hidden_size": 768}))
+    ours = installation(config.load({}, embedding_model=str(folder)))
+    assert ours is not None
+    assert (ours.embedding_model, ours.dimensions) == ("folder/mine", 768)
+
+
+@pytest.mark.parametrize(
+    ("stored", "severity", "told"),
+    [
+        ([OURS], "ok", "as in the database"),
+        ([], "note", "no memory was ever embedded"),
+        ([Installation("other/model", "0" * 64, 384, TOKENIZER)], "problem", "'other/model'"),
+        ([Installation(OURS.embedding_model, "0" * 64, 384, TOKENIZER)], "problem", "000000000000"),
+        ([Installation(OURS.embedding_model, OURS.embedding_sha256, 384, "cl100k")], "problem", "cl100k"),
+    ],
+)  # fmt: skip
+async def test_another_model_or_tokenizer_is_a_problem(stored, severity, told):
+    [finding] = await agreement(Answers(*stored), SETTINGS)
+    assert finding.severity == severity
+    assert told in finding.what
+
+
+async def test_a_model_that_would_have_to_be_fetched_is_compared_by_its_name():
+    named = config.load({}, embedding_model="some/model")
+    stored = Installation("some/model", "0" * 64, 768, TOKENIZER)
+    [finding] = await agreement(Answers(stored), named)
+    assert (finding.severity, "not compared" in finding.what) == ("ok", True)
+    [finding] = await agreement(Answers(OURS), named)
+    assert finding.severity == "problem"
+
+
+def test_files_of_the_bundled_model_that_changed_are_a_problem(tmp_path):
+    settings = config.load({}, cache_dir=tmp_path)
+    folder = tmp_path / "models" / NAME
+    folder.mkdir(parents=True)
+    assert files(settings) == []
+    (folder / "tokenizer.json").write_text("{}")
+    [finding] = files(settings)
+    assert finding.severity == "problem"
+    assert "tokenizer.json is not the file" in finding.what
+
+
+def test_a_folder_without_weights_is_a_problem(tmp_path):
+    [finding] = files(config.load({}, embedding_model=str(tmp_path)))
+    assert (finding.severity, "holds no model.onnx" in finding.what) == ("problem", True)

@@ -1,0 +1,185 @@
+import re
+from typing import Any
+
+import pytest
+
+from graphmem.doctor.schema import CREATED, DROPPED, Wanted, compare, migrations, wanted
+from graphmem.graph.inspection import ShownConstraint, ShownIndex
+from graphmem.graph.schema import Applied, SchemaFile, schema_files
+from graphmem.model.finding import Finding
+
+FILES = schema_files()
+MADE = wanted(FILES, dimensions=384)
+
+
+class Answers:
+    """A graph that has seen these files."""
+
+    def __init__(self, *applied: Applied) -> None:
+        self._applied = list(applied)
+
+    async def rows(self, query: Any) -> list[Applied]:
+        return self._applied
+
+
+def index(one: Wanted, **changed: Any) -> ShownIndex:
+    shown = {
+        "name": one.name,
+        "type": "RANGE" if one.is_constraint else one.type,
+        "state": "ONLINE",
+        "labels": [one.label],
+        "properties": one.properties,
+        # The server shows words in capitals, and options that nobody gave.
+        "options": {
+            "vector.hnsw.m": 16,
+            **{
+                name: value.upper() if isinstance(value, str) else value
+                for name, value in one.options.items()
+            },
+        },
+        "failure": "",
+        "owner": one.name if one.is_constraint else None,
+    }
+    return ShownIndex(**(shown | changed))
+
+
+def constraint(one: Wanted) -> ShownConstraint:
+    return ShownConstraint(
+        name=one.name, type=one.type, labels=[one.label], properties=one.properties
+    )
+
+
+def compared(
+    indexes: dict[str, ShownIndex | None] | None = None,
+    constraints: dict[str, ShownConstraint | None] | None = None,
+) -> list[Finding]:
+    """Compare a database that is right but for what is given."""
+    all_indexes = {one.name: index(one) for one in MADE} | (indexes or {})
+    all_constraints = {one.name: constraint(one) for one in MADE if one.is_constraint}
+    all_constraints |= constraints or {}
+    return list(
+        compare(
+            MADE,
+            [one for one in all_indexes.values() if one],
+            [one for one in all_constraints.values() if one],
+        )
+    )
+
+
+def made(name: str) -> Wanted:
+    [found] = [one for one in MADE if one.name == name]
+    return found
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_every_statement_of_the_schema_is_understood(file: SchemaFile):
+    for statement in file.statements:
+        assert CREATED.search(statement) or DROPPED.search(statement), statement
+
+
+def test_what_a_statement_makes_is_read_from_it():
+    vector = made("memory_embedding")
+    assert (vector.type, vector.label, vector.file) == ("VECTOR", "Memory", "003_search")
+    assert vector.properties[:3] == ["embedding", "client_id", "kind"]
+    assert vector.options == {
+        "vector.dimensions": 384,
+        "vector.similarity_function": "cosine",
+        "vector.quantization.type": "binary",
+    }
+    assert made("memory_text").options["fulltext.eventually_consistent"] is False
+    assert made("memory_id").properties == ["client_id", "id"]
+
+
+def test_a_later_file_can_drop_and_make_anew():
+    text = (
+        "CYPHER 25\nDROP INDEX job_due IF EXISTS;\n\n"
+        "CREATE INDEX job_due IF NOT EXISTS\nFOR (job:Job) ON (job.run_at);\n"
+    )
+    again = wanted([*FILES, SchemaFile(99, "099_again", text)], dimensions=384)
+    assert [one.properties for one in again if one.name == "job_due"] == [["run_at"]]
+
+
+def test_a_database_that_is_right_has_no_finding():
+    assert compared() == []
+
+
+@pytest.mark.parametrize("one", MADE, ids=lambda one: one.name)
+def test_what_is_missing_is_named_with_its_file(one: Wanted):
+    kind = "constraint" if one.is_constraint else "index"
+    [finding] = compared({one.name: None}, {one.name: None} if one.is_constraint else {})
+    assert finding.severity == "problem"
+    assert finding.what == f"the {kind} {one.name} is missing"
+    assert f"{one.file}.cypher" in finding.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "told"),
+    [
+        ("memory_embedding", {"vector.dimensions": 8}, "vector.dimensions 8 instead of 384"),
+        (
+            "memory_embedding",
+            {"vector.similarity_function": "EUCLIDEAN"},
+            "euclidean instead of cosine",
+        ),
+        ("memory_embedding", {"vector.quantization.type": "NONE"}, "none instead of binary"),
+        ("memory_text", {"fulltext.analyzer": "standard"}, "standard instead of english"),
+        ("memory_text", {"fulltext.eventually_consistent": True}, "true instead of false"),
+    ],
+)
+def test_another_option_is_named(name, changed, told):
+    one = made(name)
+    [finding] = compared({name: index(one, options={**one.options, **changed})})
+    assert finding.severity == "problem"
+    assert told in finding.what
+
+
+def test_a_filter_that_the_vector_index_lacks_is_named():
+    one = made("memory_embedding")
+    [finding] = compared({one.name: index(one, properties=one.properties[:-1])})
+    assert "superseded_at instead" not in finding.what
+    assert re.search("instead of .*superseded_at", finding.what)
+
+
+@pytest.mark.parametrize(
+    ("state", "severity"), [("FAILED", "problem"), ("POPULATING", "warning"), ("ONLINE", None)]
+)
+def test_an_index_that_is_not_online_is_named(state, severity):
+    one = made("memory_text")
+    found = compared({one.name: index(one, state=state, failure="disk full")})
+    assert [finding.severity for finding in found] == ([severity] if severity else [])
+    assert state != "FAILED" or "disk full" in found[0].what
+
+
+def test_what_is_not_ours_on_our_labels_is_named():
+    mine = index(made("job_due"), name="mine", options={})
+    [finding] = compared({"mine": mine})
+    assert (finding.severity, "DROP INDEX mine" in finding.remedy) == ("warning", True)
+    stranger = ShownConstraint(
+        name="strict", type="NODE_PROPERTY_UNIQUENESS", labels=["Memory"], properties=["text"]
+    )
+    [finding] = compared(
+        {"strict": index(made("job_due"), name="strict", owner="strict")}, {"strict": stranger}
+    )
+    assert "DROP CONSTRAINT strict" in finding.remedy
+
+
+def test_what_others_keep_in_the_same_database_is_not_our_business():
+    assert compared({"theirs": index(made("job_due"), name="theirs", labels=["Invoice"])}) == []
+    assert compared({"lookup": index(made("job_due"), name="lookup", labels=[])}) == []
+
+
+async def test_migrations_that_changed_are_newer_or_pending_are_told_apart():
+    seen = [Applied(file.number, file.name, file.sha256) for file in FILES]
+    [finding] = await migrations(Answers(*seen))
+    assert finding.severity == "ok"
+    [finding] = await migrations(Answers())
+    assert (finding.severity, "never used" in finding.what) == ("note", True)
+    [finding] = await migrations(Answers(*seen[:-1]))
+    assert (finding.severity, FILES[-1].name in finding.what) == ("note", True)
+    [finding] = await migrations(Answers(Applied(1, "001_installation", "0" * 64), *seen[1:]))
+    assert (finding.severity, "is not the one" in finding.what) == ("problem", True)
+    [finding] = await migrations(Answers(*seen, Applied(900, "900_later", "0" * 64)))
+    assert (finding.severity, finding.remedy) == (
+        "problem",
+        "it was used by a newer version; upgrade graphmem",
+    )

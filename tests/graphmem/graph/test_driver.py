@@ -1,0 +1,354 @@
+"""The connection: what is tried again and what is not, how rows and times come out."""
+
+import asyncio
+import socket
+import time
+import uuid
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import msgspec
+import neo4j
+import pytest
+from neo4j.exceptions import (
+    ClientError,
+    IncompleteCommit,
+    Neo4jError,
+    ServiceUnavailable,
+    SessionExpired,
+    TransientError,
+)
+
+from graphmem.errors import ServerFailed, Unavailable
+from graphmem.graph.driver import FAULTS, Graph, connect
+from graphmem.graph.query import Query
+from graphmem.model.conversation import Conversation
+from graphmem.runtime import Runtime
+from graphmem.writing.conversations import OPEN_CONVERSATION
+
+DEADLOCK = Neo4jError._hydrate_neo4j(
+    code="Neo.TransientError.Transaction.DeadlockDetected", message="two waited for each other"
+)
+
+
+class Note(msgspec.Struct, frozen=True):
+    """A row of these tests."""
+
+    text: str
+    at: datetime | None = None
+
+
+def inline(text: str, row: type[Any] = Note, *, writes: bool = False) -> Query[Any]:
+    """Return a query that stands in no file."""
+    query = Query("inline", row, writes=writes)
+    query.__dict__["text"] = text
+    return query
+
+
+ONE = inline("CYPHER 25 RETURN 'one' AS text")
+
+
+class Failing:
+    """Fails some times with one error before it lets calls through."""
+
+    def __init__(self, problem: Exception, times: int = 1_000_000) -> None:
+        self.problem = problem
+        self.calls = 0
+        self._times = times
+
+    def strike(self) -> None:
+        """Count a call, and fail it while there are failures left."""
+        self.calls += 1
+        if self.calls <= self._times:
+            raise self.problem
+
+
+@pytest.fixture
+async def graph(runtime: Runtime) -> Graph:
+    """The tests' database, with little patience."""
+    return Graph(runtime.graph.driver, runtime.graph.database, retry_seconds=0.4)
+
+
+@pytest.fixture
+def failing_reads(monkeypatch: pytest.MonkeyPatch):
+    """Return what makes reads fail before they reach the database."""
+    run = neo4j.AsyncSession.run
+
+    def install(failing: Failing) -> Failing:
+        async def struck(session, *args, **options):
+            failing.strike()
+            return await run(session, *args, **options)
+
+        monkeypatch.setattr(neo4j.AsyncSession, "run", struck)
+        return failing
+
+    return install
+
+
+FAULT = Neo4jError._hydrate_neo4j(
+    code="Neo.DatabaseError.Statement.ExecutionFailed", message="index out of bounds"
+)
+
+PASSING = [
+    DEADLOCK,
+    FAULT,
+    msgspec.ValidationError("a row that was deleted while it was read"),
+    TransientError("later"),
+    ServiceUnavailable("gone"),
+    SessionExpired("moved"),
+    ConnectionResetError("reset"),
+]
+
+
+@pytest.mark.parametrize("problem", PASSING, ids=lambda problem: type(problem).__name__)
+async def test_a_read_is_tried_again_where_it_failed_in_passing(
+    graph: Graph, failing_reads, problem: Exception
+):
+    failing = failing_reads(Failing(problem, times=2))
+
+    assert await graph.rows(ONE) == [Note("one")]
+    assert failing.calls == 3
+
+
+@pytest.mark.parametrize("problem", PASSING, ids=lambda problem: type(problem).__name__)
+async def test_a_transaction_is_tried_again_as_a_whole(graph: Graph, problem: Exception):
+    failing = Failing(problem, times=2)
+
+    async def work(transaction):
+        rows = await transaction.rows(ONE)
+        failing.strike()
+        return rows
+
+    assert await graph.write(work) == [Note("one")]
+    assert failing.calls == 3
+
+
+async def test_a_mistake_is_not_tried_again(graph: Graph):
+    calls = []
+
+    async def work(transaction):
+        calls.append(transaction)
+        return await transaction.rows(inline("CYPHER 25 RETURN nobody.knows AS text"))
+
+    with pytest.raises(ClientError):
+        await graph.rows(inline("CYPHER 25 THIS IS NO CYPHER"))
+    with pytest.raises(ClientError):
+        await graph.write(work)
+    assert len(calls) == 1
+
+
+async def test_an_error_of_the_work_itself_passes_through_and_undoes_it(
+    graph: Graph, memory, runtime: Runtime
+):
+    async def work(transaction):
+        await opened(transaction, memory.client_id)
+        raise LookupError("changed my mind")
+
+    with pytest.raises(LookupError):
+        await graph.write(work)
+    assert await conversations(graph, memory.client_id) == 0
+
+
+async def test_a_fault_that_stays_is_unavailable(graph: Graph, failing_reads):
+    failing = failing_reads(Failing(FAULT))
+    with pytest.raises(Unavailable, match="ExecutionFailed"):
+        await graph.rows(ONE)
+    assert failing.calls == FAULTS + 1
+
+
+async def test_rows_that_never_fit_are_a_mistake(graph: Graph):
+    with pytest.raises(msgspec.ValidationError):
+        await graph.rows(inline("CYPHER 25 RETURN 1 AS text"))
+
+
+async def test_after_the_time_for_retries_it_is_unavailable(graph: Graph, failing_reads):
+    failing = failing_reads(Failing(DEADLOCK))
+    begun = time.monotonic()
+
+    with pytest.raises(Unavailable, match=r"does not answer \(.*DeadlockDetected\)") as raised:
+        await graph.rows(ONE)
+
+    assert failing.calls > 2
+    assert time.monotonic() - begun < 5
+    assert raised.value.retry_after > 0
+    assert raised.value.__cause__ is DEADLOCK
+
+
+async def test_a_database_that_is_gone_is_unavailable_for_every_kind_of_call(free_port: int):
+    driver = neo4j.AsyncGraphDatabase.driver(
+        f"bolt://127.0.0.1:{free_port}", auth=("neo4j", "x"), connection_timeout=0.2
+    )
+    graph = Graph(driver, "neo4j", retry_seconds=0.2)
+
+    async def work(transaction):
+        raise AssertionError("there is no transaction")
+
+    for call in (graph.rows(ONE), graph.write(work), graph.execute("RETURN 1")):
+        with pytest.raises(Unavailable):
+            await call
+    await graph.close()
+
+
+async def test_a_commit_whose_answer_got_lost_is_done_once(
+    graph: Graph, memory, monkeypatch: pytest.MonkeyPatch
+):
+    commit, attempts = neo4j.AsyncTransaction.commit, []
+
+    async def losing(transaction):
+        await commit(transaction)
+        attempts.append(transaction)
+        if len(attempts) == 1:
+            raise IncompleteCommit("the connection broke")
+
+    monkeypatch.setattr(neo4j.AsyncTransaction, "commit", losing)
+    await graph.write(lambda transaction: opened(transaction, memory.client_id))
+    monkeypatch.undo()
+
+    assert len(attempts) == 2
+    assert await conversations(graph, memory.client_id) == 1
+
+
+async def test_a_real_deadlock_is_overcome(graph: Graph, memory, runtime: Runtime):
+    """Two transactions that lock the same two nodes in opposite order."""
+    patient = Graph(graph.driver, graph.database)
+    for id in ("a", "b"):
+        await memory.open_conversation(id)
+    lock = inline(
+        "CYPHER 25 MATCH (c:Conversation {client_id: $client_id, id: $id}) "
+        "SET c.locked = true RETURN c.id AS text"
+    )
+    both = asyncio.Barrier(2)
+    attempts = []
+
+    async def write(first: str, second: str) -> list[Note]:
+        async def work(transaction):
+            attempts.append(first)
+            await transaction.rows(lock, client_id=memory.client_id, id=first)
+            if len(attempts) <= 2:
+                await both.wait()
+            return await transaction.rows(lock, client_id=memory.client_id, id=second)
+
+        return await patient.write(work)
+
+    answers = await asyncio.gather(write("a", "b"), write("b", "a"))
+
+    assert answers == [[Note("b")], [Note("a")]]
+    assert len(attempts) == 3
+
+
+async def test_what_was_written_is_read_by_the_next_call(graph: Graph, memory):
+    for place in range(5):
+        await graph.write(partial(opened, client_id=memory.client_id, id=str(place)))
+        assert await conversations(graph, memory.client_id) == place + 1
+
+
+async def test_a_read_cannot_write(graph: Graph, memory):
+    with pytest.raises(ClientError, match=r"(?i)read"):
+        await graph.rows(
+            inline("CYPHER 25 CREATE (n:Note {client_id: $client_id}) RETURN 'x' AS text"),
+            client_id=memory.client_id,
+        )
+
+
+async def test_rows_that_come_as_one_list_are_rows(graph: Graph):
+    listed = inline(
+        "CYPHER 25 UNWIND range(1, $count) AS n "
+        "RETURN collect({text: toString(n), at: toString(datetime('2026-03-01T09:00:00.5Z'))}) "
+        "AS rows"
+    )
+    at = datetime(2026, 3, 1, 9, 0, 0, 500_000, tzinfo=UTC)
+
+    assert await graph.rows(listed, count=2) == [Note("1", at), Note("2", at)]
+    assert await graph.rows(listed, count=0) == []
+
+
+async def test_times_come_out_aware_and_in_utc(graph: Graph):
+    given = datetime(2026, 3, 1, 9, 0, 0, 123_456, tzinfo=UTC)
+    told = inline("CYPHER 25 RETURN 'x' AS text, $at AS at")
+    note = (await graph.rows(told, at=given))[0]
+
+    assert note.at == given
+    assert note.at.utcoffset() == timedelta(0)
+
+
+async def test_the_ends_of_time_come_out_as_they_went_in(graph: Graph):
+    from graphmem.model.times import BEGINNING, END
+
+    told = inline("CYPHER 25 RETURN 'x' AS text, $at AS at")
+    for moment in (BEGINNING, END):
+        assert (await graph.rows(told, at=moment))[0].at == moment
+
+
+async def test_no_rows_are_no_rows(graph: Graph):
+    assert await graph.rows(inline("CYPHER 25 UNWIND [] AS text RETURN text")) == []
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port on which nothing listens."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+@pytest.fixture
+async def no_bolt() -> AsyncIterator[int]:
+    """The port of a program that is no Neo4j."""
+
+    async def answer(reader, writer):
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    yield server.sockets[0].getsockname()[1]
+    server.close()
+    await server.wait_closed()
+
+
+async def test_a_closed_port_is_said_in_a_sentence(free_port: int):
+    with pytest.raises(ServerFailed) as raised:
+        await connect(f"bolt://127.0.0.1:{free_port}", "neo4j", "x", "neo4j")
+
+    assert str(raised.value) == (
+        f"no Neo4j answers at bolt://127.0.0.1:{free_port}: "
+        "start it or mend GRAPHMEM_NEO4J_URI (ServiceUnavailable)"
+    )
+
+
+async def test_another_program_on_the_port_is_said_in_a_sentence(no_bolt: int):
+    with pytest.raises(ServerFailed, match="no Neo4j answers at"):
+        await connect(f"bolt://127.0.0.1:{no_bolt}", "neo4j", "x", "neo4j")
+
+
+@pytest.mark.parametrize("uri", ["http://127.0.0.1:7474", "127.0.0.1", "", "bolt://127.0.0.1:x"])
+async def test_an_address_that_is_none_is_said_in_a_sentence(uri: str):
+    with pytest.raises(ServerFailed, match="mend GRAPHMEM_NEO4J_URI"):
+        await connect(uri, "neo4j", "x", "neo4j")
+
+
+async def test_a_wrong_password_is_said_in_a_sentence_without_it(runtime: Runtime):
+    # Another user than the real one, whom the server would keep out after a few of these.
+    uri, user = str(runtime.settings.neo4j_uri), f"nobody-{uuid.uuid4().hex[:6]}"
+    with pytest.raises(ServerFailed) as raised:
+        await connect(uri, user, "a-secret", "neo4j")
+
+    assert str(raised.value) == (
+        f"the Neo4j at {uri} does not let the user {user!r} in: "
+        "set GRAPHMEM_NEO4J_USER and GRAPHMEM_NEO4J_PASSWORD to what it knows"
+    )
+
+
+async def opened(transaction, client_id: str, id: str = "c") -> list[Conversation]:
+    now = datetime.now(UTC)
+    return await transaction.rows(
+        OPEN_CONVERSATION, client_id=client_id, id=id, title=None, created_at=now
+    )
+
+
+async def conversations(graph: Graph, client_id: str) -> int:
+    counted = inline(
+        "CYPHER 25 MATCH (c:Conversation {client_id: $client_id}) RETURN toString(count(c)) AS text"
+    )
+    return int((await graph.rows(counted, client_id=client_id))[0].text)

@@ -1,0 +1,66 @@
+"""Times are aware, in UTC, and between the two that stand for none."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmem.errors import InvalidInput
+from graphmem.model.times import BEGINNING, END, utc
+
+FAR_EAST = timezone(timedelta(hours=23, minutes=59))
+FAR_WEST = timezone(-timedelta(hours=23, minutes=59))
+
+
+def test_a_time_of_any_zone_becomes_utc() -> None:
+    moment = datetime(2026, 3, 2, 1, 30, tzinfo=timezone(timedelta(hours=2)))
+
+    assert utc(moment, "since") == datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
+    assert utc(moment, "since").tzinfo is UTC
+
+
+def test_a_time_without_a_zone_is_refused_with_an_example() -> None:
+    with pytest.raises(InvalidInput, match=r"^since: a time needs its zone, for example 2026"):
+        utc(datetime(2026, 3, 2), "since")
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        datetime.min.replace(tzinfo=UTC),
+        datetime.max.replace(tzinfo=UTC),
+        datetime.min.replace(tzinfo=FAR_EAST),
+        datetime.max.replace(tzinfo=FAR_WEST),
+        BEGINNING,
+        END,
+        END + timedelta(hours=1),
+        BEGINNING - timedelta(hours=1),
+    ],
+)
+def test_a_time_out_of_range_is_refused(moment: datetime) -> None:
+    with pytest.raises(InvalidInput, match=r"^until: a time lies between the years 1 and 9999"):
+        utc(moment, "until")
+
+
+@pytest.mark.parametrize("moment", [BEGINNING + datetime.resolution, END - datetime.resolution])
+def test_the_first_and_the_last_time_are_taken(moment: datetime) -> None:
+    assert utc(moment, "until") == moment
+
+
+@given(
+    st.datetimes(timezones=st.just(UTC) | st.just(FAR_EAST) | st.just(FAR_WEST)),
+)
+def test_any_time_is_the_same_moment_or_refused(moment: datetime) -> None:
+    try:
+        found = utc(moment, "at")
+    except InvalidInput:
+        assert not BEGINNING < moment < END
+    else:
+        assert found == moment
+        assert found.utcoffset() == timedelta(0)
+
+
+def test_a_moment_after_the_last_time_still_exists() -> None:
+    # `as_of` asks for what ends after it: there must be a next moment to ask for.
+    assert END + datetime.resolution > END

@@ -1,0 +1,122 @@
+"""What comes from outside is checked, and the sentence names the field and what it may be."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from graphmem.errors import InvalidInput
+from graphmem.model.conversation import Batch, NewConversation, NewMessage
+from graphmem.model.recall import Question
+from graphmem.model.validation import invalid, validated
+from graphmem.model.vocabulary import KINDS, ClientId
+
+SAID = {"session_id": "s", "role": "user", "content": "Hello."}
+
+
+def refused(value: Any, wanted: Any) -> InvalidInput:
+    with pytest.raises(InvalidInput) as caught:
+        validated(value, wanted)
+    assert str(caught.value).startswith(f"{caught.value.field}: ")
+    return caught.value
+
+
+def test_what_fits_becomes_the_struct() -> None:
+    assert validated({"query": "Where?"}, Question) == Question(query="Where?")
+    assert validated({"messages": [SAID]}, Batch).messages == [NewMessage(**SAID)]
+
+
+def test_a_struct_is_checked_too() -> None:
+    assert validated(NewMessage(**SAID), NewMessage) == NewMessage(**SAID)
+    assert refused(NewMessage(**SAID | {"content": ""}), NewMessage).field == "content"
+
+
+def test_a_time_is_read_with_its_zone() -> None:
+    question = validated({"query": "?", "since": "2026-03-02T09:30:00Z"}, Question)
+
+    assert question.since == datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+    assert refused({"query": "?", "since": "2026-03-02T09:30:00"}, Question).field == "since"
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        ({"query": ""}, "query"),
+        ({}, "query"),
+        ({"query": "?", "limit": 0}, "limit"),
+        ({"query": "?", "limit": 201}, "limit"),
+        ({"query": "?", "limit": "20"}, "limit"),
+        ({"query": "?", "limit": True}, "limit"),
+        ({"query": "?", "max_tokens": 200_001}, "max_tokens"),
+        ({"query": "?", "kinds": []}, "kinds"),
+        ({"query": "?", "kinds": ["fact", "feeling"]}, "kinds[1]"),
+        ({"query": "?", "ranking": "best"}, "ranking"),
+        ({"query": "?", "unheard": 1}, "unheard"),
+        ({"query": "?", "explain": "yes"}, "explain"),
+        ([], "body"),
+        ("text", "body"),
+        (None, "body"),
+    ],
+)
+def test_the_field_is_named(value: Any, field: str) -> None:
+    assert refused(value, Question).field == field
+
+
+@pytest.mark.parametrize(
+    ("message", "field"),
+    [
+        (SAID | {"role": "robot"}, "messages[1].role"),
+        (SAID | {"content": 5}, "messages[1].content"),
+        (SAID | {"importance": 1.5}, "messages[1].importance"),
+        (SAID | {"unheard": 1}, "messages[1].unheard"),
+        ({"role": "user", "content": "x"}, "messages[1].session_id"),
+        ("text", "messages[1]"),
+    ],
+)
+def test_the_place_in_a_list_is_named(message: Any, field: str) -> None:
+    assert refused({"messages": [SAID, message]}, Batch).field == field
+
+
+def test_too_few_and_too_many_messages_name_the_list() -> None:
+    assert refused({"messages": []}, Batch).field == "messages"
+    assert refused({"messages": [SAID] * 1001}, Batch).field == "messages"
+
+
+def test_a_closed_list_is_told() -> None:
+    sentence = str(refused({"query": "?", "kinds": ["feeling"]}, Question))
+    assert sentence.endswith(f"; it is one of {', '.join(sorted(KINDS))}")
+
+    sentence = str(refused({"messages": [SAID | {"role": "robot"}]}, Batch))
+    assert sentence.endswith("; it is one of assistant, system, tool, user")
+
+
+def test_what_an_id_may_be_is_told() -> None:
+    sentence = str(refused({"id": "no spaces"}, NewConversation))
+
+    assert sentence.startswith("id: ")
+    assert sentence.endswith("; 1–128 of letters, digits, `.`, `_`, `:` and `-`")
+
+
+@pytest.mark.parametrize("id", ["a", "A.b_c:d-9", "x" * 128])
+def test_a_legal_id_is_taken(id: str) -> None:
+    assert validated(id, ClientId) == id
+
+
+@pytest.mark.parametrize("id", ["", "x" * 129, "a b", "a/b", "é", "a\n", "a\0", "{}"])
+def test_an_illegal_id_is_refused(id: str) -> None:
+    refused(id, ClientId)
+
+
+def test_a_field_whose_name_holds_a_backtick_or_a_line_break_is_named_whole() -> None:
+    assert refused({"query": "?", "a`b\nc": 1}, Question).field == "a`b\nc"
+
+
+def test_msgspecs_complaint_about_a_body_becomes_ours() -> None:
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.json.decode(b'{"query": 5}', type=Question)
+
+    problem = invalid(caught.value, Question)
+
+    assert problem.field == "query"
+    assert str(problem) == "query: expected `str`, got `int`"

@@ -1,0 +1,165 @@
+"""The log: one line a record, whose request it is, and never what an exception quotes."""
+
+import asyncio
+import json
+import logging
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from graphmem.observing.logs import (
+    OURS,
+    TALKATIVE,
+    Json,
+    Stderr,
+    Text,
+    about,
+    log_lost,
+    name_client,
+    show_log,
+    traced,
+)
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    loggers = [root, *(logging.getLogger(name) for name in (*OURS, *TALKATIVE))]
+    levels = [one.level for one in loggers]
+    yield
+    for one, level in zip(loggers, levels, strict=True):
+        one.setLevel(level)
+    for handler in root.handlers[:]:
+        if isinstance(handler, Stderr):
+            root.removeHandler(handler)
+
+
+def record(message: str, *arguments: object, exc_info=None) -> logging.LogRecord:
+    made = logging.LogRecord("graphmem.x", logging.INFO, "x.py", 1, message, arguments, exc_info)
+    made.created = 1772442600.1234
+    return made
+
+
+def failure() -> BaseException:
+    try:
+        try:
+            raise KeyError("sesame")
+        except KeyError as problem:
+            raise RuntimeError("sesame") from problem
+    except RuntimeError as problem:
+        return problem
+
+
+def test_a_text_line_says_when_how_grave_where_and_what() -> None:
+    assert (
+        Text().format(record("wrote %d", 3)) == "2026-03-02T09:10:00.123Z INFO graphmem.x: wrote 3"
+    )
+
+
+def test_a_json_line_says_the_same_in_fields() -> None:
+    with about("r:1"):
+        name_client("atlas")
+        line = Json().format(record("wrote %d", 3))
+    assert json.loads(line) == {
+        "time": "2026-03-02T09:10:00.123Z",
+        "level": "info",
+        "logger": "graphmem.x",
+        "message": "wrote 3",
+        "request_id": "r:1",
+        "client": "atlas",
+    }
+
+
+def test_a_line_names_its_request_and_client_and_the_next_does_not() -> None:
+    with about("r:1"):
+        assert Text().format(record("a")).endswith(": a request_id=r:1")
+        name_client("atlas")
+        assert Text().format(record("a")).endswith(": a request_id=r:1 client=atlas")
+    assert Text().format(record("a")).endswith(": a")
+
+
+@pytest.mark.parametrize(
+    "text", ["a\nb", "a\r\nb", "a\x1b[31mb", "a\u2028b", "a\x00b", "a\x85b", "a\ud800b", "a\x9bb"]
+)
+@pytest.mark.parametrize("form", [Text, Json])
+def test_a_record_is_one_line_whatever_it_says(form, text: str) -> None:
+    line = form().format(record("%s", text))
+    assert len(line.splitlines()) == 1 or form is Json
+    assert "\n" not in line
+    assert "\x1b" not in line
+    line.encode()
+
+
+@pytest.mark.parametrize("form", [Text, Json])
+def test_an_exception_shows_its_classes_and_places_and_no_message(form) -> None:
+    problem = failure()
+    line = form().format(
+        record("it fell", exc_info=(type(problem), problem, problem.__traceback__))
+    )
+    assert "it fell: RuntimeError from KeyError at observing/test_logs.py:" in line
+    assert "in failure" in line
+    assert "sesame" not in line
+
+
+def test_causes_that_go_in_a_circle_end() -> None:
+    problem = RuntimeError()
+    problem.__context__ = problem
+    assert traced(problem) == " from ".join(["RuntimeError"] * 5)
+
+
+async def test_what_nobody_waited_for_is_told_without_its_message(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    context = {"message": "never retrieved\nsesame", "exception": failure()}
+    log_lost(asyncio.get_running_loop(), context)
+    assert "never retrieved: RuntimeError from KeyError" in caplog.text
+    assert "sesame" not in caplog.text
+
+
+def test_only_ours_follow_the_level(capsys: pytest.CaptureFixture[str]) -> None:
+    show_log("debug")
+    for name in ("graphmem.x", "api.x", "neo4j.io", "fastembed", "httpx", "other"):
+        logging.getLogger(name).debug("from %s", name)
+        logging.getLogger(name).info("from %s", name)
+    shown = [line.split()[2] for line in capsys.readouterr().err.splitlines()]
+    assert shown == ["graphmem.x:", "graphmem.x:", "api.x:", "api.x:"]
+
+
+def test_talkative_ones_stay_quiet_even_when_the_root_is_opened(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show_log("debug")
+    logging.getLogger().setLevel(logging.DEBUG)
+    for name in (
+        "neo4j",
+        "neo4j.io",
+        "neo4j.pool",
+        "neomodel.x",
+        "fastembed",
+        "httpx",
+        "httpcore.a",
+    ):
+        logging.getLogger(name).info("sesame")
+    logging.getLogger("other").info("heard")
+    assert [line.split()[-1] for line in capsys.readouterr().err.splitlines()] == ["heard"]
+
+
+def test_setting_it_up_twice_writes_each_line_once_in_the_later_form(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show_log("info")
+    show_log("info", "json")
+    logging.getLogger("graphmem").info("once")
+    [line] = capsys.readouterr().err.splitlines()
+    assert json.loads(line)["message"] == "once"
+
+
+def test_a_reader_that_is_gone_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone:
+        def write(self, _: str) -> None:
+            raise BrokenPipeError
+
+    show_log("info")
+    monkeypatch.setattr(sys, "stderr", Gone())
+    logging.getLogger("graphmem").info("into the void")

@@ -1,0 +1,137 @@
+"""Which words are common within one client."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from graphmem.retrieval import vocabulary as module
+from graphmem.retrieval.vocabulary import (
+    CLIENTS_KEPT,
+    FEWEST,
+    FRESH_SECONDS,
+    FRESH_SECONDS_WHILE_SMALL,
+    SAMPLED,
+    SAMPLED_TEXTS,
+    Sample,
+    Vocabulary,
+    common_stems,
+)
+from graphmem.runtime import Runtime
+from graphmem.service import Graphmem
+
+
+class ScriptedGraph:
+    """Answers with as many texts as it is told."""
+
+    def __init__(self, texts: int) -> None:
+        self.texts = texts
+        self.asked: list[str] = []
+
+    async def rows(self, query: object, *, client_id: str, limit: int) -> list[Sample]:
+        assert query is SAMPLED_TEXTS
+        self.asked.append(client_id)
+        return [Sample("Mara's boat")] * min(self.texts, limit)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [1000.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_stems_that_many_texts_hold_are_common() -> None:
+    texts = ["Mara sails boats"] * 60 + ["Mara's boat"] * 39 + ["a lantern"]
+
+    assert common_stems(texts) == {"mara": 0.99, "boat": 0.99, "sail": 0.6}
+
+
+def test_a_word_counts_once_for_each_text() -> None:
+    assert common_stems(["boat boat boats"] + ["sea"] * 99)["sea"] == 0.99
+    assert "boat" not in common_stems(["boat boat boats"] + ["sea"] * 99)
+
+
+def test_of_few_texts_nothing_is_concluded() -> None:
+    assert common_stems(["boat"] * (FEWEST - 1)) == {}
+    assert common_stems(["boat"] * FEWEST) == {"boat": 1.0}
+
+
+async def test_a_sample_is_kept_for_each_client(clock: list[float]) -> None:
+    graph = ScriptedGraph(texts=SAMPLED)
+    vocabulary = Vocabulary(graph)
+
+    shares = [await vocabulary.shares(client) for client in ("a", "b", "a", "b")]
+
+    assert graph.asked == ["a", "b"]
+    assert shares == [{"mara": 1.0, "boat": 1.0}] * 4
+
+
+@pytest.mark.parametrize(
+    ("texts", "seconds"),
+    [(SAMPLED, FRESH_SECONDS), (SAMPLED - 1, FRESH_SECONDS_WHILE_SMALL)],
+)
+async def test_a_sample_is_believed_for_a_while(
+    texts: int, seconds: float, clock: list[float]
+) -> None:
+    graph: Any = ScriptedGraph(texts)
+    vocabulary = Vocabulary(graph)
+
+    await vocabulary.shares("a")
+    clock[0] += seconds - 1
+    await vocabulary.shares("a")
+    assert graph.asked == ["a"]
+
+    clock[0] += 1
+    await vocabulary.shares("a")
+    assert graph.asked == ["a", "a"]
+
+
+async def test_the_client_not_asked_for_longest_is_forgotten(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CLIENTS_KEPT", 2)
+    graph: Any = ScriptedGraph(texts=SAMPLED)
+    vocabulary = Vocabulary(graph)
+    assert CLIENTS_KEPT > 2
+
+    for client in ("a", "b", "a", "c", "a", "b"):
+        await vocabulary.shares(client)
+
+    assert graph.asked == ["a", "b", "c", "b"]
+
+
+async def test_the_sample_is_the_clients_own(
+    runtime: Runtime, new_client: Callable[[], str]
+) -> None:
+    for client_id, text in ((mine := new_client(), "lantern"), (new_client(), "harbour")):
+        memory = Graphmem(runtime, client_id)
+        conversation = await memory.open_conversation()
+        await memory.remember(
+            conversation.id,
+            [
+                {"session_id": "s", "role": "user", "content": f"{text} number {number}"}
+                for number in range(FEWEST)
+            ],
+        )
+
+    shares = await Vocabulary(runtime.graph).shares(mine)
+
+    assert shares["lantern"] == 1.0
+    assert "harbour" not in shares
+
+
+async def test_the_sample_is_taken_by_an_index(runtime: Runtime) -> None:
+    async with runtime.graph.driver.session(database=runtime.graph.database) as session:
+        statement = SAMPLED_TEXTS.text.replace("CYPHER 25", "CYPHER 25 EXPLAIN", 1)
+        plan = (await (await session.run(statement, client_id="c", limit=1)).consume()).plan
+
+    # A scan would read every client's memories, a sort all of this one's.
+    used = operators(plan)
+    assert any("IndexSeek" in name for name in used)
+    assert not any("Scan" in name or "Top" in name or "Sort" in name for name in used)
+
+
+def operators(plan: dict[str, Any]) -> list[str]:
+    below = [name for child in plan.get("children", ()) for name in operators(child)]
+    return [plan["operatorType"], *below]

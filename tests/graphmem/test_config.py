@@ -1,0 +1,127 @@
+"""The settings: given, from the environment, or the default; an error names the variable."""
+
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import msgspec
+import pytest
+
+from graphmem import config
+from graphmem.config import Settings, variable
+from graphmem.errors import SettingError
+
+
+def test_without_anything_the_defaults_hold() -> None:
+    settings = config.load({})
+
+    assert (settings.host, settings.port) == ("127.0.0.1", 8000)
+    assert settings.neo4j_uri is settings.keys_file is settings.embedding_model is None
+    assert (settings.neo4j_user, settings.neo4j_password) == ("neo4j", "")
+    assert settings.embedding_threads == 1
+    assert settings.data_dir.is_absolute()
+    assert settings.cache_dir.is_absolute()
+
+
+def test_every_setting_comes_from_its_variable() -> None:
+    settings = config.load(
+        {
+            "GRAPHMEM_PORT": "0",
+            "GRAPHMEM_NEO4J_URI": "bolt://db:7687",
+            "GRAPHMEM_NEO4J_HEAP": "512m",
+            "GRAPHMEM_NEO4J_START_SECONDS": "5",
+            "GRAPHMEM_LOG_LEVEL": "WARNING",
+            "GRAPHMEM_KEYS_FILE": "keys",
+            "PORT": "1",
+        }
+    )
+
+    assert settings.port == 0
+    assert settings.neo4j_uri == "bolt://db:7687"
+    assert settings.neo4j_heap == "512m"
+    assert settings.neo4j_start_seconds == 5
+    assert settings.log_level == "WARNING"
+    assert settings.keys_file == Path("keys").absolute()
+
+
+def test_a_variable_is_named_after_its_setting() -> None:
+    assert variable("neo4j_uri") == "GRAPHMEM_NEO4J_URI"
+
+
+@pytest.mark.parametrize("field", [field.name for field in msgspec.structs.fields(Settings)])
+def test_an_empty_variable_counts_as_unset(field: str) -> None:
+    assert config.load({variable(field): ""}) == config.load({})
+
+
+def test_what_is_given_comes_before_the_environment() -> None:
+    environ = {"GRAPHMEM_PORT": "9000", "GRAPHMEM_HOST": "localhost"}
+
+    settings = config.load(environ, port=9001, host=None)
+
+    assert (settings.port, settings.host) == (9001, "localhost")
+
+
+def test_the_environment_is_the_processes_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHMEM_PORT", "9002")
+
+    assert config.load().port == 9002
+
+
+@pytest.mark.parametrize("value", ["~/memories", Path("~/memories")])
+def test_a_tilde_is_the_home_folder(
+    value: str | Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    assert config.load({}, data_dir=value).data_dir == tmp_path / "memories"
+    assert config.load({"GRAPHMEM_DATA_DIR": str(value)}).data_dir == tmp_path / "memories"
+
+
+@pytest.mark.parametrize("name", ["XDG_DATA_HOME", "XDG_CACHE_HOME"])
+@pytest.mark.parametrize("empty", ["", " "])
+def test_an_empty_xdg_variable_counts_as_unset(
+    name: str, empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(name, raising=False)
+    unset = config.load({})
+
+    monkeypatch.setenv(name, empty)
+
+    assert config.load({}) == unset
+    assert config.load({}).data_dir.is_absolute()
+
+
+def test_an_xdg_variable_is_followed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+
+    assert config.load({}).data_dir == tmp_path / "graphmem"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("GRAPHMEM_PORT", "eighty"),
+        ("GRAPHMEM_PORT", "65536"),
+        ("GRAPHMEM_PORT", "-1"),
+        ("GRAPHMEM_NEO4J_HEAP", "much"),
+        ("GRAPHMEM_NEO4J_PAGE_CACHE", "512"),
+        ("GRAPHMEM_NEO4J_START_SECONDS", "0"),
+        ("GRAPHMEM_EMBEDDING_THREADS", "65"),
+        ("GRAPHMEM_LOG_LEVEL", "loud"),
+    ],
+)
+def test_an_error_names_the_variable(name: str, value: str) -> None:
+    with pytest.raises(SettingError, match=f"^{name}: ") as caught:
+        config.load({name: value})
+
+    assert caught.value.name == name
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_given_wrongly_names_the_variable_too() -> None:
+    with pytest.raises(SettingError, match="GRAPHMEM_PORT"):
+        config.load({}, port=65536)
+
+
+def test_every_setting_says_what_it_is_for() -> None:
+    for name, kind in get_type_hints(Settings, include_extras=True).items():
+        assert any(getattr(meta, "description", None) for meta in get_args(kind)[1:]), name
