@@ -27,7 +27,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 QUESTIONS = (
     Asked(
         query="Which queue carries booking events, and why was the first choice dropped?",
-        max_tokens=300,
+        max_tokens=400,
     ),
     Asked(query="How did the price of the Harbour plan change, and why?", max_tokens=400),
 )

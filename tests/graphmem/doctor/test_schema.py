@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from graphmem.doctor.schema import CREATED, DROPPED, Wanted, compare, migrations, wanted
-from graphmem.graph.inspection import ShownConstraint, ShownIndex
+from graphmem.graph.inspection import MEMORIES_WITHOUT_FILTERS, ShownConstraint, ShownIndex
 from graphmem.graph.schema import Applied, SchemaFile, schema_files
 from graphmem.model.finding import Finding
 
@@ -97,6 +97,18 @@ def test_a_later_file_can_drop_and_make_anew():
     )
     again = wanted([*FILES, SchemaFile(99, "099_again", text)], dimensions=384)
     assert [one.properties for one in again if one.name == "job_due"] == [["run_at"]]
+
+
+def test_what_a_later_file_drops_is_not_missed():
+    dropping = SchemaFile(99, "099_drop", "CYPHER 25\nDROP INDEX job_due IF EXISTS;\n")
+    left = wanted([*FILES, dropping], dimensions=384)
+    assert {one.name for one in MADE} - {one.name for one in left} == {"job_due"}
+
+
+def test_every_property_that_the_vector_index_filters_on_is_asked_for():
+    asked = set(re.findall(r"memory\.(\w+) IS NULL", MEMORIES_WITHOUT_FILTERS.text))
+    filtered = set(made("memory_embedding").properties) - {"embedding"}
+    assert asked == filtered | set(made("memory_text").properties)
 
 
 def test_a_database_that_is_right_has_no_finding():
