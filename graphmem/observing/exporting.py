@@ -43,8 +43,7 @@ async def exporting(environ: Mapping[str, str] | None = None) -> AsyncIterator[N
 
 
 def _wanted(environ: Mapping[str, str]) -> bool:
-    if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
-        return False
+    # `OTEL_SDK_DISABLED` is the SDK's own to heed.
     return environ.get(EXPORTER) != "none" and any(environ.get(name) for name in WANTED)
 
 

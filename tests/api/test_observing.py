@@ -183,6 +183,8 @@ async def test_a_job_is_a_trace_of_its_own_and_waiting_for_one_is_none(
         await background.ended()
     shown = {one.name: one for one in spans.get_finished_spans()}
     job = shown[f"job {kind}"]
+    # Neither the sweep nor looking for work began a trace.
+    assert {one.context.trace_id for one in shown.values()} == {job.context.trace_id}
     assert job.parent is None
     assert job.attributes["graphmem.outcome"] == "failed"
     assert shown["graph/server_version"].parent.span_id == job.context.span_id

@@ -161,3 +161,19 @@ async def test_a_worker_that_does_not_end_is_cut_off(
 
 async def test_what_never_started_ends_too(runtime: Runtime) -> None:
     await Background(runtime).ended()
+
+
+async def test_a_worker_that_is_cancelled_from_outside_ends(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(self: Worker) -> None:
+        await asyncio.sleep(3600)
+
+    monkeypatch.setattr(Worker, "run", run)
+    running = Background(runtime, pause=0.01)
+    running.start()
+    await asyncio.sleep(0.01)
+    assert running._task is not None
+    running._task.cancel()
+    await asyncio.wait([running._task], timeout=1)
+    assert running._task.cancelled()
