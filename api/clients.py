@@ -225,15 +225,22 @@ def _named(connection: Connection) -> str | None:
 
 
 def _refuse_foreign_pages(connection: Connection) -> None:
-    """Raise 403 for what a browser sends for a page from elsewhere: DNS rebinding gets this far."""
-    origin = connection.headers.get("origin")
-    if origin is None:
-        return
-    try:
-        host = urlsplit(origin).hostname
-    except ValueError:
-        host = None
-    if not is_loopback(host):
+    """Raise 403 for what a browser sends for a page from elsewhere: DNS rebinding gets this far.
+
+    Such a page shows in `Origin` or, where a browser leaves that out, in the `Host` it believes in.
+    """
+    origin, host = connection.headers.get("origin"), connection.headers.get("host")
+    named = [origin] if origin is not None else []
+    named += [f"//{host}"] if host is not None else []
+    if not all(is_loopback(_host_of(address)) for address in named):
         raise PermissionDeniedException(
-            "without keys only pages from this machine may ask: their Origin is a loopback address"
+            "without keys only pages from this machine may ask: their Origin and Host are loopback "
+            "addresses"
         )
+
+
+def _host_of(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None

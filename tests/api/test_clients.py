@@ -204,3 +204,14 @@ async def test_a_page_from_elsewhere_may_not_ask_without_a_key(
     answer = await http.get("/api/v0/memories/x", headers={"Origin": origin})
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost:8000", 404), ("[::1]:8000", 404), ("evil.example", 403), ("[", 403), ("", 403)],
+)
+async def test_a_host_that_was_rebound_may_not_be_asked_without_a_key(
+    host: str, status: int, http
+) -> None:
+    answer = await http.get("/api/v0/memories/x", headers={"Host": host})
+    assert answer.status_code == status
