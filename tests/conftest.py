@@ -5,6 +5,7 @@ testcontainers, else the tests that need one are skipped loudly; in CI that is a
 """
 
 import os
+import signal
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -19,6 +20,9 @@ from graphmem.errors import SetupError
 from graphmem.runtime import Runtime, running
 from graphmem.server.private import private_server
 from graphmem.service import Graphmem
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and their children too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NEO4J_IMAGE = "neo4j:2026.09.0-community"
 
