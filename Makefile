@@ -44,7 +44,8 @@ check: $(VENV)/development.stamp
 
 .PHONY: bench-latency
 bench-latency: $(VENV)/development.stamp
-	@$(BIN)/python -m bench.latency --memories $(or $(MEMORIES),100000) $(if $(OUT),--out $(OUT))
+	@$(BIN)/python -m bench.latency --memories $(or $(MEMORIES),100000) \
+		$(if $(TEXTS),--texts $(TEXTS)) $(if $(OUT),--out $(OUT))
 
 .PHONY: chaos
 chaos: $(VENV)/development.stamp

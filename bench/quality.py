@@ -5,6 +5,11 @@
 Loads a set of conversations through the public API, a client for each, and asks every question that
 has evidence with every ranking. Recall@k is the mean over questions of |evidence among the first k| /
 |evidence|; evidence in n tokens is the share whose whole text stands in a context of at most n tokens.
+
+A set is JSON:
+
+    {name, conversations: [{id, sessions: [{id, messages: [{id, role, name, content, occurred_at}]}],
+        questions: [{id, text, category, evidence: [message id, …]}]}]}
 """
 
 import argparse

@@ -55,49 +55,87 @@ async def compose(
     The context that is returned has been counted as a whole. Texts are fetched only for what may
     fit; what turns out to leave room is filled once more.
     """
-    texts: dict[str, Text] = {}
-    exact: dict[str, Parcel] = {}
-    estimates = [_estimate(ranked.candidate, tokens) for ranked in ranking]
-    wanted = _likely(estimates, max_tokens, limit)
-    tried: set[str] = set()
-    chosen: list[str] = []
-    context, used = "", 0
-    while wanted:
-        tried |= set(wanted)
-        rows = await graph.rows(TEXTS, client_id=client_id, ids=wanted)
-        # A memory may have been deleted in between: then it has no text and no place.
-        texts |= {row.id: row for row in rows}
-        known = [ranked.candidate for ranked in ranking if ranked.candidate.id in texts]
-        for candidate in known:
-            if candidate.id not in exact:
-                exact[candidate.id] = _exact(candidate, texts[candidate.id].text, tokens)
-        chosen = fitting([exact[candidate.id] for candidate in known], max_tokens, most=limit)
-        context, used = _rendered(chosen, known, texts, tokens)
-        while used > max_tokens:
-            chosen.pop()
-            context, used = _rendered(chosen, known, texts, tokens)
-        room = max_tokens - used if len(chosen) < limit else 0
-        wanted = [
-            parcel.id for parcel in estimates if parcel.tokens <= room and parcel.id not in tried
+    packing = Packing(ranking, limit, max_tokens, tokens)
+    while wanted := packing.wanted():
+        packing.add(wanted, await graph.rows(TEXTS, client_id=client_id, ids=wanted))
+    return packing.composed()
+
+
+class Packing:
+    """A context in the making: it says whose texts it wants, and packs what it gets."""
+
+    def __init__(
+        self, ranking: Sequence[Ranked], limit: int, max_tokens: int, tokens: TokenCounter
+    ) -> None:
+        self._ranking = ranking
+        self._limit = limit
+        self._max_tokens = max_tokens
+        self._tokens = tokens
+        self._estimates = [_estimate(ranked.candidate, tokens) for ranked in ranking]
+        self._asked: set[str] = set()
+        self._texts: dict[str, Text] = {}
+        self._exact: dict[str, Parcel] = {}
+        self._chosen: list[str] = []
+        self._context = ""
+        self._used = 0
+
+    def wanted(self) -> list[str]:
+        """Return the ids of the texts that may fit: by estimate at first, then into the room left."""
+        if not self._asked:
+            return _likely(self._estimates, self._max_tokens, self._limit)
+        room = self._max_tokens - self._used if len(self._chosen) < self._limit else 0
+        return [
+            parcel.id
+            for parcel in self._estimates
+            if parcel.tokens <= room and parcel.id not in self._asked
         ]
-    taken = set(chosen)
-    left_out = [ranked for ranked in enumerate(ranking, 1) if ranked[1].candidate.id not in taken]
-    full = len(chosen) == limit
-    last = max((rank for rank, r in enumerate(ranking, 1) if r.candidate.id in taken), default=0)
-    return Composed(
-        items=[
-            _item(ranked, rank, texts[ranked.candidate.id])
-            for rank, ranked in enumerate(ranking, 1)
-            if ranked.candidate.id in taken
-        ],
-        context=context,
-        tokens_used=used,
-        omitted=[
-            _omitted(ranked, rank, "beyond_limit" if full and rank > last else "no_room")
-            for rank, ranked in left_out[:OMITTED_SHOWN]
-        ],
-        omitted_total=len(left_out),
-    )
+
+    def add(self, asked: Sequence[str], texts: Sequence[Text]) -> None:
+        """Pack anew with these texts too; a memory that was deleted in between has none."""
+        self._asked |= set(asked)
+        self._texts |= {text.id: text for text in texts}
+        known = [r.candidate for r in self._ranking if r.candidate.id in self._texts]
+        for candidate in known:
+            if candidate.id not in self._exact:
+                text = self._texts[candidate.id].text
+                self._exact[candidate.id] = _exact(candidate, text, self._tokens)
+        parcels = [self._exact[candidate.id] for candidate in known]
+        self._chosen = fitting(parcels, self._max_tokens, most=self._limit)
+        self._render(known)
+        while self._used > self._max_tokens:
+            self._chosen.pop()
+            self._render(known)
+
+    def composed(self) -> Composed:
+        """Return the context, what it holds, and what it does not."""
+        taken = set(self._chosen)
+        placed = list(enumerate(self._ranking, 1))
+        left_out = [(rank, r) for rank, r in placed if r.candidate.id not in taken]
+        full = len(taken) == self._limit
+        last = max((rank for rank, r in placed if r.candidate.id in taken), default=0)
+        return Composed(
+            items=[
+                _item(ranked, rank, self._texts[ranked.candidate.id])
+                for rank, ranked in placed
+                if ranked.candidate.id in taken
+            ],
+            context=self._context,
+            tokens_used=self._used,
+            omitted=[
+                _omitted(ranked, rank, "beyond_limit" if full and rank > last else "no_room")
+                for rank, ranked in left_out[:OMITTED_SHOWN]
+            ],
+            omitted_total=len(left_out),
+        )
+
+    def _render(self, known: Sequence[Candidate]) -> None:
+        taken = set(self._chosen)
+        self._context = markdown(
+            _entry(candidate, self._texts[candidate.id].text)
+            for candidate in known
+            if candidate.id in taken
+        )
+        self._used = self._tokens.count(self._context)
 
 
 def _likely(estimates: Sequence[Parcel], max_tokens: int, limit: int) -> list[str]:
@@ -131,27 +169,16 @@ def speaker(candidate: Candidate) -> str:
     return candidate.name or candidate.role or ""
 
 
-def _rendered(
-    chosen: Sequence[str],
-    known: Sequence[Candidate],
-    texts: dict[str, Text],
-    tokens: TokenCounter,
-) -> tuple[str, int]:
-    taken = set(chosen)
-    context = markdown(
-        Entry(
-            id=candidate.id,
-            kind=candidate.kind,
-            text=texts[candidate.id].text,
-            session_id=candidate.session_id,
-            occurred_at=candidate.occurred_at,
-            idx=candidate.idx or 0,
-            speaker=speaker(candidate),
-        )
-        for candidate in known
-        if candidate.id in taken
+def _entry(candidate: Candidate, text: str) -> Entry:
+    return Entry(
+        id=candidate.id,
+        kind=candidate.kind,
+        text=text,
+        session_id=candidate.session_id,
+        occurred_at=candidate.occurred_at,
+        idx=candidate.idx or 0,
+        speaker=speaker(candidate),
     )
-    return context, tokens.count(context)
 
 
 def _item(ranked: Ranked, rank: int, text: Text) -> Item:

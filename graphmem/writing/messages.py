@@ -88,35 +88,19 @@ async def remember(
             new.setdefault(id, message)
     drafts = [_draft(id, message, client_id, conversation_id, now) for id, message in new.items()]
     prepared = await prepare(drafts, embedder=embedder, tokens=tokens)
-    names = sorted({message.session_id for message in new.values()})
-    session_ids = {name: new_id() for name in names}
-
-    async def append(transaction: Transaction) -> dict[str, str]:
-        state = await transaction.rows(
-            LOCK_CONVERSATION,
-            client_id=client_id,
-            id=conversation_id,
-            session_names=names,
-            external_ids=external_ids,
-            ids=list(new),
-        )
-        if not state:
-            raise ConversationNotFound(conversation_id)
-        placed = place(prepared, list(new.values()), state[0], session_ids)
-        if placed.memories:
-            await transaction.rows(
-                KEEP_SESSIONS,
-                client_id=client_id,
-                conversation_id=conversation_id,
-                sessions=placed.sessions,
-                next_position=placed.next_position,
-            )
-            await write(transaction, placed.memories, client_id=client_id)
-            await transaction.rows(LINK_MESSAGES, client_id=client_id, rows=placed.links)
-        return {message.external_id: message.id for message in state[0].known}
+    session_ids = {name: new_id() for name in {message.session_id for message in new.values()}}
 
     if prepared:
-        winners = await graph.write(append)
+        winners = await graph.write(
+            lambda transaction: _append(
+                transaction,
+                prepared,
+                list(new.values()),
+                client_id=client_id,
+                conversation_id=conversation_id,
+                session_ids=session_ids,
+            )
+        )
         ids = [
             winners.get(message.external_id or "", id)
             for id, message in zip(ids, checked, strict=True)
@@ -125,6 +109,40 @@ async def remember(
     return Remembered(
         ids=ids, embedding_truncated=[id for id in dict.fromkeys(ids) if id in truncated]
     )
+
+
+async def _append(
+    transaction: Transaction,
+    prepared: Sequence[Prepared],
+    messages: Sequence[NewMessage],
+    *,
+    client_id: str,
+    conversation_id: str,
+    session_ids: dict[str, str],
+) -> dict[str, str]:
+    """Write what is not there yet, under the conversation's lock; return what was there by its id."""
+    states = await transaction.rows(
+        LOCK_CONVERSATION,
+        client_id=client_id,
+        id=conversation_id,
+        session_names=sorted(session_ids),
+        external_ids=sorted({one.external_id for one in messages if one.external_id}),
+        ids=[memory.draft.id for memory in prepared],
+    )
+    if not states:
+        raise ConversationNotFound(conversation_id)
+    placed = place(prepared, messages, states[0], session_ids)
+    if placed.memories:
+        await transaction.rows(
+            KEEP_SESSIONS,
+            client_id=client_id,
+            conversation_id=conversation_id,
+            sessions=placed.sessions,
+            next_position=placed.next_position,
+        )
+        await write(transaction, placed.memories, client_id=client_id)
+        await transaction.rows(LINK_MESSAGES, client_id=client_id, rows=placed.links)
+    return {message.external_id: message.id for message in states[0].known}
 
 
 def place(
