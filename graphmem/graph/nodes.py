@@ -9,6 +9,7 @@ from neomodel import (
     ArrayProperty,
     AsyncRelationshipTo,
     AsyncStructuredNode,
+    AsyncStructuredRel,
     AsyncZeroOrOne,
     BooleanProperty,
     DateTimeNeo4jFormatProperty,
@@ -108,8 +109,22 @@ class Episode(Memory):
     """A coherent run of messages."""
 
 
+class Superseding(AsyncStructuredRel):
+    """When a version superseded another, and why."""
+
+    reason = StringProperty()
+    created_at = DateTimeNeo4jFormatProperty(required=True)
+
+
 class Fact(Memory):
-    """One distilled statement."""
+    """One distilled statement; `locked` is what whoever supersedes it sets to hold it."""
+
+    version = IntegerProperty()
+    locked = BooleanProperty()
+
+    supersedes = AsyncRelationshipTo(
+        "Fact", "SUPERSEDES", cardinality=AsyncZeroOrOne, model=Superseding
+    )
 
 
 class Summary(Memory):
@@ -122,3 +137,21 @@ class Reference(Memory):
 
 class Span(Memory):
     """A byte range of a source."""
+
+
+class Job(AsyncStructuredNode):
+    """Background work: due at `run_at`, held under `lease` until then once it is claimed."""
+
+    client_id = StringProperty(required=True)
+    uid = StringProperty(db_property="id", required=True)
+    kind = StringProperty(required=True)
+    key = StringProperty(required=True)
+    payload = StringProperty(required=True)
+    state = StringProperty(required=True)
+    run_at = DateTimeNeo4jFormatProperty(required=True)
+    attempts = IntegerProperty(required=True)
+    created_at = DateTimeNeo4jFormatProperty(required=True)
+    finished_at = DateTimeNeo4jFormatProperty()
+    error = StringProperty()
+    lease = StringProperty()
+    locked = BooleanProperty()

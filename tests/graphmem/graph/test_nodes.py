@@ -6,10 +6,15 @@ from typing import Any
 import pytest
 from neomodel import AsyncStructuredNode
 
+from graphmem.embedding import Embedding
 from graphmem.graph import nodes
+from graphmem.graph.driver import Transaction
+from graphmem.jobs.outbox import enqueue
 from graphmem.model.vocabulary import KINDS
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
+from graphmem.writing.boundary import Draft, Prepared, write
+from graphmem.writing.versions import supersede
 
 DECLARED: list[type[AsyncStructuredNode]] = [
     value
@@ -84,7 +89,38 @@ async def written(memory: Graphmem) -> Graphmem:
             {**said, "session_id": "b"},
         ],
     )
+    await memory.runtime.graph.write(lambda transaction: fact_and_job(transaction, memory))
     return memory
+
+
+async def fact_and_job(transaction: Transaction, memory: Graphmem) -> None:
+    """Write a fact, a version that supersedes it, and a job."""
+    now, client_id = datetime(2026, 3, 1, tzinfo=UTC), memory.client_id
+    old, new = (fact(f"{client_id}-{number}", client_id, now) for number in (1, 2))
+    await write(transaction, [old], client_id=client_id)
+    await supersede(
+        transaction, old.draft.id, new, client_id=client_id, now=now, reason="it was wrong"
+    )
+    await enqueue(
+        transaction, client_id=client_id, id="j", kind="no-worker", key="k", payload={}, now=now
+    )
+
+
+def fact(id: str, client_id: str, now: datetime) -> Prepared:
+    """Return a fact that is ready to be written."""
+    draft = Draft(
+        id=id,
+        client_id=client_id,
+        kind="fact",
+        text=id,
+        search_text=id,
+        embedded_text=id,
+        source_type="fact",
+        occurred_at=now,
+        created_at=now,
+        valid_at=now,
+    )
+    return Prepared(draft, Embedding([1.0] + [0.0] * 383, False), 1)
 
 
 async def test_every_property_in_the_database_is_declared_with_its_type(
@@ -128,7 +164,9 @@ async def test_the_edges_in_the_database_are_those_declared(written: Graphmem, r
 
     found = {(frozenset(row["from"]), row["type"], frozenset(row["to"])) for row in rows}
     assert found == {edge for node in DECLARED for edge in edges(node)}
-    assert all(row["keys"] == [] for row in rows)
+    keys = {row["type"]: set(row["keys"]) for row in rows}
+    superseding = set(nodes.Superseding.defined_properties(aliases=False, rels=False))
+    assert keys == {"PART_OF": set(), "NEXT": set(), "SUPERSEDES": superseding}
 
 
 async def test_an_edge_stays_inside_its_client(
