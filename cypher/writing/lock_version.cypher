@@ -10,8 +10,14 @@ RETURN
   memory.id AS id,
   memory.kind AS kind,
   coalesce(memory.version, 1) AS version,
+  // Only what comes next is decided by the lock: further on, the chain may grow while it is read.
   COLLECT {
-    MATCH (memory)(()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
-    WHERE NOT EXISTS { (newer)<-[:SUPERSEDES]-(:Memory {client_id: $client_id}) }
+    MATCH (memory)<-[:SUPERSEDES]-(next:Memory {client_id: $client_id})
+    RETURN next.id
+  } AS superseded_by,
+  COLLECT {
+    MATCH path = (memory)(()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
     RETURN newer.id
-  } AS heads
+    ORDER BY length(path) DESC
+    LIMIT 1
+  } AS newest

@@ -23,8 +23,10 @@ class Head(Struct, frozen=True):
     id: str
     kind: str
     version: int
-    heads: list[str]
-    """The head of its chain, when it is not the head itself."""
+    superseded_by: list[str]
+    """What comes next in its chain; empty when it is the head."""
+    newest: list[str]
+    """The newest version that was seen; it may have been superseded since."""
 
 
 LOCK_VERSION = Query("writing/lock_version", Head, writes=True)
@@ -50,10 +52,10 @@ async def supersede(
         raise MemoryNotFound(head_id)
     head = rows[0]
     version = head.version + 1
-    if head.heads == [new.draft.id]:
+    if head.superseded_by == [new.draft.id]:
         return version
-    if head.heads:
-        raise NotHead(head_id, head.heads[0])
+    if head.superseded_by:
+        raise NotHead(head_id, head.newest[0])
     if head.kind != new.draft.kind:
         raise InvalidInput("kind", f"a {new.draft.kind} cannot supersede a {head.kind}")
     own = new.draft.own | {"version": version}
