@@ -1,6 +1,6 @@
 """Packing: which of the ranked memories fit into a token budget."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Set
 
 from msgspec import Struct
 
@@ -32,8 +32,3 @@ def fitting(
             taken.append(parcel.id)
             groups.add(parcel.group)
     return taken
-
-
-def outside(ids: Sequence[str], taken: Set[str]) -> list[str]:
-    """Return the ids that were not taken, in their order."""
-    return [id for id in ids if id not in taken]

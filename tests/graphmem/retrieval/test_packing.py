@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.retrieval.packing import Parcel, fitting, outside
+from graphmem.retrieval.packing import Parcel, fitting
 
 PARCELS = st.lists(
     st.tuples(st.integers(0, 50), st.sampled_from("abc"), st.integers(0, 9)), max_size=30
@@ -67,8 +67,3 @@ def test_the_budget_holds_and_is_used(
             before = [id for id in taken if int(id) < int(parcel.id)]
             if parcel.id not in taken:
                 assert cost(parcels, [*before, parcel.id], opened) > budget
-
-
-def test_outside_is_the_rest_in_its_order() -> None:
-    assert outside(["c", "a", "b"], {"a"}) == ["c", "b"]
-    assert outside([], {"a"}) == []
