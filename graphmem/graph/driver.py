@@ -16,6 +16,7 @@ from neo4j import AsyncDriver, AsyncGraphDatabase, NotificationMinimumSeverity
 from neo4j.exceptions import (
     AuthError,
     ConnectionPoolError,
+    ConstraintError,
     DatabaseError,
     DriverError,
     IncompleteCommit,
@@ -163,6 +164,12 @@ class Graph:
                     raise
                 log.warning("read again: %s", _name(problem))
                 continue
+            except ConstraintError as problem:
+                # Another writer came first with what may be there only once: look again, and see it.
+                faults += 1
+                if faults > FAULTS:
+                    raise
+                log.info("another writer came first: %s; trying again", _name(problem))
             except (Neo4jError, DriverError, OSError) as problem:
                 if not _passes(problem):
                     raise

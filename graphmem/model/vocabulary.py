@@ -7,6 +7,28 @@ from msgspec import Meta
 Kind = Literal["message", "episode", "fact", "summary", "reference", "span"]
 KINDS: tuple[Kind, ...] = ("message", "episode", "fact", "summary", "reference", "span")
 
+SourceType = Literal[
+    "thread_summary",
+    "plan_summary",
+    "session_summary",
+    "knowledge_base",
+    "brand_kit",
+    "offer",
+    "reference",
+    "episode_log",
+    "span",
+    "message",
+    "episode",
+    "fact",
+]
+"""Where a memory comes from, as S1 and S3 name it; `span` as a filter finds every span."""
+
+SummaryType = Literal["thread", "plan", "session"]
+ReferenceType = Literal["knowledge_base", "brand_kit", "offer", "reference", "episode_log"]
+
+LinkType = Literal["relates_to", "references", "refines", "contradicts", "derived_from"]
+"""What a caller may say of two memories; `related_to` is read as `relates_to`."""
+
 Role = Literal["user", "assistant", "system", "tool"]
 
 Ranking = Literal["default", "rrf", "vector", "bm25"]
