@@ -101,8 +101,10 @@ def _converted(field: msgspec.structs.FieldInfo, value: Any) -> Any:
 
 
 def _legal(field: msgspec.structs.FieldInfo) -> str:
-    """Return what a setting may be where it is one of a few words: msgspec does not say."""
-    kind = get_args(field.type)[0]
+    """Return what a setting may be: one of a few words, or a number within its range."""
+    kind, meta = get_args(field.type)[:2]
+    if kind is int:
+        return f"; it is a whole number from {meta.ge:,} to {meta.le:,}"
     return f"; it is one of {', '.join(get_args(kind))}" if get_origin(kind) is Literal else ""
 
 

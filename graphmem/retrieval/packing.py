@@ -1,6 +1,6 @@
 """Packing: which of the ranked memories fit into a token budget."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -14,15 +14,13 @@ class Parcel(Struct, frozen=True):
     heading_tokens: int
 
 
-def fitting(
-    parcels: Iterable[Parcel], budget: int, *, most: int, open_groups: Set[str] = frozenset()
-) -> list[str]:
+def fitting(parcels: Iterable[Parcel], budget: int, *, most: int) -> list[str]:
     """Return the ids that fit, by rank: one that does not is left out and the next is tried.
 
     The first of a group pays for its heading. At most `most` are taken.
     """
     taken: list[str] = []
-    groups = set(open_groups)
+    groups: set[str] = set()
     for parcel in parcels:
         if len(taken) == most:
             break
