@@ -10,6 +10,8 @@ A set is JSON:
 
     {name, conversations: [{id, sessions: [{id, messages: [{id, role, name, content, occurred_at}]}],
         questions: [{id, text, category, evidence: [message id, …]}]}]}
+
+A set of passages is measured as `bench.passages` says.
 """
 
 import argparse
@@ -29,6 +31,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bench import passages
 from bench.cached import CachedModel
 from graphmem import config
 from graphmem.embedding import Embedder
@@ -220,10 +223,14 @@ async def main() -> None:
     given = parser.parse_args()
     data = json.loads(given.data.read_text(encoding="utf-8"))
     async with store() as runtime:
-        answered = await measure(runtime, data["conversations"], given.ranking or RANKINGS)
-        model = runtime.embedder.model.name
-    result = {"data": data["name"], "embedding_model": model} | report(answered)
-    show(result)
+        result = {"data": data["name"], "embedding_model": runtime.embedder.model.name}
+        if "passages" in data:
+            result |= await passages.measure(runtime, data)
+            passages.show(result)
+        else:
+            asked = given.ranking or RANKINGS
+            result |= report(await measure(runtime, data["conversations"], asked))
+            show(result)
     if given.out:
         given.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 

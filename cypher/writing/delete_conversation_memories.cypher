@@ -7,5 +7,13 @@ CYPHER 25
 MATCH (memory:Memory {client_id: $client_id, conversation_id: $id})
 WITH memory
 LIMIT $limit
-DETACH DELETE memory
-RETURN count(*) AS memories
+WITH collect(memory) AS gone
+WITH
+  gone,
+  COLLECT {
+    UNWIND gone AS memory
+    MATCH (memory)-[:MENTIONS|NAMES]->(entity:Entity {client_id: $client_id})
+    RETURN DISTINCT entity.normalized
+  } AS entities
+FOREACH (memory IN gone | DETACH DELETE memory)
+RETURN size(gone) AS memories, entities

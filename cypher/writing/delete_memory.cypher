@@ -1,5 +1,6 @@
 CYPHER 25
-// Deletes a memory with all versions of it and joins its neighbours; its idx stays unused.
+// Deletes a memory with all versions of it and, of a reference, their spans; joins its neighbours, its idx
+// stays unused.
 //
 // $client_id  string  whose memory
 // $id         string  its id
@@ -12,5 +13,14 @@ FOREACH (_ IN CASE WHEN before IS NULL OR after IS NULL THEN [] ELSE [true] END 
 WITH memory
 MATCH (memory)(()-[:SUPERSEDES]-(:Memory {client_id: $client_id})){0,}(version:Memory)
 WITH DISTINCT version
-DETACH DELETE version
-RETURN count(*) AS memories
+OPTIONAL MATCH (version)<-[:PART_OF]-(span:Span {client_id: $client_id})
+WITH collect(DISTINCT version) + collect(DISTINCT span) AS gone
+WITH
+  gone,
+  COLLECT {
+    UNWIND gone AS memory
+    MATCH (memory)-[:MENTIONS|NAMES]->(entity:Entity {client_id: $client_id})
+    RETURN DISTINCT entity.normalized
+  } AS entities
+FOREACH (memory IN gone | DETACH DELETE memory)
+RETURN size(gone) AS memories, entities

@@ -1,9 +1,21 @@
 CYPHER 25
-// Locks the conversation that a memory belongs to, where it belongs to one.
+// Locks the conversation that a memory belongs to, where it belongs to one, and all versions of the
+// memory; tells how many were locked and how many there are by now.
 //
 // $client_id  string  whose memory
 // $id         string  its id
 MATCH (memory:Memory {client_id: $client_id, id: $id})
 OPTIONAL MATCH (conversation:Conversation {client_id: $client_id, id: memory.conversation_id})
 SET conversation.locked = true
-RETURN count(*) AS written
+WITH memory
+CALL (memory) {
+  MATCH (memory)(()-[:SUPERSEDES]-(:Memory {client_id: $client_id})){0,}(version:Memory)
+  WITH DISTINCT version
+  SET version.locked = true
+  RETURN count(*) AS locked
+}
+CALL (memory) {
+  MATCH (memory)(()-[:SUPERSEDES]-(:Memory {client_id: $client_id})){0,}(version:Memory)
+  RETURN count(DISTINCT version) AS there
+}
+RETURN locked, there

@@ -1,13 +1,23 @@
 """Opening and deleting conversations on a real Neo4j."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
 from graphmem.errors import ConversationNotFound, InvalidInput
+from graphmem.jobs.outbox import enqueue
 from graphmem.model.conversation import Conversation, Deleted
 from graphmem.service import Graphmem
 from graphmem.writing import conversations
+from graphmem.writing.boundary import Draft, prepare, write
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+REVIEW = """CYPHER 25
+MATCH (memory:Memory {client_id: $client_id, id: $memory_id})
+CREATE (review:Review {client_id: $client_id, id: $id, conversation_id: $conversation_id, query: 'q',
+  at: datetime('2026-03-01T09:00:00Z'), state: 'pending'})
+CREATE (review)-[:RETURNED {rank: 1, score: 0.5}]->(memory)"""
 
 
 async def test_it_is_opened_once_and_keeps_its_title(memory: Graphmem):
@@ -48,7 +58,8 @@ async def test_a_deletion_takes_everything_and_counts_it(
 
     assert deleted == Deleted(conversations=1, sessions=2, memories=3)
     assert await nodes_of(memory.client_id) == 0
-    assert await nodes_of(rival.client_id) == 1 + 2 + 3
+    # A conversation that is written to has a job: what is done when it becomes idle.
+    assert await nodes_of(rival.client_id) == 1 + 2 + 3 + 1
     assert (await memory.recall("The harbour light")).items == []
 
 
@@ -61,7 +72,7 @@ async def test_a_deletion_leaves_the_client_s_other_conversations(
 
     await memory.delete_conversation("c")
 
-    assert await nodes_of(memory.client_id) == 1 + 1 + 2
+    assert await nodes_of(memory.client_id) == 1 + 1 + 2 + 1
     (await shape(memory.client_id, "d")).check()
 
 
@@ -74,6 +85,87 @@ async def test_more_memories_than_one_transaction_takes_are_all_deleted(
 
     assert (await memory.delete_conversation("c")).memories == 10
     assert await nodes_of(memory.client_id) == 0
+
+
+async def conclude(memory: Graphmem, conversation_id: str) -> None:
+    """Add to a conversation what is made of it: an episode, a fact, a summary, a review, a job."""
+    graph, client_id = memory.runtime.graph, memory.client_id
+    common = {"client_id": client_id, "conversation_id": conversation_id, "occurred_at": NOW}
+    common |= {"created_at": NOW, "valid_at": NOW}
+    drafts = [
+        Draft(
+            id=f"{conversation_id}-{kind}",
+            kind=kind,
+            source_type=kind,
+            **dict.fromkeys(
+                ("text", "search_text", "embedded_text"), f"A {kind} about Ada Lovelace."
+            ),
+            **common,
+        )
+        for kind in ("episode", "fact")
+    ]
+    prepared = await prepare(drafts, embedder=memory.runtime.embedder, tokens=memory.runtime.tokens)
+    await graph.write(lambda transaction: write(transaction, prepared, client_id=client_id))
+    await graph.write(
+        lambda transaction: enqueue(
+            transaction,
+            client_id=client_id,
+            id=f"{conversation_id}-job",
+            kind="conclude",
+            key=conversation_id,
+            payload={},
+            now=NOW,
+            conversation_id=conversation_id,
+        )
+    )
+    await graph.execute(
+        REVIEW,
+        client_id=client_id,
+        id=f"{conversation_id}-review",
+        conversation_id=conversation_id,
+        memory_id=f"{conversation_id}-episode",
+    )
+
+
+async def test_a_deletion_takes_what_was_made_of_it_and_leaves_what_others_mention(
+    memory: Graphmem, rival: Graphmem, say, shape, nodes_of, monkeypatch: pytest.MonkeyPatch
+):
+    """Summaries, with all their versions, facts, episodes, reviews, jobs, entities."""
+    monkeypatch.setattr(conversations, "DELETED_AT_ONCE", 2)
+    for client in (memory, rival):
+        for id in ("c", "d"):
+            await client.open_conversation(id)
+            await client.remember(id, [say(f"We met Ada Lovelace in {id}.md.")])
+            await conclude(client, id)
+            session = (await shape(client.client_id, id)).sessions[0]["id"]
+            for text in ("Of Ada Lovelace.", "Of her machine."):
+                await client.add_summary(type="session", target_id=session, text=text)
+    before = await nodes_of(rival.client_id)
+
+    deleted = await memory.delete_conversation("c")
+
+    assert deleted == Deleted(conversations=1, sessions=1, memories=1 + 2 + 2)
+    rows = await memory.runtime.graph.execute(
+        "MATCH (node {client_id: $client_id}) UNWIND labels(node) AS label "
+        "RETURN label, count(*) AS nodes",
+        client_id=memory.client_id,
+    )
+    left = {row["label"]: row["nodes"] for row in rows}
+    assert left == {
+        "Conversation": 1,
+        "Session": 1,
+        "Memory": 5,
+        "Message": 1,
+        "Episode": 1,
+        "Fact": 1,
+        "Summary": 2,
+        "Review": 1,
+        "Job": 2,
+        "Entity": 2,
+    }
+    assert (await memory.delete_conversation("d")).memories == 5
+    assert await nodes_of(memory.client_id) == 0
+    assert await nodes_of(rival.client_id) == before
 
 
 async def test_an_empty_one_is_deleted_too(memory: Graphmem):
@@ -137,7 +229,8 @@ async def test_writing_opening_and_deleting_at_once_leave_no_orphan(
 
     found = await shape(memory.client_id)
     found.check()
-    assert await nodes_of(memory.client_id) == 1 + len(found.sessions) + len(found.messages)
+    jobs = bool(found.messages)
+    assert await nodes_of(memory.client_id) == 1 + len(found.sessions) + len(found.messages) + jobs
     await memory.delete_conversation("c")
     assert await nodes_of(memory.client_id) == 0
 

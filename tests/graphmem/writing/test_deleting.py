@@ -6,7 +6,23 @@ import pytest
 
 from graphmem.errors import MemoryNotFound
 from graphmem.model.conversation import Deleted
+from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
+
+ENTITIES = """CYPHER 25
+MATCH (entity:Entity {client_id: $client_id})
+RETURN entity.normalized AS normalized, COUNT { (entity)<-[:MENTIONS]-() } AS mentioned"""
+
+
+@pytest.fixture
+def mentioned(runtime: Runtime):
+    """Return what reads how many memories mention each of a client's entities."""
+
+    async def read(memory: Graphmem) -> dict[str, int]:
+        rows = await runtime.graph.execute(ENTITIES, client_id=memory.client_id)
+        return {row["normalized"]: row["mentioned"] for row in rows}
+
+    return read
 
 
 @pytest.fixture
@@ -125,3 +141,92 @@ async def test_deleted_by_many_at_once_it_is_gone_once(memory: Graphmem, five: l
 
     assert sum(isinstance(answer, Deleted) for answer in answers) == 1
     assert sum(isinstance(answer, MemoryNotFound) for answer in answers) == 5
+
+
+async def test_entities_go_with_the_last_memory_that_mentions_them(
+    memory: Graphmem, rival: Graphmem, say, mentioned
+):
+    ids = {}
+    for client in (memory, rival):
+        await client.open_conversation("c")
+        told = [say("We met Ada Lovelace in notes.md."), say("We met Ada Lovelace again.")]
+        ids[client] = (await client.remember("c", told)).ids
+
+    await memory.delete_memory(ids[memory][0])
+    assert await mentioned(memory) == {"ada lovelace": 1}
+    await memory.delete_memory(ids[memory][1])
+    assert await mentioned(memory) == {}
+    assert await mentioned(rival) == {"ada lovelace": 2, "notes.md": 1}
+
+
+async def test_the_last_mentions_deleted_at_once_leave_no_entity(memory: Graphmem, say, mentioned):
+    await memory.open_conversation("c")
+    told = [say(f"We met Ada Lovelace, {place}.") for place in range(8)]
+    ids = (await memory.remember("c", told)).ids
+
+    await asyncio.gather(*(memory.delete_memory(id) for id in ids))
+
+    assert await mentioned(memory) == {}
+
+
+async def test_mentioning_beside_deleting_loses_no_mention(memory: Graphmem, say, mentioned):
+    """The entity is gone, new and gone again while others are about to be joined to it."""
+    kept = 0
+
+    async def writer(place: int) -> None:
+        nonlocal kept
+        await memory.open_conversation(f"c{place}")
+        for turn in range(6):
+            told = [say("We met Ada Lovelace with Charles Babbage.")]
+            id = (await memory.remember(f"c{place}", told)).ids[0]
+            if turn == 5 and place % 2:
+                kept += 1
+            else:
+                await memory.delete_memory(id)
+
+    await asyncio.gather(*map(writer, range(6)))
+
+    found = await mentioned(memory)
+    assert found["ada lovelace"] == found["charles babbage"] == kept == 3
+
+
+async def test_any_version_of_a_reference_takes_the_chain_and_all_its_spans(
+    memory: Graphmem, rival: Graphmem, mentioned
+):
+    first, heads = {}, {}
+    for client in (memory, rival):
+        card = await client.add_reference(
+            type="reference", target_id="log", label="Logbook", description="Of the Albatross."
+        )
+        await client.put_content(card.id, "We met Ada Lovelace. " * 100)
+        changed = await client.put_content(card.id, "We met Charles Babbage. " * 100)
+        first[client], heads[client] = card.id, changed.id
+        assert heads[client] != first[client]
+        assert len((await client.search_spans("Babbage")).items) > 1
+
+    deleted = await memory.delete_memory(first[memory])
+
+    assert deleted.memories > 2 + 4
+    for id in (first[memory], heads[memory]):
+        with pytest.raises(MemoryNotFound):
+            await memory.memory(id)
+    assert (await memory.search("*", max_results=50)).items == []
+    assert await mentioned(memory) == {}
+    assert (await rival.memory(heads[rival])).active
+    assert len((await rival.search_spans("Babbage")).items) > 1
+
+
+async def test_a_reference_deleted_beside_new_contents_is_gone_whole(memory: Graphmem, mentioned):
+    """Whatever comes first: a new version must not outlive the chain that it belongs to."""
+    for turn in range(3):
+        card = await memory.add_reference(
+            type="reference", target_id="log", label="Logbook", description="Of the Albatross."
+        )
+        await asyncio.gather(
+            memory.put_content(card.id, f"We met Ada Lovelace, {turn}."),
+            memory.put_content(card.id, f"We met Charles Babbage, {turn}."),
+            memory.delete_memory(card.id),
+            return_exceptions=True,
+        )
+        assert (await memory.search("*", max_results=50)).items == []
+        assert await mentioned(memory) == {}

@@ -1,0 +1,146 @@
+"""English words that begin sentences without being names."""
+
+# What joins, points and asks. Even with a capital inside a sentence these name nothing.
+FUNCTION_WORDS = frozenset(
+    """
+    a about above according across actually after afterwards again against ago ah aha ahh aka all
+    almost along already also although always am among an and another any anybody anyone anything
+    anyway anyways anywhere apart apparently apr april are argh around as asap at aug august autumn
+    aw away aww awww because been before behind being below beneath beside besides best better
+    between beyond billion boo both bravo btw but by bye came can cannot cheers come could currently
+    dec december despite did do does doing done down dr due during each earlier eek eight either
+    eleven else elsewhere enough especially etc even eventually ever every everybody everyone
+    everything everywhere exactly except fall feb february few finally first firstly five fixme for
+    former formerly four fri friday from further furthermore fyi gee generally given go goes going
+    gone gonna got gotcha gotta had hah haha hardly has have having he hehe hello hence her here
+    hers herself hey hi him himself his hmm hooray how however huh hundred hurray i if imo in indeed
+    inside instead into is it its itself jan january jul july jun june just kinda last lastly lately
+    later latest least lemme less let like likewise little lol lots madam mainly many mar march may
+    maybe me mean meanwhile might million mine miss mm mmm mon monday more moreover most mostly mr
+    mrs ms much must my myself nah namely nb nearly neither never nevertheless next nine no nobody
+    none nonetheless nope nor not nothing nov november now nowhere obviously oct october of off
+    often oh ok okay omg on once one ones only onto oof oops or originally other others otherwise
+    ouch ought our ours ourselves out outside over overall own particularly per perhaps phew please
+    plus pm possibly previously probably ps quite rather really recently regarding said same sat
+    saturday say second secondly seems sep sept september seven several shall she sheesh shh should
+    similarly simply since sir six so some somebody somehow someone something sometimes somewhat
+    somewhere soon sorry spring still such summer sun sunday sure surely ten than thank thanks that
+    the their theirs them themselves then there thereby therefore these they thing things third this
+    those though thousand three through throughout thu thursday thus till to today todo together
+    tomorrow tonight tons too toward towards tue tuesday twelve twenty typically ugh uh uhh um under
+    unfortunately unless unlike until up upon us usually utc very via vs wanna was way we wed
+    wednesday well went were what whatever when whenever where whereas wherever whether whew which
+    whichever while who whoever whom whoo whose why will winter with within without woah woohoo
+    would wow yay yea yeah yep yes yesterday yet yikes yo you your yours yourself yourselves yum yup
+    """.split()  # noqa: SIM905 - a list of words reads better as words
+)
+
+# What sentences, orders, headings and exclamations begin with. With a capital inside a sentence these
+# may well be part of a name.
+OPENING_WORDS = frozenset(
+    """
+    able abroad absolutely accept access accomplished achieve action active add additional adopt
+    adorable adventure advice advise affected afford agree aim allergic allow alternatively amazing
+    analysis angry animals annoying answer answers anticipate anytime apologies appear apply
+    appreciate approach approve architecture arrange arrive art article artist aside ask asked
+    asking assume assuming attempt available avoid avoiding award aware awesome baby back background
+    bad bake balance band baseball basic basically basketball beach beautiful become becomes begin
+    belief believe benefits bet big bigger bike biking bird birds birthday blessed blue body book
+    books boost bother bottom boundaries brave break breakfast breathe brief bring brought bug bugs
+    build building built bummer burn business busy buy cake call called calling calls calm camp
+    camping cancel care careful case cases cat cats celebrate certain certainly challenge challenges
+    chance change changed changes chapter chat check checking checks chef cherish children chill
+    choice choose choosing cinema city class classic clean clear clearly click climb close coach
+    code coffee cold collect combine comfort commit common commonly communicate communication
+    community companies company compare compared compassion competitive compile complete completely
+    complex concert conclusion confidence configure confirmed confused congrats congratulations
+    connect consider considering contact context continue control conversations convert cook cooking
+    cool copy correct count country courage crazy create created creating creative creativity
+    critical cross cry culture curious current curse customer customers cute cycle daily damn dance
+    dancing dare data date day days deadline deadlines dear decided decision decisions dedication
+    deep default define definite definitely delete delicious delighted depends deploy deployed
+    deploys description design destination details determination develop device diet different
+    difficult dig dinner directly disable disaster discuss disk dog dogs double download draw
+    drawing dream dress drink drive drop dropped dude dust duty early easily easy eat edit education
+    effective effort effortless email emails embrace emotions empty enable encourage encouraging end
+    endless energy english enjoy enjoyed ensure enter entertain environment epic equal error errors
+    escape essentially esteem evening event events everyday evidence example examples exams
+    excellent excited exciting execute exercise exhausted exhibit expect expected experience explain
+    explore expression extra extreme eye eyes face fact facts fail failed fair fairly faith fallback
+    false family fans fantastic far fashion fast features feedback feeding feel feeling feels fell
+    fellow felt female festival fight figure file files fill film films find fine finger fingers
+    finish finished fire fish fix fixed fixes flag flowers fly focus follow following fond food
+    foods football forever forget forgive form fortunately fostering found framework free freedom
+    freelance fresh friend friendly friends friendship fruit fuel full fun funny future gain game
+    games gaming garden gardening gather gave gear generate get gets getting gift girls give glad
+    gluten goal goals gold good goodbye goodness gosh grab graduate grateful gratitude great green
+    grew ground group grow growing growth guess guidance guitar guys gym habit habits hair half hand
+    handle hang happen happened happening happy hard hate hats hear heard hearing heart
+    heartbreaking heavy help helped helpful helps high highly hike hiking hint historically hobbies
+    hobby hold holding holiday holidays home homemade homework honestly hopefully hoping horses hot
+    hour hours house hug huge hugs human hundreds hurts hype ice icing idea ideally ideas identify
+    ill imagine immediately impact implement important impressive improve include includes including
+    increase individual info information initially injury input insert inspiration inspire inspired
+    inspiring install intense interested interesting introduction investigate involve issue issues
+    item items itll join journal journey joy judge juggle jump junk keep keeping key keyboard keys
+    kick kid kids kind kitchen know knowing language large late latency laugh laughter launch lazy
+    lead leadership lean learn learned learning leave left legend lend lesson lessons letting level
+    life light liked likely limit line list listen listening literally live living load local
+    location log logic logs lonely long look looked looking looks losing lost loud love loved lovely
+    lover loving low luck luckily lucky lunch made magic mail main maintain major make makes making
+    male man manage map market match math matter maximum meal meals meaning medicine meditation meet
+    meeting members memorable memories memory men mental mention mentor merge message messages messy
+    method methods mid migrate mind mindfulness mindset minimum minor minutes miracle mixed mixing
+    mobile model mom moment moments money monitor month monthly months mood morning mother motivated
+    motivation mountain mountains move moved movie movies moving multiple museum music name names
+    nap nasty natural naturally nature near neat need needed needs nervous nervousness network new
+    news nice night normal normally note noted notes notice nowadays number nurture nutrition object
+    observed obstacles occasionally ocean odd offer old open opened opportunity option optional
+    options order ordinary organize original outcome outdoor outline output overcoming owner pack
+    page pages pain paint painting paintings parents park part partner parts party pass passion past
+    pasta path patience pay peace people perfect perfectly perform performance persistence person
+    personal personally pet pets phase phone photo photos physical piano pick picture pieces pizza
+    place places plan planet planned planning plans plants play played playing plenty poetry point
+    points popular positive positivity possible post potential pottery power practice practicing
+    precious prefer prepare presence press pretty prevent previous price pride print prior priority
+    private problem problems process produce product production progress project projects promise
+    proper properly protect proud provide public publish pull puppy purchase purpose push put puzzle
+    query quest question questions quick quickly quiet quit quote race rain raise ran random rare
+    rarely rate reach reaching read reading ready real realistic realizing reason reasons recall
+    received recent recommend record red reduce refactor reference regardless regular regularly
+    rejection rejections relationship relationships relax release released relevant reliable
+    remarkable remember remind reminder reminds remove removed rename renew rent repeat replace
+    reply report reports request requests require required requires research reset resilience
+    respect respond response rest restart restaurant result results retry return review reviewed
+    reviews rewarding ride ridiculous right rip rise risk road rock roll romantic room root rough
+    round routine rule rules run running runs rush sad safe salad salt sample sauce save savings saw
+    scary schedule scheduled school science scream sea search season section security see seeing
+    seem seen select self selfcare send sense sent series serious seriously server service session
+    sessions set setbacks setting settings setup share shared sharing ship shoes shop shopping short
+    shortly shot shout show showed shows sick side sign simple sing singing single sit site
+    situation skill skills skip sky sleep slow slowly small smaller smart smell smile smiles snow
+    soccer social software solid solution solutions solved song songs soul sounds soup source
+    sources space speak special specific specifically spend spent spice spill spirit spoon sport
+    sports spread stage stand standard standards stars start started starting state statement status
+    stay step steps stick stop stopped storage store stories story straight strange strategy
+    streaming strength stress strive strong structure student students studio study stuff stunned
+    stunning style subject success successful suddenly suggest suggestion summary sunflowers sunset
+    sunsets super support surprise surprised surround survive sweet swim swimming switch system
+    systems table tackle take taken takes taking talent talk talking target task tasks taste tea
+    teach teaching team teams teamwork tear technically tell terrible test tested testing tests text
+    thanksgiving theme themes therapy think thinking thought thoughts thousands thread throw tick
+    ticket time times tip tips tired tires title toast token tomatoes took tool tools top topic
+    total totally touch tough tour tournament tournaments tower town track tracking traditional
+    traffic trail train training transition travel treasure treat tree trees tried trip trips
+    trouble true truly trust try trying tune turn turned turns turtle turtles twist two type types
+    ultimately unconditional understand understood unexpected unforgettable unique update updated
+    updates upgrade uplifting upload usage use used useful user users using vacation value values
+    various vegetables veggies verify version vibe vibes victory video videos view village vision
+    visit voice volunteer volunteering wait waiting wake walk walking want wanted wants warm warning
+    watch watched watching water weather wedding weddings week weekend weekly weeks weird welcome
+    white whoa whole wife wild win wind wine winning wise wish woman women wonder wonderful
+    wondering wood words work worked workers working workout workouts works workshop world worry
+    worse worst worth write writer writing written wrong wrote yard year years yellow yoga young
+    youth yummy zero
+    """.split()  # noqa: SIM905 - a list of words reads better as words
+)
