@@ -1,6 +1,6 @@
 CYPHER 25
-// Joins a new version to the head it supersedes, and ends the head: what was true ends where the new
-// version begins, what was known ends now.
+// Joins a new version to the head it supersedes, and ends the head with the spans of its content: what
+// was true ends where the new version begins, what was known ends now.
 //
 // $client_id    string    whose memories
 // $id           string    the new version, written by this transaction
@@ -17,4 +17,14 @@ SET
   head.invalid_at =
     CASE WHEN version.valid_at < head.invalid_at THEN version.valid_at ELSE head.invalid_at END,
   head.scope_words = replace(head.scope_words, $active_word, '')
+FOREACH (span IN COLLECT {
+    MATCH (head)<-[:PART_OF]-(span:Span {client_id: $client_id})
+    RETURN span
+  } |
+  SET
+    span.active = false,
+    span.superseded_at = $now,
+    span.invalid_at = head.invalid_at,
+    span.scope_words = replace(span.scope_words, $active_word, '')
+)
 RETURN count(*) AS written

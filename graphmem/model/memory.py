@@ -1,6 +1,7 @@
 """A memory as it is shown."""
 
 from datetime import datetime
+from typing import Any
 
 from msgspec import Struct
 
@@ -34,3 +35,53 @@ class Memory(Struct, frozen=True, kw_only=True):
     position: int | None = None
     role: Role | None = None
     name: str | None = None
+    version: int | None = None
+    metadata: dict[str, Any] | None = None
+
+    label: str | None = None
+    description: str | None = None
+    span_id: str | None = None
+    span_start_byte: int | None = None
+    span_end_byte: int | None = None
+    span_token_estimate: int | None = None
+    content_sha256: str | None = None
+    content_bytes: int | None = None
+    content_tokens: int | None = None
+
+    platform: str | None = None
+    participant_count: int | None = None
+    message_count: int | None = None
+    sentiment: str | None = None
+    plan_type: str | None = None
+    current_phase: str | None = None
+    total_nodes: int | None = None
+    completed_nodes: int | None = None
+    pending_nodes: int | None = None
+    failed_nodes: int | None = None
+    key_milestones: list[str] | None = None
+    key_points: list[str] | None = None
+    topics: list[str] | None = None
+    last_activity_at: datetime | None = None
+    content_span_ids: list[str] | None = None
+
+    start_byte: int | None = None
+    end_byte: int | None = None
+    sha256: str | None = None
+    token_estimate: int | None = None
+    tags: list[str] | None = None
+    recency: float | None = None
+
+    keywords: list[str] | None = None
+    reinforced: int | None = None
+    reinforced_at: datetime | None = None
+
+    title: str | None = None
+    start_at: datetime | None = None
+    end_at: datetime | None = None
+    surprise: float | None = None
+    stability: float | None = None
+    difficulty: float | None = None
+    last_reviewed_at: datetime | None = None
+    fsrs_state: str | None = None
+    fsrs_step: int | None = None
+    consolidated_at: datetime | None = None

@@ -41,7 +41,8 @@ def _hint(declared: inspect.Type, path: list[str]) -> str:
         about = (declared.extra_json_schema or {}).get("description")
         return f"; {about}" if about and not path else _hint(declared.type, path)
     if isinstance(declared, inspect.UnionType):
-        return next(filter(None, (_hint(choice, path) for choice in declared.types)), "")
+        hints = (_hint(choice, path) for choice in declared.types)
+        return _tags(declared, path) or next(filter(None, hints), "")
     if not path:
         legal = declared.values if isinstance(declared, inspect.LiteralType) else ()
         return f"; it is one of {', '.join(map(str, legal))}" if legal else ""
@@ -52,3 +53,10 @@ def _hint(declared: inspect.Type, path: list[str]) -> str:
         found = (field.type for field in declared.fields if field.encode_name == step)
         return next((_hint(field, rest) for field in found), "")
     return ""
+
+
+def _tags(declared: inspect.UnionType, path: list[str]) -> str:
+    """Return what the field may be by which structs are told apart, where it is that field."""
+    structs = [choice for choice in declared.types if isinstance(choice, inspect.StructType)]
+    tags = [str(struct.tag) for struct in structs if path == [struct.tag_field]]
+    return f"; it is one of {', '.join(tags)}" if tags else ""

@@ -1,0 +1,120 @@
+"""References: the catalogue cards of sources, and what the sources say."""
+
+from datetime import datetime
+from typing import Annotated
+
+from litestar import Router, get, post, put
+from litestar.di import NamedDependency
+from litestar.openapi.spec import Example
+from litestar.params import BodyKwarg, PathParameter, QueryParameter
+
+from api.problems import failures
+from api.queries import strictly
+from graphmem.model.reference import (
+    Content,
+    NewContent,
+    NewReference,
+    NewReferences,
+    Reference,
+    References,
+    ReferencesAsked,
+)
+from graphmem.model.vocabulary import ReferenceType
+from graphmem.service import Graphmem
+
+ReferenceId = Annotated[str, PathParameter(description="the reference's id: that of one version")]
+
+REFERENCE = Example(
+    summary="The card of a page",
+    value={
+        "type": "knowledge_base",
+        "target_id": "kb-1",
+        "label": "Product FAQ",
+        "description": "Frequently asked questions about pricing and features",
+        "importance": 0.9,
+        "metadata": {"path": "docs/faq.md"},
+        "span_pointer": {"span_id": "kb-1:0", "start_byte": 0, "end_byte": 812},
+    },
+)
+CONTENT = Example(
+    summary="What the page says",
+    value={"content": "The Harbour plan costs 59 € a month. Text messages are included."},
+)
+
+
+@post(
+    "/",
+    summary="Write references",
+    response_description="They are written and searchable",
+    responses=failures(413, 415),
+)
+async def add_references(
+    data: Annotated[NewReference | NewReferences, BodyKwarg(examples=[REFERENCE])],
+    memory: NamedDependency[Graphmem],
+) -> Reference | list[Reference]:
+    """Write one card or 1–1,000, all or none; each is new, also where its target has others."""
+    if isinstance(data, list):
+        return await memory.add_references(data)
+    return (await memory.add_references([data]))[0]
+
+
+@get(
+    "/",
+    summary="List references",
+    response_description="Some references, and where the list goes on",
+    responses=failures(),
+    before_request=strictly(ReferencesAsked),
+)
+async def list_references(
+    memory: NamedDependency[Graphmem],
+    of_type: Annotated[
+        ReferenceType | None, QueryParameter(name="type", description="of this type only")
+    ] = None,
+    since: Annotated[
+        datetime | None, QueryParameter(description="of this time or newer, with its zone")
+    ] = None,
+    limit: Annotated[int, QueryParameter(description="at most so many", ge=1, le=200)] = 50,
+    cursor: Annotated[
+        str | None, QueryParameter(description="the `cursor` of the page before this one")
+    ] = None,
+) -> References:
+    """List the client's references, newest first, without versions that were superseded."""
+    return await memory.references(type=of_type, since=since, limit=limit, cursor=cursor)
+
+
+@get(
+    "/{reference_id:str}",
+    summary="Show a reference",
+    response_description="The version with this id",
+    responses=failures(404),
+)
+async def show_reference(reference_id: ReferenceId, memory: NamedDependency[Graphmem]) -> Reference:
+    """Show one version of a reference; `active` is false once it has been superseded."""
+    return await memory.reference(reference_id)
+
+
+@put(
+    "/{reference_id:str}/content",
+    summary="Put a reference's content",
+    response_description="The version that has it, and its spans in order",
+    responses=failures(404, 409, 413, 415),
+)
+async def put_content(
+    reference_id: ReferenceId,
+    data: Annotated[NewContent, BodyKwarg(examples=[CONTENT])],
+    memory: NamedDependency[Graphmem],
+) -> Content:
+    """Cut what a source says into searchable spans of at most 1,000 bytes.
+
+    The first content stays with the reference; another one makes a new version with an `id` of its
+    own, and the old spans are not found any more. The same content again changes nothing. 409 when the
+    reference has been superseded, or another content came first.
+    """
+    return await memory.put_content(reference_id, data.content)
+
+
+references = Router(
+    "/references",
+    route_handlers=[add_references, list_references, show_reference, put_content],
+    tags=["references"],
+)

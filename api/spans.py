@@ -1,0 +1,77 @@
+"""Spans: byte ranges of sources."""
+
+from typing import Annotated
+
+from litestar import Router, get, post
+from litestar.di import NamedDependency
+from litestar.openapi.spec import Example
+from litestar.params import BodyKwarg, PathParameter
+
+from api.problems import failures
+from graphmem.model.span import NewSpan, NewSpans, Span, SpanContent
+from graphmem.service import Graphmem
+
+SpanId = Annotated[str, PathParameter(description="the span's id")]
+
+SPAN = Example(
+    summary="The beginning of a page",
+    value={
+        "id": "kb-123:0",
+        "source_type": "knowledge_base",
+        "source_id": "kb-123",
+        "start_byte": 0,
+        "end_byte": 47,
+        "content": "Information about product pricing and features.",
+        "metadata": {"importance": 0.8, "tags": ["pricing"]},
+    },
+)
+
+
+@post(
+    "/",
+    summary="Register spans",
+    response_description="They are registered, and searchable where they have content",
+    responses=failures(409, 413, 415),
+)
+async def register_spans(
+    data: Annotated[NewSpan | NewSpans, BodyKwarg(examples=[SPAN])],
+    memory: NamedDependency[Graphmem],
+) -> Span | list[Span]:
+    """Register one span or 1–1,000, all or none; a span whose `id` is there already is replaced.
+
+    Hash and length must be the content's. Tokens are measured. Without `content` a span keeps its card
+    and is not searched. 409 when the id belongs to another kind of memory, or to a reference's content.
+    """
+    if isinstance(data, list):
+        return await memory.register_spans(data)
+    return (await memory.register_spans([data]))[0]
+
+
+@get(
+    "/{span_id:str}",
+    summary="Show a span",
+    response_description="The span without its text",
+    responses=failures(404),
+)
+async def show_span(span_id: SpanId, memory: NamedDependency[Graphmem]) -> Span:
+    """Show a span's card."""
+    return await memory.span(span_id)
+
+
+@get(
+    "/{span_id:str}/content",
+    summary="Show a span's content",
+    response_description="The text, checked against its SHA-256",
+    responses=failures(404, 409),
+)
+async def show_span_content(span_id: SpanId, memory: NamedDependency[Graphmem]) -> SpanContent:
+    """Show a span's text; null where it was registered without one.
+
+    409 when the text's SHA-256 is not the one that was stored with it.
+    """
+    return await memory.span_content(span_id)
+
+
+spans = Router(
+    "/spans", route_handlers=[register_spans, show_span, show_span_content], tags=["spans"]
+)

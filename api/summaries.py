@@ -1,0 +1,125 @@
+"""Summaries: versioned digests of threads, plans and sessions."""
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from litestar import Router, get, post
+from litestar.di import NamedDependency
+from litestar.openapi.spec import Example
+from litestar.params import BodyKwarg, PathParameter, QueryParameter
+
+from api.problems import failures
+from api.queries import strictly
+from graphmem.model.summary import (
+    NewPlanSummary,
+    NewSessionSummary,
+    NewThreadSummary,
+    Summaries,
+    SummariesAsked,
+    Summary,
+)
+from graphmem.model.vocabulary import SummaryType
+from graphmem.service import Graphmem
+
+THREAD = Example(
+    summary="What a thread is about",
+    value={
+        "type": "thread",
+        "target_id": "thread-1",
+        "platform": "instagram",
+        "participant_count": 2,
+        "message_count": 10,
+        "key_points": ["User asked about pricing", "Interested in premium plan"],
+        "sentiment": "positive",
+        "last_activity_at": "2026-03-02T09:30:00Z",
+    },
+)
+PLAN = Example(
+    summary="How far a plan is",
+    value={
+        "type": "plan",
+        "target_id": "plan-1",
+        "plan_type": "content_calendar",
+        "total_nodes": 10,
+        "completed_nodes": 5,
+        "pending_nodes": 5,
+        "failed_nodes": 0,
+        "key_milestones": ["Week 1 complete"],
+        "current_phase": "execution",
+    },
+)
+SESSION = Example(
+    summary="What was said in a session",
+    value={
+        "type": "session",
+        "target_id": "0d1f6a52-5d0e-4c63-8f5e-1c2b7a0f6d11",
+        "text": "Mara found that the clock of the token server ran 47 seconds fast.",
+        "key_points": ["The clock of the token server is off"],
+        "topics": ["login", "clocks"],
+    },
+)
+
+
+@post(
+    "/",
+    summary="Write a summary",
+    response_description="It is written and searchable",
+    responses=failures(413, 415),
+)
+async def add_summary(
+    data: Annotated[
+        NewThreadSummary | NewPlanSummary | NewSessionSummary,
+        BodyKwarg(examples=[THREAD, PLAN, SESSION]),
+    ],
+    memory: NamedDependency[Graphmem],
+) -> Summary:
+    """Write the summary of a thread, a plan or a session, as `type` says.
+
+    A second one of the same type and target is the next version, and the first is not found any more.
+    A target that is a session of the client, by its own id, is joined to the summary.
+    """
+    return await memory.add_summary(**msgspec.to_builtins(data))
+
+
+@get(
+    "/",
+    summary="List summaries",
+    response_description="Some summaries, and where the list goes on",
+    responses=failures(),
+    before_request=strictly(SummariesAsked),
+)
+async def list_summaries(
+    memory: NamedDependency[Graphmem],
+    of_type: Annotated[
+        SummaryType | None, QueryParameter(name="type", description="of this type only")
+    ] = None,
+    since: Annotated[
+        datetime | None, QueryParameter(description="last active then or later, with its zone")
+    ] = None,
+    limit: Annotated[int, QueryParameter(description="at most so many", ge=1, le=200)] = 50,
+    cursor: Annotated[
+        str | None, QueryParameter(description="the `cursor` of the page before this one")
+    ] = None,
+) -> Summaries:
+    """List the client's summaries, newest activity first, without versions that were superseded."""
+    return await memory.summaries(type=of_type, since=since, limit=limit, cursor=cursor)
+
+
+@get(
+    "/{summary_id:str}",
+    summary="Show a summary",
+    response_description="The version with this id",
+    responses=failures(404),
+)
+async def show_summary(
+    summary_id: Annotated[str, PathParameter(description="the summary's id: that of one version")],
+    memory: NamedDependency[Graphmem],
+) -> Summary:
+    """Show one version of a summary; `active` is false once it has been superseded."""
+    return await memory.summary(summary_id)
+
+
+summaries = Router(
+    "/summaries", route_handlers=[add_summary, list_summaries, show_summary], tags=["summaries"]
+)

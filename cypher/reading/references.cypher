@@ -1,0 +1,26 @@
+CYPHER 25
+// A client's references, newest first, each in the version that holds.
+//
+// $client_id  string        whose references
+// $types      list<string>  of which types, all when empty
+// $since      datetime      not older than this
+// $before     datetime      older than this
+// $before_id  string        and, of those of that time, with a lower id
+// $limit      int           how many
+MATCH (reference:Reference {client_id: $client_id})
+WHERE reference.occurred_at >= $since AND reference.occurred_at <= $before
+  // The index holds what has an id: without this line it is not used.
+  AND reference.id IS NOT NULL
+  AND reference.active = true
+  AND (size($types) = 0 OR reference.source_type IN $types)
+  AND (reference.occurred_at < $before OR reference.id < $before_id)
+WITH reference
+ORDER BY reference.occurred_at DESC, reference.id DESC
+LIMIT $limit
+RETURN collect(reference {
+  .id, .source_type, .source_id, .label, .description, .importance, .metadata, .span_id,
+  .span_start_byte, .span_end_byte, .span_token_estimate, .version, .active, .token_count,
+  .embedding_truncated, .content_sha256, .content_bytes, .content_tokens,
+  occurred_at: toString(reference.occurred_at),
+  created_at: toString(reference.created_at)
+}) AS rows

@@ -1,0 +1,30 @@
+CYPHER 25
+// A client's summaries, newest first, each in the version that holds.
+//
+// $client_id  string        whose summaries
+// $types      list<string>  of which source types, all when empty
+// $since      datetime      not older than this
+// $before     datetime      older than this
+// $before_id  string        and, of those of that time, with a lower id
+// $limit      int           how many
+MATCH (summary:Summary {client_id: $client_id})
+WHERE summary.occurred_at >= $since AND summary.occurred_at <= $before
+  // The index holds what has an id: without this line it is not used.
+  AND summary.id IS NOT NULL
+  AND summary.active = true
+  AND (size($types) = 0 OR summary.source_type IN $types)
+  AND (summary.occurred_at < $before OR summary.id < $before_id)
+WITH summary
+ORDER BY summary.occurred_at DESC, summary.id DESC
+LIMIT $limit
+RETURN collect(summary {
+  .id, .text, .token_count, .version, .active, .importance, .platform, .participant_count,
+  .message_count, .sentiment, .plan_type, .current_phase, .total_nodes, .completed_nodes,
+  .pending_nodes, .failed_nodes, .key_milestones, .key_points, .topics, .content_span_ids,
+  .embedding_truncated,
+  type: replace(summary.source_type, '_summary', ''),
+  target_id: summary.source_id,
+  last_activity_at: toString(summary.last_activity_at),
+  occurred_at: toString(summary.occurred_at),
+  created_at: toString(summary.created_at)
+}) AS rows

@@ -1,0 +1,12 @@
+CYPHER 25
+// Relates memories to each other where neither is related to the other yet.
+//
+// $client_id  string     whose memories
+// $rows       list<map>  {place, from_id, to_id}
+// $now        datetime   now
+UNWIND $rows AS row
+MATCH (from:Memory {client_id: $client_id, id: row.from_id})
+MATCH (to:Memory {client_id: $client_id, id: row.to_id})
+MERGE (from)-[link:RELATES_TO]-(to)
+ON CREATE SET link.created_at = $now
+RETURN collect({place: row.place, created: coalesce(link.created_at = $now, false)}) AS rows

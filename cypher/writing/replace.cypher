@@ -1,0 +1,24 @@
+CYPHER 25
+// Deletes the span that was set aside; its edges become those of the span that replaces it, but for
+// the names that its old text mentioned.
+//
+// $client_id  string  whose spans
+// $id         string  the span, written by this transaction
+// $aside      string  the span that had its id
+MATCH (span:Memory {client_id: $client_id, id: $id})
+MATCH (old:Memory {client_id: $client_id, id: $aside})
+CALL (span, old) {
+  MATCH (old)-[edge]->(other {client_id: $client_id})
+  WHERE NOT edge:MENTIONS
+  CREATE (span)-[copy:$(type(edge))]->(other)
+  SET copy = properties(edge)
+  RETURN count(*) AS leaving
+}
+CALL (span, old) {
+  MATCH (old)<-[edge]-(other {client_id: $client_id})
+  CREATE (span)<-[copy:$(type(edge))]-(other)
+  SET copy = properties(edge)
+  RETURN count(*) AS coming
+}
+DETACH DELETE old
+RETURN leaving + coming AS written

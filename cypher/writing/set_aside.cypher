@@ -1,0 +1,19 @@
+CYPHER 25
+// Locks the memories that have the ids of spans to be registered, and gives them other ids for the
+// length of this transaction.
+//
+// $client_id  string     whose memories
+// $rows       list<map>  {id, aside}
+UNWIND $rows AS row
+MATCH (memory:Memory {client_id: $client_id, id: row.id})
+SET memory.locked = true
+WITH memory, row
+// Deleted while this waited for the lock, it has no properties any more.
+WHERE memory.kind IS NOT NULL
+SET memory.id = row.aside
+RETURN collect(memory {
+  id: row.id,
+  aside: row.aside,
+  .kind,
+  of_reference: EXISTS { (memory)-[:PART_OF]->(:Reference {client_id: $client_id}) }
+}) AS rows

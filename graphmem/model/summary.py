@@ -1,0 +1,129 @@
+"""Summaries: versioned digests of threads, plans and sessions."""
+
+from datetime import datetime
+from typing import Annotated, ClassVar
+
+from msgspec import Meta, Struct
+
+from graphmem.model.times import Time
+from graphmem.model.vocabulary import Importance, SourceId, SummaryType
+
+SUMMARY_BYTES = 100_000
+"""How long the text of a session's summary may be, in bytes of UTF-8."""
+
+POINT_BYTES = 10_000
+"""How long one key point, milestone or topic may be."""
+
+Short = Annotated[str, Meta(min_length=1, max_length=256)]
+Count = Annotated[int, Meta(ge=0, le=2**31)]
+Point = Annotated[str, Meta(min_length=1, description="at most 10,000 bytes of UTF-8")]
+Points = Annotated[list[Point], Meta(max_length=100)]
+SpanIds = Annotated[list[SourceId], Meta(max_length=1_000)]
+
+
+class NewThreadSummary(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="thread"
+):
+    """What a thread is about; the same target again makes the next version."""
+
+    type: ClassVar[SummaryType] = "thread"
+
+    target_id: SourceId
+    platform: Short
+    participant_count: Count
+    message_count: Count
+    key_points: Points
+    sentiment: Short
+    last_activity_at: Time
+    importance: Importance = 0.5
+    content_span_ids: SpanIds | None = None
+
+
+class NewPlanSummary(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="plan"
+):
+    """How far a plan is; the same target again makes the next version."""
+
+    type: ClassVar[SummaryType] = "plan"
+
+    target_id: SourceId
+    plan_type: Short
+    total_nodes: Count
+    completed_nodes: Count
+    pending_nodes: Count
+    failed_nodes: Count
+    key_milestones: Points
+    current_phase: Short
+    last_activity_at: Time | None = None
+    importance: Importance = 0.5
+    content_span_ids: SpanIds | None = None
+
+
+class NewSessionSummary(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="session"
+):
+    """What was said in a session; the same target again makes the next version."""
+
+    type: ClassVar[SummaryType] = "session"
+
+    target_id: SourceId
+    text: Annotated[str, Meta(min_length=1, description="at most 100,000 bytes of UTF-8")]
+    key_points: Points | None = None
+    topics: Points | None = None
+    last_activity_at: Time | None = None
+    importance: Importance = 0.5
+    content_span_ids: SpanIds | None = None
+
+
+NewSummary = NewThreadSummary | NewPlanSummary | NewSessionSummary
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """A digest of a thread, a plan or a session; what its type does not have is null.
+
+    `text` is what is given to a model, and `token_count` its tokens. `active` is false once a newer
+    version has superseded it.
+    """
+
+    id: str
+    type: SummaryType
+    target_id: str
+    text: str
+    token_count: int
+    version: int
+    active: bool = True
+    importance: float
+    platform: str | None = None
+    participant_count: int | None = None
+    message_count: int | None = None
+    sentiment: str | None = None
+    plan_type: str | None = None
+    current_phase: str | None = None
+    total_nodes: int | None = None
+    completed_nodes: int | None = None
+    pending_nodes: int | None = None
+    failed_nodes: int | None = None
+    key_milestones: list[str] | None = None
+    key_points: list[str] | None = None
+    topics: list[str] | None = None
+    content_span_ids: list[str] | None = None
+    last_activity_at: datetime | None = None
+    occurred_at: datetime
+    created_at: datetime
+    embedding_truncated: bool = False
+
+
+class SummariesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which summaries are to be listed."""
+
+    type: SummaryType | None = None
+    since: Time | None = None
+    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+    cursor: str | None = None
+
+
+class Summaries(Struct, frozen=True, kw_only=True):
+    """Some summaries, newest first, and where the list goes on."""
+
+    summaries: list[Summary]
+    cursor: str | None

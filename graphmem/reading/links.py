@@ -1,0 +1,66 @@
+"""Looking at a memory's links."""
+
+from datetime import datetime
+from typing import get_args
+
+from msgspec import Struct
+
+from graphmem.errors import MemoryNotFound
+from graphmem.graph.driver import Graph
+from graphmem.graph.query import Query
+from graphmem.model.link import Links, LinksAsked, LinkShown
+from graphmem.model.times import BEGINNING
+from graphmem.model.vocabulary import KINDS, LinkType
+from graphmem.reading.pages import cursor, position
+
+
+class Placed(Struct, frozen=True):
+    """A link, and where it stands in the list."""
+
+    link: LinkShown
+    at: datetime
+    key: str
+
+
+class Found(Struct, frozen=True):
+    """Some links of one memory."""
+
+    links: list[Placed]
+
+
+LINKS = Query("reading/links", Found)
+
+
+async def links(memory_id: str, asked: LinksAsked, *, client_id: str, graph: Graph) -> Links:
+    """Return a memory's links of either direction, newest first.
+
+    Raises `InvalidInput`, `MemoryNotFound`, for another client's too.
+    """
+    before, before_id = position(asked.cursor)
+    rows = await graph.rows(
+        LINKS,
+        client_id=client_id,
+        id=memory_id,
+        types=_types(asked),
+        kinds=[asked.kind] if asked.kind else list(KINDS),
+        beginning=BEGINNING,
+        before=before,
+        before_id=before_id,
+        limit=asked.limit + 1,
+    )
+    if not rows:
+        raise MemoryNotFound(memory_id)
+    found = rows[0].links
+    shown = found[: asked.limit]
+    more = len(found) > asked.limit
+    return Links(
+        links=[one.link for one in shown],
+        cursor=cursor(shown[-1].at, shown[-1].key) if more else None,
+    )
+
+
+def _types(asked: LinksAsked) -> list[str]:
+    """Return the edges that are asked for."""
+    if asked.type is None:
+        return [name.upper() for name in get_args(LinkType)]
+    return ["RELATES_TO" if asked.type == "related_to" else asked.type.upper()]

@@ -1,0 +1,42 @@
+"""Looking at references: a page of them, or one."""
+
+from graphmem.errors import MemoryNotFound
+from graphmem.graph.driver import Graph
+from graphmem.graph.query import Query
+from graphmem.model.reference import Reference, References, ReferencesAsked, StoredReference
+from graphmem.model.times import BEGINNING, utc
+from graphmem.reading.pages import cursor, position
+
+REFERENCES = Query("reading/references", StoredReference)
+REFERENCE = Query("reading/reference", StoredReference)
+
+
+async def references(asked: ReferencesAsked, *, client_id: str, graph: Graph) -> References:
+    """Return a client's references, newest first, without versions that were superseded.
+
+    Raises `InvalidInput`.
+    """
+    before, before_id = position(asked.cursor)
+    rows = await graph.rows(
+        REFERENCES,
+        client_id=client_id,
+        types=[asked.type] if asked.type else [],
+        since=utc(asked.since, "since") if asked.since else BEGINNING,
+        before=before,
+        before_id=before_id,
+        limit=asked.limit + 1,
+    )
+    shown = rows[: asked.limit]
+    more = len(rows) > asked.limit
+    return References(
+        references=[row.shown for row in shown],
+        cursor=cursor(shown[-1].occurred_at, shown[-1].id) if more else None,
+    )
+
+
+async def reference(reference_id: str, *, client_id: str, graph: Graph) -> Reference:
+    """Return one version of a reference. Raises `MemoryNotFound`, for another client's too."""
+    rows = await graph.rows(REFERENCE, client_id=client_id, id=reference_id)
+    if not rows:
+        raise MemoryNotFound(reference_id)
+    return rows[0].shown

@@ -1,0 +1,49 @@
+"""Summaries: versioned digests of threads, plans and sessions."""
+
+from typing import Any, cast
+
+from graphmem.model.summary import NewSummary, Summaries, SummariesAsked, Summary
+from graphmem.model.validation import validated
+from graphmem.reading import summaries as reading
+from graphmem.retrieval.prompt_text import prompt_text
+from graphmem.service.bound import Bound, new_id, now
+from graphmem.writing import summaries as writing
+
+
+class Digests(Bound):
+    """What a client can do with its summaries."""
+
+    async def add_summary(self, **fields: Any) -> Summary:
+        """Write a summary, as the next version where its target has one already.
+
+        `type` is thread, plan or session; the other fields are those of `NewThreadSummary`,
+        `NewPlanSummary` or `NewSessionSummary`. Raises `InvalidInput`, `Unavailable`.
+        """
+        new: NewSummary = validated(fields, cast("type[Any]", NewSummary))
+        return await writing.summarize(
+            new,
+            client_id=self.client_id,
+            now=now(),
+            new_id=new_id,
+            graph=self.runtime.graph,
+            embedder=self.runtime.embedder,
+            tokens=self.runtime.tokens,
+        )
+
+    async def summaries(self, **asked: Any) -> Summaries:
+        """Return summaries, newest activity first; what is asked are `SummariesAsked`'s fields.
+
+        Raises `InvalidInput`, `Unavailable`.
+        """
+        return await reading.summaries(
+            validated(asked, SummariesAsked), client_id=self.client_id, graph=self.runtime.graph
+        )
+
+    async def summary(self, summary_id: str) -> Summary:
+        """Return one version of a summary. Raises `MemoryNotFound`, `Unavailable`."""
+        return await reading.summary(summary_id, client_id=self.client_id, graph=self.runtime.graph)
+
+    @staticmethod
+    def prompt_text(summary: Summary) -> str:
+        """Return a summary as a model reads it."""
+        return prompt_text(summary)

@@ -1,0 +1,68 @@
+"""Cutting a text into pieces that overlap a little: the one chunker of everything that writes spans."""
+
+import re
+
+from msgspec import Struct
+
+PIECE_BYTES = 1_000
+OVERLAP_BYTES = 100
+
+_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？]+[」』”’）]*|\n")
+_WORD_END = re.compile(r"(?<=\S)(?=\s)")
+_WORD_START = re.compile(r"(?<=\s)(?=\S)")
+
+
+class Piece(Struct, frozen=True):
+    """A part of a text, and which of its UTF-8 bytes it is: from `start_byte` up to `end_byte`."""
+
+    text: str
+    start_byte: int
+    end_byte: int
+
+
+def chunked(text: str) -> list[Piece]:
+    """Return a text's pieces in order: all of it, each at most 1,000 bytes of UTF-8.
+
+    A piece ends with a sentence where one ends in its last third, else with a word, else with a
+    character. It begins with a word of the piece before, at most 100 bytes back, so that neither is
+    torn from what it follows. An empty text has no pieces.
+    """
+    data = text.encode()
+    found: list[Piece] = []
+    start = end = 0
+    while end < len(data):
+        end = _end(data, start)
+        found.append(Piece(data[start:end].decode(), start, end))
+        start = _start(data, end)
+    return found
+
+
+def _end(data: bytes, start: int) -> int:
+    """Return where the piece that begins at `start` ends."""
+    if len(data) - start <= PIECE_BYTES:
+        return len(data)
+    most = _boundary(data, start + PIECE_BYTES, -1)
+    # Not before the last third: a piece is always longer than the overlap, so that each goes on.
+    least = _boundary(data, start + PIECE_BYTES * 2 // 3, 1)
+    # One character more than may be taken shows whether a word or a sentence ends before it.
+    seen = data[least : _boundary(data, most + 1, 1)].decode()
+    for pattern in (_SENTENCE_END, _WORD_END):
+        ends = [least + len(seen[: match.end()].encode()) for match in pattern.finditer(seen)]
+        if fitting := [end for end in ends if least < end <= most]:
+            return fitting[-1]
+    return most
+
+
+def _start(data: bytes, end: int) -> int:
+    """Return where the piece after one that ends at `end` begins."""
+    least = _boundary(data, max(end - OVERLAP_BYTES, 0), 1)
+    seen = data[least:end].decode()
+    word = _WORD_START.search(seen)
+    return least + len(seen[: word.start()].encode()) if word else least
+
+
+def _boundary(data: bytes, place: int, step: int) -> int:
+    """Return the nearest character boundary at or beyond `place`, in the direction of `step`."""
+    while 0 < place < len(data) and data[place] & 0xC0 == 0x80:
+        place += step
+    return place
