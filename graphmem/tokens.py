@@ -7,6 +7,8 @@ from typing import Any
 
 import bpe_openai
 
+from graphmem.errors import InvalidInput
+
 TOKENIZER = "o200k_base"
 """The installation's tokenizer, stored in the database and compared at start."""
 
@@ -15,6 +17,27 @@ TOKENIZER = "o200k_base"
 PIECE_CHARACTERS = 50_000
 COUNTS_KEPT = 8_192
 _SEAM = re.compile(r"(?<=\w) (?=\w)")
+
+TOKENIZERS = {
+    **dict.fromkeys(
+        (
+            *("gpt-3.5-turbo", "gpt-4", "gpt-4-32k", "gpt-4-turbo"),
+            *("text-embedding-3-large", "text-embedding-3-small", "text-embedding-ada-002"),
+        ),
+        "cl100k_base",
+    ),
+    **dict.fromkeys(
+        (
+            *("gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano", "gpt-4.5-preview"),
+            *("gpt-4o", "gpt-4o-mini", "gpt-5", "gpt-5-mini", "gpt-5-nano"),
+            *("o1", "o1-mini", "o3", "o3-mini", "o4-mini"),
+        ),
+        "o200k_base",
+    ),
+}
+"""Which tokenizer OpenAI's models use; a dated name such as `gpt-4-0613` is its model's."""
+
+_DATE = re.compile(r"-\d{4}(-\d{2}-\d{2})?$")
 
 
 class TokenCounter:
@@ -26,9 +49,29 @@ class TokenCounter:
         self.count_again = lru_cache(COUNTS_KEPT)(self.count)
         """Counts what comes again and again, such as headings, and remembers it."""
 
+    @classmethod
+    def for_model(cls, model: str) -> "TokenCounter":
+        """Return the counter of a language model, for example `gpt-4`.
+
+        Raises `InvalidInput` that lists the models that are known.
+        """
+        name = TOKENIZERS.get(model) or TOKENIZERS.get(_DATE.sub("", model))
+        if name is None:
+            known = ", ".join(sorted(TOKENIZERS))
+            raise InvalidInput("model", f"the tokenizer of {model!r} is not known; send {known}")
+        return cls(name)
+
     def count(self, text: str) -> int:
         """Return how many tokens a text has."""
         return sum(len(self._encoding.encode_ordinary(piece)) for piece in pieces(text))
+
+    def exceeds(self, text: str, limit: int) -> bool:
+        """Tell whether a text has more tokens than the limit; what comes after that is not counted."""
+        for piece in pieces(text):
+            limit -= len(self._encoding.encode_ordinary(piece))
+            if limit < 0:
+                return True
+        return False
 
 
 def pieces(text: str, characters: int = PIECE_CHARACTERS) -> Iterator[str]:

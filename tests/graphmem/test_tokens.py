@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.tokens import PIECE_CHARACTERS, TOKENIZER, TokenCounter, pieces
+from graphmem.errors import InvalidInput
+from graphmem.tokens import PIECE_CHARACTERS, TOKENIZER, TOKENIZERS, TokenCounter, pieces
 
 TOKENS = TokenCounter()
 
@@ -101,3 +102,38 @@ def test_a_short_text_is_one_piece() -> None:
 
     assert list(pieces(text)) == [text]
     assert list(pieces("")) == [""]
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("gpt-4", "cl100k_base"),
+        ("gpt-4-0613", "cl100k_base"),
+        ("gpt-3.5-turbo", "cl100k_base"),
+        ("gpt-4o", "o200k_base"),
+        ("gpt-4o-2024-08-06", "o200k_base"),
+        ("gpt-4.1-mini", "o200k_base"),
+        ("o3", "o200k_base"),
+    ],
+)
+def test_a_model_s_counter_is_that_of_its_tokenizer(model: str, name: str) -> None:
+    # S1.5
+    counter = TokenCounter.for_model(model)
+
+    assert counter.name == name
+    assert counter.count("Hello, world!") == 4
+
+
+@pytest.mark.parametrize("model", ["", "gpt-99", "GPT-4", "gpt-4-", "cl100k_base", "gpt-4-12"])
+def test_a_model_that_is_not_known_is_refused_with_those_that_are(model: str) -> None:
+    # S1.5
+    with pytest.raises(InvalidInput) as raised:
+        TokenCounter.for_model(model)
+
+    assert raised.value.field == "model"
+    assert repr(model) in str(raised.value)
+    assert "gpt-4, gpt-4-32k" in str(raised.value)
+
+
+def test_every_model_that_is_known_has_a_tokenizer_here() -> None:
+    assert {TokenCounter.for_model(model).count("x") for model in TOKENIZERS} == {1}

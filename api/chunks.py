@@ -1,0 +1,52 @@
+"""Search → peek → chunk: what a memory is, and as much of it as fits."""
+
+from typing import Annotated
+
+import msgspec
+from litestar import get, post
+from litestar.di import NamedDependency
+from litestar.openapi.spec import Example
+from litestar.params import BodyKwarg
+
+from api.memories import MemoryId
+from api.problems import failures
+from graphmem.model.chunk import ChunkOptions, ChunkResult, PeekResult
+from graphmem.service import Graphmem
+
+CHUNK = Example(
+    summary="At most 200 tokens, whole sentences, under a header",
+    value={"max_tokens": 200, "truncation_strategy": "sentence", "include_header": True},
+)
+
+
+@get(
+    "/memories/{memory_id:str}/peek",
+    summary="Peek at a memory",
+    response_description="What it is, without its content",
+    tags=["memories"],
+    responses=failures(404),
+)
+async def peek(memory_id: MemoryId, memory: NamedDependency[Graphmem]) -> PeekResult:
+    """Say what a memory is, how long it is and what it is linked to; free of any budget."""
+    return await memory.peek(memory_id)
+
+
+@post(
+    "/memories/{memory_id:str}/chunk",
+    summary="Take a chunk of a memory",
+    status_code=200,
+    response_description="As much as fits",
+    tags=["memories"],
+    responses=failures(404, 409, 413, 415),
+)
+async def chunk(
+    memory_id: MemoryId,
+    data: Annotated[ChunkOptions, BodyKwarg(examples=[CHUNK])],
+    memory: NamedDependency[Graphmem],
+) -> ChunkResult:
+    """Give a memory's full text in at most `max_tokens`, header and ellipsis included.
+
+    `end` keeps the beginning, `sentence` whole sentences, `middle` 60 % from the beginning and 40 %
+    from the end. Where not even the header fits the content is empty.
+    """
+    return await memory.chunk(memory_id, **msgspec.structs.asdict(data))

@@ -1,0 +1,98 @@
+"""Contexts in the making: what an agent collects for its model, within a budget."""
+
+from typing import Annotated
+
+import msgspec
+from litestar import MediaType, Router, get, post
+from litestar.di import NamedDependency
+from litestar.openapi.spec import Example
+from litestar.params import BodyKwarg, PathParameter
+
+from api.problems import failures
+from graphmem.model.context import Added, ContextAddition, CreateContextOptions, RetrievalContext
+from graphmem.service import Graphmem
+
+ContextId = Annotated[str, PathParameter(description="the context's id, `ctx-…`")]
+
+NEW = Example(
+    summary="2,000 tokens, of which 500 stay free for the answer",
+    value={
+        "max_tokens": 2000,
+        "system_prompt": "You are a helpful assistant.",
+        "reserved_for_response": 500,
+        "ttl_seconds": 3600,
+    },
+)
+ADDITION = Example(
+    summary="A memory that a search has found",
+    value={"id": "3f0c9a52-5d0e-4c63-8f5e-1c2b7a0f6d11"},
+)
+
+
+@post(
+    "/",
+    summary="Begin a context",
+    response_description="It holds its system prompt, if it has one",
+    responses=failures(413, 415),
+)
+async def create_context(
+    data: Annotated[CreateContextOptions, BodyKwarg(examples=[NEW])],
+    memory: NamedDependency[Graphmem],
+) -> RetrievalContext:
+    """Begin a context that ends after `ttl_seconds`.
+
+    A system prompt and a reserve that together exceed `max_tokens` are refused; exactly nothing left
+    is legal, and every add then answers false.
+    """
+    return await memory.create_context(**msgspec.structs.asdict(data))
+
+
+@get(
+    "/{context_id:str}",
+    summary="Show a context",
+    response_description="Its sections, and what room is left",
+    responses=failures(404),
+)
+async def show_context(
+    context_id: ContextId, memory: NamedDependency[Graphmem]
+) -> RetrievalContext:
+    """Show a context as it stands; one that has expired is gone."""
+    return await memory.context(context_id)
+
+
+@post(
+    "/{context_id:str}/memories",
+    summary="Add a memory to a context",
+    status_code=200,
+    response_description="Whether the context holds it, and what room is left",
+    responses=failures(404, 409, 413, 415),
+)
+async def add_to_context(
+    context_id: ContextId,
+    data: Annotated[ContextAddition, BodyKwarg(examples=[ADDITION])],
+    memory: NamedDependency[Graphmem],
+) -> Added:
+    """Add as much of a memory as fits, at most 500 tokens, under a header.
+
+    One that the context holds already is not charged again. Any number of callers may add at once.
+    """
+    return await memory.add_to_context(context_id, data.id)
+
+
+@get(
+    "/{context_id:str}/composed",
+    summary="Compose a context",
+    media_type=MediaType.TEXT,
+    response_description="The context as one text",
+    responses=failures(404),
+)
+async def composed_context(context_id: ContextId, memory: NamedDependency[Graphmem]) -> str:
+    """Give a context as one text: the system prompt, then what was added, a blank line between."""
+    return await memory.compose_context(context_id)
+
+
+contexts = Router(
+    "/contexts",
+    route_handlers=[create_context, show_context, add_to_context, composed_context],
+    tags=["contexts"],
+)

@@ -1,0 +1,26 @@
+CYPHER 25
+// A context that has not expired, with the chunks it holds.
+//
+// $client_id  string    whose context
+// $id         string    its id
+// $now        datetime  now
+MATCH (context:Context {client_id: $client_id, id: $id})
+WHERE context.expires_at > $now
+RETURN
+  context.id AS id,
+  context.max_tokens AS max_tokens,
+  context.reserved_for_response AS reserved_for_response,
+  context.system_prompt AS system_prompt,
+  context.created_at AS created_at,
+  context.expires_at AS expires_at,
+  COLLECT {
+    MATCH (context)-[holding:HOLDS]->(memory:Memory {client_id: $client_id})
+    RETURN {
+      id: memory.id,
+      position: holding.position,
+      priority: holding.priority,
+      content: holding.content,
+      tokens: holding.tokens
+    }
+    ORDER BY holding.position
+  } AS held
