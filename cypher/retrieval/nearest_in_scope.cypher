@@ -19,6 +19,7 @@ CYPHER 25
 // $invalid_from        datetime      the first invalid_at that passes
 // $created_by          datetime      the last created_at that passes
 // $superseded_from     datetime      the first superseded_at that passes
+// $ending              boolean       whether what newer versions had ended by then is left out
 MATCH (memory:Memory)
   SEARCH memory IN (
     FULLTEXT INDEX memory_text FOR $scope
@@ -35,6 +36,15 @@ WHERE memory.client_id = $client_id
   AND (size($source_id_in) = 0 OR memory.source_id IN $source_id_in)
   AND (size($category_in) = 0 OR memory.category IN $category_in)
   AND (size($scope_in) = 0 OR memory.scope IN $scope_in)
+  AND (NOT $ending OR NOT coalesce(
+    memory.invalidated_at <= $created_by AND memory.invalidated_from <= $valid_by, false
+  ))
+  AND (NOT $ending OR NOT EXISTS {
+    // A span ends with the version of the reference that it is part of.
+    MATCH (memory)(()-[:PART_OF]->(:Reference {client_id: $client_id})){0,1}()
+      (()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
+    WHERE newer.created_at <= $created_by AND newer.valid_at <= $valid_by
+  })
 WITH memory, vector.similarity.cosine(memory.embedding, $embedding) AS score
 ORDER BY score DESC, memory.occurred_at DESC, memory.id
 LIMIT $limit

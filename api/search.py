@@ -1,0 +1,66 @@
+"""Search: what matches a query, with or without hops."""
+
+from typing import Annotated
+
+import msgspec
+from litestar import post
+from litestar.di import NamedDependency
+from litestar.openapi.spec import Example
+from litestar.params import BodyKwarg
+
+from api.problems import failures
+from graphmem.model.search import SearchQuery, SearchResult, SpanQuery
+from graphmem.service import Graphmem
+
+QUERY = Example(
+    summary="What is known about pricing, with what it is linked to, in at most 800 tokens",
+    value={
+        "query": "pricing",
+        "source_types": ["thread_summary", "knowledge_base"],
+        "max_results": 10,
+        "max_tokens": 800,
+        "min_relevance": 0.1,
+        "since": "2026-03-01T00:00:00Z",
+        "max_hops": 1,
+        "link_types": ["references", "relates_to"],
+    },
+)
+
+SPANS = Example(
+    summary="The passages of one page about pricing",
+    value={"query": "pricing", "source_types": ["knowledge_base"], "source_ids": ["kb-123"]},
+)
+
+
+@post(
+    "/search",
+    summary="Search memories",
+    status_code=200,
+    response_description="What was found, what was left out, and why",
+    tags=["search"],
+    responses=failures(413, 415),
+)
+async def search(
+    data: Annotated[SearchQuery, BodyKwarg(examples=[QUERY])], memory: NamedDependency[Graphmem]
+) -> SearchResult:
+    """Return what matches a query, `*` for everything, ordered and within the limits asked for.
+
+    With `max_hops` also what it is linked with: a hop passes half of the relevance on. What is found
+    both ways counts for more. An unknown source or conversation gives an empty result.
+    """
+    return await memory.search(**msgspec.structs.asdict(data))
+
+
+@post(
+    "/spans/search",
+    summary="Search spans",
+    status_code=200,
+    response_description="The spans that match, best first",
+    tags=["spans"],
+    responses=failures(413, 415),
+)
+async def search_spans(
+    data: Annotated[SpanQuery, BodyKwarg(examples=[SPANS])], memory: NamedDependency[Graphmem]
+) -> SearchResult:
+    """Return the spans that match a query, ordered by relevance; `query` shows the search behind it."""
+    return await memory.search_spans(**msgspec.structs.asdict(data))

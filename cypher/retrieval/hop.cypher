@@ -1,0 +1,95 @@
+CYPHER 25
+// One hop from some memories to those they are linked with, either way, and to those that mention the same.
+//
+// $client_id         string        whose memories
+// $frontier          list<string>  from where, the best first
+// $worth             list<float>   how relevant each of them is
+// $seen              list<string>  where the search has been
+// $types             list<string>  the types of edges that are followed, as they are stored
+// $last              boolean       whether only what passes the filters is wanted
+// $whole_kinds       list<string>  the kinds that pass whatever their source type
+// $source_types      list<string>  the source types that pass
+// $source_ids        list<string>  the sources that pass, all when empty
+// $conversation_ids  list<string>  the conversations that pass, all when empty
+// $since             datetime      the first occurred_at that passes
+// $until             datetime      the first that no longer does
+// $looked_at         int           how many edges of a memory or an entity are looked at
+// $hub               int           an entity that more memories mention joins none of them
+// $edges             int           how many edges of a memory are followed
+// $limit             int           how many
+// An entity between two memories makes one hop. What is passed on is the relevance of `here` times the
+// edge's factor: 1, but where two memories mention the same thing 1 / how many mention it.
+UNWIND range(0, size($frontier) - 1) AS place
+MATCH (here:Memory {client_id: $client_id, id: $frontier[place]})
+CALL (here) {
+  CALL (here) {
+    MATCH (here)-[link:RELATES_TO|REFERENCES|REFINES|CONTRADICTS|DERIVED_FROM|SUMMARIZES]-(there:Memory)
+    WHERE type(link) IN $types
+    RETURN there, type(link) AS type, null AS entity, 1.0 AS factor, coalesce(link.score, 1.0) AS strength
+    LIMIT $looked_at
+
+    UNION ALL
+
+    FILTER 'MENTIONS' IN $types
+    MATCH (here)-[:MENTIONS|NAMES]->(entity:Entity)
+    WHERE entity.client_id = $client_id
+    WITH DISTINCT entity, COUNT { (entity)<-[:MENTIONS]-() } AS mentioned
+    ORDER BY mentioned, entity.normalized
+    LIMIT $edges
+    CALL (entity, mentioned) {
+      MATCH (entity)<-[:NAMES]-(there:Memory)
+      RETURN there, 1.0 AS factor
+      LIMIT $looked_at
+
+      UNION ALL
+
+      FILTER mentioned <= $hub
+      MATCH (entity)<-[:MENTIONS]-(there:Memory)
+      RETURN there, 1.0 / mentioned AS factor
+    }
+    RETURN there, 'MENTIONS' AS type, entity.name AS entity, factor, 0.5 * factor AS strength
+
+    UNION ALL
+
+    FILTER 'PART_OF' IN $types
+    MATCH (here)-[:PART_OF]-(there:Memory)
+    RETURN there, 'PART_OF' AS type, null AS entity, 1.0 AS factor, 0.0 AS strength
+    LIMIT $looked_at
+
+    UNION ALL
+
+    FILTER 'NEXT' IN $types
+    MATCH (here)-[:NEXT]-(there:Memory)
+    RETURN there, 'NEXT' AS type, null AS entity, 1.0 AS factor, 0.0 AS strength
+    LIMIT $looked_at
+  }
+  WITH here, there, type, entity, factor, strength
+  WHERE there.client_id = $client_id AND there.active = true AND there <> here
+    AND NOT there.id IN $seen
+  ORDER BY factor DESC, strength DESC, type, entity
+  WITH there, head(collect({type: type, entity: entity, factor: factor, strength: strength})) AS edge,
+    there.occurred_at >= $since AND there.occurred_at < $until
+    AND (there.kind IN $whole_kinds OR there.source_type IN $source_types)
+    AND (size($source_ids) = 0 OR there.source_id IN $source_ids)
+    AND (size($conversation_ids) = 0 OR there.conversation_id IN $conversation_ids) AS passes
+  WHERE passes OR NOT $last
+  ORDER BY passes DESC, edge.factor DESC, edge.strength DESC, there.occurred_at DESC, there.id
+  LIMIT $edges
+  RETURN there, edge, passes
+}
+WITH here, place, there, passes, edge, $worth[place] * edge.factor AS passed
+ORDER BY passed DESC, place
+WITH there, passes, head(collect({
+  from_id: here.id, type: edge.type, entity: edge.entity, strength: edge.strength, passed: passed
+})) AS edge
+ORDER BY passes DESC, edge.passed DESC, edge.strength DESC, there.occurred_at DESC, there.id
+LIMIT $limit
+RETURN collect(there {
+  .id, .kind, .source_type, .importance, .token_count,
+  occurred_at: toString(there.occurred_at),
+  from_id: edge.from_id,
+  link_type: edge.type,
+  entity: edge.entity,
+  passed: edge.passed,
+  passes: passes
+}) AS rows

@@ -1,0 +1,46 @@
+CYPHER 25
+// Search's candidates of one kind: those that lie nearest in meaning, and those that share most words.
+//
+// $client_id          string       whose memories
+// $kind               string       which kind
+// $conversation_from  string       the least conversation_id that passes
+// $conversation_to    string       the greatest
+// $since              datetime     the first occurred_at that passes
+// $until              datetime     the first that no longer does
+// $embedding          list<float>  the question's vector
+// $words              string       the Lucene query, inside the same scope
+// $limit              int          how many of each leg
+// $longest            int          up to how many characters a text comes along
+CALL () {
+  MATCH (memory:Memory)
+    SEARCH memory IN (
+      VECTOR INDEX memory_embedding FOR $embedding
+      WHERE memory.client_id = $client_id AND memory.active = true
+        AND memory.kind = $kind
+        AND memory.conversation_id >= $conversation_from AND memory.conversation_id <= $conversation_to
+        AND memory.occurred_at >= $since AND memory.occurred_at < $until
+      LIMIT $limit
+    ) SCORE AS score
+  RETURN memory, score AS vector, null AS bm25
+
+  UNION ALL
+
+  MATCH (memory:Memory)
+    SEARCH memory IN (
+      FULLTEXT INDEX memory_text FOR $words
+      LIMIT $limit
+    ) SCORE AS score
+  WHERE memory.client_id = $client_id AND memory.active = true
+    AND memory.kind = $kind
+  RETURN memory, null AS vector, score AS bm25
+}
+WITH memory, max(vector) AS vector, max(bm25) AS bm25
+RETURN collect(memory {
+  .id, .kind, .source_type, .importance, .token_count,
+  occurred_at: toString(memory.occurred_at),
+  text: CASE WHEN size(memory.search_text) <= $longest THEN memory.search_text END,
+  cosine: 2 * coalesce(vector, vector.similarity.cosine(memory.embedding, $embedding)) - 1,
+  bm25: bm25,
+  by_vector: vector IS NOT NULL,
+  passes: memory.occurred_at >= $since AND memory.occurred_at < $until
+}) AS rows

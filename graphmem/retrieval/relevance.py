@@ -1,0 +1,74 @@
+"""Relevance: how well a memory answers, from 0 to 1, whatever else was found. Numbers and texts in."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from graphmem.graph.installation import Calibration
+from graphmem.retrieval.words import stem, terms, words_of
+
+EVERYTHING = "*"
+"""The query that asks for everything."""
+
+NEUTRAL = 0.5
+"""How relevant everything is when nothing in particular was asked for."""
+
+MEANING_SHARE = 0.65
+"""The cosine's share of the relevance; the rest is the share of the query's terms that occur."""
+
+RELEVANCE_SHARE = 0.7
+"""Relevance's share of the combined score, as S1 has it; the rest is importance."""
+
+STEMS_KEPT = 65_536
+
+
+def relevance(cosine: float, matched: float, scale: Calibration) -> float:
+    """Return a · clip((cosine - low) / (high - low)) + (1 - a) · share of terms matched, 0–1.
+
+    0 is no match: the cosine says no more than that of unrelated texts, and no term occurs.
+    """
+    return MEANING_SHARE * meaning(cosine, scale) + (1 - MEANING_SHARE) * matched
+
+
+def meaning(cosine: float, scale: Calibration) -> float:
+    """Return where a cosine lies between meaning nothing and meaning the same, 0–1."""
+    return min(1.0, max(0.0, (cosine - scale.low) / (scale.high - scale.low)))
+
+
+def combined(relevance: float, importance: float) -> float:
+    """Return .7 · relevance + .3 · importance, 0–1 (S1)."""
+    return RELEVANCE_SHARE * relevance + (1 - RELEVANCE_SHARE) * importance
+
+
+def asked_stems(query: str) -> frozenset[str]:
+    """Return the stems of a query's terms; question words are dropped unless there is nothing else."""
+    return frozenset(map(_stem, terms(query)))
+
+
+def matched_share(asked: frozenset[str], text: str) -> float:
+    """Return the share of the asked stems that occur in a text, 0–1; 0 when nothing is asked."""
+    if not asked:
+        return 0.0
+    return len(asked.intersection(map(_stem, words_of(text)))) / len(asked)
+
+
+def matched_shares(asked: frozenset[str], texts: Sequence[str]) -> list[float]:
+    """Return the share of each text."""
+    return [matched_share(asked, text) for text in texts]
+
+
+def lexical_relevance(query: str, text: str) -> float:
+    """Return the share of a query's words that occur in a text, whatever their case (S1).
+
+    For the case that there are no vectors. `*` is neutral.
+    """
+    if query.strip() == EVERYTHING:
+        return NEUTRAL
+    words = query.lower().split()
+    lower = text.lower()
+    return sum(word in lower for word in words) / len(words) if words else 0.0
+
+
+@lru_cache(STEMS_KEPT)
+def _stem(word: str) -> str:
+    """Return a word's stem, whichever apostrophe it is written with; texts repeat their words."""
+    return stem(word.replace("’", "'"))

@@ -1,0 +1,75 @@
+"""Relevance is absolute: what else was found does not move it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmem.graph.installation import Calibration
+from graphmem.retrieval.relevance import (
+    MEANING_SHARE,
+    asked_stems,
+    combined,
+    lexical_relevance,
+    matched_share,
+    meaning,
+    relevance,
+)
+
+SCALE = Calibration(low=0.5, high=0.9)
+shares = st.floats(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("cosine", "expected"), [(-1.0, 0.0), (0.5, 0.0), (0.7, 0.5), (0.9, 1.0), (1.0, 1.0)]
+)
+def test_a_cosine_counts_from_what_unrelated_texts_have_to_what_related_ones_have(cosine, expected):
+    assert meaning(cosine, SCALE) == pytest.approx(expected)
+
+
+@given(st.floats(-1, 1), shares)
+def test_relevance_lies_between_0_and_1_and_grows_with_both_parts(cosine, share):
+    value = relevance(cosine, share, SCALE)
+
+    assert 0.0 <= value <= 1.0
+    assert value <= relevance(min(1.0, cosine + 0.1), share, SCALE)
+    assert value <= relevance(cosine, min(1.0, share + 0.1), SCALE)
+
+
+def test_what_matches_nothing_has_none():
+    assert relevance(0.49, 0.0, SCALE) == 0.0
+    assert relevance(0.9, 1.0, SCALE) == pytest.approx(1.0)
+    assert relevance(0.9, 0.0, SCALE) == pytest.approx(MEANING_SHARE)
+
+
+def test_combined_is_seven_parts_relevance_and_three_importance():
+    assert combined(0.8, 0.5) == pytest.approx(0.71)  # S1.31
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "share"),
+    [
+        ("What did we say about pricing?", "The prices of the plans", 1.0),
+        ("pricing plans", "nothing of the kind", 0.0),
+        ("pricing plans", "PLANNING ahead", 0.5),
+        ("What is it?", "it is what it is", 1.0),
+        ("O’Neill's boat", "the boat of O'Neill", 1.0),
+        ("???", "anything", 0.0),
+        ("kubernetes", "x " * 100_000 + "kubernetes", 1.0),
+    ],
+)
+def test_terms_are_matched_by_their_stems_in_the_whole_text(query, text, share):
+    assert matched_share(asked_stems(query), text) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "expected"),
+    [
+        ("pricing plan", "Asked about PRICING", 0.5),
+        ("Pricing", "pricing", 1.0),
+        ("*", "whatever", 0.5),
+        ("boats", "nothing", 0.0),
+        ("price", "pricey", 1.0),
+    ],
+)
+def test_the_lexical_formula_is_the_specification_s(query, text, expected):
+    assert lexical_relevance(query, text) == expected  # S1.29
