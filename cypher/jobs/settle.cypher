@@ -1,5 +1,6 @@
 CYPHER 25
-// Ends a claim: the job is done, queued again or given up. No row when the claim is another's by now.
+// Ends a claim: the job is done, queued again or given up; one that was asked for again meanwhile is
+// queued for then, with its attempts anew. No row when the claim is another's by now.
 //
 // $client_id  string    whose job
 // $id         string    its id
@@ -13,11 +14,12 @@ MATCH (job:Job {client_id: $client_id, id: $id})
 SET job.locked = true
 WITH job
 WHERE job.lease = $lease AND job.state = 'running'
+WITH job, $state <> 'queued' AND job.again_at IS NOT NULL AS again
 SET
-  job.state = $state,
-  job.run_at = $run_at,
+  job.state = CASE WHEN again THEN 'queued' ELSE $state END,
+  job.run_at = CASE WHEN again THEN job.again_at ELSE $run_at END,
   job.error = $error,
-  job.attempts = $attempts,
-  job.finished_at = CASE WHEN $state = 'queued' THEN null ELSE $now END
-REMOVE job.lease
+  job.attempts = CASE WHEN again THEN 0 ELSE $attempts END,
+  job.finished_at = CASE WHEN again OR $state = 'queued' THEN null ELSE $now END
+REMOVE job.lease, job.again_at
 RETURN job.id AS id, job.state AS state, job.attempts AS attempts

@@ -63,6 +63,7 @@ class ClaimLost(Exception):
 
 
 ENQUEUE = Query("jobs/enqueue", Settled, writes=True)
+POSTPONE = Query("jobs/postpone", Settled, writes=True)
 CLAIM = Query("jobs/claim", Claim, writes=True)
 RENEW = Query("jobs/renew", Settled, writes=True)
 SETTLE = Query("jobs/settle", Settled, writes=True)
@@ -79,8 +80,12 @@ async def enqueue(
     payload: dict[str, Any],
     now: datetime,
     run_at: datetime | None = None,
+    conversation_id: str | None = None,
 ) -> str:
-    """Queue a job in the transaction that causes it; return its id, an old one's if the key is known."""
+    """Queue a job in the transaction that causes it; return its id, an old one's if the key is known.
+
+    One with a conversation is deleted with it.
+    """
     rows = await transaction.rows(
         ENQUEUE,
         client_id=client_id,
@@ -88,9 +93,44 @@ async def enqueue(
         kind=kind,
         key=key,
         payload=msgspec.json.encode(payload).decode(),
+        conversation_id=conversation_id,
         run_at=run_at or now,
         now=now,
     )
+    return rows[0].id
+
+
+async def postpone(
+    transaction: Transaction,
+    *,
+    client_id: str,
+    id: str,
+    kind: str,
+    key: str,
+    payload: dict[str, Any],
+    now: datetime,
+    run_at: datetime,
+    conversation_id: str | None = None,
+) -> str:
+    """Queue a job, or move it: there is one of its key, due at the time that was asked for last.
+
+    One that has ended is queued anew; one that runs is queued anew when it ends. One with a
+    conversation is deleted with it. Returns its id.
+    """
+    rows: list[Settled] = []
+    # One that was swept while this waited for it is gone: then it is new.
+    while not rows:
+        rows = await transaction.rows(
+            POSTPONE,
+            client_id=client_id,
+            id=id,
+            kind=kind,
+            key=key,
+            payload=msgspec.json.encode(payload).decode(),
+            conversation_id=conversation_id,
+            run_at=run_at,
+            now=now,
+        )
     return rows[0].id
 
 

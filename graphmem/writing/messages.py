@@ -1,7 +1,7 @@
 """Remembering what was said: a batch of messages becomes nodes, in order, in one transaction."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec import Struct
@@ -11,12 +11,19 @@ from graphmem.embedding import Embedder
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
+from graphmem.jobs.outbox import postpone
 from graphmem.model.conversation import NewMessage, Remembered, StoredSession
 from graphmem.model.text import checked_text
 from graphmem.model.times import utc
 from graphmem.model.vocabulary import MESSAGE_BYTES
 from graphmem.tokens import TokenCounter
 from graphmem.writing.boundary import Done, Draft, Prepared, prepare, write
+
+SEGMENT = "segment"
+"""The kind of job that makes episodes of a conversation that has become idle."""
+
+IDLE = timedelta(minutes=30)
+"""After how long without a new message a conversation is idle, by the wall clock."""
 
 
 class KnownMessage(Struct, frozen=True):
@@ -56,6 +63,19 @@ KEEP_SESSIONS = Query("writing/keep_sessions", Done, writes=True)
 LINK_MESSAGES = Query("writing/link_messages", Done, writes=True)
 
 
+class Incoming(Struct, frozen=True):
+    """A batch that is ready to be appended: nothing of it needs the database or the model any more."""
+
+    ids: list[str]
+    """One for each message, in the batch's order; the same `external_id` has the same."""
+    external_ids: list[str | None]
+    messages: list[NewMessage]
+    """Those that were not there when the batch was read, each once."""
+    prepared: list[Prepared]
+    session_ids: dict[str, str]
+    job_id: str
+
+
 async def remember(
     messages: Sequence[NewMessage],
     *,
@@ -72,6 +92,41 @@ async def remember(
     A message whose `external_id` the conversation has already changes nothing and gives that
     message's id. Raises `InvalidInput` that names the field, `ConversationNotFound`, `Unavailable`.
     """
+    batch = await incoming(
+        messages,
+        client_id=client_id,
+        conversation_id=conversation_id,
+        now=now,
+        new_id=new_id,
+        graph=graph,
+        embedder=embedder,
+        tokens=tokens,
+    )
+    ids = batch.ids
+    if batch.prepared:
+        ids = await graph.write(
+            lambda transaction: append(
+                transaction, batch, client_id=client_id, conversation_id=conversation_id, now=now
+            )
+        )
+    truncated = {memory.draft.id for memory in batch.prepared if memory.embedding.truncated}
+    return Remembered(
+        ids=ids, embedding_truncated=[id for id in dict.fromkeys(ids) if id in truncated]
+    )
+
+
+async def incoming(
+    messages: Sequence[NewMessage],
+    *,
+    client_id: str,
+    conversation_id: str,
+    now: datetime,
+    new_id: Callable[[], str],
+    graph: Graph,
+    embedder: Embedder,
+    tokens: TokenCounter,
+) -> Incoming:
+    """Check a batch, give its messages their ids, and embed those that are not there yet."""
     checked = [_checked(message, place, now) for place, message in enumerate(messages)]
     external_ids = sorted({message.external_id for message in checked if message.external_id})
     found = await graph.rows(
@@ -87,28 +142,49 @@ async def remember(
             # The same external_id again within a batch changes nothing: the first one is written.
             new.setdefault(id, message)
     drafts = [_draft(id, message, client_id, conversation_id, now) for id, message in new.items()]
-    prepared = await prepare(drafts, embedder=embedder, tokens=tokens)
-    session_ids = {name: new_id() for name in {message.session_id for message in new.values()}}
-
-    if prepared:
-        winners = await graph.write(
-            lambda transaction: _append(
-                transaction,
-                prepared,
-                list(new.values()),
-                client_id=client_id,
-                conversation_id=conversation_id,
-                session_ids=session_ids,
-            )
-        )
-        ids = [
-            winners.get(message.external_id or "", id)
-            for id, message in zip(ids, checked, strict=True)
-        ]
-    truncated = {memory.draft.id for memory in prepared if memory.embedding.truncated}
-    return Remembered(
-        ids=ids, embedding_truncated=[id for id in dict.fromkeys(ids) if id in truncated]
+    return Incoming(
+        ids=ids,
+        external_ids=[message.external_id for message in checked],
+        messages=list(new.values()),
+        prepared=await prepare(drafts, embedder=embedder, tokens=tokens),
+        session_ids={name: new_id() for name in {message.session_id for message in new.values()}},
+        job_id=new_id(),
     )
+
+
+async def append(
+    transaction: Transaction,
+    batch: Incoming,
+    *,
+    client_id: str,
+    conversation_id: str,
+    now: datetime,
+) -> list[str]:
+    """Append a batch under the conversation's lock; return the ids of its messages in their order."""
+    winners = await _append(
+        transaction,
+        batch.prepared,
+        batch.messages,
+        client_id=client_id,
+        conversation_id=conversation_id,
+        session_ids=batch.session_ids,
+    )
+    # Idle is a conversation that nothing was written to for a while: each write begins the wait anew.
+    await postpone(
+        transaction,
+        client_id=client_id,
+        id=batch.job_id,
+        kind=SEGMENT,
+        key=conversation_id,
+        payload={},
+        now=now,
+        run_at=now + IDLE,
+        conversation_id=conversation_id,
+    )
+    return [
+        winners.get(external_id or "", id)
+        for id, external_id in zip(batch.ids, batch.external_ids, strict=True)
+    ]
 
 
 async def _append(

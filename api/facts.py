@@ -1,0 +1,89 @@
+"""Facts: remembering one or many, and the categories that they may have."""
+
+from typing import Annotated
+
+import msgspec
+from litestar import Response, get, post, put
+from litestar.di import NamedDependency
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.openapi.spec import Example
+from litestar.params import BodyKwarg
+
+from api.problems import failures
+from graphmem.model.fact import Categories, KeptFact, NewFact
+from graphmem.service import Graphmem
+
+ONE = Example(
+    summary="A fact of one conversation",
+    value={
+        "conversation_id": "550e8400-e29b-41d4-a716-446655440001",
+        "category": "preference",
+        "fact": "The user prefers dark mode",
+        "keywords": ["editor", "Mara"],
+    },
+)
+MANY = Example(
+    summary="Facts that belong to no conversation",
+    value=[
+        {"category": "project_convention", "scope": "repo", "fact": "Tests mirror the tree"},
+        {"category": "guideline", "fact": "Ask before deploying", "importance": 0.9},
+    ],
+)
+CHOSEN = Example(summary="Three categories", value={"categories": ["recipe", "guest", "supplier"]})
+
+
+@post(
+    "/facts",
+    summary="Remember facts",
+    response_description="At least one of them is new",
+    tags=["facts"],
+    responses={
+        200: ResponseSpec(
+            KeptFact,
+            generate_examples=False,
+            description="All of them were known and are reinforced",
+        ),
+        **failures(404, 413, 415),
+    },
+)
+async def remember_facts(
+    data: Annotated[NewFact | list[NewFact], BodyKwarg(examples=[ONE, MANY])],
+    memory: NamedDependency[Graphmem],
+) -> Response[KeptFact | list[KeptFact]]:
+    """Remember one fact or 1–100, all or none, and say what became of each.
+
+    One that says in the same words what is known of the same conversation and scope reinforces that
+    fact. Any other is new; it is linked to those that lie near, and they stand in `similar`.
+    """
+    if isinstance(data, list):
+        kept = await memory.remember_facts(data)
+        status = 201 if any(one.action == "new" for one in kept) else 200
+        return Response(kept, status_code=status)
+    one = await memory.remember_fact(**msgspec.structs.asdict(data))
+    return Response(one, status_code=201 if one.action == "new" else 200)
+
+
+@get(
+    "/categories",
+    summary="List the categories of facts",
+    response_description="The categories",
+    tags=["facts"],
+    responses=failures(),
+)
+async def show_categories(memory: NamedDependency[Graphmem]) -> Categories:
+    """List the categories that the client's facts may have: its own, or the default fourteen."""
+    return await memory.categories()
+
+
+@put(
+    "/categories",
+    summary="Choose the categories of facts",
+    response_description="The categories from now on",
+    tags=["facts"],
+    responses=failures(413, 415),
+)
+async def set_categories(
+    data: Annotated[Categories, BodyKwarg(examples=[CHOSEN])], memory: NamedDependency[Graphmem]
+) -> Categories:
+    """Choose 1–100 categories; facts that are there keep theirs."""
+    return await memory.set_categories(data.categories)

@@ -1,0 +1,13 @@
+CYPHER 25
+// Gives episodes, locked by this transaction, their new FSRS state; each rating stays as an edge from its
+// review.
+//
+// $client_id  string     whose episodes
+// $rows       list<map>  {review_id, episode_id, state, rated}; both hold the properties to set
+UNWIND $rows AS row
+MATCH (review:Review {client_id: $client_id, id: row.review_id})
+MATCH (episode:Memory {client_id: $client_id, id: row.episode_id})
+SET episode += row.state
+MERGE (review)-[rated:RATED]->(episode)
+SET rated = row.rated
+RETURN count(*) AS written

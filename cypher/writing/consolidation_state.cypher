@@ -1,0 +1,20 @@
+CYPHER 25
+// What consolidating may still change, read under the conversation's lock: which of the episodes are not
+// consolidated yet, and which of the facts hold now.
+//
+// $client_id    string        whose conversation
+// $episode_ids  list<string>  the episodes
+// $fact_ids     list<string>  the facts
+RETURN
+  COLLECT {
+    UNWIND $episode_ids AS id
+    MATCH (episode:Memory {client_id: $client_id, id: id})
+    WHERE episode.consolidated_at IS NULL
+    RETURN episode.id
+  } AS open,
+  COLLECT {
+    UNWIND $fact_ids AS id
+    MATCH (fact:Memory {client_id: $client_id, id: id})
+    WHERE fact.active = true
+    RETURN fact.id
+  } AS holding

@@ -1,0 +1,22 @@
+CYPHER 25
+// The episodes of a conversation that no facts were made of, the oldest first, with their messages.
+//
+// $client_id  string  whose conversation
+// $id         string  its id
+// $limit      int     how many
+MATCH (episode:Episode {client_id: $client_id, conversation_id: $id})
+WHERE episode.end_at IS NOT NULL AND episode.consolidated_at IS NULL AND episode.active = true
+WITH episode
+ORDER BY episode.end_at, episode.id
+LIMIT $limit
+CALL (episode) {
+  MATCH (message:Message {client_id: $client_id})-[:PART_OF]->(episode)
+  WITH message
+  ORDER BY message.position
+  RETURN collect(message {
+    .id, .session_id, .role, .name, .text, occurred_at: toString(message.occurred_at)
+  }) AS messages
+}
+RETURN collect(episode {
+  .id, .title, .text, end_at: toString(episode.end_at), messages: messages
+}) AS rows

@@ -1,0 +1,26 @@
+CYPHER 25
+// The messages of a session from an idx on, each with how near it lies to those that follow it.
+//
+// $client_id   string  whose messages
+// $session_id  string  which session
+// $from_idx    int     the first idx
+// $band        int     to how many that follow
+// $limit       int     how many
+MATCH (message:Message {client_id: $client_id, session_id: $session_id})
+WHERE message.idx >= $from_idx
+WITH message
+ORDER BY message.idx
+LIMIT $limit
+WITH collect(message) AS messages
+UNWIND range(0, size(messages) - 1) AS place
+WITH
+  messages[place] AS message,
+  messages[place + 1 .. place + 1 + $band] AS following
+WITH
+  message,
+  [after IN following | 2 * vector.similarity.cosine(message.embedding, after.embedding) - 1]
+    AS near,
+  EXISTS { (message)-[:PART_OF]->(:Episode {client_id: $client_id}) } AS taken
+RETURN collect(message {
+  .id, .idx, .token_count, occurred_at: toString(message.occurred_at), taken: taken, near: near
+}) AS rows

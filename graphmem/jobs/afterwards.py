@@ -1,0 +1,65 @@
+"""What is done after an answer: small writes that nobody waits for, and whose failure nobody feels."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from graphmem.observing.logs import traced
+from graphmem.observing.metrics import LEFT_UNDONE
+
+MOST = 1_000
+"""How many may be under way; beyond that they are dropped, so that a slow database is not buried."""
+
+END_SECONDS = 5.0
+"""How long an end waits for what is under way."""
+
+log = logging.getLogger(__name__)
+
+
+class Afterwards:
+    """Runs what comes after an answer, and waits for it at the end."""
+
+    def __init__(self, *, most: int = MOST, end_seconds: float = END_SECONDS) -> None:
+        self._most = most
+        self._end_seconds = end_seconds
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    def do(self, what: str, work: Coroutine[Any, Any, None]) -> None:
+        """Begin a piece of work; when it fails, a line of the log and a counter tell what it was."""
+        if len(self._under_way) >= self._most:
+            work.close()
+            _left_undone(what, "too much is under way")
+            return
+        task = asyncio.create_task(_done(what, work), name=what)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def settled(self) -> None:
+        """Wait until nothing is under way."""
+        while self._under_way:
+            await asyncio.wait(self._under_way)
+
+    async def ended(self) -> None:
+        """Wait for what is under way, but not for long, and cut off the rest."""
+        try:
+            async with asyncio.timeout(self._end_seconds):
+                await self.settled()
+        except TimeoutError:
+            late = list(self._under_way)
+            for task in late:
+                _left_undone(task.get_name(), "the end came first")
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+
+async def _done(what: str, work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except Exception as problem:
+        _left_undone(what, traced(problem))
+
+
+def _left_undone(what: str, why: str) -> None:
+    LEFT_UNDONE.labels(what).inc()
+    log.warning("left undone: %s: %s", what, why)

@@ -1,0 +1,148 @@
+"""A language model behind an OpenAI-compatible chat API: optional everywhere, never waited for too long.
+
+What it is asked and what it answers are texts of memories: neither goes to a log.
+"""
+
+import asyncio
+import logging
+import re
+from typing import Annotated, Any
+
+import httpx
+import msgspec
+from msgspec import Meta, Struct
+
+from graphmem.config import Settings
+from graphmem.errors import ModelFailed
+from graphmem.observing.spans import span
+
+REPLY_BYTES = 1_000_000
+"""How long a reply may be, with everything around it; a longer one is not read to its end."""
+
+CONNECT_SECONDS = 5.0
+
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
+
+log = logging.getLogger(__name__)
+
+
+class Said(Struct, frozen=True):
+    """What one side says."""
+
+    content: str | None = None
+
+
+class Choice(Struct, frozen=True):
+    """One of the answers that a model offers."""
+
+    message: Said
+
+
+class Completion(Struct, frozen=True):
+    """What the API answers, as far as it matters."""
+
+    choices: Annotated[list[Choice], Meta(min_length=1)]
+
+
+class LanguageModel:
+    """A model that answers one prompt at a time; a connection is kept between calls."""
+
+    def __init__(
+        self,
+        url: str,
+        name: str,
+        key: str = "",
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.name = name
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        # Each read may take as long as the whole: the deadline is the caller's, around everything.
+        self._http = httpx.AsyncClient(
+            base_url=url.rstrip("/") + "/",
+            headers=headers,
+            timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
+            transport=transport,
+        )
+
+    async def reply(
+        self,
+        prompt: str,
+        *,
+        seconds: float,
+        instructions: str = "",
+        most_tokens: int = 1_000,
+        temperature: float = 0.0,
+    ) -> str:
+        """Return what the model answers, within so many seconds all in all. Raises `ModelFailed`."""
+        messages = [{"role": "user", "content": prompt}]
+        if instructions:
+            messages.insert(0, {"role": "system", "content": instructions})
+        body = {
+            "model": self.name,
+            "messages": messages,
+            "max_tokens": most_tokens,
+            "temperature": temperature,
+        }
+        with span("ask language model", {"graphmem.model": self.name}):
+            try:
+                async with asyncio.timeout(seconds):
+                    answer = await self._post(body)
+            except TimeoutError as problem:
+                raise ModelFailed("timeout") from problem
+            except (httpx.HTTPError, httpx.InvalidURL) as problem:
+                raise ModelFailed("unreachable") from problem
+        return _text(answer)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._http.aclose()
+
+    async def _post(self, body: dict[str, object]) -> bytes:
+        """Return the body of the API's answer; what comes after too much of it is not read."""
+        async with self._http.stream(
+            "POST",
+            "chat/completions",
+            content=msgspec.json.encode(body),
+            headers={"Content-Type": "application/json", "Accept-Encoding": "identity"},
+        ) as response:
+            if response.status_code != 200:
+                raise ModelFailed("refused", status=response.status_code)
+            answer = bytearray()
+            async for piece in response.aiter_raw():
+                answer += piece
+                if len(answer) > REPLY_BYTES:
+                    raise ModelFailed("too_large")
+            return bytes(answer)
+
+
+def language_model(settings: Settings) -> LanguageModel | None:
+    """Return the model that the settings name; none, and a warning, when they name only half of it."""
+    if settings.llm_url and settings.llm_model:
+        return LanguageModel(settings.llm_url, settings.llm_model, settings.llm_key)
+    if settings.llm_url or settings.llm_model or settings.llm_key:
+        missing = "GRAPHMEM_LLM_MODEL" if settings.llm_url else "GRAPHMEM_LLM_URL"
+        log.warning("no language model is used: %s is not set", missing)
+    return None
+
+
+def _text(answer: bytes) -> str:
+    """Return what a model says in an answer. Raises `ModelFailed`."""
+    try:
+        completion = msgspec.json.decode(answer, type=Completion)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise ModelFailed("not_understood") from problem
+    content = completion.choices[0].message.content
+    if not content or not content.strip():
+        raise ModelFailed("empty")
+    return content
+
+
+def object_in(reply: str) -> Any:
+    """Return the JSON that a reply is, or that stands fenced in it. Raises `ModelFailed`."""
+    fenced = _FENCED.search(reply)
+    text = (fenced[1] if fenced else reply).strip()
+    try:
+        return msgspec.json.decode(text.encode())
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as problem:
+        raise ModelFailed("not_understood") from problem

@@ -1,0 +1,74 @@
+"""Facts: distilled statements, and what becomes of one that is sent."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from graphmem.model.times import Time
+from graphmem.model.vocabulary import Id, Importance
+
+FACT_BYTES = 10_000
+"""How long a fact may be, in bytes of UTF-8."""
+
+BATCH_FACTS = 100
+"""How many facts one call may bring."""
+
+DEFAULT_CATEGORY = "user_fact"
+DEFAULT_SCOPE = "user"
+
+SHORT_WORD_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$(?!\n)"
+ShortWord = Annotated[
+    str,
+    Meta(
+        pattern=SHORT_WORD_PATTERN,
+        description="1–64 of letters, digits, `.`, `_`, `:` and `-`, the first a letter or a digit",
+    ),
+]
+Keyword = Annotated[str, Meta(min_length=1, max_length=256)]
+MemoryIds = Annotated[
+    list[Annotated[str, Meta(min_length=1, max_length=128)]], Meta(max_length=100)
+]
+
+
+class NewFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One statement to remember; without `valid_at` it is true from now on."""
+
+    fact: Annotated[str, Meta(min_length=1, description="at most 10,000 bytes of UTF-8")]
+    category: Annotated[
+        str, Meta(max_length=64, description="one of the client's categories (GET /categories)")
+    ] = DEFAULT_CATEGORY
+    conversation_id: Id | None = None
+    scope: Annotated[
+        ShortWord, Meta(description="what it is about: `user`, `repo` or a short word of your own")
+    ] = DEFAULT_SCOPE
+    keywords: Annotated[
+        list[Keyword], Meta(max_length=64, description="searched like the fact itself")
+    ] = []
+    source_episode_ids: Annotated[
+        MemoryIds, Meta(description="the episodes, or messages, that it comes from")
+    ] = []
+    valid_at: Time | None = None
+    importance: Importance = 0.5
+
+
+class Similar(Struct, frozen=True, kw_only=True):
+    """A fact that lies near; `score` is the cosine."""
+
+    id: str
+    score: float
+
+
+class KeptFact(Struct, frozen=True, kw_only=True):
+    """What became of a fact: `new`, or `reinforced`, when it says what the fact with this id says."""
+
+    id: str
+    action: Literal["new", "reinforced"]
+    similar: list[Similar] = []
+    """Facts that lie near and say something else; a new fact is linked to them."""
+    embedding_truncated: bool = False
+
+
+class Categories(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The categories that a client's facts may have."""
+
+    categories: Annotated[list[ShortWord], Meta(min_length=1, max_length=100)]

@@ -1,0 +1,167 @@
+"""Where a run of messages ends: at a pause, where the topic turns, or where it has grown too long.
+
+Numbers in, numbers out. The topic turns at a valley of likeness between the messages before a place and
+those after it (Hearst, TextTiling, 1997), here by the cosines of the messages' vectors.
+"""
+
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from msgspec import Struct
+
+WINDOW = 4
+"""How many messages before a place are compared with how many after it."""
+
+BAND = 2 * WINDOW - 1
+"""To how many messages after it the cosines of a message are needed."""
+
+PAUSE = timedelta(minutes=30)
+SLOW = 8
+"""A pause ends a run when it is longer than half an hour and than `SLOW` usual pauses of the session."""
+
+DEPTH = 0.12
+"""How deep a valley must be, both slopes together, to be a turn of the topic.
+
+Measured for the default model on passages of LoCoMo's public part set one behind the other: half of the
+turns are found, half of what is found are turns, and a session's runs have ten messages on average.
+"""
+
+FEWEST = 3
+"""How many messages a turn of the topic leaves on both of its sides."""
+
+MOST_MESSAGES = 24
+MOST_TOKENS = 2_000
+"""How long a run may grow; one message alone may be longer."""
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """A message of a session, as far as segmenting must know it."""
+
+    id: str
+    idx: int
+    occurred_at: datetime
+    token_count: int
+    taken: bool
+    """Whether an episode holds it already."""
+    near: list[float]
+    """The cosines to the next `BAND` messages, fewer at the end."""
+
+
+class Run(Struct, frozen=True):
+    """Messages that belong together; `until` is the `idx` at which the next run may begin."""
+
+    turns: list[Turn]
+    until: int
+
+
+def runs(turns: Sequence[Turn]) -> list[Run]:
+    """Return a session's messages in runs: every message that no episode holds is in exactly one."""
+    found: list[Run] = []
+    begin = 0
+    for end in _ends(turns):
+        free = [turn for turn in turns[begin:end] if not turn.taken]
+        until = turns[end - 1].idx + 1
+        if free or not found:
+            found.append(Run(free, until))
+        else:
+            found[-1] = Run(found[-1].turns, until)
+        begin = end
+    return found
+
+
+def _ends(turns: Sequence[Turn]) -> Iterator[int]:
+    """Yield the places at which a run ends, the last one included."""
+    pause = longest_pause([turn.occurred_at for turn in turns])
+    begin = 0
+    for place in range(1, len(turns) + 1):
+        if place < len(turns):
+            before, after = turns[place - 1], turns[place]
+            if before.taken == after.taken and after.occurred_at - before.occurred_at <= pause:
+                continue
+        yield from (begin + end for end in _turning_points(turns[begin:place]))
+        begin = place
+
+
+def longest_pause(times: Sequence[datetime]) -> timedelta:
+    """Return how long a pause may be inside a run: slow correspondents pause longer."""
+    seconds = [(after - before).total_seconds() for before, after in pairwise(times)]
+    usual = statistics.median(seconds) if seconds else 0.0
+    return max(PAUSE, timedelta(seconds=SLOW * usual))
+
+
+def _turning_points(block: Sequence[Turn]) -> list[int]:
+    """Return where runs inside a block without a pause end, the block's end included."""
+    likeness = [_likeness(block, place) for place in range(len(block) + 1)]
+    depths = _depths(likeness)
+    ends: list[int] = []
+    for place in sorted(range(1, len(block)), key=lambda place: (-depths[place], place)):
+        if depths[place] < DEPTH:
+            break
+        if all(abs(place - other) >= FEWEST for other in (0, len(block), *ends)):
+            ends.append(place)
+    bounds = [0, *sorted(ends), len(block)]
+    return [
+        end
+        for begin, stop in pairwise(bounds)
+        for end in _short_enough(block, likeness, begin, stop)
+    ]
+
+
+def _short_enough(
+    block: Sequence[Turn], likeness: Sequence[float], begin: int, stop: int
+) -> Iterator[int]:
+    """Yield where a run must end so that each is short enough: where likeness is least, if it can choose."""
+    while (most := _fitting(block, begin, stop)) < stop:
+        # Not before half of what fits: two long runs read better than one and a stub.
+        places = range(begin + max(1, (most - begin) // 2), most + 1)
+        begin = min(places, key=lambda place: (likeness[place], -place))
+        yield begin
+    yield stop
+
+
+def _fitting(block: Sequence[Turn], begin: int, stop: int) -> int:
+    """Return up to where a run that begins here is short enough; one message always is."""
+    tokens = 0
+    for place in range(begin, stop):
+        tokens += block[place].token_count
+        if place > begin and (tokens > MOST_TOKENS or place - begin >= MOST_MESSAGES):
+            return place
+    return stop
+
+
+def _likeness(block: Sequence[Turn], place: int) -> float:
+    """Return the cosine of the sums of the messages before a place and of those after it; 1 at an edge."""
+    before = range(max(0, place - WINDOW), place)
+    after = range(place, min(len(block), place + WINDOW))
+    if not before or not after:
+        return 1.0
+    across = sum(_cosine(block, one, other) for one in before for other in after)
+    return across / math.sqrt(_square(block, before) * _square(block, after))
+
+
+def _square(block: Sequence[Turn], places: range) -> float:
+    return sum(_cosine(block, *sorted((one, other))) for one in places for other in places)
+
+
+def _cosine(block: Sequence[Turn], one: int, other: int) -> float:
+    return 1.0 if one == other else block[one].near[other - one - 1]
+
+
+def _depths(likeness: Sequence[float]) -> list[float]:
+    """Return how deep each place lies below the peaks on its two sides; the edges are no peaks."""
+    depths = [0.0] * len(likeness)
+    for place in range(1, len(likeness) - 1):
+        left = right = likeness[place]
+        for other in range(place - 1, 0, -1):
+            if likeness[other] < left:
+                break
+            left = likeness[other]
+        for other in range(place + 1, len(likeness) - 1):
+            if likeness[other] < right:
+                break
+            right = likeness[other]
+        depths[place] = left + right - 2 * likeness[place]
+    return depths

@@ -1,0 +1,87 @@
+"""Whether two facts say the same in the same words, or are two facts that lie near each other.
+
+Vectors cannot tell: "two cats" and "three cats" lie as near as two wordings of one fact. So the words
+decide, and where they leave a doubt there are two facts: one too many is seen, a lost one is not.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+SAME = 0.95
+"""From which cosine on two facts may be one, should their words be the same."""
+
+SIMILAR = 0.75
+"""From which cosine on two facts are worth a link (measured: `python -m bench.near_duplicates`)."""
+
+# Only what can come, go or be exchanged without changing what is said: no negation, no preposition,
+# not "was" and not "been".
+ARTICLES = frozenset({"a", "an", "the"})
+BEING = frozenset({"is", "are"})
+
+_NEGATED = re.compile(r"\b(\w+?)n't\b|\b(can)(?=not\b)", re.IGNORECASE)
+_SHORTENED = {"ca": "can", "wo": "will", "sha": "shall"}
+# A number with its marks and sign; an ending 's; a word with the dots and signs that belong to it; a sign.
+_WORD = re.compile(
+    r"(?:(?<!\S)[-−])?\d+(?:[.,:/-]\d+)*\w*"
+    r"|(?<=\w)'s\b"
+    r"|[^\W\d]\w*(?:\.\w+)*[+#]*"
+    r"|[^\w\s]"
+)
+_MARKS = frozenset("!\"'(),-.:;?[]`{}¡«»¿‐‑–—‘“”…")
+
+
+def same_words(one: str, other: str) -> bool:
+    """Tell whether two texts say the same in the same order.
+
+    Case, punctuation, articles, "is" and "are", endings of the plural and of the present tense do not
+    count. Numbers, names, negations, prepositions, the past and signs such as `+`, `%` and `€` do.
+    """
+    words, others = list(_telling(one)), list(_telling(other))
+    return len(words) == len(others) and all(
+        forms & other_forms for forms, other_forms in zip(words, others, strict=True)
+    )
+
+
+def no_new_words(keywords: Iterable[str], known: Iterable[str]) -> bool:
+    """Tell whether every keyword is among those that are known, case aside."""
+    return {word.casefold() for word in keywords} <= {word.casefold() for word in known}
+
+
+def _telling(text: str) -> Iterator[frozenset[str]]:
+    """Yield the words that count, each as the forms that it may be an ending of."""
+    text = unicodedata.normalize("NFKC", text).replace("’", "'")
+    words = _WORD.findall(_NEGATED.sub(_spelled_out, text))
+    after_being = False
+    for place, word in enumerate(words):
+        # Names have no plural, and articles are small: Williams is not William, "Room A" is a room.
+        plain = word[0].islower() or place == 0
+        lower = word.casefold()
+        if word in _MARKS or (plain and lower in ARTICLES):
+            continue
+        if lower not in BEING:
+            yield _forms(lower, after_being) if plain else frozenset({lower})
+        after_being = lower in BEING
+
+
+def _spelled_out(found: re.Match[str]) -> str:
+    """Return "does not" for "doesn't", and "can not" for "cannot"."""
+    if found[2]:
+        return f"{found[2]} "
+    return f"{_SHORTENED.get(found[1].lower(), found[1])} not"
+
+
+def _forms(word: str, after_being: bool) -> frozenset[str]:
+    """Return a word and what it may be the plural, the third person or the progressive of."""
+    forms = {word}
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is", "news")):
+        forms.add(word[:-1])
+        if word.endswith("ies"):
+            forms.add(f"{word[:-3]}y")
+        if word.endswith(("ses", "xes", "zes", "ches", "shes", "oes")):
+            forms.add(word[:-2])
+    if after_being and len(word) > 5 and word.endswith("ing"):
+        forms |= {word[:-3], f"{word[:-3]}e"}
+        if word[-4] == word[-5]:
+            forms.add(word[:-4])
+    return frozenset(forms)
