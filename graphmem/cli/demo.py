@@ -30,7 +30,7 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print each part as a line of JSON.")
 @settings_options(*LISTENING, *RUNNING)
 def demo(once: bool, as_json: bool, settings: Settings) -> None:
-    """Load a story into Neo4j, ask it two questions, then serve the API."""
+    """Load a story into Neo4j, ask it and follow its links, then serve the API."""
     from graphmem.cli.running import run
 
     run(_demonstrated(settings, once=once, as_json=as_json))

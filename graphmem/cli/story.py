@@ -1,20 +1,26 @@
 """Loading the demo's story, and asking it."""
 
 import time
+from collections.abc import Awaitable
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from graphmem import resources
-from graphmem.cli.loading import load
+from graphmem.cli import story_records
+from graphmem.cli.story_walk import Walked, walk
 from graphmem.config import Settings
 from graphmem.model.conversation import NewConversation
 from graphmem.model.progress import Progress
 from graphmem.model.recall import Recalled
+from graphmem.model.retrieval import Retrieved
 from graphmem.runtime import running
 from graphmem.service import Graphmem
 
 CLIENT = "demo"
+
+Value = TypeVar("Value")
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -32,6 +38,10 @@ QUESTIONS = (
     Asked(query="How did the price of the Harbour plan change, and why?", max_tokens=400),
 )
 
+REMEMBERED = "What happened when Redis restarted, and what came of it?"
+"""What the conversation's facts and episodes are asked."""
+EPISODES, FACTS = 2, 3
+
 
 class Answered(Struct, frozen=True, kw_only=True):
     """An answer, and how long it took; asked again, the database is warm."""
@@ -42,55 +52,71 @@ class Answered(Struct, frozen=True, kw_only=True):
     milliseconds_again: float
 
 
+class Remembered(Struct, frozen=True, kw_only=True):
+    """The facts and episodes that answer a question, and how long that took."""
+
+    query: str
+    retrieved: Retrieved
+    milliseconds: float
+
+
 class Told(Struct, frozen=True, kw_only=True):
     """What the story is, and what it answered."""
 
     title: str
     messages: int
+    memories: int
+    """All that is remembered of it, the newest versions and the messages, without spans."""
     new: bool
     answers: list[Answered]
+    walked: Walked
+    remembered: Remembered
 
 
 async def tell(settings: Settings, progress: Progress) -> Told:
     """Load the story where it is not there yet, and ask it. Raises `SetupError`."""
+    story = msgspec.json.decode(
+        (resources.folder("seed") / "conversation.json").read_bytes(), type=NewConversation
+    )
     async with running(settings, progress) as runtime:
         memory = Graphmem(runtime, CLIENT)
-        told = await _loaded(memory, progress)
-        answers = [await _answered(memory, asked) for asked in QUESTIONS]
-    return msgspec.structs.replace(told, answers=answers)
-
-
-async def _loaded(memory: Graphmem, progress: Progress) -> Told:
-    """Load the story; a message that is there already changes nothing."""
-    seed = resources.folder("seed")
-    story = msgspec.json.decode((seed / "conversation.json").read_bytes(), type=NewConversation)
-    messages = seed / "messages.jsonl"
-    size = messages.stat().st_size
-    conversation = await memory.open_conversation(story.id, title=story.title)
-    with messages.open("rb") as file:
-        imported = await load(
-            file,
-            memory,
-            conversation_id=conversation.id,
-            heard=lambda end: progress("loading the story", end, size),
+        conversation = await memory.open_conversation(story.id, title=story.title)
+        loaded = await story_records.load(memory, conversation.id, progress)
+        return Told(
+            title=story.title or "",
+            messages=loaded.messages,
+            memories=len(loaded.ids),
+            new=conversation.created,
+            answers=[await _answered(memory, asked) for asked in QUESTIONS],
+            walked=await walk(memory),
+            remembered=await _remembered(memory, conversation.id),
         )
-    return Told(
-        title=story.title or "", messages=imported.messages, new=conversation.created, answers=[]
-    )
 
 
 async def _answered(memory: Graphmem, asked: Asked) -> Answered:
-    recalled, milliseconds = await _timed(memory, asked)
-    _, again = await _timed(memory, asked)
+    recalled, milliseconds = await _recalled(memory, asked)
+    _, again = await _recalled(memory, asked)
     return Answered(
-        asked=asked,
-        recalled=recalled,
-        milliseconds=round(milliseconds, 1),
-        milliseconds_again=round(again, 1),
+        asked=asked, recalled=recalled, milliseconds=milliseconds, milliseconds_again=again
     )
 
 
-async def _timed(memory: Graphmem, asked: Asked) -> tuple[Recalled, float]:
+async def _recalled(memory: Graphmem, asked: Asked) -> tuple[Recalled, float]:
+    # Only what was said: the facts below show what was concluded from it.
+    return await _timed(memory.recall(asked.query, max_tokens=asked.max_tokens, kinds=["message"]))
+
+
+async def _remembered(memory: Graphmem, conversation_id: str) -> Remembered:
+    retrieved, milliseconds = await _timed(
+        memory.retrieve_memory(
+            REMEMBERED, conversation_id, episodic_limit=EPISODES, semantic_limit=FACTS, detail="low"
+        )
+    )
+    return Remembered(query=REMEMBERED, retrieved=retrieved, milliseconds=milliseconds)
+
+
+async def _timed(answer: Awaitable[Value]) -> tuple[Value, float]:
+    """Return an answer and how many milliseconds it took."""
     began = time.perf_counter()
-    recalled = await memory.recall(asked.query, max_tokens=asked.max_tokens)
-    return recalled, 1000 * (time.perf_counter() - began)
+    value = await answer
+    return value, round(1000 * (time.perf_counter() - began), 1)

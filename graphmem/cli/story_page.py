@@ -8,10 +8,12 @@ from collections.abc import Iterator
 import click
 
 from graphmem.cli.showing import cost, counted, harmless, left_out, say_json
-from graphmem.cli.story import CLIENT, Answered, Told
+from graphmem.cli.story import CLIENT, Answered, Remembered, Told
+from graphmem.cli.story_walk import CHUNK_TOKENS, Walked
 
 WIDEST = 100
 SHOWN_OMITTED = 3
+LABEL_WIDTH = 34
 ASK_TOO = "Is session affinity still set in deploy/ingress.yaml?"
 
 
@@ -38,9 +40,14 @@ class Page:
         """Print what was told."""
         click.echo()
         click.secho("graphmem: the memory that agents deserve", bold=True)
-        click.echo(f"{told.title}: {counted(told.messages, 'message')} in Neo4j.")
+        click.echo(
+            f"{told.title}: {counted(told.messages, 'message')} in Neo4j, "
+            f"and {told.memories - told.messages:,} memories made of them."
+        )
         for answer in told.answers:
             _show_answer(answer)
+        _show_walk(told.walked)
+        _show_remembered(told.remembered)
 
     def say_taken(self, port: int) -> None:
         """Say that another port is taken."""
@@ -57,12 +64,8 @@ class Page:
 
 def _show_answer(answer: Answered) -> None:
     asked, recalled = answer.asked, answer.recalled
-    click.echo()
-    click.secho(f"? {asked.query}", fg="cyan", bold=True)
-    click.echo(f"  the best context within {counted(asked.max_tokens, 'token')}:\n")
-    for line in _wrapped(harmless(recalled.context)):
-        click.echo(click.style("  │ ", dim=True) + click.style(line, bold=line.startswith("## ")))
-    click.echo()
+    _show_question(asked.query, f"the best context within {counted(asked.max_tokens, 'token')}:")
+    _show_text(recalled.context)
     spent = cost(recalled, asked.max_tokens, answer.milliseconds)
     click.secho(f"  {spent} (again: {answer.milliseconds_again:.0f} ms)", fg="green")
     for omitted in recalled.omitted[:SHOWN_OMITTED]:
@@ -70,6 +73,68 @@ def _show_answer(answer: Answered) -> None:
     more = recalled.omitted_total - SHOWN_OMITTED
     if more > 0:
         click.secho(f"  … and {more:,} more", dim=True)
+
+
+def _show_walk(walked: Walked) -> None:
+    query = walked.found.query
+    _show_question(query.query, f"search, and {counted(query.max_hops, 'hop')} along the links:")
+    for item in walked.found.items:
+        came = f"after {counted(item.hop, 'hop')}" if item.hop else ""
+        click.echo(
+            f"  {item.rank}  {item.combined_score:.2f}  {item.source_type:<12}"
+            f"{_label(item.label)}  {came}".rstrip()
+        )
+    click.echo()
+    for line in _way(walked):
+        click.secho(f"  {line}", bold=True)
+    click.echo("\n  peek, which costs nothing:\n")
+    for peeked in walked.peeked:
+        click.echo(
+            f"  {peeked.source_type:<12}{_label(peeked.label)}  "
+            f"{counted(peeked.token_estimate, 'token'):>10}  {len(peeked.related_ids)} related"
+        )
+    click.echo(f"\n  chunk, beginning and end within {counted(CHUNK_TOKENS, 'token')}:\n")
+    _show_text(walked.chunk.content)
+    click.echo(f"  compose, within {counted(walked.composed.max_tokens, 'token')}:\n")
+    _show_text(walked.composed.text)
+    click.secho(
+        f"  {walked.composed.memories} of {len(walked.peeked)} memories in the context · "
+        f"{counted(walked.composed.remaining_tokens, 'token')} left · "
+        f"{walked.milliseconds:.0f} ms in all",
+        fg="green",
+    )
+
+
+def _way(walked: Walked) -> Iterator[str]:
+    """Yield how the search got from a memory to what it is linked with, a line for each step."""
+    labels = {peeked.id: peeked.label for peeked in walked.peeked}
+    if not walked.path:
+        return
+    yield labels[walked.path[0].from_id]
+    for depth, step in enumerate(walked.path):
+        yield f"{'   ' * depth}└─ {step.link_type} ─ {labels[step.to_id]}"
+
+
+def _show_remembered(remembered: Remembered) -> None:
+    _show_question(remembered.query, "retrieve_memory, facts and episodes of the conversation:")
+    _show_text(remembered.retrieved.markdown)
+    click.secho(f"  {remembered.milliseconds:.0f} ms", fg="green")
+
+
+def _show_question(query: str, what: str) -> None:
+    click.echo()
+    click.secho(f"? {query}", fg="cyan", bold=True)
+    click.echo(f"  {what}\n")
+
+
+def _show_text(text: str) -> None:
+    for line in _wrapped(harmless(text)):
+        click.echo(click.style("  │ ", dim=True) + click.style(line, bold=line.startswith("##")))
+    click.echo()
+
+
+def _label(label: str) -> str:
+    return textwrap.shorten(label, LABEL_WIDTH, placeholder="…").ljust(LABEL_WIDTH)
 
 
 def _wrapped(context: str) -> Iterator[str]:

@@ -2,6 +2,7 @@ import json
 import re
 import signal
 import socket
+from itertools import pairwise
 
 import httpx
 
@@ -19,6 +20,12 @@ def test_once_tells_the_story_and_ends(graphmem):
     assert [int(budget) for _, budget, _, _ in costs] == [asked.max_tokens for asked in QUESTIONS]
     assert all(int(used) <= int(budget) for used, budget, _, _ in costs)
     assert "left out: #" in result.stdout
+    assert "└─ references ─ notify/worker.py" in result.stdout
+    assert re.search(r"notify/worker\.py +after 2 hops", result.stdout)
+    assert "│ [reference: notify/worker.py]" in result.stdout
+    assert "│ ## Semantic Memory" in result.stdout
+    assert re.search(r"│ ### .+ \[rank: 1, score: 0\.\d\d, key moment\]", result.stdout)
+    assert max(map(len, result.stdout.splitlines())) <= 100
     assert "\x1b" not in result.stdout
     assert "loading the story" in result.stderr
 
@@ -34,6 +41,19 @@ def test_the_shown_answers_hold_most_of_what_answers_the_question(graphmem):
         wanted = evidence[answer["asked"]["query"]]
         # Not all: how rare a word is depends on the other clients that share the tests' database.
         assert 2 * len(wanted & shown) > len(wanted)
+
+
+def test_a_program_reads_the_way_and_what_is_remembered(graphmem):
+    result = graphmem("demo", "--once", "--json")
+    [told] = map(json.loads, result.stdout.splitlines())
+    walked = told["walked"]
+    ids = [peeked["id"] for peeked in walked["peeked"]]
+    assert [(step["from"], step["to"]) for step in walked["path"]] == list(pairwise(ids))
+    assert walked["found"]["hops_used"] == len(walked["path"]) == 2
+    assert walked["composed"]["memories"] == len(ids)
+    found = told["remembered"]["retrieved"]["found"]
+    assert found["semantic"]
+    assert found["episodic"]
 
 
 def test_it_takes_another_port_where_its_own_is_taken_and_serves_the_story(started):

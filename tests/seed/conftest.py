@@ -1,0 +1,60 @@
+"""The committed records of the seed story, by file."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SEED = Path(__file__).resolve().parents[2] / "seed"
+
+Records = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def records() -> Callable[[str], Records]:
+    """Return the records of a file of the story."""
+
+    def read(name: str) -> Records:
+        text = (SEED / name).read_text(encoding="utf-8")
+        assert text.endswith("\n")
+        return [json.loads(line) for line in text.splitlines()]
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def messages(records) -> dict[str, dict[str, Any]]:
+    """The messages by their external id, in the story's order."""
+    return {message["external_id"]: message for message in records("messages.jsonl")}
+
+
+@pytest.fixture(scope="session")
+def sessions(messages) -> dict[str, Records]:
+    """The messages of every session, in their order."""
+    by_session: dict[str, Records] = {}
+    for message in messages.values():
+        by_session.setdefault(message["session_id"], []).append(message)
+    return by_session
+
+
+@pytest.fixture(scope="session")
+def keys(records, messages) -> set[str]:
+    """Everything that a link may name."""
+    return (
+        {f"message:{external_id}" for external_id in messages}
+        | {f"reference:{record['target_id']}" for record in records("references.jsonl")}
+        | {
+            f"summary:{record['type']}:{record['target_id']}"
+            for record in records("summaries.jsonl")
+        }
+        | {f"fact:{record['key']}" for record in records("facts.jsonl")}
+        | {f"episode:{record['key']}" for record in records("episodes.jsonl")}
+    )
+
+
+@pytest.fixture(scope="session")
+def readme() -> str:
+    """What the story's README says."""
+    return (SEED / "README.md").read_text(encoding="utf-8")

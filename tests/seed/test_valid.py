@@ -1,0 +1,84 @@
+"""Every record of the story is what the API takes."""
+
+import msgspec
+
+from graphmem.model.episode import NewEpisode
+from graphmem.model.fact import NewFact
+from graphmem.model.link import NewLink
+from graphmem.model.reference import NewContent, NewReference
+from graphmem.model.review import NewRating
+from graphmem.model.run import NewRun, NewWrite, RetrievalBudget, RunQuestion, SubcallAsked
+from graphmem.model.summary import NewSummary
+from graphmem.model.vocabulary import CATEGORIES
+
+
+def taken(record, what, *, apart=()):
+    """Convert a record as a request's body is; what only the story knows is set apart."""
+    body = {name: value for name, value in record.items() if name not in apart}
+    return msgspec.json.decode(msgspec.json.encode(body), type=what)
+
+
+def test_references_and_their_contents_are_taken(records):
+    for record in records("references.jsonl"):
+        if "replaces" not in record:
+            reference = taken(record, NewReference, apart={"content"})
+            assert reference.description
+            assert reference.metadata
+        if "content" in record:
+            taken({"content": record["content"]}, NewContent)
+
+
+def test_summaries_are_taken(records):
+    for record in records("summaries.jsonl"):
+        assert taken(record, NewSummary).type == record["type"]
+
+
+def test_links_are_taken(records):
+    for record in records("links.jsonl"):
+        taken(record, NewLink)
+
+
+def test_facts_are_taken(records):
+    apart = {"key", "sources", "quote", "supersedes", "reason"}
+    for record in records("facts.jsonl"):
+        fact = taken(record, NewFact, apart=apart)
+        assert fact.category in CATEGORIES
+
+
+def test_episodes_are_taken(records, sessions):
+    for record in records("episodes.jsonl"):
+        assert set(record) == {"key", "session_id", "first", "last", "title", "summary", "surprise"}
+        ids = [message["external_id"] for message in sessions[record["session_id"]]]
+        episode = taken(
+            {
+                "conversation_id": sessions[record["session_id"]][0]["conversation_id"],
+                "range": {
+                    "session_id": record["session_id"],
+                    "from_idx": ids.index(record["first"]),
+                    "to_idx": ids.index(record["last"]),
+                },
+                "title": record["title"],
+                "summary": record["summary"],
+                "surprise": record["surprise"],
+            },
+            NewEpisode,
+        )
+        assert episode.range.from_idx < episode.range.to_idx
+
+
+def test_ratings_are_taken(records):
+    for record in records("reviews.jsonl"):
+        taken(record, NewRating, apart={"episode"})
+
+
+def test_runs_and_their_steps_are_taken(records):
+    bodies = {"retrieve": RunQuestion, "write": NewWrite}
+    for record in records("runs.jsonl"):
+        if record["parent"] is None:
+            taken(record, NewRun, apart={"key", "parent", "outcome", "steps"})
+            taken(record["budget"], RetrievalBudget)
+        else:
+            taken(record, SubcallAsked, apart={"key", "parent", "outcome", "steps"})
+        for step in record["steps"]:
+            if step["operation"] in bodies:
+                taken(step, bodies[step["operation"]], apart={"operation"})
