@@ -1,0 +1,26 @@
+CYPHER 25
+// All versions of a memory, oldest first, whichever of them is asked; no row where there is no such
+// memory.
+//
+// $client_id    string    whose memory
+// $id           string    the id of any version
+// $known_as_of  datetime  the last created_at that is shown
+// $end          datetime  stands for no upper bound
+MATCH (memory:Memory {client_id: $client_id, id: $id})
+RETURN COLLECT {
+  MATCH (memory)(()-[:SUPERSEDES]-(:Memory {client_id: $client_id})){0,}(version:Memory)
+  WITH DISTINCT version
+  WHERE version.created_at <= $known_as_of
+  OPTIONAL MATCH (version)-[edge:SUPERSEDES]->(:Memory {client_id: $client_id})
+  RETURN version {
+    .id, .kind, .text,
+    version: coalesce(version.version, 1),
+    valid_at: toString(version.valid_at),
+    created_at: toString(version.created_at),
+    superseded_at:
+      CASE WHEN version.superseded_at <= $known_as_of
+        THEN toString(nullIf(version.superseded_at, $end)) END,
+    reason: edge.reason
+  }
+  ORDER BY coalesce(version.version, 1)
+} AS versions
