@@ -1,6 +1,6 @@
 CYPHER 25
-// Deletes a conversation, its sessions with their summaries, and the memories, reviews and jobs that came in
-// between; locked against writers.
+// Deletes a conversation, its sessions with their summaries, and the memories, reviews, reads and jobs that
+// came in between; locked against writers.
 //
 // $client_id  string  whose conversation
 // $id         string  its id
@@ -19,6 +19,12 @@ CALL () {
   // The index holds what has a time: without this line it is not used.
   WHERE review.at IS NOT NULL
   DETACH DELETE review
+}
+CALL () {
+  MATCH (access:Access {client_id: $client_id, conversation_id: $id})
+  // As above.
+  WHERE access.at IS NOT NULL
+  DETACH DELETE access
 }
 WITH
   conversation,

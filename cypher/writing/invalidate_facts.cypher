@@ -13,4 +13,6 @@ SET
   fact.active = false,
   fact.invalid_at = CASE WHEN $at > fact.valid_at THEN $at ELSE $now END,
   fact.scope_words = replace(fact.scope_words, $active_word, '')
+// A newer version may move invalid_at yet; since when this was known, and what it said, stays.
+SET fact.invalidated_from = fact.invalid_at, fact.invalidated_at = $now
 RETURN count(*) AS written

@@ -3,14 +3,15 @@ CYPHER 25
 // and those of a write that had not seen it.
 //
 // $property  string     the side's property
-// $current   boolean    whether the side is the one that questions are asked on
-// $rows      list<map>  {client_id, id, embedding, truncated}
+// $rows      list<map>  {client_id, id, vector, truncated}
+OPTIONAL MATCH (installation:Installation {id: 'installation'})
+WITH coalesce(installation.embeddings[0], 'embedding') = $property AS current
 UNWIND $rows AS row
 MATCH (memory:Memory {client_id: row.client_id, id: row.id})
-FOREACH (_ IN CASE WHEN $current THEN [1] ELSE [] END |
-  SET memory.embedding_truncated = row.truncated)
-FOREACH (_ IN CASE WHEN $current THEN [] ELSE [1] END |
-  SET memory.other_truncated = row.truncated)
+SET
+  memory.embedding_truncated =
+    CASE WHEN current THEN row.truncated ELSE memory.embedding_truncated END,
+  memory.other_truncated = CASE WHEN current THEN memory.other_truncated ELSE row.truncated END
 WITH memory, row
-CALL db.create.setNodeVectorProperty(memory, $property, row.embedding)
+CALL db.create.setNodeVectorProperty(memory, $property, row.vector)
 RETURN count(*) AS written

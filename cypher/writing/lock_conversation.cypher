@@ -25,7 +25,11 @@ RETURN
       ORDER BY message.idx DESC
       LIMIT 1
     }
-    RETURN session {.external_id, .id, .next_idx, last_message_id: last_message_id}
+    RETURN session {
+      .external_id, .id, .next_idx,
+      last_message_id: last_message_id,
+      summarized_idx: coalesce(session.summarized_idx, 0)
+    }
   } AS sessions,
   COLLECT {
     UNWIND $external_ids AS external_id

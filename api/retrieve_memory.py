@@ -1,0 +1,116 @@
+"""Retrieving memory as S2 has it: for a language model, for a program, for a system prompt."""
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Response, post
+from litestar.datastructures import ResponseHeader
+from litestar.di import NamedDependency
+from litestar.openapi.spec import Example
+from litestar.params import BodyKwarg
+
+from api.problems import failures
+from graphmem.model.retrieval import FactsAsked, Found, MemoryAsked, Retrieved
+from graphmem.service import Graphmem
+
+MARKDOWN = "text/markdown"
+"""Litestar adds the charset, UTF-8."""
+
+DEGRADED = "X-Graphmem-Degraded"
+"""What an answer had to do without; the bodies of S2 have no place for it."""
+
+HEADERS = [
+    ResponseHeader(
+        name=DEGRADED,
+        description="`no_vector` when the embedding model failed, so that only words were searched",
+        documentation_only=True,
+        required=False,
+    )
+]
+
+MEMORY_ASKED = Example(
+    summary="Facts and episodes of one conversation",
+    value={
+        "query": "what did the user say about Rust",
+        "conversation_id": "550e8400-e29b-41d4-a716-446655440001",
+        "episodic_limit": 5,
+        "semantic_limit": 20,
+        "detail": "auto",
+        "category": None,
+    },
+)
+FACTS_ASKED = Example(
+    summary="Guidelines for a system prompt",
+    value={
+        "query": "how should I respond",
+        "conversation_id": "550e8400-e29b-41d4-a716-446655440001",
+        "category": "guideline",
+        "semantic_limit": 10,
+    },
+)
+
+
+@post(
+    "/retrieve_memory",
+    summary="Retrieve memory as Markdown",
+    status_code=200,
+    media_type=MARKDOWN,
+    response_description="Facts as bullets, then episodes; empty when there is nothing",
+    response_headers=HEADERS,
+    tags=["retrieve memory"],
+    responses=failures(413, 415),
+)
+async def retrieve_memory(
+    data: Annotated[MemoryAsked, BodyKwarg(examples=[MEMORY_ASKED])],
+    memory: NamedDependency[Graphmem],
+) -> Response[str]:
+    """Answer a question with the facts and episodes of a conversation, as Markdown for a language model.
+
+    Episodes rank by how well they are remembered too. Those shown are kept as a pending review.
+    """
+    retrieved = await memory.retrieve_memory(**msgspec.structs.asdict(data))
+    return Response(retrieved.markdown, media_type=MARKDOWN, headers=_degraded(retrieved))
+
+
+@post(
+    "/retrieve_memory/raw",
+    summary="Retrieve memory as JSON",
+    status_code=200,
+    response_description="Facts and episodes, best first",
+    response_headers=HEADERS,
+    tags=["retrieve memory"],
+    responses=failures(413, 415),
+)
+async def retrieve_memory_raw(
+    data: Annotated[MemoryAsked, BodyKwarg(examples=[MEMORY_ASKED])],
+    memory: NamedDependency[Graphmem],
+) -> Response[Found]:
+    """Answer with the same facts and episodes as data, every episode with its messages.
+
+    `detail` changes nothing here. The episodes are kept as a pending review.
+    """
+    retrieved = await memory.retrieve_memory(**msgspec.structs.asdict(data), raw=True)
+    return Response(retrieved.found, headers=_degraded(retrieved))
+
+
+@post(
+    "/context_pre_retrieve",
+    summary="Retrieve facts for a system prompt",
+    status_code=200,
+    media_type=MARKDOWN,
+    response_description="Facts as bullets; empty when there is nothing",
+    response_headers=HEADERS,
+    tags=["retrieve memory"],
+    responses=failures(413, 415),
+)
+async def context_pre_retrieve(
+    data: Annotated[FactsAsked, BodyKwarg(examples=[FACTS_ASKED])],
+    memory: NamedDependency[Graphmem],
+) -> Response[str]:
+    """Answer with the facts of a conversation alone, as Markdown; nothing is kept."""
+    retrieved = await memory.context_pre_retrieve(**msgspec.structs.asdict(data))
+    return Response(retrieved.markdown, media_type=MARKDOWN, headers=_degraded(retrieved))
+
+
+def _degraded(retrieved: Retrieved) -> dict[str, Any]:
+    return {DEGRADED: ", ".join(retrieved.degraded)} if retrieved.degraded else {}

@@ -1,0 +1,57 @@
+CYPHER 25
+// Facts, each with the episodes it was derived from and the number of sessions behind them: those of the
+// episodes' messages, and those it was derived from directly.
+//
+// $client_id   string        whose facts
+// $ids         list<string>  their ids
+// $now_only    boolean       whether those that hold no more are left out: they ended while they were found
+// $created_by  datetime      what was written later was not known yet: neither a newer version nor that it is over
+// $end         datetime      stands for no upper bound
+UNWIND $ids AS id
+MATCH (fact:Memory {client_id: $client_id, id: id})
+WHERE NOT $now_only OR fact.active = true
+WITH
+  fact,
+  COLLECT {
+    MATCH (fact)-[:DERIVED_FROM]->(episode:Episode)
+    WHERE episode.client_id = $client_id
+    WITH episode
+    ORDER BY episode.end_at, episode.id
+    RETURN episode.id
+  } AS source_episodic_ids,
+  COUNT {
+    MATCH (fact)-[:DERIVED_FROM]->(source)
+    WHERE source.client_id = $client_id
+    OPTIONAL MATCH (source)<-[:PART_OF]-(message)
+    WHERE source:Episode AND message.client_id = $client_id
+    UNWIND [
+      CASE WHEN source:Session THEN source.id ELSE source.session_id END,
+      message.session_id
+    ] AS session_id
+    WITH DISTINCT session_id
+    WHERE session_id <> ''
+    RETURN session_id
+  } AS sources,
+  COLLECT {
+    CALL (fact) {
+      MATCH (fact)(()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
+      WHERE newer.created_at <= $created_by
+      RETURN newer.valid_at AS moment
+
+      UNION ALL
+
+      FILTER fact.invalidated_at <= $created_by
+      RETURN fact.invalidated_from AS moment
+    }
+    RETURN moment
+    ORDER BY moment
+    LIMIT 1
+  } AS ends
+RETURN collect(fact {
+  .id, .conversation_id, .category, .keywords,
+  fact: fact.text,
+  source_episodic_ids: source_episodic_ids,
+  sources: sources,
+  valid_at: toString(fact.valid_at),
+  invalid_at: toString(nullIf(head(ends), $end))
+}) AS rows

@@ -1,0 +1,43 @@
+CYPHER 25
+// A client's reviews, newest first, each with its episodes in the order in which they were shown.
+//
+// $client_id         string        whose reviews
+// $states            list<string>  in which states
+// $conversation_ids  list<string>  of which conversations, all when empty
+// $before            datetime      recorded before when
+// $before_id         string        and, of those recorded then, with a lower id
+// $limit             int           how many
+MATCH (review:Review {client_id: $client_id})
+WHERE review.state IN $states AND review.at <= $before
+  AND (size($conversation_ids) = 0 OR review.conversation_id IN $conversation_ids)
+  AND (review.at < $before OR review.id < $before_id)
+WITH review
+ORDER BY review.at DESC, review.id DESC
+LIMIT $limit
+WITH
+  review,
+  COLLECT {
+    MATCH (review)-[edge:RETURNED|RATED]->(episode)
+    WHERE episode.client_id = $client_id
+    WITH
+      episode.id AS id,
+      max(CASE WHEN type(edge) = 'RETURNED' THEN edge.rank END) AS rank,
+      max(CASE WHEN type(edge) = 'RETURNED' THEN edge.score END) AS score,
+      head(collect(CASE WHEN type(edge) = 'RATED' THEN edge END)) AS rated
+    ORDER BY rank, id
+    RETURN {
+      id: id,
+      rank: rank,
+      score: score,
+      rated: rated {
+        .rating, .basis, .stability_before, .stability_after, .difficulty_before, .difficulty_after,
+        reviewed_at: toString(rated.reviewed_at)
+      }
+    }
+  } AS episodes
+RETURN collect(review {
+  .id, .conversation_id, .state,
+  query: nullIf(review.query, ''),
+  at: toString(review.at),
+  episodes: episodes
+}) AS rows

@@ -1,0 +1,20 @@
+CYPHER 25
+// The client's other sessions whose summaries lie nearest to one.
+//
+// $client_id   string       whose sessions
+// $session_id  string       the session that others are sought for
+// $embedding   list<float>  its summary's vector
+// $limit       int          how many summaries are looked at
+MATCH (summary:Memory)
+  SEARCH summary IN (
+    VECTOR INDEX memory_embedding FOR $embedding
+    WHERE summary.client_id = $client_id AND summary.active = true
+      AND summary.source_type = 'session_summary'
+      // A summary of what is no session of ours has none, which is ''.
+      AND summary.session_id >= '0'
+    LIMIT $limit
+  ) SCORE AS score
+WHERE summary.session_id <> $session_id
+WITH summary.session_id AS session_id, max(score) AS score
+ORDER BY score DESC, session_id
+RETURN collect({session_id: session_id, cosine: 2 * score - 1}) AS rows

@@ -1,0 +1,21 @@
+CYPHER 25
+// The messages of a session in their order; of very many some, evenly spread.
+//
+// $client_id   string  whose messages
+// $session_id  string  which session
+// $most        int     how many at most
+// $characters  int     how much of each text
+MATCH (message:Message {client_id: $client_id, session_id: $session_id})
+// The index holds what has an idx: without this line it is not used.
+WHERE message.idx IS NOT NULL
+WITH message
+ORDER BY message.idx
+WITH collect(message) AS messages
+WITH messages, CASE WHEN size(messages) > $most THEN 1.0 * size(messages) / $most ELSE 1.0 END AS step
+UNWIND range(0, CASE WHEN size(messages) > $most THEN $most ELSE size(messages) END - 1) AS place
+WITH messages[toInteger(floor(place * step))] AS message
+RETURN collect(message {
+  .id, .session_id, .role, .name,
+  text: left(message.text, $characters),
+  occurred_at: toString(message.occurred_at)
+}) AS rows

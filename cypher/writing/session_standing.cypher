@@ -1,0 +1,18 @@
+CYPHER 25
+// A session, how far it was summarized, and the summary that holds; no row when there is no such session.
+//
+// $client_id   string  whose session
+// $session_id  string  its id
+MATCH (session:Session {client_id: $client_id, id: $session_id})
+RETURN
+  session.conversation_id AS conversation_id,
+  session.next_idx AS next_idx,
+  coalesce(session.summarized_idx, 0) AS summarized_idx,
+  COLLECT {
+    MATCH (summary:Summary {
+      client_id: $client_id, source_type: 'session_summary', source_id: session.id
+    })
+    // The index holds what has a version: without this line it is not used.
+    WHERE summary.version IS NOT NULL AND summary.active = true
+    RETURN summary {.id, .text, .key_points, .topics}
+  } AS summaries

@@ -1,0 +1,29 @@
+CYPHER 25
+// The entities that a session shares with few others, each with those others; who speaks is not one of them.
+//
+// $client_id      string  whose sessions
+// $session_id     string  which session
+// $most_mentions  int     what more memories mention is looked at no further
+// $most_sessions  int     in how many other sessions an entity may be
+MATCH (session:Session {client_id: $client_id, id: $session_id})
+WITH session, COLLECT {
+  MATCH (session)<-[:PART_OF]-(said:Message {client_id: $client_id})
+  WHERE said.name IS NOT NULL
+  RETURN DISTINCT toLower(said.name)
+} AS speakers
+MATCH (session)<-[:PART_OF|SUMMARIZES]-(memory:Memory)-[:MENTIONS]->(entity:Entity)
+WHERE memory.client_id = $client_id AND memory.active = true AND entity.client_id = $client_id
+  AND NOT entity.normalized IN speakers
+WITH DISTINCT entity
+WHERE COUNT { (entity)<-[:MENTIONS]-() } <= $most_mentions
+WITH entity, COLLECT {
+  MATCH (entity)<-[:MENTIONS]-(other:Memory)
+  WHERE other.client_id = $client_id AND other.active = true
+    AND other.session_id <> '' AND other.session_id <> $session_id
+  RETURN DISTINCT other.session_id AS session_id
+  ORDER BY session_id
+} AS sessions
+WHERE size(sessions) > 0 AND size(sessions) <= $most_sessions
+WITH entity, sessions
+ORDER BY entity.normalized
+RETURN collect({name: entity.name, sessions: sessions}) AS rows

@@ -1,0 +1,110 @@
+"""What S2 asks and answers: facts and episodes of one conversation, for a language model or a program."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
+from graphmem.model.vocabulary import QUERY_CHARACTERS, Role
+
+Detail = Literal["auto", "none", "low", "high"]
+"""Which episodes are shown with what was said in them; `auto` and `low` only the surprising ones."""
+
+KEY_MOMENT = 0.7
+"""From which surprise on an episode is a key moment."""
+
+Query = Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
+
+UUID_PATTERN = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$(?!\n)"
+ConversationUuid = Annotated[
+    str,
+    Meta(
+        pattern=UUID_PATTERN,
+        description="the conversation's id, a UUID",
+        examples=["550e8400-e29b-41d4-a716-446655440001"],
+    ),
+]
+EpisodicLimit = Annotated[int, Meta(ge=1, le=100, description="1–100")]
+SemanticLimit = Annotated[int, Meta(ge=1, le=1_000, description="1–1,000")]
+Category = Annotated[str, Meta(max_length=128, description="one of the client's categories")]
+
+
+class FactsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question to the facts of one conversation."""
+
+    query: Query
+    conversation_id: ConversationUuid
+    semantic_limit: SemanticLimit = 20
+    category: Category | None = None
+    as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
+    known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
+    include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False
+
+
+class MemoryAsked(FactsAsked, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question to the facts and episodes of one conversation."""
+
+    episodic_limit: EpisodicLimit = 5
+    detail: Detail = "auto"
+
+
+class Said(Struct, frozen=True, kw_only=True):
+    """One message of an episode."""
+
+    role: Role
+    content: str
+
+
+class FoundFact(Struct, frozen=True, kw_only=True):
+    """A fact that was found; `score` is Σ 1 / (60 + rank) over the two legs.
+
+    `invalid_at` is when it ceases to be true, as it was known at the time that was asked for.
+    """
+
+    id: str
+    conversation_id: str
+    category: str
+    fact: str
+    keywords: list[str]
+    source_episodic_ids: list[str]
+    valid_at: datetime
+    invalid_at: datetime | None
+    score: float
+
+
+class FoundEpisode(Struct, frozen=True, kw_only=True):
+    """An episode that was found; `score` is Σ 1 / (60 + rank) over the two legs × retrievability."""
+
+    id: str
+    conversation_id: str
+    messages: list[Said]
+    title: str
+    summary: str
+    stability: float
+    difficulty: float
+    surprise: float
+    start_at: datetime
+    end_at: datetime
+    created_at: datetime
+    last_reviewed_at: datetime
+    consolidated_at: datetime | None
+    score: float
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """What answers a question, best first."""
+
+    semantic: list[FoundFact]
+    episodic: list[FoundEpisode]
+
+
+class Retrieved(Struct, frozen=True, kw_only=True):
+    """What answers a question, as Markdown for a language model and as data.
+
+    `degraded` holds `no_vector` when the embedding model failed, so that only words were searched.
+    """
+
+    markdown: str
+    found: Found
+    degraded: list[str] = []
