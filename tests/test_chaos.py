@@ -181,7 +181,7 @@ async def test_what_was_acknowledged_survives_a_kill(victim: str, tmp_path: Path
             while (now := status(started.settings.data_dir)) is None or now.pid == record.pid:
                 await asyncio.sleep(0.05)
             # The server's process is there again; from its first answer on ten seconds count.
-            while not _answers(now.port):
+            while not answers(now.port):
                 await asyncio.sleep(0.05)
             assert await started.ready(client, 60) <= BACK_WITHIN_SECONDS
 
@@ -198,7 +198,7 @@ async def test_what_was_acknowledged_survives_a_kill(victim: str, tmp_path: Path
         assert len(found.json()["items"]) == 5
 
 
-def _answers(port: int) -> bool:
+def answers(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(0.2)
         return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -13,6 +13,7 @@ from graphmem.cli.import_file import import_file
 from graphmem.cli.migrate import migrate
 from graphmem.cli.options import shows_debug
 from graphmem.cli.recall import recall
+from graphmem.cli.reembed import reembed
 from graphmem.cli.running import Interrupted
 from graphmem.cli.serve import serve
 from graphmem.cli.stop import stop
@@ -70,7 +71,7 @@ def commands() -> None:
     """A memory for agents, on a real graph database."""
 
 
-for command in (demo, serve, import_file, recall, migrate, doctor, stop):
+for command in (demo, serve, import_file, recall, migrate, reembed, doctor, stop):
     commands.add_command(command)
 
 

@@ -37,16 +37,12 @@ def migrate(as_json: bool, settings: Settings) -> None:
 async def _applied(settings: Settings) -> list[str]:
     from graphmem.cli.progress import shown
     from graphmem.embedding import load_model
-    from graphmem.graph.installation import Installation, agree
-    from graphmem.graph.schema import migrate
     from graphmem.runtime import database
-    from graphmem.tokens import TokenCounter
+    from graphmem.serving import described, opened
 
     with shown(transient=True) as progress:
         async with database(settings, progress) as graph:
             # The vector index has the model's dimensions.
             model = await asyncio.to_thread(load_model, settings, progress)
-            files = await migrate(graph, dimensions=model.dimensions, progress=progress)
-            tokenizer = TokenCounter().name
-            await agree(graph, Installation(model.name, model.sha256, model.dimensions, tokenizer))
-    return [file.name for file in files]
+            found = await opened(graph, described(model, settings), progress)
+    return [file.name for file in found.applied]

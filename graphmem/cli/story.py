@@ -9,12 +9,14 @@ from msgspec import Struct
 
 from graphmem import resources
 from graphmem.cli import story_records
+from graphmem.cli.story_run import play
 from graphmem.cli.story_walk import Walked, walk
 from graphmem.config import Settings
 from graphmem.model.conversation import NewConversation
 from graphmem.model.progress import Progress
 from graphmem.model.recall import Recalled
 from graphmem.model.retrieval import Retrieved
+from graphmem.model.run import TreeRun
 from graphmem.runtime import running
 from graphmem.service import Graphmem
 
@@ -71,6 +73,7 @@ class Told(Struct, frozen=True, kw_only=True):
     answers: list[Answered]
     walked: Walked
     remembered: Remembered
+    run: TreeRun
 
 
 async def tell(settings: Settings, progress: Progress) -> Told:
@@ -90,6 +93,7 @@ async def tell(settings: Settings, progress: Progress) -> Told:
             answers=[await _answered(memory, asked) for asked in QUESTIONS],
             walked=await walk(memory),
             remembered=await _remembered(memory, conversation.id),
+            run=await play(memory),
         )
 
 

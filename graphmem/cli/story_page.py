@@ -10,6 +10,7 @@ import click
 from graphmem.cli.showing import cost, counted, harmless, left_out, say_json
 from graphmem.cli.story import CLIENT, Answered, Remembered, Told
 from graphmem.cli.story_walk import CHUNK_TOKENS, Walked
+from graphmem.model.run import TreeRun
 
 WIDEST = 100
 SHOWN_OMITTED = 3
@@ -48,6 +49,7 @@ class Page:
             _show_answer(answer)
         _show_walk(told.walked)
         _show_remembered(told.remembered)
+        _show_run(told.run)
 
     def say_taken(self, port: int) -> None:
         """Say that another port is taken."""
@@ -119,6 +121,28 @@ def _show_remembered(remembered: Remembered) -> None:
     _show_question(remembered.query, "retrieve_memory, facts and episodes of the conversation:")
     _show_text(remembered.retrieved.markdown)
     click.secho(f"  {remembered.milliseconds:.0f} ms", fg="green")
+
+
+def _show_run(run: TreeRun) -> None:
+    _show_question(
+        f"A run of {counted(run.max_tokens, 'token')} and those it called",
+        "what each may use, has spent and has left; what a child leaves goes back:",
+    )
+    for line in _tree(run):
+        click.echo(f"  {line}")
+
+
+def _tree(run: TreeRun) -> Iterator[str]:
+    """Yield a run and all below it, a line each; spent, held, given and left make up its budget."""
+    name = f"{'   ' * (run.depth - 1)}{'└─ ' if run.depth else ''}{run.agent_type}"
+    done = ", ".join(f"{times} {operation}" for operation, times in run.operations.items())
+    yield (
+        f"{name:<22}{run.max_tokens:>6,} = {run.spent:,} spent + {run.held:,} held + "
+        f"{run.given:,} given + {run.remaining:,} left  {run.outcome or run.status}"
+    )
+    yield f"{'':<22}{done}"
+    for child in run.children:
+        yield from _tree(child)
 
 
 def _show_question(query: str, what: str) -> None:

@@ -25,6 +25,13 @@ def test_once_tells_the_story_and_ends(graphmem):
     assert "│ [reference: notify/worker.py]" in result.stdout
     assert "│ ## Semantic Memory" in result.stdout
     assert re.search(r"│ ### .+ \[rank: 1, score: 0\.\d\d, key moment\]", result.stdout)
+    tree = re.findall(
+        r"(\S+) +([\d,]+) = ([\d,]+) spent \+ ([\d,]+) held \+ ([\d,]+) given \+ ([\d,]+) left",
+        result.stdout,
+    )
+    assert [name for name, *_ in tree] == ["planner", "auth-historian", "price-checker"]
+    for _, whole, *parts in tree:
+        assert sum(int(part.replace(",", "")) for part in parts) == int(whole.replace(",", ""))
     assert max(map(len, result.stdout.splitlines())) <= 100
     assert "\x1b" not in result.stdout
     assert "loading the story" in result.stderr

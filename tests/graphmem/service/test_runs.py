@@ -4,6 +4,7 @@ import asyncio
 import logging
 from typing import Any
 
+import msgspec
 import pytest
 
 import graphmem
@@ -160,7 +161,11 @@ def test_a_vector_of_any_length_becomes_one_of_length_1() -> None:
             unit_vector(wrong, 2)
 
 
-# S3.50
-def test_what_an_environment_is_made_of_can_be_imported() -> None:
-    assert graphmem.Graphmem.run.__doc__
-    assert graphmem.Graphmem.runs.__doc__
+# S3.46 S3.50
+@pytest.mark.parametrize("name", ["Span", "SpanRef", "RetrievalBudget", "BudgetState"])
+def test_the_shapes_are_exported_with_their_schemas(name: str) -> None:
+    assert name in graphmem.__all__
+    shape = getattr(graphmem, name)
+    _, components = msgspec.json.schema_components([shape])
+    assert components[name]["type"] == "object"
+    assert components[name]["required"] or name == "RetrievalBudget"

@@ -1,0 +1,15 @@
+CYPHER 25
+// What a retrieval of a run has delivered, together with those that it went on from.
+//
+// $client_id  string  whose run
+// $id         string  its id
+// $access_id  string  the retrieval
+MATCH (access:Access {client_id: $client_id, id: $access_id})
+WHERE access.run_id = $id AND access.operation = 'retrieve' AND access.operation_id IS NOT NULL
+RETURN
+  access.params AS params,
+  COLLECT {
+    MATCH (access)(()-[:CONTINUES]->(:Access {client_id: $client_id})){0,}(page:Access)
+    MATCH (page)-[:RETURNED]->(memory:Memory {client_id: $client_id})
+    RETURN memory.id
+  } AS ids

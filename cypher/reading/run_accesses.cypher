@@ -1,0 +1,39 @@
+CYPHER 25
+// The recorded operations of a run, newest first.
+//
+// $client_id  string    whose run
+// $id         string    its id
+// $before     datetime  recorded before when
+// $before_id  string    and, of those recorded then, with a lower id
+// $limit      int       how many
+MATCH (access:Access {client_id: $client_id, run_id: $id})
+WHERE access.id IS NOT NULL // else no index is used
+  AND (access.at < $before OR (access.at = $before AND access.id < $before_id))
+WITH access
+ORDER BY access.at DESC, access.id DESC
+LIMIT $limit
+WITH
+  access,
+  COLLECT {
+    MATCH (access)-[returned:RETURNED]->(memory:Memory {client_id: $client_id})
+    RETURN returned {memory_id: memory.id, .rank, .score, .tokens}
+    ORDER BY returned.rank
+  } AS returned,
+  COLLECT {
+    MATCH (access)-[:WROTE]->(memory:Memory {client_id: $client_id})
+    RETURN memory.id
+    ORDER BY memory.id
+  } AS wrote
+ORDER BY access.at DESC, access.id DESC
+RETURN collect(access {
+  .id,
+  session_id: access.run_id,
+  .operation,
+  at: toString(access.at),
+  .tokens,
+  .duration_ms,
+  .error,
+  .params,
+  returned: returned,
+  wrote: wrote
+}) AS rows

@@ -1,0 +1,96 @@
+CYPHER 25
+// Locks a run, charges what an operation has delivered, records it, and lets the rest of its hold go.
+//
+// $client_id     string        whose run
+// $id            string        its id
+// $operation_id  string        the operation; one that is done answers instead
+// $access_id     string        the record's id
+// $operation     string        what was done
+// $held          boolean       whether tokens were held for it; without its hold it is charged nothing
+// $tokens        int           how many are charged
+// $retries       int           how often it was tried again
+// $params        string        what was asked, as JSON without texts
+// $answer        string        what was answered, as JSON without texts
+// $at            datetime      when it began
+// $now           datetime      now
+// $duration_ms   float         how long it took
+// $returned      list<map>     {id, rank, score, tokens} of the memories that were delivered
+// $wrote         list<string>  the ids of the memories that were written
+// $continues     string        the record of the retrieval that this one goes on from, or ''
+MATCH (run:Run {client_id: $client_id, id: $id})
+SET run.locked = true
+WITH run
+OPTIONAL MATCH (done:Access {client_id: $client_id, run_id: $id, operation_id: $operation_id})
+OPTIONAL MATCH (hold:Hold {client_id: $client_id, run_id: $id, operation_id: $operation_id})
+WITH run, done, hold, CASE
+  WHEN done IS NOT NULL THEN 'done'
+  WHEN run.status = 'timeout' OR (run.status = 'active' AND run.deadline <= $now) THEN 'timeout'
+  WHEN run.status <> 'active' THEN 'ended'
+  WHEN $retries > run.max_retries - run.retries - run.retries_given THEN 'no_retries'
+  WHEN $held AND (hold IS NULL OR hold.expires_at <= $now OR hold.tokens < $tokens) THEN 'expired'
+  ELSE 'granted'
+END AS verdict
+DETACH DELETE hold
+WITH run, done, verdict
+CALL (run, verdict) {
+  WITH run, verdict
+  WHERE verdict = 'granted'
+  SET
+    run.spent = run.spent + $tokens,
+    run.retries = run.retries + $retries,
+    run.retrievals = run.retrievals + CASE $operation WHEN 'retrieve' THEN 1 ELSE 0 END,
+    run.writes = run.writes + CASE $operation WHEN 'write' THEN 1 ELSE 0 END
+  CREATE (access:Access {
+    client_id: $client_id,
+    id: $access_id,
+    run_id: $id,
+    operation_id: $operation_id,
+    operation: $operation,
+    at: $at,
+    tokens: $tokens,
+    duration_ms: $duration_ms,
+    params: $params,
+    answer: $answer
+  })
+  CREATE (run)-[:PERFORMED]->(access)
+  WITH access
+  CALL (access) {
+    UNWIND $returned AS row
+    MATCH (memory:Memory {client_id: $client_id, id: row.id})
+    CREATE (access)-[:RETURNED {rank: row.rank, score: row.score, tokens: row.tokens}]->(memory)
+    RETURN count(*) AS edges
+  }
+  CALL (access) {
+    UNWIND $wrote AS id
+    MATCH (memory:Memory {client_id: $client_id, id: id})
+    CREATE (access)-[:WROTE]->(memory)
+    RETURN count(*) AS writings
+  }
+  CALL (access) {
+    MATCH (page:Access {client_id: $client_id, id: $continues})
+    CREATE (access)-[:CONTINUES]->(page)
+    RETURN count(*) AS pages
+  }
+  RETURN count(*) AS recorded
+}
+RETURN
+  verdict,
+  done.operation AS done_operation,
+  done.params AS done_params,
+  done.answer AS done_answer,
+  run.max_tokens - run.spent - run.given AS remaining,
+  run.max_retries - run.retries - run.retries_given AS remaining_retries,
+  run.spent AS spent,
+  run.retries AS retries,
+  run.started_at AS started_at,
+  run.deadline AS deadline,
+  COLLECT {
+    // Without its label: with it the index of all clients' holds is searched instead.
+    MATCH (run)-[:HOLDS]->(hold {client_id: $client_id})
+    WHERE hold.expires_at > $now
+    RETURN hold.tokens
+  } AS holds,
+  COLLECT {
+    MATCH (run)(()-[:SPAWNED]->(:Run {client_id: $client_id})){1,4}(below:Run)
+    RETURN below {.spent, .retries}
+  } AS below

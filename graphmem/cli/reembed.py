@@ -1,0 +1,148 @@
+"""`graphmem reembed`: change the embedding model of what is stored."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import click
+
+from graphmem.cli.options import RUNNING, Command, settings_options
+from graphmem.config import Settings
+from graphmem.errors import ModelMismatch
+from graphmem.model.progress import Progress
+
+if TYPE_CHECKING:
+    from graphmem.graph.driver import Graph
+    from graphmem.graph.installation import Change, EmbeddingModel, Installation
+
+LOOK_SECONDS = 0.5
+
+STAGES = {
+    "announced": "waiting until every process has the model",
+    "embedding": "embedding the memories anew",
+    "switched": "waiting until every process has switched",
+    "cleaning": "removing the former embeddings",
+}
+
+EPILOG = """\b
+Searches go on with the former model until every memory is embedded anew; then every process switches
+within seconds. Leave GRAPHMEM_EMBEDDING_MODEL of running processes as it is, and set it to the new
+model when this has ended.
+
+Where `graphmem serve` runs it does the work too, and goes on when this command is stopped; asked
+again, this command goes on where the work is.
+
+\b
+Examples:
+  graphmem reembed --embedding-model BAAI/bge-base-en-v1.5
+  GRAPHMEM_EMBEDDING_MODEL=./my-model graphmem reembed
+  graphmem reembed --no-wait
+  graphmem reembed --cancel
+"""
+
+
+@click.command(cls=Command, epilog=EPILOG)
+@click.option("--cancel", is_flag=True, help="Give up a change that has not switched yet.")
+@click.option("--no-wait", is_flag=True, help="Only ask for it: `graphmem serve` does the work.")
+@settings_options(*RUNNING)
+def reembed(cancel: bool, no_wait: bool, settings: Settings) -> None:
+    """Embed all memories anew with the model that the settings name, while they are searched."""
+    from graphmem.cli.running import run
+
+    click.echo(run(_cancelled(settings) if cancel else _reembedded(settings, wait=not no_wait)))
+
+
+async def _reembedded(settings: Settings, *, wait: bool) -> str:
+    from graphmem.cli.progress import shown
+    from graphmem.runtime import database
+
+    with shown() as progress:
+        # The database stays open, so that a private one is not started twice.
+        async with database(settings, progress) as graph:
+            stored = await _asked(settings, graph, progress)
+            if stored.change is None:
+                return f"the memories are embedded with {stored.embedding_model} already"
+            if not wait:
+                return f"{stored.change.wanted.name} is asked for: `graphmem doctor` says how far it is"
+            await _done(stored.change.wanted, settings, progress)
+    return f"the memories are embedded with {stored.change.wanted.name}"
+
+
+async def _cancelled(settings: Settings) -> str:
+    from graphmem.cli.progress import shown
+    from graphmem.runtime import database
+    from graphmem.service.bound import new_id, now
+    from graphmem.writing.reembedding import give_up
+
+    with shown(transient=True) as progress:
+        async with database(settings, progress) as graph:
+            given_up = await give_up(id=new_id(), now=now(), graph=graph)
+    return "the change is given up" if given_up else "no change is under way that could be given up"
+
+
+async def _asked(settings: Settings, graph: "Graph", progress: Progress) -> "Installation":
+    """Ask for the model that the settings name; measure it first where it is a new one."""
+    from graphmem.embedding import Embedder, load_model
+    from graphmem.retrieval.calibration import measured
+    from graphmem.service.bound import new_id, now
+    from graphmem.serving import described
+    from graphmem.writing.reembedding import ask
+
+    progress("loading the embedding model")
+    model = await asyncio.to_thread(load_model, settings, progress)
+    progress("loading the embedding model", 1, 1)
+    embedder = Embedder(model)
+    try:
+        return await ask(
+            described(model, settings),
+            lambda: measured(embedder),
+            id=new_id(),
+            now=now(),
+            graph=graph,
+        )
+    finally:
+        await embedder.close()
+
+
+async def _done(wanted: "EmbeddingModel", settings: Settings, progress: Progress) -> None:
+    """Work on the change, beside those who do already, and show how far it is until it has ended."""
+    from graphmem.background import WORK, Background
+    from graphmem.graph.installation import installation
+    from graphmem.runtime import running
+    from graphmem.writing.reembedding import REEMBED
+
+    async with running(settings, progress) as runtime:
+        background = Background(runtime, {REEMBED: WORK[REEMBED]})
+        background.start()
+        stages = Stages(progress)
+        try:
+            while (stored := await installation(runtime.graph)) and stored.change:
+                stages.show(stored.change)
+                await asyncio.sleep(LOOK_SECONDS)
+        finally:
+            await background.ended()
+        stages.end()
+    if stored is None or not stored.model.is_like(wanted):
+        raise ModelMismatch("the change was given up while it was waited for")
+
+
+class Stages:
+    """Shows the states of a change as stages of progress, one after the other."""
+
+    def __init__(self, progress: Progress) -> None:
+        """Begin with no stage."""
+        self._progress = progress
+        self._stage = ""
+
+    def show(self, change: "Change") -> None:
+        """Show how far a change is; a stage that is over ends."""
+        stage = STAGES[change.state]
+        if self._stage != stage:
+            self.end()
+            self._stage = stage
+        self._progress(stage, min(change.done, change.total - 1), change.total)
+
+    def end(self) -> None:
+        """End the stage that is shown, if any."""
+        if self._stage:
+            self._progress(self._stage, 1, 1)
+        self._stage = ""

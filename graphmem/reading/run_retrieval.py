@@ -1,0 +1,314 @@
+"""Retrieving in a run: the spans and summaries that answer best, as many as fit into what was asked for."""
+
+import asyncio
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from graphmem.embedding import Embedder, Vector
+from graphmem.errors import InvalidInput, Unavailable
+from graphmem.graph.driver import Graph
+from graphmem.graph.installation import Calibration
+from graphmem.graph.query import Query
+from graphmem.model.run import LeftOutSpan, RetrievalResult, RetrievedSpan, RunQuestion
+from graphmem.model.vocabulary import Kind
+from graphmem.reading.run_spans import RunSpan, run_spans
+from graphmem.reading.search import Hit, ordered
+from graphmem.retrieval.relevance import asked_stems, matched_shares, meaning, relevance
+from graphmem.retrieval.sources import Found, Pool, Sources, pool
+from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.retrieval.words import terms, weights
+from graphmem.runs.parameters import Parameters, continued
+from graphmem.runs.performing import Done
+
+POOL = 20
+"""How many of the best are tried for the room that there is (S3.26)."""
+
+RETRIEVED: frozenset[Kind] = frozenset({"span", "summary"})
+"""What a run retrieves; a source type may be that of references too."""
+
+MOST_SEEN = 2_000
+"""How many candidates of each source are looked at before what was delivered already is given up."""
+
+GROWTH = 4
+
+
+class Delivered(Struct, frozen=True):
+    """What a question has delivered so far, and what it was asked with."""
+
+    params: str
+    ids: list[str]
+
+
+class Page(Struct, frozen=True):
+    """Where a retrieval goes on: the record of the one before, and what must not come again."""
+
+    access_id: str = ""
+    seen: frozenset[str] = frozenset()
+
+
+class Understood(Struct, frozen=True):
+    """A question as the indexes are asked: its vector, its words and what each weighs."""
+
+    embedding: Vector
+    words: list[str]
+    weight: dict[str, float]
+
+
+class Ahead:
+    """Searches while tokens are reserved for the answer, and again where that failed.
+
+    A search is free; only what it delivers is charged. So it need not wait for the reservation, without
+    which nothing of it is delivered.
+    """
+
+    def __init__(self, search: Callable[[], Coroutine[Any, Any, list[Hit]]]) -> None:
+        self._search = search
+        self._begin()
+
+    async def hits(self) -> list[Hit]:
+        """Return what was found, best first. Raises `Unavailable`; asked again it is tried again."""
+        try:
+            return await self._task
+        except Unavailable:
+            self._begin()
+            raise
+
+    def drop(self) -> None:
+        """Leave it: nobody asks any more."""
+        self._task.cancel()
+
+    def _begin(self) -> None:
+        self._task = asyncio.create_task(self._search())
+        # A failure that nobody asks for is none.
+        self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
+
+
+class Packed(Struct, frozen=True):
+    """What is delivered, what did not fit, and what cannot be delivered at all."""
+
+    taken: list[tuple[Hit, RunSpan]]
+    omitted: list[LeftOutSpan]
+    lost: int
+
+
+DELIVERED = Query("reading/delivered", Delivered)
+
+
+async def search(
+    question: RunQuestion,
+    parameters: Parameters,
+    run_id: str,
+    *,
+    client_id: str,
+    graph: Graph,
+    embedder: Embedder,
+    vocabulary: Vocabulary,
+    calibration: Calibration,
+) -> list[Hit]:
+    """Return what matches a question and was not delivered to it yet, best first.
+
+    Raises `InvalidInput` for a cursor that this question has not given, `Unavailable`.
+    """
+    page, understood = await asyncio.gather(
+        _page(question, parameters, run_id, client_id, graph),
+        _understood(question, client_id, graph, embedder, vocabulary),
+    )
+    hits = await _hits(
+        question, understood, page, client_id=client_id, graph=graph, calibration=calibration
+    )
+    return ordered(hits, question.sort_by)
+
+
+async def retrieve(
+    question: RunQuestion, hits: Sequence[Hit], access_id: str, *, client_id: str, graph: Graph
+) -> RetrievalResult:
+    """Return the best in at most `max_tokens`; a misfit is left out and the next is tried.
+
+    Raises `Unavailable`.
+    """
+    best = [hit.found.id for hit in hits[:POOL]]
+    spans = await run_spans(best, client_id=client_id, graph=graph)
+    packed = pack(hits[:POOL], spans, question.max_tokens)
+    has_more = len(hits) > len(packed.taken) + packed.lost
+    return RetrievalResult(
+        spans=[_span(rank, hit, span) for rank, (hit, span) in enumerate(packed.taken, start=1)],
+        tokens_used=sum(span.token_count for _, span in packed.taken),
+        has_more=has_more,
+        cursor=urlsafe_b64encode(access_id.encode()).decode() if has_more else None,
+        omitted=packed.omitted,
+    )
+
+
+def pack(hits: Sequence[Hit], spans: dict[str, RunSpan], max_tokens: int) -> Packed:
+    """Take by rank what fits; what has gone meanwhile, or is not what was stored, is not delivered."""
+    room, lost = max_tokens, 0
+    taken: list[tuple[Hit, RunSpan]] = []
+    omitted: list[LeftOutSpan] = []
+    for hit in hits:
+        span = spans.get(hit.found.id)
+        if span is None:
+            lost += 1
+        elif not span.sound:
+            lost += 1
+            omitted.append(
+                LeftOutSpan(span_id=span.id, token_count=span.token_count, reason="damaged")
+            )
+        elif span.token_count > room:
+            omitted.append(LeftOutSpan(span_id=span.id, token_count=span.token_count))
+        else:
+            room -= span.token_count
+            taken.append((hit, span))
+    return Packed(taken, omitted, lost)
+
+
+def done(result: RetrievalResult, previous: str) -> Done:
+    """Return what is charged and kept of a retrieval: ids and numbers, no text."""
+    kept = replace(result, spans=[replace(span, content="") for span in result.spans])
+    returned: list[dict[str, Any]] = [
+        {
+            "id": span.span_id,
+            "rank": span.rank,
+            "score": span.relevance_score,
+            "tokens": span.token_count,
+        }
+        for span in result.spans
+    ]
+    return Done(
+        answer=msgspec.json.encode(kept).decode(),
+        tokens=result.tokens_used,
+        returned=returned,
+        continues=previous,
+    )
+
+
+async def again(answer: str, *, client_id: str, graph: Graph) -> RetrievalResult:
+    """Return a retrieval that was charged before, with the texts as they are now."""
+    kept = msgspec.json.decode(answer, type=RetrievalResult)
+    ids = [span.span_id for span in kept.spans]
+    texts = await run_spans(ids, client_id=client_id, graph=graph)
+    spans = [
+        replace(span, content=texts[span.span_id].text)
+        for span in kept.spans
+        if span.span_id in texts
+    ]
+    return replace(kept, spans=spans)
+
+
+def previous(cursor: str | None) -> str:
+    """Return the record that a cursor stands for, '' for none. Raises `InvalidInput`."""
+    if cursor is None:
+        return ""
+    try:
+        return urlsafe_b64decode(cursor.encode()).decode()
+    except ValueError as problem:
+        raise _foreign() from problem
+
+
+async def _page(
+    question: RunQuestion, parameters: Parameters, run_id: str, client_id: str, graph: Graph
+) -> Page:
+    if question.cursor is None:
+        return Page()
+    access_id = previous(question.cursor)
+    rows = await graph.rows(DELIVERED, client_id=client_id, id=run_id, access_id=access_id)
+    if not rows or continued(msgspec.json.decode(rows[0].params)) != continued(parameters):
+        raise _foreign()
+    return Page(access_id, frozenset(rows[0].ids))
+
+
+def _foreign() -> InvalidInput:
+    return InvalidInput("cursor", "is not one that this question has given in this run")
+
+
+async def _understood(
+    question: RunQuestion,
+    client_id: str,
+    graph: Graph,
+    embedder: Embedder,
+    vocabulary: Vocabulary,
+) -> Understood:
+    if not isinstance(question.query, str):
+        return Understood(question.query, [], {})
+    embedding, shares = await asyncio.gather(
+        embedder.query(question.query), vocabulary.shares(client_id, graph)
+    )
+    words = terms(question.query)
+    return Understood(embedding, words, weights(words, shares))
+
+
+async def _hits(
+    question: RunQuestion,
+    understood: Understood,
+    page: Page,
+    *,
+    client_id: str,
+    graph: Graph,
+    calibration: Calibration,
+) -> list[Hit]:
+    """Return what matches and was not delivered yet; more is asked for where too little is new."""
+    wanted = POOL + len(page.seen)
+    while True:
+        candidates = await pool(
+            understood.embedding,
+            understood.words,
+            _sources(question),
+            client_id=client_id,
+            results=wanted,
+            weight=understood.weight,
+            graph=graph,
+        )
+        new = [one for one in candidates.found if one.kind in RETRIEVED and one.id not in page.seen]
+        if len(new) > POOL or _is_all(candidates) or wanted >= MOST_SEEN:
+            break
+        wanted = min(wanted * GROWTH, MOST_SEEN)
+    hits = await asyncio.to_thread(_weighed, new, question.query, calibration)
+    least = question.min_relevance or 0.0
+    return [hit for hit in hits if hit.relevance > 0.0 and hit.relevance >= least]
+
+
+def _sources(question: RunQuestion) -> Sources:
+    types = frozenset(question.source_types or ())
+    return Sources(
+        kinds=frozenset() if types else RETRIEVED,
+        types=types,
+        ids=frozenset(question.source_ids or ()),
+    )
+
+
+def _is_all(candidates: Pool) -> bool:
+    return candidates.all_by_vector and candidates.all_by_words
+
+
+def _weighed(found: Sequence[Found], query: str | Vector, calibration: Calibration) -> list[Hit]:
+    """Return the candidates with their relevance: a vector alone has no words to match."""
+    stems = asked_stems(query) if isinstance(query, str) else frozenset()
+    shares = matched_shares(stems, [one.text or "" for one in found])
+    hits = []
+    for one, share in zip(found, shares, strict=True):
+        near = meaning(one.cosine or 0.0, calibration)
+        relevant = relevance(one.cosine or 0.0, share, calibration) if stems else near
+        scores = {"vector": one.cosine or 0.0, "meaning": near, "words": share}
+        if one.bm25 is not None:
+            scores["bm25"] = one.bm25
+        hits.append(Hit(found=one, relevance=relevant, scores=scores))
+    return hits
+
+
+def _span(rank: int, hit: Hit, span: RunSpan) -> RetrievedSpan:
+    return RetrievedSpan(
+        span_id=span.id,
+        source_type=span.source_type,
+        source_id=span.source_id,
+        token_count=span.token_count,
+        relevance_score=hit.relevance,
+        content=span.text,
+        rank=rank,
+        importance=span.importance,
+        occurred_at=span.occurred_at,
+        scores=hit.scores,
+    )
