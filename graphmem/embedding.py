@@ -1,6 +1,7 @@
 """Text to vectors: one local model, questions before passages, never on the event loop."""
 
 import asyncio
+import copy
 import hashlib
 import itertools
 import math
@@ -18,6 +19,7 @@ from graphmem.artifacts.model import bundled_model
 from graphmem.config import Settings
 from graphmem.errors import SettingError, Unavailable
 from graphmem.model.progress import Progress
+from graphmem.model.side import FIRST, Side
 from graphmem.observing.metrics import EMBEDDING_SECONDS
 from graphmem.observing.spans import span
 
@@ -34,8 +36,9 @@ BATCH_CHARACTERS = 8_000
 SEEN_CHARACTERS = 20_000
 """How much of a text is handed to the model; far more than its window of 512 tokens holds."""
 
-QUESTION, PASSAGES, LAST = range(3)
-PURPOSES = ("question", "passages")
+QUESTION, PASSAGES, AGAIN, LAST = range(4)
+PURPOSES = ("question", "passages", "again")
+"""What is embedded, the most urgent first: what is embedded anew, for another model, waits for all else."""
 
 
 class Embedding(Struct, frozen=True):
@@ -62,29 +65,48 @@ class Model(Protocol):
 
 
 class Embedder:
-    """Runs a model in a thread of its own; questions overtake passages that wait."""
+    """Runs a model in a thread of its own; questions overtake passages that wait.
 
-    def __init__(self, model: Model) -> None:
+    Its vectors are those of one side. While the installation changes its model there is another
+    embedder `beside` it, for the other side; what is written is embedded by both.
+    """
+
+    def __init__(self, model: Model, side: Side = FIRST) -> None:
         self.model = model
+        self.side = side
+        self.beside: Embedder | None = None
         self._order = itertools.count()
         self._work: queue.PriorityQueue[tuple[int, int, Callable[[], None]]] = queue.PriorityQueue()
-        self._closed = False
+        self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="embedder", daemon=True)
         self._thread.start()
 
+    @property
+    def key(self) -> str:
+        """What tells the model's vectors from those of any other."""
+        return f"{self.model.name}@{self.model.sha256}"
+
+    def running(self, model: Model, side: Side) -> "Embedder":
+        """Return an embedder for another model in the same thread: questions overtake passages of both."""
+        another = copy.copy(self)
+        another.model, another.side, another.beside = model, side, None
+        return another
+
     async def query(self, text: str) -> Vector:
         """Return the unit vector of a question. Raises `Unavailable` when the model fails."""
-        with span("embed question"):
-            vectors = await self._submit(
-                QUESTION, lambda: self.model.embed([text[:SEEN_CHARACTERS]])
-            )
-            return vectors[0]
+        return (await self.queries([text]))[0]
 
-    async def passages(self, texts: Sequence[str]) -> list[Embedding]:
+    async def queries(self, texts: Sequence[str]) -> list[Vector]:
+        """Return the unit vectors of a few questions, embedded together. Raises `Unavailable`."""
+        seen = [text[:SEEN_CHARACTERS] for text in texts]
+        with span("embed question", {"graphmem.texts": len(seen)}):
+            return await self._submit(QUESTION, lambda: self.model.embed(seen))
+
+    async def passages(self, texts: Sequence[str], *, priority: int = PASSAGES) -> list[Embedding]:
         """Return the passages' embeddings, in their order. Raises `Unavailable`."""
         results: list[Embedding | None] = [None] * len(texts)
         batches = [
-            (batch, self._submit(PASSAGES, partial(self._embedded, texts, batch)))
+            (batch, self._submit(priority, partial(self._embedded, texts, batch)))
             for batch in batched(texts)
         ]
         with span("embed passages", {"graphmem.texts": len(texts)}):
@@ -100,7 +122,7 @@ class Embedder:
 
     async def close(self) -> None:
         """Let the work that was accepted end, then stop the thread."""
-        self._closed = True
+        self._closed.set()
         self._work.put((LAST, next(self._order), lambda: None))
         await asyncio.to_thread(self._thread.join)
 
@@ -114,7 +136,7 @@ class Embedder:
     def _submit(self, priority: int, work: Callable[[], Result]) -> "asyncio.Future[Result]":
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Result] = loop.create_future()
-        if self._closed:
+        if self._closed.is_set():
             raise Unavailable("the embedder is closed")
 
         def settle(action: Callable[[Any], None], value: Any) -> None:

@@ -1,0 +1,42 @@
+"""Retrieval by hypotheses: what a turn of an agent should know, within two seconds."""
+
+from typing import Annotated
+
+import msgspec
+from litestar import post
+from litestar.di import NamedDependency
+from litestar.openapi.spec import Example
+from litestar.params import BodyKwarg
+
+from api.problems import failures
+from graphmem.model.hyde import Turn, TurnAsked
+from graphmem.service import Graphmem
+
+ASKED = Example(
+    summary="A turn, with what was said last",
+    value={
+        "turn_id": "5f0c9d52-1d7e-4f53-9d3e-1d0f6c2f8a11",
+        "conversation_id": "550e8400-e29b-41d4-a716-446655440001",
+        "window": ["user: Which store do the rollups use now?"],
+        "injection_tokens": 800,
+    },
+)
+
+
+@post(
+    "/hyde/retrieve",
+    summary="Find what a turn should know",
+    status_code=200,
+    response_description="The facts, the hypotheses that found them, and the block to inject",
+    tags=["recall"],
+    responses=failures(413, 415),
+)
+async def hyde_retrieve(
+    data: Annotated[TurnAsked, BodyKwarg(examples=[ASKED])], memory: NamedDependency[Graphmem]
+) -> Turn:
+    """Let the language model write what a relevant fact might say, and find the facts that do.
+
+    Within two seconds, whatever the model does: what it lacks stands in `degraded`. The same `turn_id`
+    of a conversation gets the same answer without asking the model again.
+    """
+    return await memory.hyde_retrieve(**msgspec.structs.asdict(data))

@@ -1,0 +1,34 @@
+CYPHER 25
+// Facts as a turn shows them, each with its chain, oldest first.
+//
+// $client_id  string        whose facts
+// $ids        list<string>  their ids
+// $end        datetime      stands for no upper bound
+UNWIND $ids AS id
+MATCH (fact:Memory {client_id: $client_id, id: id})
+RETURN collect(fact {
+  .id, .text, .category, .scope,
+  version: coalesce(fact.version, 1),
+  supersedes: head(COLLECT {
+    MATCH (fact)-[:SUPERSEDES]->(before:Memory {client_id: $client_id})
+    RETURN before.id
+  }),
+  conversation_id: nullIf(fact.conversation_id, ''),
+  valid_at: toString(fact.valid_at),
+  created_at: toString(fact.created_at),
+  versions: COLLECT {
+    MATCH (fact)(()-[:SUPERSEDES]-(:Memory {client_id: $client_id})){0,}(version:Memory)
+    WITH DISTINCT version
+    OPTIONAL MATCH (version)-[edge:SUPERSEDES]->(:Memory {client_id: $client_id})
+    WITH version, edge, coalesce(version.version, 1) AS number
+    ORDER BY number
+    RETURN version {
+      .id, .kind, .text,
+      version: number,
+      valid_at: toString(version.valid_at),
+      created_at: toString(version.created_at),
+      superseded_at: toString(nullIf(version.superseded_at, $end)),
+      reason: edge.reason
+    }
+  }
+}) AS rows

@@ -1,0 +1,62 @@
+"""What a turn should know, over HTTP."""
+
+import httpx
+import pytest
+
+PATH = "/api/v0/hyde/retrieve"
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may need longer than two seconds; the bench measures those."""
+    monkeypatch.setattr("graphmem.reading.hyde.SECONDS", 30.0)
+
+
+async def test_without_a_language_model_it_answers_and_says_so(http: httpx.AsyncClient):
+    kept = (await http.post("/api/v0/facts", json={"fact": "Mara prefers tabs."})).json()
+    asked = {"turn_id": "t", "window": ["user: What does Mara prefer?"], "on_failure": "window"}
+
+    answer = await http.post(PATH, json=asked)
+
+    assert answer.status_code == 200
+    body = answer.json()
+    assert [one["id"] for one in body["memories"]] == [kept["id"]]
+    assert body["degraded"] == ["no_llm", "window"]
+    assert "**[user_fact | user | v1]**\nMara prefers tabs." in body["injection"]
+    assert set(body) == {
+        "memories",
+        "hypotheses",
+        "injection",
+        "cached",
+        "degraded",
+        "timings",
+    }
+    assert (await http.post(PATH, json=asked)).json()["cached"]
+
+
+async def test_another_client_s_turn_is_another_turn(
+    http: httpx.AsyncClient, rival_http: httpx.AsyncClient
+):
+    await http.post("/api/v0/facts", json={"fact": "Mara prefers tabs."})
+    asked = {"turn_id": "t", "window": ["user: What does Mara prefer?"], "on_failure": "window"}
+    assert (await http.post(PATH, json=asked)).json()["memories"]
+
+    answer = (await rival_http.post(PATH, json=asked)).json()
+    assert (answer["memories"], answer["cached"]) == ([], False)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"window": ["a"]}, "turn_id"),
+        ({"turn_id": "", "window": ["a"]}, "turn_id"),
+        ({"turn_id": "t"}, "window"),
+        ({"turn_id": "t", "window": "a"}, "window"),
+        ({"turn_id": "t", "window": ["a"], "hypotheses": 0}, "hypotheses"),
+        ({"turn_id": "t", "window": ["a"], "scopes": ["no spaces"]}, "scopes[0]"),
+        ({"turn_id": "t", "window": ["a"], "depth": 1}, "depth"),
+    ],
+)
+async def test_a_bad_question_names_its_field(http: httpx.AsyncClient, body, field):
+    answer = await http.post(PATH, json=body)
+    assert (answer.status_code, answer.json()["field"]) == (400, field)
