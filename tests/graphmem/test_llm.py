@@ -73,7 +73,7 @@ async def test_nobody_there_is_unreachable() -> None:
 
 async def test_it_is_off_until_it_is_set_and_half_of_it_is_told_once(
     caplog: pytest.LogCaptureFixture,
-) -> None:
+) -> None:  # S4.32 S4.33
     assert language_model(config.load({})) is None
     assert caplog.records == []
     for given, missing in (

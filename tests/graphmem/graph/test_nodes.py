@@ -1,20 +1,22 @@
 """What neomodel is told about the graph is what stands in the database, and the other way round."""
 
-from datetime import UTC, datetime
+import uuid
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from neomodel import AsyncStructuredNode
+from neomodel.async_.relationship_manager import AsyncRelationshipDefinition
 
-from graphmem.embedding import Embedding
+from graphmem.cli.story_records import load
+from graphmem.errors import NotFound
 from graphmem.graph import nodes
-from graphmem.graph.driver import Transaction
-from graphmem.jobs.outbox import enqueue
+from graphmem.model.progress import silent
 from graphmem.model.vocabulary import KINDS
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
-from graphmem.writing.boundary import Draft, Prepared, write
-from graphmem.writing.versions import supersede
+
+Edge = tuple[frozenset[str], str, frozenset[str]]
 
 DECLARED: list[type[AsyncStructuredNode]] = [
     value
@@ -31,8 +33,13 @@ TYPES = {
     "FloatProperty": {"FLOAT NOT NULL"},
     "BooleanProperty": {"BOOLEAN NOT NULL"},
     "DateTimeNeo4jFormatProperty": {"ZONED DATETIME NOT NULL"},
-    "ArrayProperty": {"LIST<FLOAT NOT NULL> NOT NULL"},
 }
+LISTS = {
+    "FloatProperty": {"LIST<FLOAT NOT NULL> NOT NULL"},
+    "StringProperty": {"LIST<STRING NOT NULL> NOT NULL", "LIST<NOTHING> NOT NULL"},
+}
+UNSEEN = {"Hold"}
+"""Nodes that are gone when the operation they serve has ended."""
 
 NODES_OF_CLIENT = """CYPHER 25
 MATCH (node {client_id: $client_id})
@@ -58,69 +65,80 @@ def properties(node: type[AsyncStructuredNode]) -> dict[str, Any]:
     return {value.get_db_property_name(name): value for name, value in declared.items()}
 
 
-def edges(node: type[AsyncStructuredNode]) -> set[tuple[frozenset[str], str, frozenset[str]]]:
-    """Return a class's edges as (labels, type, labels)."""
-    declared = node.defined_properties(aliases=False, properties=False).values()
-    found = set()
-    for edge in declared:
-        target = getattr(nodes, edge._raw_class)
-        ends = frozenset(node.inherited_labels()), frozenset(target.inherited_labels())
-        found.add((ends[0], edge.definition["relation_type"], ends[1]))
+def types(value: Any) -> set[str]:
+    """Return the types that a declared property may have in the database."""
+    name = type(value).__name__
+    return LISTS[type(value.base_property).__name__] if name == "ArrayProperty" else TYPES[name]
+
+
+def edges(node: type[AsyncStructuredNode]) -> dict[Edge, set[str]]:
+    """Return the edges that a class itself declares, (labels, type, labels), with their properties."""
+    found: dict[Edge, set[str]] = {}
+    for edge in vars(node).values():
+        if isinstance(edge, AsyncRelationshipDefinition):
+            target = getattr(nodes, edge._raw_class)
+            ends = frozenset(node.inherited_labels()), frozenset(target.inherited_labels())
+            model = edge.definition["model"]
+            own = model.defined_properties(aliases=False, rels=False) if model else {}
+            found[ends[0], edge.definition["relation_type"], ends[1]] = set(own)
     return found
 
 
-@pytest.fixture
-async def written(memory: Graphmem) -> Graphmem:
-    """A client with everything that can be written: all optional fields, two sessions, a title."""
-    await memory.open_conversation("c", title="Everything")
-    said = {"role": "user", "content": "The harbour light is red."}
-    await memory.remember(
-        "c",
-        [
-            {**said, "session_id": "a"},
-            {
-                **said,
-                "session_id": "a",
-                "name": "Mara",
-                "external_id": "m1",
-                "importance": 0.9,
-                "occurred_at": datetime(2026, 3, 1, tzinfo=UTC),
-            },
-            {**said, "session_id": "b"},
-        ],
-    )
-    await memory.runtime.graph.write(lambda transaction: fact_and_job(transaction, memory))
+@pytest_asyncio.fixture(scope="module")
+async def written(runtime: Runtime) -> Graphmem:
+    """A client with everything that can be written: the story, and what it does not have."""
+    memory = Graphmem(runtime, f"nodes-{uuid.uuid4().hex}")
+    conversation = (await memory.open_conversation(str(uuid.uuid4()), title="Everything")).id
+    loaded = await load(memory, conversation, silent)
+    await catalogued(memory, loaded.ids["message:m001"])
+    await concluded(memory, conversation)
+    await performed(memory)
+    await runtime.afterwards.settled()
     return memory
 
 
-async def fact_and_job(transaction: Transaction, memory: Graphmem) -> None:
-    """Write a fact, a version that supersedes it, and a job."""
-    now, client_id = datetime(2026, 3, 1, tzinfo=UTC), memory.client_id
-    old, new = (fact(f"{client_id}-{number}", client_id, now) for number in (1, 2))
-    await write(transaction, [old], client_id=client_id)
-    await supersede(
-        transaction, old.draft.id, new, client_id=client_id, now=now, reason="it was wrong"
+async def catalogued(memory: Graphmem, message: str) -> None:
+    """Write spans with and without content, links of every type, and a context."""
+    place = {"source_type": "knowledge_base", "source_id": "kb", "start_byte": 0}
+    content = "Tides turn twice a day."
+    span = await memory.register_span(
+        **place,
+        end_byte=len(content),
+        content=content,
+        metadata={"importance": 0.7, "recency": 0.5, "tags": ["tide"]},
     )
-    await enqueue(
-        transaction, client_id=client_id, id="j", kind="no-worker", key="k", payload={}, now=now
-    )
+    card = await memory.register_span(**place, end_byte=10, token_count=5)
+    for type in ("relates_to", "references", "refines", "contradicts", "derived_from"):
+        await memory.link(span.id, message, type)
+    await memory.link(card.id, message, "references", start_byte=0, end_byte=4)
+    context = await memory.create_context(max_tokens=2_000, system_prompt="You are Quill.")
+    assert (await memory.add_to_context(context.id, span.id)).added
 
 
-def fact(id: str, client_id: str, now: datetime) -> Prepared:
-    """Return a fact that is ready to be written."""
-    draft = Draft(
-        id=id,
-        client_id=client_id,
-        kind="fact",
-        text=id,
-        search_text=id,
-        embedded_text=id,
-        source_type="fact",
-        occurred_at=now,
-        created_at=now,
-        valid_at=now,
-    )
-    return Prepared(draft, Embedding([1.0] + [0.0] * 383, False), 1)
+async def concluded(memory: Graphmem, conversation: str) -> None:
+    """Say a fact again and one like it, ask for episodes, rate one, cut what was said into episodes."""
+    await memory.set_categories(["user_fact", "guideline"])
+    for fact in ("Mara has two cats.", "Mara has two cats.", "Mara has three cats."):
+        await memory.remember_fact(fact, conversation_id=conversation)
+    said = {"role": "user", "content": "The harbour light is red.", "session_id": "later"}
+    await memory.remember(conversation, [{**said, "importance": 0.9}, said])
+    await memory.segment(conversation)
+    await memory.retrieve_memory("harbour light", conversation)
+    await memory.runtime.afterwards.settled()
+    [review, *_] = (await memory.reviews()).reviews
+    await memory.review(review.episodes[0].id, "good")
+
+
+async def performed(memory: Graphmem) -> None:
+    """Have a run with a child do everything that a run does, one thing in vain."""
+    run = await memory.run(agent_type="a", episode_id="e", operation_id="begin")
+    page = await run.retrieve("harbour", max_tokens=300)
+    await run.retrieve("harbour", max_tokens=300, cursor=page.cursor)
+    child = await run.subcall(agent_type="b", budget_fraction=0.5)
+    await child.write(type="log", content="The light is red.")
+    with pytest.raises(NotFound):
+        await child.peek("no-such-span")
+    await run.end("success")
 
 
 async def test_every_property_in_the_database_is_declared_with_its_type(
@@ -133,11 +151,11 @@ async def test_every_property_in_the_database_is_declared_with_its_type(
     for row in rows:
         declared = properties(BY_LABELS[frozenset(row["labels"])])
         assert row["key"] in declared, row
-        assert set(row["types"]) <= TYPES[type(declared[row["key"]]).__name__], row
+        assert set(row["types"]) <= types(declared[row["key"]]), row
 
 
-@pytest.mark.parametrize("node", [nodes.Conversation, nodes.Session, nodes.Message])
-async def test_every_declared_property_is_in_the_database_and_a_required_one_on_every_node(
+@pytest.mark.parametrize("node", DECLARED)
+async def test_a_required_property_is_on_every_node(
     written: Graphmem, runtime: Runtime, node: type[AsyncStructuredNode]
 ):
     labels = set(node.inherited_labels())
@@ -146,9 +164,21 @@ async def test_every_declared_property_is_in_the_database_and_a_required_one_on_
     counted = await runtime.graph.execute(COUNTS_OF_CLIENT, client_id=written.client_id)
     nodes_of_kind = sum(row["nodes"] for row in counted if set(row["labels"]) == labels)
 
-    assert set(properties(node)) == set(holding)
     required = {name for name, value in properties(node).items() if value.required}
-    assert {name for name in required if holding[name] < nodes_of_kind} == set()
+    assert {name for name in required if holding.get(name, 0) < nodes_of_kind} == set()
+    alone = {nodes.Memory, nodes.Migration, nodes.Installation}
+    assert nodes_of_kind or node in alone or node.__name__ in UNSEEN
+
+
+@pytest.mark.parametrize("node", [nodes.Conversation, nodes.Session, nodes.Message])
+async def test_what_is_declared_is_in_the_database(
+    written: Graphmem, runtime: Runtime, node: type[AsyncStructuredNode]
+):
+    labels = set(node.inherited_labels())
+    rows = await runtime.graph.execute(NODES_OF_CLIENT, client_id=written.client_id)
+
+    found = {row["key"] for row in rows if set(row["labels"]) == labels}
+    assert set(properties(node)) - found <= {"locked"}
 
 
 async def test_migrations_and_the_installation_hold_what_is_declared(runtime: Runtime):
@@ -161,12 +191,21 @@ async def test_migrations_and_the_installation_hold_what_is_declared(runtime: Ru
 
 async def test_the_edges_in_the_database_are_those_declared(written: Graphmem, runtime: Runtime):
     rows = await runtime.graph.execute(EDGES_OF_CLIENT, client_id=written.client_id)
+    declared = {edge: keys for node in DECLARED for edge, keys in edges(node).items()}
 
-    found = {(frozenset(row["from"]), row["type"], frozenset(row["to"])) for row in rows}
-    assert found == {edge for node in DECLARED for edge in edges(node)}
-    keys = {row["type"]: set(row["keys"]) for row in rows}
-    superseding = set(nodes.Superseding.defined_properties(aliases=False, rels=False))
-    assert keys == {"PART_OF": set(), "NEXT": set(), "SUPERSEDES": superseding}
+    seen: set[Edge] = set()
+    for row in rows:
+        start, end = set(row["from"]), set(row["to"])
+        fits = {
+            edge
+            for edge in declared
+            if edge[0] <= start and edge[1] == row["type"] and edge[2] <= end
+        }
+        assert fits, row
+        assert any(set(row["keys"]) <= declared[edge] for edge in fits), row
+        seen |= fits
+    unseen = {edge for edge in declared if not {*edge[0], *edge[2]} & UNSEEN}
+    assert unseen - seen == set()
 
 
 async def test_an_edge_stays_inside_its_client(
