@@ -7,10 +7,10 @@ from litestar import Response, get, post, put
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
-from litestar.params import BodyKwarg
+from litestar.params import BodyKwarg, PathParameter
 
 from api.problems import failures
-from graphmem.model.fact import Categories, KeptFact, NewFact
+from graphmem.model.fact import Categories, FactVersion, KeptFact, NewFact, NextFact
 from graphmem.service import Graphmem
 
 ONE = Example(
@@ -28,6 +28,14 @@ MANY = Example(
         {"category": "project_convention", "scope": "repo", "fact": "Tests mirror the tree"},
         {"category": "guideline", "fact": "Ask before deploying", "importance": 0.9},
     ],
+)
+NEXT = Example(
+    summary="A decision that was reversed in May",
+    value={
+        "fact": "Orders are kept in SQLite",
+        "valid_at": "2026-05-04T09:00:00Z",
+        "reason": "one file is easier to back up",
+    },
 )
 CHOSEN = Example(summary="Three categories", value={"categories": ["recipe", "guest", "supplier"]})
 
@@ -61,6 +69,26 @@ async def remember_facts(
         return Response(kept, status_code=status)
     one = await memory.remember_fact(**msgspec.structs.asdict(data))
     return Response(one, status_code=201 if one.action == "new" else 200)
+
+
+@post(
+    "/facts/{fact_id:str}/supersede",
+    summary="Supersede a fact",
+    response_description="The new version",
+    tags=["facts"],
+    responses=failures(404, 409, 413, 415),
+)
+async def supersede_fact(
+    fact_id: Annotated[str, PathParameter(description="the newest version of a fact")],
+    data: Annotated[NextFact, BodyKwarg(examples=[NEXT])],
+    memory: NamedDependency[Graphmem],
+) -> FactVersion:
+    """Write what a fact says from now on, or since `valid_at`, as its next version.
+
+    What is left out stays as it was. The old version is found no more unless it is asked for, by time or
+    with `include_superseded`. Where another version has come first the problem's `head_id` names it (409).
+    """
+    return await memory.supersede_fact(fact_id, **msgspec.structs.asdict(data))
 
 
 @get(

@@ -18,7 +18,9 @@ from graphmem.errors import (
     InvalidInput,
     NotFound,
     SetupError,
+    TookTooLong,
     TooLarge,
+    TooManyRuns,
     Unauthorized,
     Unavailable,
 )
@@ -31,6 +33,8 @@ STATUS: dict[type[GraphmemError], int] = {
     TooLarge: 413,
     NotFound: 404,
     Conflict: 409,
+    TookTooLong: 408,
+    TooManyRuns: 429,
     Unauthorized: 401,
     Unavailable: 503,
     SetupError: 500,
@@ -70,6 +74,16 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: Annotated[str, Meta(description="the kind of problem for programs")]
     request_id: Annotated[str, Meta(description="the id under which the log knows the request")]
     field: Annotated[str, Meta(description="the field or header that cannot be used")] | None = None
+    requested: Annotated[int, Meta(description="how many tokens were asked for")] | None = None
+    remaining: Annotated[int, Meta(description="how many tokens the run has left")] | None = None
+    limit: Annotated[int, Meta(description="how many there may be")] | None = None
+    head_id: (
+        Annotated[str, Meta(description="the newest version, which can be superseded")] | None
+    ) = None
+
+
+CARRIED = ("requested", "remaining", "limit", "head_id")
+"""What an error may carry for programs beside its sentence, under the same name in a problem."""
 
 
 class Failure(Struct, frozen=True, kw_only=True):
@@ -79,6 +93,7 @@ class Failure(Struct, frozen=True, kw_only=True):
     code: str
     detail: str
     field: str | None = None
+    carried: dict[str, Any] = {}
     headers: dict[str, str] = {}
 
 
@@ -113,6 +128,7 @@ def problem(failure: Failure, instance: str, request_id: str) -> Problem:
         code=failure.code,
         request_id=request_id,
         field=_shown(failure.field, FIELD_CHARACTERS) if failure.field else None,
+        **failure.carried,
     )
 
 
@@ -124,6 +140,7 @@ def failure_of(error: Exception) -> Failure:
             code=error.code,
             detail=str(error),
             field=getattr(error, "field", None),
+            carried={name: getattr(error, name) for name in CARRIED if hasattr(error, name)},
             headers=_headers(error),
         )
     if isinstance(error, ValidationException) and error.extra:
@@ -159,7 +176,7 @@ def described(*statuses: int) -> dict[int, ResponseSpec]:
 
 
 def _headers(error: GraphmemError) -> dict[str, str]:
-    if isinstance(error, Unavailable):
+    if isinstance(error, Unavailable | TooManyRuns):
         return {"Retry-After": str(error.retry_after)}
     if isinstance(error, Unauthorized):
         return {"WWW-Authenticate": 'Bearer realm="graphmem"'}
@@ -203,9 +220,11 @@ EXAMPLES: dict[int, tuple[str, str, str | None]] = {
     401: ("unauthorized", "no such key: send Authorization: Bearer <key>", None),
     403: ("forbidden", "metrics are shown to keys of the role operator only", None),
     404: ("memory_not_found", "no memory '3f0c9a52-5d0e-4c63-8f5e-1c2b7a0f6d11'", None),
+    408: ("took_too_long", "the database worked on this for 10 seconds and was cut off", None),
     409: ("not_head", "a newer version has superseded this one already", None),
     413: ("too_large", "body: at most 33,554,432 bytes (32 MiB) are taken", "body"),
     415: ("unsupported_media_type", "send Content-Type: application/json", None),
+    429: ("too_many_runs", "Too many runs: 32 are active, which is the most at once", None),
     500: (INTERNAL, INTERNAL_DETAIL, None),
     503: ("unavailable", "the database does not answer (ServiceUnavailable)", None),
 }

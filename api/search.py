@@ -26,6 +26,11 @@ QUERY = Example(
     },
 )
 
+EXACT = Example(
+    summary="What in one conversation holds a text as it stands",
+    value={"query": "AUTH-4013", "match": "exact", "conversation_id": "support"},
+)
+
 SPANS = Example(
     summary="The passages of one page about pricing",
     value={"query": "pricing", "source_types": ["knowledge_base"], "source_ids": ["kb-123"]},
@@ -41,12 +46,14 @@ SPANS = Example(
     responses=failures(413, 415),
 )
 async def search(
-    data: Annotated[SearchQuery, BodyKwarg(examples=[QUERY])], memory: NamedDependency[Graphmem]
+    data: Annotated[SearchQuery, BodyKwarg(examples=[QUERY, EXACT])],
+    memory: NamedDependency[Graphmem],
 ) -> SearchResult:
     """Return what matches a query, `*` for everything, ordered and within the limits asked for.
 
     With `max_hops` also what it is linked with: a hop passes half of the relevance on. What is found
-    both ways counts for more. An unknown source or conversation gives an empty result.
+    both ways counts for more. `match: exact` finds the texts of a session or a conversation that hold the
+    query, whatever its case. An unknown source, session or conversation gives an empty result.
     """
     return await memory.search(**msgspec.structs.asdict(data))
 

@@ -56,7 +56,7 @@ UNWIND $rows AS row
 CREATE (m:Memory:Message)
 SET m = row.properties
 WITH m, row
-CALL db.create.setNodeVectorProperty(m, 'embedding', row.embedding)
+CALL db.create.setNodeVectorProperty(m, 'embedding', row.embeddings.embedding)
 FINISH
 """
 
@@ -241,6 +241,9 @@ async def ways_of_writing(
 
 class Cached:
     """An embedder that has every vector at hand."""
+
+    key = "current"
+    beside = None
 
     def __init__(self, made_of: Corpus) -> None:
         from graphmem.embedding import Embedding

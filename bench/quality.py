@@ -11,6 +11,9 @@ A set is JSON:
     {name, conversations: [{id, sessions: [{id, messages: [{id, role, name, content, occurred_at}]}],
         questions: [{id, text, category, evidence: [message id, …]}]}]}
 
+`contextual` is contextual search, soft, with ten sessions and without neighbours, over summaries that it
+has made itself; its hits stand in the order of their scores.
+
 A set of passages is measured as `bench.passages` says.
 """
 
@@ -39,7 +42,9 @@ from graphmem.model.recall import Recalled
 from graphmem.runtime import Runtime, running
 from graphmem.service import Graphmem
 
-RANKINGS = ("vector", "bm25", "rrf", "default")
+CONTEXTUAL = "contextual"
+RANKINGS = ("vector", "bm25", "rrf", "default", CONTEXTUAL)
+SESSIONS = "CYPHER 25 MATCH (session:Session {client_id: $client_id}) RETURN session.id AS id"
 CUTS = (5, 10, 20)
 BUDGETS = (512, 1024, 2048)
 APART = "adversarial"
@@ -56,8 +61,9 @@ class Answered(Struct, frozen=True):
     violations: int
 
 
-async def load(memory: Graphmem, conversation: dict[str, Any]) -> None:
-    """Remember a conversation of the set, message by message in its order."""
+async def load(memory: Graphmem, conversation: dict[str, Any]) -> dict[str, str]:
+    """Remember a conversation of the set, message by message in its order; return the set's ids by ours."""
+    ids: dict[str, str] = {}
     await memory.open_conversation(conversation["id"])
     messages = [
         {
@@ -69,7 +75,40 @@ async def load(memory: Graphmem, conversation: dict[str, Any]) -> None:
         for message in session["messages"]
     ]
     for start in range(0, len(messages), 500):
-        await memory.remember(conversation["id"], messages[start : start + 500])
+        batch = messages[start : start + 500]
+        remembered = await memory.remember(conversation["id"], batch)
+        given = (message["external_id"] for message in batch)
+        ids |= dict(zip(remembered.ids, given, strict=True))
+    return ids
+
+
+async def summarize(memory: Graphmem) -> None:
+    """Summarize all of a client's sessions."""
+    for row in await memory.runtime.graph.execute(SESSIONS, client_id=memory.client_id):
+        await memory.summarize_session(row["id"])
+
+
+async def answer_contextually(
+    memory: Graphmem, question: dict[str, Any], ids: dict[str, str]
+) -> tuple[dict[str, float], int]:
+    """Ask one question by contextual search; return its scores, and how many budgets were broken."""
+    evidence = question["evidence"]
+    asked = {"top_sessions": 10, "top_k": 20, "neighbours": 0, "min_relevance": 0.0}
+    wide = await memory.search_contextual(question["text"], **asked)
+    hits = [turn for context in wide.contexts for turn in context.messages if turn.hit]
+    hits.sort(key=lambda turn: (-(turn.score or 0.0), turn.id))
+    order = [ids[turn.id] for turn in hits]
+    scores = {f"recall@{k}": len(set(order[:k]) & set(evidence)) / len(evidence) for k in CUTS}
+    ranks = [order.index(id) + 1 for id in evidence if id in order]
+    scores["mrr"] = 1 / min(ranks) if ranks else 0.0
+    violations = 0
+    for budget in BUDGETS:
+        tight = await memory.search_contextual(question["text"], max_tokens=budget, **asked)
+        shown = {ids[turn.id] for context in tight.contexts for turn in context.messages}
+        scores[f"evidence in {budget}"] = len(shown & set(evidence)) / len(evidence)
+        counted = memory.runtime.tokens.count(tight.prompt)
+        violations += int(counted > budget or counted != tight.tokens_used)
+    return scores, violations
 
 
 async def answer(
@@ -102,11 +141,15 @@ async def measure(
     runtime: Runtime, conversations: Sequence[dict[str, Any]], rankings: Iterable[str]
 ) -> dict[str, list[Answered]]:
     """Load everything, then ask everything."""
+    rankings = list(rankings)
     texts, memories = {}, {}
+    ids: dict[str, str] = {}
     for conversation in conversations:
         memory = Graphmem(runtime, f"quality-{conversation['id']}")
         memories[conversation["id"]] = memory
-        await load(memory, conversation)
+        ids |= await load(memory, conversation)
+        if CONTEXTUAL in rankings:
+            await summarize(memory)
         texts[conversation["id"]] = {
             message["id"]: message["content"]
             for session in conversation["sessions"]
@@ -118,7 +161,10 @@ async def measure(
     async def ask(conversation: dict[str, Any], question: dict[str, Any], ranking: str) -> Answered:
         async with callers:
             id = conversation["id"]
-            scores, violations = await answer(memories[id], question, texts[id], ranking)
+            if ranking == CONTEXTUAL:
+                scores, violations = await answer_contextually(memories[id], question, ids)
+            else:
+                scores, violations = await answer(memories[id], question, texts[id], ranking)
             return Answered(id, question["category"], scores, violations)
 
     answered = {}
@@ -208,10 +254,10 @@ def say(line: str) -> None:
 def show(result: dict[str, Any]) -> None:
     """Print the overall figures as a table."""
     names = [f"recall@{k}" for k in CUTS] + ["mrr"] + [f"evidence in {b}" for b in BUDGETS]
-    print(f"{'':10}" + "".join(f"{name:>18}" for name in names) + f"{'violations':>12}")
+    print(f"{'':12}" + "".join(f"{name:>18}" for name in names) + f"{'violations':>12}")
     for ranking, figures in result["rankings"].items():
         row = "".join(f"{figures['overall'][name]:>18.2f}" for name in names)
-        print(f"{ranking:10}{row}{figures['budget_violations']:>12}")
+        print(f"{ranking:12}{row}{figures['budget_violations']:>12}")
 
 
 async def main() -> None:

@@ -4,18 +4,167 @@ import asyncio
 import contextlib
 import logging
 import time
+import uuid
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
 
-from graphmem.jobs.outbox import Claim, Effect
+from graphmem.graph.driver import Transaction
+from graphmem.jobs.outbox import Claim, Due, Effect, postpone, postpone_all
 from graphmem.jobs.worker import STOP_SECONDS, Handler, Worker
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import WORKER_CRASHES
+from graphmem.runs.ending import sweep as sweep_runs
+from graphmem.runs.starting import SWEEP_RUNS
 from graphmem.runtime import Runtime
+from graphmem.writing.consolidation import CONSOLIDATE, Consolidation, consolidate
+from graphmem.writing.contexts import SWEEP, sweep_contexts
+from graphmem.writing.messages import IDLE, SEGMENT, SUMMARIZE_SESSIONS
+from graphmem.writing.reembedding import REEMBED, Reembedding, advance, queue
+from graphmem.writing.reviews import REVIEW_JOB, review_conversation, run_reviews
+from graphmem.writing.segmentation import Segmentation, segment
+from graphmem.writing.session_summaries import SessionWork, summarize_grown
 
 Work = Callable[[Claim, Runtime], Awaitable[Effect | None]]
 """Does one kind of job; what it returns is committed together with the job's being done."""
 
-WORK: Mapping[str, Work] = {}
+
+async def _swept(held: Claim, runtime: Runtime) -> None:
+    await sweep_contexts(client_id=held.client_id, now=datetime.now(UTC), graph=runtime.graph)
+
+
+async def _runs_swept(_held: Claim, runtime: Runtime) -> None:
+    await sweep_runs(now=datetime.now(UTC), graph=runtime.graph)
+
+
+async def _reviewed(held: Claim, runtime: Runtime) -> Effect:
+    shares = await runtime.vocabulary.shares(held.client_id)
+
+    async def effect(transaction: Transaction) -> None:
+        await review_conversation(
+            transaction,
+            held.decoded()["conversation_id"],
+            client_id=held.client_id,
+            now=datetime.now(UTC),
+            shares=shares,
+        )
+
+    return effect
+
+
+async def _segmented(held: Claim, runtime: Runtime) -> None:
+    """Make episodes of a conversation that has become idle; what may still grow waits for the next time."""
+    now = datetime.now(UTC)
+    made = await segment(
+        Segmentation(
+            client_id=held.client_id,
+            conversation_id=held.key,
+            now=now,
+            new_id=_new_id,
+            graph=runtime.graph,
+            embedder=runtime.embedder,
+            tokens=runtime.tokens,
+            llm=runtime.llm,
+        ),
+        leave_growing=True,
+    )
+    if made.left:
+        await runtime.graph.write(
+            lambda transaction: postpone(
+                transaction,
+                client_id=held.client_id,
+                id=held.id,
+                kind=held.kind,
+                key=held.key,
+                payload={},
+                now=now,
+                run_at=now + IDLE,
+                conversation_id=held.key,
+            )
+        )
+    await run_reviews(
+        held.key,
+        client_id=held.client_id,
+        now=now,
+        graph=runtime.graph,
+        vocabulary=runtime.vocabulary,
+    )
+
+
+async def _summarized(held: Claim, runtime: Runtime) -> None:
+    """Summarize the sessions of a conversation that it is time for; the others when they are idle."""
+    now = datetime.now(UTC)
+    next_at = await summarize_grown(
+        held.key,
+        SessionWork(
+            client_id=held.client_id,
+            now=now,
+            new_id=_new_id,
+            graph=runtime.graph,
+            embedder=runtime.embedder,
+            tokens=runtime.tokens,
+            calibration=runtime.calibration,
+            llm=runtime.llm,
+        ),
+    )
+    if next_at is None:
+        return
+    again = Due(
+        id=held.id,
+        kind=held.kind,
+        key=held.key,
+        run_at=next_at,
+        conversation_id=held.key,
+        earliest=True,
+    )
+    await runtime.graph.write(
+        lambda transaction: postpone_all(transaction, [again], client_id=held.client_id, now=now)
+    )
+
+
+async def _consolidated(held: Claim, runtime: Runtime) -> None:
+    """Make facts of all episodes of a conversation that none were made of, some at a time."""
+    done = None
+    while done is None or done.consolidated:
+        done = await consolidate(
+            Consolidation(
+                client_id=held.client_id,
+                conversation_id=held.key,
+                now=datetime.now(UTC),
+                new_id=_new_id,
+                graph=runtime.graph,
+                embedder=runtime.embedder,
+                tokens=runtime.tokens,
+                llm=runtime.llm,
+            )
+        )
+
+
+async def _reembedded(held: Claim, runtime: Runtime) -> None:
+    """Embed some memories anew for another model; what is left comes due again."""
+    work = Reembedding(
+        now=lambda: datetime.now(UTC), graph=runtime.graph, embedder=runtime.embedder
+    )
+    later = await advance(work)
+    if later is not None:
+        now = work.now()
+        await runtime.graph.write(
+            lambda transaction: queue(transaction, id=held.id, now=now, run_at=now + later)
+        )
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())
+
+
+WORK: Mapping[str, Work] = {
+    SWEEP: _swept,
+    REVIEW_JOB: _reviewed,
+    SEGMENT: _segmented,
+    SUMMARIZE_SESSIONS: _summarized,
+    CONSOLIDATE: _consolidated,
+    SWEEP_RUNS: _runs_swept,
+    REEMBED: _reembedded,
+}
 """Which code does which kind of job. A kind that is not here waits for a process that knows it."""
 
 END_SECONDS = STOP_SECONDS + 3.0

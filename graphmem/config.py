@@ -58,9 +58,21 @@ class Settings(Struct, frozen=True, kw_only=True):
     embedding_threads: Annotated[
         int, Meta(ge=1, le=64, description="threads of the embedding model")
     ] = 1
+    llm_url: Annotated[
+        Annotated[str, Meta(pattern=r"^https?://.+")] | None,
+        Meta(description="an OpenAI-compatible API up to /v1; unset: no language model is used"),
+    ] = None
+    llm_model: Annotated[str | None, Meta(description="the language model's name there")] = None
+    llm_key: Annotated[str, Meta(description="the key that it asks for")] = ""
     jobs: Annotated[
         Literal["on", "off"], Meta(description="`off`: leave background work to other processes")
     ] = "on"
+    record: Annotated[
+        Literal["on", "off"], Meta(description="`off`: leave no record of what was asked and shown")
+    ] = "on"
+    max_concurrent_sessions: Annotated[
+        int, Meta(ge=1, le=10_000, description="how many runs of a client may be active at once")
+    ] = 32
     log_level: Annotated[
         str, Meta(pattern=r"^(?i:debug|info|warning|error)$", description="what the log shows")
     ] = "info"

@@ -5,11 +5,29 @@
     │   └── TooLarge            … because it is beyond a limit
     ├── NotFound                there is no such thing, or it is another client's
     │   ├── MemoryNotFound
-    │   └── ConversationNotFound
+    │   │   └── ItemNotFound    … of which a chunk was asked
+    │   ├── ContextNotFound     … or it has expired
+    │   ├── SpanNotFound
+    │   ├── ConversationNotFound
+    │   ├── SessionNotFound
+    │   ├── RunNotFound
+    │   └── PatternNotFound
     ├── Conflict                what was asked does not fit the state that things are in
-    │   └── NotHead             a newer version has superseded this one already
+    │   ├── NotHead             a newer version has superseded this one already
+    │   ├── ContentChanged      another content was put while this one was made ready
+    │   ├── ContentDamaged      a text is not the one that was stored
+    │   ├── IdTaken             another memory has this id
+    │   ├── BudgetExhausted     a run has fewer tokens left than were asked for
+    │   ├── RunEnded            the run has ended; nothing works on it any more
+    │   ├── RunTimeout          the run's time is over
+    │   ├── TooDeep             a run at the lowest level has no children
+    │   ├── ChildlessBudget     the share of a child would be nothing
+    │   └── OperationReused     an operation_id was used for something else
+    ├── TookTooLong             the database cut a question off that took too long
+    ├── TooManyRuns             the client has as many active runs as it may
     ├── Unauthorized            no valid key came with the request
     ├── Unavailable             passing: the database or the embedder does not answer now
+    │   └── ModelFailed         … or the language model, or what it answers cannot be used
     └── SetupError              graphmem cannot start: the sentence says what to do
         ├── SettingError        a setting has a value that cannot be used
         ├── JavaNotFound        no Java 21 or newer
@@ -17,12 +35,14 @@
         ├── ServerFailed        the private Neo4j did not start, or died
         ├── DataFolderInUse     another process holds the data folder
         ├── SchemaError         the database's schema is not one this version can use
+        ├── PatternDamaged      a pattern's file does not say what its header must
         └── ModelMismatch       the database was written with another embedding model or tokenizer
 
 An error says what happened in a sentence and carries the ids as attributes. It knows nothing of HTTP.
 """
 
 import re
+from collections.abc import Iterable
 from typing import ClassVar
 
 
@@ -62,12 +82,44 @@ class MemoryNotFound(NotFound):
         self.memory_id = memory_id
 
 
+class ItemNotFound(MemoryNotFound):
+    """There is no such memory to take a chunk of; the sentence is the specification's."""
+
+    def __init__(self, memory_id: str) -> None:
+        NotFound.__init__(self, f"Item not found: {memory_id}")
+        self.memory_id = memory_id
+
+
+class ContextNotFound(NotFound):
+    """There is no such context, or it has expired."""
+
+    def __init__(self, context_id: str) -> None:
+        super().__init__(f"no context {context_id!r}; one ends after its ttl_seconds")
+        self.context_id = context_id
+
+
+class SpanNotFound(NotFound):
+    """There is no such span; the sentence is the specification's."""
+
+    def __init__(self, span_id: str) -> None:
+        super().__init__(f"Span not found: {span_id}")
+        self.span_id = span_id
+
+
 class ConversationNotFound(NotFound):
     """There is no such conversation."""
 
     def __init__(self, conversation_id: str) -> None:
         super().__init__(f"no conversation {conversation_id!r}")
         self.conversation_id = conversation_id
+
+
+class SessionNotFound(NotFound):
+    """There is no such session."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"no session {session_id!r}")
+        self.session_id = session_id
 
 
 class Conflict(GraphmemError):
@@ -85,6 +137,134 @@ class NotHead(Conflict):
         self.head_id = head_id
 
 
+class ContentChanged(Conflict):
+    """Another content was put while this one was made ready."""
+
+    def __init__(self, reference_id: str) -> None:
+        super().__init__(
+            f"reference {reference_id!r} was given another content at the same time; look at it, and "
+            "put yours again if it is to be the next version"
+        )
+        self.reference_id = reference_id
+
+
+class ContentDamaged(Conflict):
+    """A text is not the one that was stored: its SHA-256 is another."""
+
+    def __init__(self, memory_id: str) -> None:
+        super().__init__(
+            f"the text of {memory_id!r} does not have the SHA-256 that was stored with it; write it "
+            "again from its source"
+        )
+        self.memory_id = memory_id
+
+
+class IdTaken(Conflict):
+    """Another memory has this id."""
+
+    def __init__(self, memory_id: str, kind: str) -> None:
+        super().__init__(f"the id {memory_id!r} belongs to {kind}; choose another, or send none")
+        self.memory_id = memory_id
+
+
+class RunNotFound(NotFound):
+    """There is no such run."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"no run {run_id!r}")
+        self.run_id = run_id
+
+
+class PatternNotFound(NotFound):
+    """There is no such pattern; the sentence lists those there are."""
+
+    def __init__(self, name: str, legal: Iterable[str]) -> None:
+        super().__init__(f"no pattern {name!r}; there are {', '.join(legal)}")
+        self.name = name
+
+
+class BudgetExhausted(Conflict):
+    """A run has fewer tokens left than were asked for."""
+
+    def __init__(self, requested: int, remaining: int) -> None:
+        super().__init__(f"Budget exhausted: requested {requested}, remaining {remaining}")
+        self.requested = requested
+        self.remaining = remaining
+
+
+class RunEnded(Conflict):
+    """The run has ended; nothing works on it any more."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__("Session ended: start another run")
+        self.run_id = run_id
+
+
+class RunTimeout(Conflict):
+    """The run's time is over; nothing works on it any more."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__("Session timeout: time budget exhausted")
+        self.run_id = run_id
+
+
+class TooDeep(Conflict):
+    """A run at the lowest level has no children."""
+
+    code = "depth"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"Depth exhausted: a run at depth {limit} has no children; do the work in it"
+        )
+        self.limit = limit
+
+
+class ChildlessBudget(Conflict):
+    """The share of a child would be nothing."""
+
+    def __init__(self, remaining: int) -> None:
+        super().__init__(
+            f"Childless budget: the child's share of the {remaining} tokens and the time that remain is "
+            "nothing; ask for a larger fraction"
+        )
+        self.remaining = remaining
+
+
+class OperationReused(Conflict):
+    """An operation_id was used for something else."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "operation_id: another operation of this run has it; send one that is new, or what was sent "
+            "with it before"
+        )
+        self.field = "operation_id"
+
+
+class TookTooLong(GraphmemError):
+    """The database cut a question off that took too long."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"the database worked on this for {seconds:g} seconds and was cut off; ask for less: a shorter "
+            "time, one conversation, a smaller limit"
+        )
+        self.seconds = seconds
+
+
+class TooManyRuns(GraphmemError):
+    """The client has as many active runs as it may."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"Too many runs: {limit} are active, which is the most at once; end one, or wait until one "
+            "times out"
+        )
+        self.limit = limit
+        self.retry_after = 5
+
+
 class Unauthorized(GraphmemError):
     """No valid key came with the request."""
 
@@ -95,6 +275,16 @@ class Unavailable(GraphmemError):
     def __init__(self, what: str, retry_after: int = 2) -> None:
         super().__init__(what)
         self.retry_after = retry_after
+
+
+class ModelFailed(Unavailable):
+    """The language model did not answer in time, or what it answered cannot be used."""
+
+    def __init__(self, reason: str, *, status: int | None = None) -> None:
+        told = f"{reason}, status {status}" if status else reason
+        super().__init__(f"the language model failed ({told})", retry_after=10)
+        self.reason = reason
+        self.status = status
 
 
 class SetupError(GraphmemError):
@@ -127,6 +317,14 @@ class DataFolderInUse(SetupError):
 
 class SchemaError(SetupError):
     """The database's schema is not one that this version of graphmem can use."""
+
+
+class PatternDamaged(SetupError):
+    """A pattern's file does not say what its header must."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(f"cypher/patterns/{name}.cypher: {problem}")
+        self.name = name
 
 
 class ModelMismatch(SetupError):

@@ -5,19 +5,25 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from graphmem.config import Settings
 from graphmem.embedding import Embedder, load_model
 from graphmem.errors import GraphmemError
 from graphmem.graph.driver import Graph, connect
-from graphmem.graph.installation import Installation, agree
-from graphmem.graph.schema import migrate
+from graphmem.graph.installation import Calibration
+from graphmem.jobs.afterwards import Afterwards
+from graphmem.llm import LanguageModel, language_model
 from graphmem.model.progress import Progress, silent
+from graphmem.reading.hyde import Found, new_turns
+from graphmem.reading.turns import Turns
 from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.server.private import PrivateServer, private_server
+from graphmem.serving import Load, Models, Serving
 from graphmem.tokens import TokenCounter
+from graphmem.writing.recording import Recorder
 
 WATCH_SECONDS = 1.0
 """How often the private server is looked at."""
@@ -25,33 +31,66 @@ WATCH_SECONDS = 1.0
 log = logging.getLogger(__name__)
 
 
-class Runtime(Struct, frozen=True):
-    """The collaborators that the use cases share."""
+class Runtime(Struct):
+    """The collaborators that the use cases share.
+
+    `graph`, `embedder` and `calibration` are of one embedding model, and exchanged together when the
+    installation changes it: who asks takes all three at one moment, and keeps them to the end.
+    """
 
     settings: Settings
     graph: Graph
     embedder: Embedder
     tokens: TokenCounter
     vocabulary: Vocabulary
+    calibration: Calibration
+    afterwards: Afterwards = field(default_factory=Afterwards)
+    llm: LanguageModel | None = None
+    turns: Turns[Found] = field(default_factory=new_turns)
+    recorder: Recorder | None = None
+    """None when nothing is to be recorded."""
 
 
 @asynccontextmanager
-async def running(settings: Settings, progress: Progress = silent) -> AsyncIterator[Runtime]:
+async def running(
+    settings: Settings, progress: Progress = silent, *, load: Load | None = None
+) -> AsyncIterator[Runtime]:
     """Start, or join, all that is needed, for the length of the block.
 
     Raises a `SetupError` whose sentence says what to do.
     """
     async with AsyncExitStack() as stack:
         graph = await stack.enter_async_context(database(settings, progress))
-        progress("loading the embedding model")
-        embedder = Embedder(await asyncio.to_thread(load_model, settings, progress))
-        stack.push_async_callback(embedder.close)
-        progress("loading the embedding model", 1, 1)
-        tokens = TokenCounter()
-        model = embedder.model
-        await migrate(graph, dimensions=model.dimensions, progress=progress)
-        await agree(graph, Installation(model.name, model.sha256, model.dimensions, tokens.name))
-        yield Runtime(settings, graph, embedder, tokens, Vocabulary(graph))
+        models = Models(settings, load or load_model)
+        serving = await models.start(graph, progress)
+        stack.push_async_callback(serving.embedder.close)
+        afterwards = Afterwards()
+        stack.push_async_callback(afterwards.ended)
+        llm = language_model(settings)
+        if llm is not None:
+            stack.push_async_callback(llm.close)
+        runtime = Runtime(
+            settings,
+            serving.graph,
+            serving.embedder,
+            TokenCounter(),
+            Vocabulary(graph),
+            serving.calibration,
+            afterwards,
+            llm,
+        )
+        if settings.record == "on":
+            runtime.recorder = Recorder(graph)
+            stack.push_async_callback(runtime.recorder.ended)
+        watch = asyncio.create_task(models.watch(serving, partial(_exchange, runtime)))
+        stack.push_async_callback(_ended, watch)
+        yield runtime
+
+
+def _exchange(runtime: Runtime, serving: Serving) -> None:
+    runtime.graph = serving.graph
+    runtime.embedder = serving.embedder
+    runtime.calibration = serving.calibration
 
 
 @asynccontextmanager

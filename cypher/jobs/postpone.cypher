@@ -1,30 +1,36 @@
 CYPHER 25
-// The job with this key, due at this time whenever it was due before: queued where there was none or where
-// it has ended; one that runs just now is queued for then when it ends. No row when it was swept just now.
+// The jobs with these keys, due when it is said: queued where there were none or where they have ended; one
+// that runs just now is queued for then when it ends. No row for one that was swept just now.
 //
-// $client_id        string    whose job
-// $id               string    its id, should it be new
-// $kind             string    what is to be done
-// $key              string    what it is done to
-// $payload          string    what the work needs to know, as JSON
-// $conversation_id  string?   the conversation that it goes with; null belongs to none
-// $run_at           datetime  not before when
-// $now              datetime  now
-MERGE (job:Job {client_id: $client_id, kind: $kind, key: $key})
+// $client_id  string     whose jobs
+// $jobs       list<map>  {id, kind, key, payload, conversation_id?, run_at, earliest}, in the order of their kinds
+// $now        datetime   now
+// With `earliest` a job that waits already is never moved to a later time; without, to whatever is said last.
+UNWIND $jobs AS row
+MERGE (job:Job {client_id: $client_id, kind: row.kind, key: row.key})
 ON CREATE SET
-  job.id = $id,
+  job.id = row.id,
   job.state = 'queued',
-  job.conversation_id = $conversation_id,
+  job.conversation_id = row.conversation_id,
   job.attempts = 0,
+  job.run_at = row.run_at,
   job.created_at = $now
 SET job.locked = true
-WITH job
+WITH job, row
 WHERE job.id IS NOT NULL
-WITH job, job.state = 'running' AS running
+WITH
+  job,
+  row,
+  job.state = 'running' AS running,
+  CASE
+    WHEN row.earliest AND job.state = 'running' AND job.again_at < row.run_at THEN job.again_at
+    WHEN row.earliest AND job.state = 'queued' AND job.run_at < row.run_at THEN job.run_at
+    ELSE row.run_at
+  END AS run_at
 SET
-  job.payload = $payload,
-  job.again_at = CASE WHEN running THEN $run_at ELSE null END,
-  job.run_at = CASE WHEN running THEN job.run_at ELSE $run_at END,
+  job.payload = row.payload,
+  job.again_at = CASE WHEN running THEN run_at ELSE null END,
+  job.run_at = CASE WHEN running THEN job.run_at ELSE run_at END,
   job.state = CASE WHEN running THEN 'running' ELSE 'queued' END,
   job.attempts = CASE WHEN running THEN job.attempts ELSE 0 END,
   job.error = CASE WHEN running THEN job.error ELSE null END,

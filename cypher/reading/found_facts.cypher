@@ -9,7 +9,7 @@ CYPHER 25
 // $end         datetime      stands for no upper bound
 UNWIND $ids AS id
 MATCH (fact:Memory {client_id: $client_id, id: id})
-WHERE NOT $now_only OR fact.active = true
+WHERE NOT $now_only OR fact.active = true AND fact.invalid_at = $end
 WITH
   fact,
   COLLECT {

@@ -12,9 +12,11 @@ RETURN COLLECT {
   WITH DISTINCT version
   WHERE version.created_at <= $known_as_of
   OPTIONAL MATCH (version)-[edge:SUPERSEDES]->(:Memory {client_id: $client_id})
+  WITH version, edge, coalesce(version.version, 1) AS number
+  ORDER BY number
   RETURN version {
     .id, .kind, .text,
-    version: coalesce(version.version, 1),
+    version: number,
     valid_at: toString(version.valid_at),
     created_at: toString(version.created_at),
     superseded_at:
@@ -22,5 +24,4 @@ RETURN COLLECT {
         THEN toString(nullIf(version.superseded_at, $end)) END,
     reason: edge.reason
   }
-  ORDER BY coalesce(version.version, 1)
 } AS versions

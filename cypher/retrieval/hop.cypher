@@ -13,6 +13,12 @@ CYPHER 25
 // $conversation_ids  list<string>  the conversations that pass, all when empty
 // $since             datetime      the first occurred_at that passes
 // $until             datetime      the first that no longer does
+// $timed             boolean       whether the times below decide, not what holds now
+// $valid_by          datetime      the last valid_at that passes
+// $invalid_from      datetime      the first invalid_at that passes
+// $created_by        datetime      the last created_at that passes
+// $superseded_from   datetime      the first superseded_at that passes
+// $ending            boolean       whether what newer versions had ended by then is left out
 // $looked_at         int           how many edges of a memory or an entity are looked at
 // $hub               int           an entity that more memories mention joins none of them
 // $edges             int           how many edges of a memory are followed
@@ -24,7 +30,7 @@ MATCH (here:Memory {client_id: $client_id, id: $frontier[place]})
 CALL (here) {
   CALL (here) {
     MATCH (here)-[link:RELATES_TO|REFERENCES|REFINES|CONTRADICTS|DERIVED_FROM|SUMMARIZES]-(there:Memory)
-    WHERE type(link) IN $types
+    WHERE type(link) IN $types AND (NOT $timed OR coalesce(link.created_at <= $created_by, true))
     RETURN there, type(link) AS type, null AS entity, 1.0 AS factor, coalesce(link.score, 1.0) AS strength
     LIMIT $looked_at
 
@@ -64,8 +70,21 @@ CALL (here) {
     LIMIT $looked_at
   }
   WITH here, there, type, entity, factor, strength
-  WHERE there.client_id = $client_id AND there.active = true AND there <> here
+  WHERE there.client_id = $client_id AND (there.active = true OR $timed) AND there <> here
     AND NOT there.id IN $seen
+    AND (NOT $timed OR (
+      there.valid_at <= $valid_by AND there.invalid_at >= $invalid_from
+      AND there.created_at <= $created_by AND there.superseded_at >= $superseded_from
+    ))
+    AND (NOT $ending OR NOT coalesce(
+      there.invalidated_at <= $created_by AND there.invalidated_from <= $valid_by, false
+    ))
+    AND (NOT $ending OR NOT EXISTS {
+      // A span ends with the version of the reference that it is part of.
+      MATCH (there)(()-[:PART_OF]->(:Reference {client_id: $client_id})){0,1}()
+        (()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
+      WHERE newer.created_at <= $created_by AND newer.valid_at <= $valid_by
+    })
   ORDER BY factor DESC, strength DESC, type, entity
   WITH there, head(collect({type: type, entity: entity, factor: factor, strength: strength})) AS edge,
     there.occurred_at >= $since AND there.occurred_at < $until

@@ -8,6 +8,11 @@ CYPHER 25
 // $conversation_ids  list<string>  the conversations that pass, all when empty
 // $since             datetime      the first occurred_at that passes
 // $until             datetime      the first that no longer does
+// $valid_by          datetime      the last valid_at that passes
+// $invalid_from      datetime      the first invalid_at that passes
+// $created_by        datetime      the last created_at that passes
+// $superseded_from   datetime      the first superseded_at that passes
+// $ending            boolean       whether what newer versions had ended by then is left out
 // $words             string        the Lucene query, inside the same scope
 // $limit             int           how many
 // $longest           int           up to how many characters a text comes along
@@ -16,7 +21,7 @@ MATCH (memory:Memory)
     FULLTEXT INDEX memory_text FOR $words
     LIMIT $limit
   ) SCORE AS bm25
-WHERE memory.client_id = $client_id AND memory.active = true
+WHERE memory.client_id = $client_id
 RETURN collect(memory {
   .id, .kind, .source_type, .importance, .token_count,
   occurred_at: toString(memory.occurred_at),
@@ -27,4 +32,15 @@ RETURN collect(memory {
     AND (memory.kind IN $whole_kinds OR memory.source_type IN $source_types)
     AND (size($source_ids) = 0 OR memory.source_id IN $source_ids)
     AND (size($conversation_ids) = 0 OR memory.conversation_id IN $conversation_ids)
+    AND memory.valid_at <= $valid_by AND memory.invalid_at >= $invalid_from
+    AND memory.created_at <= $created_by AND memory.superseded_at >= $superseded_from
+    AND (NOT $ending OR NOT coalesce(
+      memory.invalidated_at <= $created_by AND memory.invalidated_from <= $valid_by, false
+    ))
+    AND (NOT $ending OR NOT EXISTS {
+      // A span ends with the version of the reference that it is part of.
+      MATCH (memory)(()-[:PART_OF]->(:Reference {client_id: $client_id})){0,1}()
+        (()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
+      WHERE newer.created_at <= $created_by AND newer.valid_at <= $valid_by
+    })
 }) AS rows

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from graphmem import resources
 from graphmem.cli import story_records
+from graphmem.cli.story_change import Changed, change
 from graphmem.cli.story_run import play
 from graphmem.cli.story_walk import Walked, walk
 from graphmem.config import Settings
@@ -73,6 +74,7 @@ class Told(Struct, frozen=True, kw_only=True):
     answers: list[Answered]
     walked: Walked
     remembered: Remembered
+    changed: Changed
     run: TreeRun
 
 
@@ -93,6 +95,7 @@ async def tell(settings: Settings, progress: Progress) -> Told:
             answers=[await _answered(memory, asked) for asked in QUESTIONS],
             walked=await walk(memory),
             remembered=await _remembered(memory, conversation.id),
+            changed=await change(memory, loaded.ids),
             run=await play(memory),
         )
 

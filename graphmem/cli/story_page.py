@@ -9,6 +9,7 @@ import click
 
 from graphmem.cli.showing import cost, counted, harmless, left_out, say_json
 from graphmem.cli.story import CLIENT, Answered, Remembered, Told
+from graphmem.cli.story_change import TURN_TOKENS, Changed
 from graphmem.cli.story_walk import CHUNK_TOKENS, Walked
 from graphmem.model.run import TreeRun
 
@@ -49,6 +50,7 @@ class Page:
             _show_answer(answer)
         _show_walk(told.walked)
         _show_remembered(told.remembered)
+        _show_changed(told.changed)
         _show_run(told.run)
 
     def say_taken(self, port: int) -> None:
@@ -121,6 +123,26 @@ def _show_remembered(remembered: Remembered) -> None:
     _show_question(remembered.query, "retrieve_memory, facts and episodes of the conversation:")
     _show_text(remembered.retrieved.markdown)
     click.secho(f"  {remembered.milliseconds:.0f} ms", fg="green")
+
+
+def _show_changed(changed: Changed) -> None:
+    _show_question(changed.query, "a fact and what it said before, oldest first:")
+    for one in changed.versions:
+        _show_line(f"v{one.version}  {one.valid_at:%Y-%m-%d}  {one.text}")
+        if one.reason:
+            click.secho(
+                f"      because: {textwrap.shorten(one.reason, 80, placeholder='…')}", dim=True
+            )
+    click.echo("\n  as of two days:\n")
+    for then in changed.then:
+        _show_line(f"{then.as_of:%Y-%m-%d}  {then.text}")
+    click.echo(f"\n  what a turn is told, within {counted(TURN_TOKENS, 'token')}:\n")
+    _show_text(changed.turn.injection)
+
+
+def _show_line(text: str) -> None:
+    for line in _wrapped(harmless(text)):
+        click.echo(f"  {line}")
 
 
 def _show_run(run: TreeRun) -> None:

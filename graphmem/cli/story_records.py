@@ -7,7 +7,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any
 
@@ -159,20 +159,44 @@ async def load_episodes(memory: Graphmem, conversation_id: str, messages: Sequen
 
 
 async def load_facts(memory: Graphmem, conversation_id: str, ids: Mapping[str, str]) -> Ids:
-    """Remember the facts that hold at the story's end and are not there yet."""
-    facts = records("facts.jsonl")
-    replaced = {fact.get("supersedes") for fact in facts}
-    facts = [fact for fact in facts if fact["key"] not in replaced]
+    """Remember the facts that are not there yet, each reversed one as the next version of the old.
+
+    Return those that hold at the story's end.
+    """
+    sources = _sources(ids)
     there = {item.snippet: item.id for item in await _listed(memory, conversation_id, "fact")}
-    if new := [fact for fact in facts if fact["fact"] not in there]:
-        sources = _sources(ids)
+    chains = _chains(records("facts.jsonl"))
+    begun = [chain[0] for chain in chains if not any(fact["fact"] in there for fact in chain)]
+    if begun:
         kept = await memory.remember_facts(
-            _without(fact, "key", "sources", "quote", "supersedes", "reason")
+            _without(fact, "key", "sources", "quote")
             | {"conversation_id": conversation_id, "source_episode_ids": sources(fact["sources"])}
-            for fact in new
+            for fact in begun
         )
-        there |= {fact["fact"]: one.id for fact, one in zip(new, kept, strict=True)}
-    return {f"fact:{fact['key']}": there[fact["fact"]] for fact in facts}
+        there |= {fact["fact"]: one.id for fact, one in zip(begun, kept, strict=True)}
+    for chain in chains:
+        [newest] = [place for place, fact in enumerate(chain) if fact["fact"] in there]
+        for old, fact in pairwise(chain[newest:]):
+            version = await memory.supersede_fact(
+                there[old["fact"]],
+                **_without(fact, "key", "sources", "quote", "supersedes")
+                | {"source_episode_ids": sources(fact["sources"])},
+            )
+            there[fact["fact"]] = version.id
+    return {f"fact:{chain[-1]['key']}": there[chain[-1]["fact"]] for chain in chains}
+
+
+def _chains(facts: Sequence[Record]) -> list[list[Record]]:
+    """Return the facts by what superseded what, each chain oldest first."""
+    following = {fact["supersedes"]: fact for fact in facts if "supersedes" in fact}
+    chains = []
+    for fact in facts:
+        if "supersedes" not in fact:
+            chain = [fact]
+            while chain[-1]["key"] in following:
+                chain.append(following[chain[-1]["key"]])
+            chains.append(chain)
+    return chains
 
 
 async def load_reviews(memory: Graphmem, ids: Mapping[str, str]) -> None:

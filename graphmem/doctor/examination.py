@@ -15,6 +15,7 @@ from graphmem.errors import GraphmemError, ServerFailed, SetupError
 from graphmem.graph.driver import Graph, connect
 from graphmem.model.finding import Connection, Examination, Finding
 from graphmem.model.progress import Progress, silent
+from graphmem.model.side import FIRST, Side
 from graphmem.runtime import database
 from graphmem.server import bolt, private
 from graphmem.server.password import USER
@@ -85,6 +86,8 @@ async def stored(reached: Reached, settings: Settings) -> list[Finding]:
         # What another version answers to our questions says nothing.
         return findings
 
+    graph = graph.on(await _side(graph))
+
     async def drift() -> list[Finding]:
         return await schema.drift(graph, dimensions=await model.dimensions(graph, settings))
 
@@ -99,6 +102,15 @@ async def stored(reached: Reached, settings: Settings) -> list[Finding]:
     for subject, check in checks:
         findings += await _done(subject, check)
     return findings + await _integrity(graph)
+
+
+async def _side(graph: Graph) -> Side:
+    """Return the current side; where that cannot be looked at, the checks that need it will say so."""
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            return await model.side(graph)
+    except (GraphmemError, TimeoutError):
+        return FIRST
 
 
 async def _integrity(graph: Graph) -> list[Finding]:

@@ -1,19 +1,20 @@
 """The embedding model and the tokenizer: those of this process against those of the database."""
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from graphmem.artifacts.model import MEMBERS, NAME
 from graphmem.config import Settings
-from graphmem.doctor.findings import note, ok, problem, refused
+from graphmem.doctor.findings import counted, note, ok, problem, refused, warning
 from graphmem.embedding import BUNDLED, BUNDLED_DIMENSIONS
 from graphmem.errors import ModelMismatch
 from graphmem.graph.driver import Graph
-from graphmem.graph.inspection import STORED_INSTALLATION
-from graphmem.graph.installation import Installation, require_same
+from graphmem.graph.installation import STORED_INSTALLATION, Installation, require_same
 from graphmem.model.finding import Finding
+from graphmem.model.side import FIRST, Side
 from graphmem.tokens import TOKENIZER
 
 WEIGHTS = "model.onnx"
@@ -41,21 +42,29 @@ async def agreement(graph: Graph, settings: Settings) -> list[Finding]:
     if not stored:
         return [note("embedding model", "no memory was ever embedded in this database")]
     ours = installation(settings)
-    compared = ours or msgspec.structs.replace(
-        stored[0], embedding_model=str(settings.embedding_model), tokenizer=TOKENIZER
-    )
+    compared = ours or _by_name(stored[0], str(settings.embedding_model))
     try:
         require_same(stored[0], compared)
     except ModelMismatch as error:
         return [refused("embedding model", error)]
+    changing = list(_changing(stored[0]))
+    if not compared.model.is_like(stored[0].model):
+        return changing or [_behind(stored[0])]
     doubt = "" if ours else " (its files were not compared)"
     return [
         ok(
             "embedding model",
             f"{stored[0].embedding_model} with {stored[0].dimensions} dimensions, tokens of "
             f"{stored[0].tokenizer}: as in the database{doubt}",
-        )
+        ),
+        *changing,
     ]
+
+
+async def side(graph: Graph) -> Side:
+    """Return the side that the questions of this database are asked on."""
+    stored = await graph.rows(STORED_INSTALLATION)
+    return stored[0].side if stored else FIRST
 
 
 async def dimensions(graph: Graph, settings: Settings) -> int:
@@ -77,6 +86,44 @@ def installation(settings: Settings) -> Installation | None:
         return Installation(f"folder/{folder.name}", _sha256(folder / WEIGHTS), length, TOKENIZER)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def _by_name(stored: Installation, name: str) -> Installation:
+    """Return what a process would use whose model has this name, as far as names go."""
+    known = next((one for one in stored.known if one.name == name), stored.model)
+    return Installation(name, known.sha256, known.dimensions, TOKENIZER)
+
+
+def _changing(stored: Installation) -> Iterator[Finding]:
+    """Say how far a change of the model is."""
+    change = stored.change
+    if change is None:
+        return
+    if change.state in ("announced", "embedding"):
+        share = 100 * change.done // max(1, change.total)
+        yield note(
+            "embedding model",
+            f"{change.done:,} of {counted(change.total, 'memory')} ({share} %) are embedded anew with "
+            f"{change.wanted.name}; searches go on with {stored.embedding_model} until all are",
+            "nothing, while `graphmem serve` runs: it does the work; `graphmem reembed` does it here "
+            "and shows how far it is",
+        )
+    else:
+        yield note(
+            "embedding model",
+            f"what is left of a change of the model to {change.wanted.name} is being removed",
+            "nothing, while `graphmem serve` runs",
+        )
+
+
+def _behind(stored: Installation) -> Finding:
+    return warning(
+        "embedding model",
+        f"GRAPHMEM_EMBEDDING_MODEL names the former model; the memories are embedded with "
+        f"{stored.embedding_model}",
+        f"set it to {stored.embedding_source or stored.embedding_model}, or unset it for the bundled "
+        "model: processes that start load the former for nothing",
+    )
 
 
 def _bundled(folder: Path) -> list[Finding]:

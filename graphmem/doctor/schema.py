@@ -15,8 +15,11 @@ from graphmem.graph.inspection import (
     ShownConstraint,
     ShownIndex,
 )
+from graphmem.graph.installation import installation
+from graphmem.graph.query import renamed
 from graphmem.graph.schema import APPLIED_MIGRATIONS, SchemaFile, pending, schema_files
 from graphmem.model.finding import Finding
+from graphmem.model.side import FIRST, Side, other
 
 CREATED = re.compile(
     r"CREATE (?P<kind>CONSTRAINT|(?:RANGE |VECTOR |FULLTEXT )?INDEX) (?P<name>\w+) IF NOT EXISTS\s+"
@@ -71,18 +74,27 @@ async def drift(graph: Graph, *, dimensions: int) -> list[Finding]:
     files = [file for file in schema_files() if file.number in seen]
     if not files:
         return []
-    made = wanted(files, dimensions=dimensions)
-    found = list(
-        compare(made, await graph.rows(SHOWN_INDEXES), await graph.rows(SHOWN_CONSTRAINTS))
-    )
+    made = wanted(files, dimensions=dimensions, side=graph.side)
+    # While the embedding model is changed there are both vector indexes, and that is right.
+    indexes = [
+        index
+        for index in await graph.rows(SHOWN_INDEXES)
+        if index.name != other(graph.side).index or not await _is_changing(graph)
+    ]
+    found = list(compare(made, indexes, await graph.rows(SHOWN_CONSTRAINTS)))
     return found or [ok("schema", f"all {len(made)} indexes and constraints are as they should be")]
 
 
-def wanted(files: Sequence[SchemaFile], *, dimensions: int) -> list[Wanted]:
-    """Return what the files make together, by their statements in order."""
+async def _is_changing(graph: Graph) -> bool:
+    stored = await installation(graph)
+    return stored is not None and stored.change is not None
+
+
+def wanted(files: Sequence[SchemaFile], *, dimensions: int, side: Side = FIRST) -> list[Wanted]:
+    """Return what the files make together, by their statements in order, on a side of the embeddings."""
     made: dict[str, Wanted] = {}
     for file in files:
-        for statement in file.statements:
+        for statement in (renamed(one, side) for one in file.statements):
             dropped = DROPPED.search(statement)
             if dropped:
                 made.pop(dropped["name"], None)

@@ -1,6 +1,7 @@
 """The connection to Neo4j: runs query files, retries what passes, turns its errors into ours."""
 
 import asyncio
+import copy
 import itertools
 import logging
 import random
@@ -25,8 +26,9 @@ from neo4j.exceptions import (
 from neo4j.time import DateTime
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind
 
-from graphmem.errors import ServerFailed, Unavailable
+from graphmem.errors import ServerFailed, TookTooLong, Unavailable
 from graphmem.graph.query import Query
+from graphmem.model.side import FIRST, Side
 from graphmem.observing.spans import span
 
 Row = TypeVar("Row")
@@ -44,19 +46,33 @@ LISTED = "rows"
 
 SYSTEM = {"db.system": "neo4j"}
 
+DELETED_MEANWHILE = "Neo.ClientError.Statement.EntityNotFound"
+"""What a statement has found was deleted before it was joined to something: it must look again."""
+
+INDEX_GONE = "Neo.ClientError.Schema.IndexNotFound"
+"""What a question hears whose embedding model was replaced long before this process noticed."""
+
+CUT_OFF = {
+    "Neo.ClientError.Transaction.TransactionTimedOut",
+    "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
+}
+"""What a question hears that took longer than it may."""
+
 log = logging.getLogger(__name__)
 
 
 class Transaction:
     """One transaction that may write: what it runs happens together or not at all."""
 
-    def __init__(self, transaction: neo4j.AsyncTransaction) -> None:
+    def __init__(self, transaction: neo4j.AsyncTransaction, side: Side = FIRST) -> None:
         self._transaction = transaction
+        self.side = side
 
     async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
         """Run a query in this transaction and return its rows."""
         with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
-            rows = await _rows(await self._transaction.run(query.text, parameters), query)
+            text = query.text_on(self.side)
+            rows = await _rows(await self._transaction.run(text, parameters), query)
             shown.set_attribute("graphmem.rows", len(rows))
             return rows
 
@@ -68,16 +84,40 @@ class Pool(Struct, frozen=True):
     idle: int
 
 
+class Link(Struct):
+    """The driver that a graph, and its impatient likeness, use now."""
+
+    driver: AsyncDriver
+
+
 class Graph:
-    """One database of one Neo4j, for query files."""
+    """One database of one Neo4j, for query files, which mean one side of its embeddings."""
 
     def __init__(
         self, driver: AsyncDriver, database: str, *, retry_seconds: float = RETRY_SECONDS
     ) -> None:
-        self.driver = driver
+        self._link = Link(driver)
         self.database = database
+        self.side = FIRST
         self._retry_seconds = retry_seconds
         self._bookmarks = AsyncGraphDatabase.bookmark_manager()
+
+    @property
+    def driver(self) -> AsyncDriver:
+        """The driver, which `reconnect` replaces."""
+        return self._link.driver
+
+    def impatient(self) -> "Graph":
+        """Return the same database for who counts its own retries: it fails at the first blink."""
+        same = copy.copy(self)
+        same._retry_seconds = 0.0
+        return same
+
+    def on(self, side: Side) -> "Graph":
+        """Return the same database with queries that mean this side of its embeddings."""
+        same = copy.copy(self)
+        same.side = side
+        return same
 
     async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
         """Run a query that reads and return its rows.
@@ -87,10 +127,38 @@ class Graph:
         """
 
         async def read(session: Session) -> list[Row]:
-            return await _rows(await session.run(query.text, parameters), query)
+            return await _rows(await session.run(query.text_on(self.side), parameters), query)
 
         with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
             rows = await self._retried(neo4j.READ_ACCESS, read, shown)
+            shown.set_attribute("graphmem.rows", len(rows))
+            return rows
+
+    async def limited(
+        self, query: Query[Row], *, seconds: float, most: int, **parameters: Any
+    ) -> list[Row]:
+        """Run a query that reads, a record a row, for so long on the server, and return its first rows.
+
+        Raises `TookTooLong`, `Unavailable`.
+        """
+        statement = neo4j.Query(query.text_on(self.side), timeout=seconds)
+
+        async def read(session: Session) -> list[Row]:
+            result = await session.run(statement, parameters)
+            records = await result.fetch(most)
+            await result.consume()
+            return msgspec.convert(
+                [dict(zip(one.keys(), map(_deeply, one.values()), strict=True)) for one in records],
+                list[query.row],  # type: ignore[name-defined]
+            )
+
+        with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
+            try:
+                rows = await self._retried(neo4j.READ_ACCESS, read, shown)
+            except Neo4jError as problem:
+                if problem.code in CUT_OFF:
+                    raise TookTooLong(seconds) from problem
+                raise
             shown.set_attribute("graphmem.rows", len(rows))
             return rows
 
@@ -104,12 +172,26 @@ class Graph:
 
         async def attempt(session: Session) -> Result:
             async with await session.begin_transaction() as transaction:
-                result = await work(Transaction(transaction))
+                result = await work(Transaction(transaction, self.side))
                 await transaction.commit()
                 return result
 
         with span("transaction", SYSTEM, kind=SpanKind.CLIENT) as shown:
             return await self._retried(neo4j.WRITE_ACCESS, attempt, shown)
+
+    async def change(self, query: Query[Row], **parameters: Any) -> list[Row]:
+        """Run one query that writes, in a transaction of its own: a third of the round trips of `write`.
+
+        As there it may run twice. Raises `Unavailable` when the database does not answer in time.
+        """
+
+        async def run(session: Session) -> list[Row]:
+            return await _rows(await session.run(query.text_on(self.side), parameters), query)
+
+        with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
+            rows = await self._retried(neo4j.WRITE_ACCESS, run, shown)
+            shown.set_attribute("graphmem.rows", len(rows))
+            return rows
 
     async def execute(self, statement: str, **parameters: Any) -> list[dict[str, Any]]:
         """Run one statement of the schema or of administration, and return its records."""
@@ -131,7 +213,7 @@ class Graph:
 
     async def reconnect(self, uri: str, user: str, password: str) -> None:
         """Go on with the same database at another address."""
-        old, self.driver = self.driver, _driver(uri, user, password)
+        old, self._link.driver = self.driver, _driver(uri, user, password)
         await old.close()
 
     async def close(self) -> None:
@@ -171,8 +253,7 @@ class Graph:
                     raise
                 log.info("another writer came first: %s; trying again", _name(problem))
             except (Neo4jError, DriverError, OSError) as problem:
-                if not _passes(problem):
-                    raise
+                _raise_unless_it_passes(problem)
                 if time.monotonic() + pause > deadline:
                     raise Unavailable(
                         f"the database does not answer ({_name(problem)})"
@@ -224,9 +305,21 @@ def _explained(uri: str, user: str) -> Iterator[None]:
         ) from problem
 
 
+def _raise_unless_it_passes(problem: Exception) -> None:
+    if _name(problem) == INDEX_GONE:
+        raise Unavailable(
+            "an index is not there: ask again in a few seconds; if it stays away, "
+            "`graphmem doctor` says why"
+        ) from problem
+    if not _passes(problem):
+        raise problem
+
+
 def _passes(problem: Exception) -> bool:
     """Tell whether the same call may go through later."""
     if isinstance(problem, OSError | IncompleteCommit | ConnectionPoolError):
+        return True
+    if isinstance(problem, Neo4jError) and problem.code == DELETED_MEANWHILE:
         return True
     return isinstance(problem, Neo4jError | DriverError) and problem.is_retryable()
 
@@ -253,3 +346,12 @@ async def _rows(result: neo4j.AsyncResult, query: Query[Row]) -> list[Row]:
 
 def _native(value: Any) -> Any:
     return value.to_native() if isinstance(value, DateTime) else value
+
+
+def _deeply(value: Any) -> Any:
+    """Return a value, or a list of maps of values, without the driver's own types."""
+    if isinstance(value, list):
+        return [_deeply(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _deeply(one) for key, one in value.items()}
+    return _native(value)

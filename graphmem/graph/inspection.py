@@ -6,7 +6,6 @@ from msgspec import Struct
 from neo4j.exceptions import Neo4jError
 
 from graphmem.graph.driver import Graph
-from graphmem.graph.installation import Installation
 from graphmem.graph.query import Query
 
 
@@ -61,8 +60,8 @@ class Lines(Struct, frozen=True):
 SHOWN_INDEXES = Query("graph/shown_indexes", ShownIndex)
 SHOWN_CONSTRAINTS = Query("graph/shown_constraints", ShownConstraint)
 SERVER_SETTINGS = Query("graph/server_settings", ServerSetting)
-STORED_INSTALLATION = Query("graph/stored_installation", Installation)
 COUNTED_MEMORIES = Query("graph/counted_memories", Counted)
+MEMORIES_NOT_EMBEDDED = Query("graph/memories_not_embedded", Counted)
 REACHED_ADDRESS = Query("graph/reached_address", Lines)
 MESSAGES_WITHOUT_SESSION = Query("graph/messages_without_session", Defect)
 SESSIONS_WITHOUT_CONVERSATION = Query("graph/sessions_without_conversation", Defect)

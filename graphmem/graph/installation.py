@@ -1,26 +1,138 @@
-"""The one installation in a database: which embedding model and tokenizer its memories were made with."""
+"""The one installation in a database: which embedding model and tokenizer its memories were made with.
 
-from msgspec import Struct
+The model can be changed while it serves. The change goes through four states:
+
+    announced  every process loads the wanted model beside the current one
+    embedding  every write embeds with both; what was written before is embedded anew, into the other index
+    switched   questions are asked with the new model; writes go on with both, since some process may lag
+    cleaning   the old index and its vectors are removed
+"""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from graphmem.errors import ModelMismatch
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
+from graphmem.model.side import FIRST, Side, other, side_of
+
+State = Literal["announced", "embedding", "switched", "cleaning"]
+
+
+class EmbeddingModel(Struct, frozen=True):
+    """A model: what it is called, the hash of its weights, and the length of its vectors.
+
+    `source` is where it is found, as the setting names it; '' is the bundled one.
+    """
+
+    name: str
+    sha256: str
+    dimensions: int
+    source: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What tells its vectors from those of any other model, as `Embedder.key` does."""
+        return f"{self.name}@{self.sha256}"
+
+    def is_like(self, another: "EmbeddingModel") -> bool:
+        """Tell whether both make the same vectors, wherever they are found."""
+        mine = (self.name, self.sha256, self.dimensions)
+        return mine == (another.name, another.sha256, another.dimensions)
+
+
+class Change(Struct, frozen=True):
+    """A change of the embedding model: how far it is, and at which memory.
+
+    `low` and `high` are the calibration of the model that is wanted.
+    """
+
+    id: str
+    state: State
+    at: datetime
+    wanted: EmbeddingModel
+    low: float
+    high: float
+    indexed: bool
+    done: int
+    total: int
+    after_client: str
+    after_id: str
 
 
 class Installation(Struct, frozen=True):
-    """What every process on one database must agree on."""
+    """What every process on one database must agree on.
+
+    `embeddings` are the properties that a write fills: first the one that questions are asked on.
+    """
 
     embedding_model: str
     embedding_sha256: str
     dimensions: int
     tokenizer: str
+    embedding_source: str | None = None
+    embeddings: list[str] = field(default_factory=lambda: [FIRST.embedding])
+    former: EmbeddingModel | None = None
+    change: Change | None = None
+
+    @property
+    def side(self) -> Side:
+        """The side that questions are asked on."""
+        return side_of(self.embeddings[0])
+
+    @property
+    def model(self) -> EmbeddingModel:
+        """The model that questions are asked with."""
+        return EmbeddingModel(
+            self.embedding_model, self.embedding_sha256, self.dimensions, self.embedding_source
+        )
+
+    @property
+    def beside(self) -> EmbeddingModel | None:
+        """The model that writes embed with too, or soon will; None while no change is under way."""
+        if self.change is None or self.change.state == "cleaning":
+            return None
+        return self.former if self.change.state == "switched" else self.change.wanted
+
+    @property
+    def known(self) -> list[EmbeddingModel]:
+        """The models that a process may be set to: the current, the wanted, and the one before."""
+        wanted = self.change.wanted if self.change else None
+        return [one for one in (self.model, wanted, self.former) if one is not None]
+
+
+class Calibration(Struct, frozen=True):
+    """Which cosines of the embedding model mean nothing (`low`), and which mean the same (`high`)."""
+
+    low: float
+    high: float
+
+
+class Moved(Struct, frozen=True):
+    """The state that a change has come to; '' is its end."""
+
+    state: str
+
+
+class Nothing(Struct, frozen=True):
+    """What a statement of administration returns."""
 
 
 KEEP_INSTALLATION = Query("graph/keep_installation", Installation, writes=True)
+STORED_INSTALLATION = Query("graph/stored_installation", Installation)
+CHANGE_INSTALLATION = Query("graph/change_installation", Moved, writes=True)
+DROP_VECTOR_INDEX = Query("graph/drop_vector_index", Nothing, writes=True)
+STORED_CALIBRATION = Query("graph/stored_calibration", Calibration)
+KEEP_CALIBRATION = Query("graph/keep_calibration", Calibration, writes=True)
 
 
-async def agree(graph: Graph, ours: Installation) -> None:
-    """Store what this process uses, or raise `ModelMismatch` when the database holds something else."""
+async def agree(graph: Graph, ours: Installation) -> Installation:
+    """Return what the database holds, first storing what this process uses where it holds nothing.
+
+    Raises `ModelMismatch` when it holds something else.
+    """
     stored = (
         await graph.write(
             lambda transaction: transaction.rows(
@@ -29,23 +141,161 @@ async def agree(graph: Graph, ours: Installation) -> None:
                 embedding_sha256=ours.embedding_sha256,
                 dimensions=ours.dimensions,
                 tokenizer=ours.tokenizer,
+                embedding_source=ours.embedding_source,
             )
         )
     )[0]
     require_same(stored, ours)
+    return stored
+
+
+async def installation(graph: Graph) -> Installation | None:
+    """Return what the database holds; None where no graphmem was. Raises `Unavailable`."""
+    stored = await graph.rows(STORED_INSTALLATION)
+    return stored[0] if stored else None
+
+
+async def begin_change(
+    graph: Graph, wanted: EmbeddingModel, measured: Calibration, *, id: str, now: datetime
+) -> bool:
+    """Announce another model; return whether no other change was under way."""
+    properties = {
+        "change_id": id,
+        "change_state": "announced",
+        "change_at": now,
+        "wanted_model": wanted.name,
+        "wanted_sha256": wanted.sha256,
+        "wanted_dimensions": wanted.dimensions,
+        "wanted_source": wanted.source,
+        "wanted_low": measured.low,
+        "wanted_high": measured.high,
+    }
+    return await _moved(graph, properties)
+
+
+async def begin_embedding(graph: Graph, stored: Installation, *, total: int, now: datetime) -> bool:
+    """Ask every write for both vectors from now on; return whether the change stood where it was."""
+    properties = {
+        "change_state": "embedding",
+        "change_at": now,
+        "change_total": total,
+        "embeddings": [stored.side.embedding, other(stored.side).embedding],
+    }
+    return await _moved(graph, properties, stored.change)
+
+
+async def keep_indexed(graph: Graph, change: Change) -> bool:
+    """Note that the other index is there; return whether the change stood where it was."""
+    return await _moved(graph, {"change_indexed": True}, change)
+
+
+async def switch(graph: Graph, stored: Installation, *, now: datetime) -> bool:
+    """Make the wanted model and its side the current ones; return whether the change stood where it was."""
+    change, former = stored.change, stored.model
+    assert change is not None, "a switch ends a change"
+    properties = {
+        **_without_cursor("switched", now),
+        "embedding_model": change.wanted.name,
+        "embedding_sha256": change.wanted.sha256,
+        "dimensions": change.wanted.dimensions,
+        "embedding_source": change.wanted.source,
+        "cosine_low": change.low,
+        "cosine_high": change.high,
+        "embeddings": [other(stored.side).embedding, stored.side.embedding],
+        "former_model": former.name,
+        "former_sha256": former.sha256,
+        "former_dimensions": former.dimensions,
+        "former_source": former.source,
+    }
+    return await _moved(graph, properties, change)
+
+
+async def begin_cleaning(graph: Graph, stored: Installation, *, now: datetime) -> bool:
+    """Ask writes for the current vector alone; return whether the change stood where it was."""
+    properties = {**_without_cursor("cleaning", now), "embeddings": [stored.side.embedding]}
+    return await _moved(graph, properties, stored.change)
+
+
+async def end_change(graph: Graph, change: Change) -> bool:
+    """Forget a change that is done; return whether it stood where it was."""
+    names = (
+        *("change_id", "change_state", "change_at", "change_indexed", "change_done"),
+        *("change_total", "change_after_client", "change_after_id", "wanted_model"),
+        *("wanted_sha256", "wanted_dimensions", "wanted_source", "wanted_low", "wanted_high"),
+    )
+    return await _moved(graph, dict.fromkeys(names), change)
+
+
+async def restart_walk(graph: Graph, change: Change) -> bool:
+    """Begin the walk over all memories anew; return whether the change stood where it was."""
+    properties = {"change_done": 0, "change_after_client": None, "change_after_id": None}
+    return await _moved(graph, properties, change)
+
+
+def progressed(change: Change, *, client_id: str, id: str, done: int) -> dict[str, Any]:
+    """Return the parameters with which `CHANGE_INSTALLATION` notes the last memory that was done."""
+    properties = {
+        "change_done": done,
+        "change_after_client": client_id,
+        "change_after_id": id,
+    }
+    return _parameters(properties, change)
+
+
+async def _moved(graph: Graph, properties: dict[str, Any], change: Change | None = None) -> bool:
+    parameters = _parameters(properties, change)
+    return bool(
+        await graph.write(lambda transaction: transaction.rows(CHANGE_INSTALLATION, **parameters))
+    )
+
+
+def _parameters(properties: dict[str, Any], change: Change | None) -> dict[str, Any]:
+    return {
+        "change": change.id if change else "",
+        "state": change.state if change else "",
+        "after": change.after_id if change else "",
+        "properties": properties,
+    }
+
+
+def _without_cursor(state: State, now: datetime) -> dict[str, Any]:
+    return {
+        "change_state": state,
+        "change_at": now,
+        "change_after_client": None,
+        "change_after_id": None,
+    }
+
+
+async def calibration(graph: Graph) -> Calibration | None:
+    """Return the installation's calibration; one of before 0.2 has none yet. Raises `Unavailable`."""
+    stored = await graph.rows(STORED_CALIBRATION)
+    return stored[0] if stored else None
+
+
+async def keep_calibration(graph: Graph, measured: Calibration) -> Calibration:
+    """Store what was measured and return what holds: that of the process that came first."""
+    kept = await graph.write(
+        lambda transaction: transaction.rows(KEEP_CALIBRATION, low=measured.low, high=measured.high)
+    )
+    return kept[0]
 
 
 def require_same(stored: Installation, ours: Installation) -> None:
-    """Raise `ModelMismatch` when the database holds something else than this process uses."""
+    """Raise `ModelMismatch` when the database holds something else than this process uses.
+
+    While the model is changed, and until the next change, the one before and the one after will do.
+    """
     if stored.tokenizer != ours.tokenizer:
         raise ModelMismatch(
             f"the memories in this database were counted with {stored.tokenizer!r}, "
             f"this graphmem counts with {ours.tokenizer!r}: use the version that wrote them"
         )
-    if stored != ours:
+    if not any(one.is_like(ours.model) for one in stored.known):
         raise ModelMismatch(
             f"the memories in this database were embedded with {stored.embedding_model!r} "
             f"(sha256 {stored.embedding_sha256[:12]}…, {stored.dimensions} dimensions), not with "
             f"{ours.embedding_model!r} (sha256 {ours.embedding_sha256[:12]}…, {ours.dimensions}): "
-            "set GRAPHMEM_EMBEDDING_MODEL to the former or use another database or data folder"
+            "set GRAPHMEM_EMBEDDING_MODEL to the former, embed them anew with `graphmem reembed`, "
+            "or use another database or data folder"
         )

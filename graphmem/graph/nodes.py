@@ -31,7 +31,10 @@ class Migration(AsyncStructuredNode):
 
 
 class Installation(AsyncStructuredNode):
-    """What every process on one database agrees on: the embedding model and the tokenizer."""
+    """What every process on one database agrees on: the embedding model and the tokenizer.
+
+    `former_`, `wanted_` and `change_` stand there while the model is being changed.
+    """
 
     uid = StringProperty(db_property="id", required=True)
     embedding_model = StringProperty(required=True)
@@ -40,6 +43,26 @@ class Installation(AsyncStructuredNode):
     tokenizer = StringProperty(required=True)
     cosine_low = FloatProperty(required=True)
     cosine_high = FloatProperty(required=True)
+    embedding_source = StringProperty()
+    embeddings = ArrayProperty(StringProperty())
+    former_model = StringProperty()
+    former_sha256 = StringProperty()
+    former_source = StringProperty()
+    former_dimensions = IntegerProperty()
+    wanted_model = StringProperty()
+    wanted_sha256 = StringProperty()
+    wanted_source = StringProperty()
+    wanted_dimensions = IntegerProperty()
+    wanted_low = FloatProperty()
+    wanted_high = FloatProperty()
+    change_id = StringProperty()
+    change_state = StringProperty()
+    change_after_client = StringProperty()
+    change_after_id = StringProperty()
+    change_at = DateTimeNeo4jFormatProperty()
+    change_indexed = BooleanProperty()
+    change_done = IntegerProperty()
+    change_total = IntegerProperty()
     created_at = DateTimeNeo4jFormatProperty(required=True)
 
 
@@ -62,6 +85,20 @@ class Conversation(AsyncStructuredNode):
     locked = BooleanProperty()
 
 
+class Linked(AsyncStructuredRel):
+    """A link between two memories or sessions: since when, and, where we made it, how near and why.
+
+    `entities` are the names that two sessions share.
+    """
+
+    created_at = DateTimeNeo4jFormatProperty(required=True)
+    basis = StringProperty()
+    score = FloatProperty()
+    entities = ArrayProperty(StringProperty())
+    start_byte = IntegerProperty()
+    end_byte = IntegerProperty()
+
+
 class Session(AsyncStructuredNode):
     """One dialogue inside a conversation; `external_id` is the caller's name for it."""
 
@@ -73,18 +110,13 @@ class Session(AsyncStructuredNode):
     last_active_at = DateTimeNeo4jFormatProperty(required=True)
     next_idx = IntegerProperty(required=True)
     segmented_idx = IntegerProperty()
+    summarized_idx = IntegerProperty()
+    locked = BooleanProperty()
 
     conversation = AsyncRelationshipTo("Conversation", "PART_OF", cardinality=AsyncZeroOrOne)
-
-
-class Linked(AsyncStructuredRel):
-    """A link between two memories: since when, and, where we made it, how near they lie and why."""
-
-    created_at = DateTimeNeo4jFormatProperty(required=True)
-    basis = StringProperty()
-    score = FloatProperty()
-    start_byte = IntegerProperty()
-    end_byte = IntegerProperty()
+    relates_to = AsyncRelationshipTo(
+        "Session", "RELATES_TO", cardinality=AsyncZeroOrMore, model=Linked
+    )
 
 
 class Superseding(AsyncStructuredRel):
@@ -130,6 +162,8 @@ class Memory(AsyncStructuredNode):
     superseded_at = DateTimeNeo4jFormatProperty(required=True)
     external_id = StringProperty()
     locked = BooleanProperty()
+    embedding_2 = ArrayProperty(FloatProperty())
+    other_truncated = BooleanProperty()
 
     mentions = AsyncRelationshipTo("Entity", "MENTIONS", cardinality=AsyncZeroOrMore)
     supersedes = AsyncRelationshipTo(
@@ -188,6 +222,8 @@ class Fact(Memory):
     keywords = ArrayProperty(StringProperty(), required=True)
     reinforced = IntegerProperty(required=True)
     reinforced_at = DateTimeNeo4jFormatProperty()
+    invalidated_at = DateTimeNeo4jFormatProperty()
+    invalidated_from = DateTimeNeo4jFormatProperty()
 
 
 class Summary(Memory):
@@ -349,7 +385,10 @@ class Hold(AsyncStructuredNode):
 
 
 class Access(AsyncStructuredNode):
-    """One recorded operation; `params` and `answer` are JSON without texts."""
+    """One recorded operation; `params` and `answer` are JSON without texts.
+
+    A read outside of runs has `run_id` '' and its `question`, how much it found and how much it showed.
+    """
 
     client_id = StringProperty(required=True)
     uid = StringProperty(db_property="id", required=True)
@@ -362,6 +401,10 @@ class Access(AsyncStructuredNode):
     params = StringProperty(required=True)
     answer = StringProperty()
     error = StringProperty()
+    question = StringProperty()
+    found = IntegerProperty()
+    shown = IntegerProperty()
+    conversation_id = StringProperty()
 
     returned = AsyncRelationshipTo(
         "Memory", "RETURNED", cardinality=AsyncZeroOrMore, model=Returned

@@ -1,7 +1,8 @@
 """A Cypher file as a value: its text, the shape of its rows, whether it writes.
 
 A file under `cypher/` is one query. Its first line is the language version, then one sentence,
-then a line `// $name  type  meaning` for every parameter.
+then a line `// $name  type  meaning` for every parameter. Where it names the vector index or a memory's
+embedding it means those of the side that is current.
 """
 
 import re
@@ -9,10 +10,13 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 from graphmem import resources
+from graphmem.model.side import FIRST, Side
 
 Row = TypeVar("Row")
 
 _PARAMETER = re.compile(r"^// \$(\w+)", re.MULTILINE)
+_INDEX = re.compile(rf"\b{FIRST.index}\b")
+_EMBEDDING = re.compile(rf"(?<=\.){FIRST.embedding}\b")
 
 
 class Query(Generic[Row]):
@@ -26,6 +30,7 @@ class Query(Generic[Row]):
         self.name = name
         self.row = row
         self.writes = writes
+        self._texts: dict[Side, str] = {}
 
     def __repr__(self) -> str:
         return f"Query({self.name!r})"
@@ -35,7 +40,18 @@ class Query(Generic[Row]):
         """The Cypher, as it stands in the file."""
         return (resources.folder("cypher") / f"{self.name}.cypher").read_text(encoding="utf-8")
 
+    def text_on(self, side: Side) -> str:
+        """Return the Cypher with the names of this side's vector index and property."""
+        if side not in self._texts:
+            self._texts[side] = renamed(self.text, side)
+        return self._texts[side]
+
     @cached_property
     def parameters(self) -> frozenset[str]:
         """The parameters that the file's header declares."""
         return frozenset(_PARAMETER.findall(self.text))
+
+
+def renamed(text: str, side: Side) -> str:
+    """Return Cypher with a side's names in the place of the first's: nothing else is ever changed in it."""
+    return _EMBEDDING.sub(side.embedding, _INDEX.sub(side.index, text))

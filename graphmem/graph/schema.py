@@ -13,8 +13,9 @@ from neo4j.exceptions import ClientError
 from graphmem import resources
 from graphmem.errors import SchemaError
 from graphmem.graph.driver import Graph
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, renamed
 from graphmem.model.progress import Progress
+from graphmem.model.side import FIRST, Side
 
 OLDEST_SERVER = (2026, 9)
 """The oldest Neo4j that was seen to answer every query of ours rightly (2026.08.0 does not)."""
@@ -76,7 +77,8 @@ async def migrate(
     """Bring the database's schema up to date and wait for its indexes; return what was applied.
 
     Safe when several processes start at once: one applies, the others wait. Raises `SchemaError`
-    when the server is too old, an applied file has changed, or a newer graphmem was here.
+    when the server is too old, an applied file has changed, or a newer graphmem was here. What a file
+    says of the vector index is done to that of the graph's side.
     """
     await check_server(graph)
     files = schema_files(folder)
@@ -91,6 +93,13 @@ async def migrate(
     if missing:
         progress("preparing the schema", len(missing), len(missing))
     return missing
+
+
+def vector_index(side: Side) -> str:
+    """Return the statement that makes a side's vector index: the schema's last, so that both are alike."""
+    made = f"CREATE VECTOR INDEX {FIRST.index} "
+    statements = [one for file in schema_files() for one in file.statements if made in one]
+    return renamed(statements[-1], side)
 
 
 async def check_server(graph: Graph) -> str:
@@ -155,7 +164,7 @@ async def _locked(graph: Graph) -> AsyncIterator[neo4j.AsyncTransaction]:
 
 async def _apply(graph: Graph, file: SchemaFile, dimensions: int) -> None:
     for statement in file.statements:
-        await graph.execute(statement, dimensions=dimensions)
+        await graph.execute(renamed(statement, graph.side), dimensions=dimensions)
     await graph.write(
         lambda transaction: transaction.rows(
             RECORD_MIGRATION, number=file.number, name=file.name, sha256=file.sha256

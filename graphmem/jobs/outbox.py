@@ -44,6 +44,24 @@ class Claim(Struct, frozen=True, kw_only=True):
         return decoded
 
 
+class Due(Struct, frozen=True, kw_only=True):
+    """A job that is to be done at a time; with `earliest` one that waits already is never put off by it."""
+
+    id: str
+    kind: str
+    key: str
+    run_at: datetime
+    payload: dict[str, Any] = {}
+    conversation_id: str | None = None
+    earliest: bool = False
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What `postpone` takes."""
+        payload = msgspec.json.encode(self.payload).decode()
+        return msgspec.structs.asdict(self) | {"payload": payload}
+
+
 class Settled(Struct, frozen=True):
     """What a job is now."""
 
@@ -117,21 +135,32 @@ async def postpone(
     One that has ended is queued anew; one that runs is queued anew when it ends. One with a
     conversation is deleted with it. Returns its id.
     """
+    job = Due(
+        id=id,
+        kind=kind,
+        key=key,
+        payload=payload,
+        run_at=run_at,
+        conversation_id=conversation_id,
+    )
+    return (await postpone_all(transaction, [job], client_id=client_id, now=now))[0]
+
+
+async def postpone_all(
+    transaction: Transaction, jobs: Sequence[Due], *, client_id: str, now: datetime
+) -> list[str]:
+    """Queue or move several jobs as `postpone` does, in one statement; return their ids, by their kinds."""
     rows: list[Settled] = []
     # One that was swept while this waited for it is gone: then it is new.
-    while not rows:
+    while len(rows) < len(jobs):
         rows = await transaction.rows(
             POSTPONE,
             client_id=client_id,
-            id=id,
-            kind=kind,
-            key=key,
-            payload=msgspec.json.encode(payload).decode(),
-            conversation_id=conversation_id,
-            run_at=run_at,
+            # Whoever wants the same jobs takes their locks in the same order.
+            jobs=[job.row for job in sorted(jobs, key=lambda job: (job.kind, job.key))],
             now=now,
         )
-    return rows[0].id
+    return [row.id for row in rows]
 
 
 async def claim(

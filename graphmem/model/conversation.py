@@ -70,3 +70,5 @@ class StoredSession(Struct, frozen=True, kw_only=True):
     next_idx: int
     last_message_id: str | None = None
     started_at: datetime | None = None
+    summarized_idx: int = 0
+    """From which idx on messages came since it was summarized."""

@@ -1,5 +1,6 @@
 """Facts: distilled statements, and what becomes of one that is sent."""
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -9,6 +10,9 @@ from graphmem.model.vocabulary import Id, Importance
 
 FACT_BYTES = 10_000
 """How long a fact may be, in bytes of UTF-8."""
+
+REASON_BYTES = 2_000
+"""How long the reason for a new version may be, in bytes of UTF-8."""
 
 BATCH_FACTS = 100
 """How many facts one call may bring."""
@@ -49,6 +53,46 @@ class NewFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = []
     valid_at: Time | None = None
     importance: Importance = 0.5
+
+
+class NextFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a fact says from now on, or since `valid_at`; what is left out stays as it was.
+
+    Only where it comes from is new: without `source_episode_ids` that is not known.
+    """
+
+    fact: Annotated[str, Meta(min_length=1, description="at most 10,000 bytes of UTF-8")]
+    valid_at: Annotated[Time, Meta(description="since when; RFC 3339, with a zone")] | None = None
+    reason: (
+        Annotated[str, Meta(min_length=1, description="why; kept; at most 2,000 bytes of UTF-8")]
+        | None
+    ) = None
+    category: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    conversation_id: Id | None = None
+    scope: ShortWord | None = None
+    keywords: Annotated[list[Keyword], Meta(max_length=64)] | None = None
+    importance: Importance | None = None
+    source_episode_ids: Annotated[
+        MemoryIds, Meta(description="the episodes, or messages, that it comes from")
+    ] = []
+
+
+class FactVersion(Struct, frozen=True, kw_only=True):
+    """A new version of a fact: what it says, what it supersedes and why."""
+
+    id: str
+    version: int
+    supersedes: str
+    reason: str | None
+    fact: str
+    category: str
+    conversation_id: str | None
+    scope: str
+    keywords: list[str]
+    importance: float
+    valid_at: datetime
+    created_at: datetime
+    embedding_truncated: bool = False
 
 
 class Similar(Struct, frozen=True, kw_only=True):

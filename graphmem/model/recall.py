@@ -5,14 +5,14 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from graphmem.model.times import Time
+from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg, Ranking, Role
 
 Reason = Literal["no_room", "beyond_limit"]
 
 
 class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is asked, of which memories, and how long the answer may be."""
+    """What is asked, of which memories as of when, and how long the answer may be."""
 
     query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
     conversation_id: Annotated[str, Meta(max_length=128)] | None = None
@@ -21,6 +21,9 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_tokens: Annotated[int, Meta(ge=1, le=200_000)] = 2048
     since: Time | None = None
     until: Time | None = None
+    as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
+    known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
+    include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False
     ranking: Ranking = "default"
     explain: bool = False
 

@@ -6,10 +6,13 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 
 from graphmem.model.recall import Reason
-from graphmem.model.times import Time
+from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg, SourceType
 
 SortBy = Literal["relevance", "recency", "importance", "combined"]
+
+Match = Literal["relevance", "exact"]
+"""What matches: what is relevant, or what holds the query as it stands, whatever its case."""
 
 Step = Literal[
     "relates_to",
@@ -48,10 +51,14 @@ class SearchQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     `*` asks for everything. Without `source_types` summaries, references and spans are searched; `span`
     finds every span, whatever its source type. `since` is inclusive, `until` exclusive. Without
-    `sort_by` the order is relevance, with hops combined.
+    `sort_by` the order is relevance, with hops combined. `match: exact` finds the texts of a session or a
+    conversation, of every source type unless some are named, that hold the query as it stands; `*` is a
+    character there. `session_id` goes with it, and is the session's own id.
     """
 
     query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
+    match: Match = "relevance"
+    session_id: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
     source_types: Annotated[list[SourceType], Meta(min_length=1, max_length=12)] | None = None
     source_ids: (
         Annotated[
@@ -63,6 +70,9 @@ class SearchQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     conversation_id: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
     since: Time | None = None
     until: Time | None = None
+    as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
+    known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
+    include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False
     max_results: Annotated[int, Meta(ge=1, le=200)] = 10
     max_tokens: Annotated[int, Meta(ge=1, le=2**53)] | None = None
     min_relevance: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None
@@ -83,6 +93,9 @@ class SpanQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ]
         | None
     ) = None
+    as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
+    known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
+    include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False
     limit: Annotated[int, Meta(ge=1, le=200)] = 10
     min_relevance: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None
 
@@ -93,6 +106,9 @@ class SpanQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             query=self.query,
             source_types=self.source_types,
             source_ids=self.source_ids,
+            as_of=self.as_of,
+            known_as_of=self.known_as_of,
+            include_superseded=self.include_superseded,
             max_results=self.limit,
             min_relevance=self.min_relevance,
         )

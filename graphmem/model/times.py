@@ -9,6 +9,10 @@ from graphmem.errors import InvalidInput
 
 Time = Annotated[datetime, Meta(tz=True, description="RFC 3339, with a zone")]
 
+AS_OF = "what was true then, as far as that is known; RFC 3339, with a zone"
+KNOWN_AS_OF = "what was known then; RFC 3339, with a zone"
+INCLUDE_SUPERSEDED = "whether what newer versions have superseded is found too, and what is over"
+
 BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
 """Stands for no lower bound: an index can test neither null nor OR."""
 

@@ -26,10 +26,33 @@ SourceType = Literal[
 SummaryType = Literal["thread", "plan", "session"]
 ReferenceType = Literal["knowledge_base", "brand_kit", "offer", "reference", "episode_log"]
 
+SpanSource = Literal[
+    "knowledge_base", "thread_summary", "plan_summary", "episode_log", "brand_kit", "offer"
+]
+"""What a span that a caller registers may be a part of (S3)."""
+
 LinkType = Literal["relates_to", "references", "refines", "contradicts", "derived_from"]
 """What a caller may say of two memories; `related_to` is read as `relates_to`."""
 
 Role = Literal["user", "assistant", "system", "tool"]
+
+CATEGORIES: tuple[str, ...] = (
+    "identity",
+    "preference",
+    "interest",
+    "personality",
+    "relationship",
+    "experience",
+    "goal",
+    "guideline",
+    "coding_preference",
+    "project_convention",
+    "architectural_decision",
+    "user_fact",
+    "correction",
+    "pattern",
+)
+"""What a fact may be about, unless a client says otherwise."""
 
 Ranking = Literal["default", "rrf", "vector", "bm25"]
 
@@ -50,6 +73,9 @@ Id = Annotated[
 ]
 ClientId = Id
 Importance = Annotated[float, Meta(ge=0.0, le=1.0)]
+SourceId = Annotated[str, Meta(min_length=1, max_length=256)]
+Byte = Annotated[int, Meta(ge=0, le=2**53)]
+"""A place in a source, in bytes of UTF-8."""
 
 MESSAGE_BYTES = 1_000_000
 """How long a message's content may be, in bytes of UTF-8."""

@@ -1,6 +1,6 @@
 """What is counted and timed, for Prometheus: by route, reason and kind, never by client."""
 
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 
 FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 SLOW = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
@@ -28,10 +28,18 @@ JOBS_ENDED = Counter(
 JOB_SECONDS = Histogram(
     "graphmem_job_duration_seconds", "How long attempts took", ["kind"], buckets=SLOW
 )
+LEFT_UNDONE = Counter(
+    "graphmem_left_undone", "What was to be done after an answer and was not", ["what"]
+)
 WORKER_CRASHES = Counter("graphmem_worker_crashes", "How often the worker had to be started anew")
 EMBEDDING_SECONDS = Histogram(
     "graphmem_embedding_duration_seconds",
     "How long the model took for a question or a batch of passages, without the wait",
     ["purpose"],
     buckets=FAST,
+)
+REEMBEDDED = Gauge(
+    "graphmem_reembedding_memories",
+    "Memories that a change of the embedding model has done, and those that are left; 0 without one",
+    ["state"],
 )

@@ -3,6 +3,8 @@
 import asyncio
 import logging
 
+from msgspec.structs import asdict
+
 from graphmem.embedding import Embedder, Vector
 from graphmem.errors import Unavailable
 from graphmem.graph.driver import Graph
@@ -15,6 +17,7 @@ from graphmem.reading.composing import compose
 from graphmem.reading.timing import Stopwatch
 from graphmem.retrieval.candidates import CANDIDATES, candidates
 from graphmem.retrieval.filters import Filters
+from graphmem.retrieval.holding import holding_asked
 from graphmem.retrieval.ranking import ranked
 from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.retrieval.words import terms, weights
@@ -95,9 +98,11 @@ async def _embedded(
 
 def _filters(question: Question) -> Filters:
     kinds, conversation = set(question.kinds or KINDS), question.conversation_id
+    then = holding_asked(question.as_of, question.known_as_of, question.include_superseded)
     return Filters(
         kind=frozenset(kinds) if kinds != set(KINDS) else None,
         conversation_id=frozenset({conversation}) if conversation is not None else None,
         since=utc(question.since, "since") if question.since else BEGINNING,
         until=utc(question.until, "until") if question.until else END,
+        **asdict(then),
     )

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.embedding import Embedder, Vector
-from graphmem.errors import Unavailable
+from graphmem.errors import InvalidInput, Unavailable
 from graphmem.graph.driver import Graph
 from graphmem.graph.installation import Calibration
 from graphmem.model.card import Card
@@ -17,12 +17,14 @@ from graphmem.model.recall import Reason
 from graphmem.model.search import HopPath, LeftOut, SearchItem, SearchQuery, SearchResult, SortBy
 from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING, END, utc
-from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg
+from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS, Kind, Leg
 from graphmem.observing.metrics import DEGRADED
 from graphmem.reading.cards import cards
 from graphmem.reading.composing import OMITTED_SHOWN
 from graphmem.reading.recall import NO_VECTOR
+from graphmem.retrieval.exactly import holding_text
 from graphmem.retrieval.expansion import Expansion, expand, joined
+from graphmem.retrieval.holding import holding_asked
 from graphmem.retrieval.relevance import (
     EVERYTHING,
     MEANING_SHARE,
@@ -98,7 +100,13 @@ async def search(
     checked_text(asked.query, "query", most_bytes=4 * QUERY_CHARACTERS)
     asked = replace(asked, sort_by=asked.sort_by or ("combined" if asked.max_hops else "relevance"))
     sources = _sources(asked, only)
-    if asked.query.strip() == EVERYTHING:
+    if asked.match == "exact":
+        matches = await _exactly(asked, sources, client_id, graph)
+    elif asked.session_id is not None:
+        raise InvalidInput(
+            "session_id", "goes with match: exact; inside sessions search by /contextual/search"
+        )
+    elif asked.query.strip() == EVERYTHING:
         matches = await _everything(asked, sources, client_id, graph)
     else:
         matches = await _matching(
@@ -106,7 +114,7 @@ async def search(
         )
     hits = ordered(matches.hits, asked.sort_by)
     total, hop_paths = matches.total, Expansion({})
-    if asked.max_hops and asked.query.strip() != EVERYTHING:
+    if asked.max_hops and (asked.query.strip() != EVERYTHING or asked.match == "exact"):
         own = {hit.found.id: hit.relevance for hit in hits}
         hop_paths = await expand(
             {hit.found.id: hit.relevance for hit in hits[: asked.max_results]},
@@ -140,14 +148,34 @@ ORDERS: Mapping[str, Callable[[Hit], float]] = {
 
 
 def _sources(asked: SearchQuery, only: Kind | None) -> Sources:
-    return sources_asked(
+    sources = sources_asked(
         asked.source_types,
         asked.source_ids,
         asked.conversation_id,
         utc(asked.since, "since") if asked.since else BEGINNING,
         utc(asked.until, "until") if asked.until else END,
         only,
+        holding_asked(asked.as_of, asked.known_as_of, asked.include_superseded),
     )
+    if asked.match == "exact" and asked.source_types is None and only is None:
+        return replace(sources, kinds=frozenset(KINDS))
+    return sources
+
+
+async def _exactly(asked: SearchQuery, sources: Sources, client_id: str, graph: Graph) -> Matches:
+    """Return the texts of a session or a conversation that hold the query; all are equally relevant."""
+    if asked.session_id is None and asked.conversation_id is None:
+        raise InvalidInput("match", "exact needs a session_id or a conversation_id to look into")
+    found, exact = await holding_text(
+        asked.query,
+        sources,
+        session_id=asked.session_id,
+        conversation_id=asked.conversation_id,
+        client_id=client_id,
+        graph=graph,
+    )
+    hits = [Hit(found=one, relevance=1.0, scores={"exact": 1.0}) for one in found]
+    return Matches(hits, len(hits), exact, [])
 
 
 async def _everything(

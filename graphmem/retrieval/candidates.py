@@ -4,7 +4,7 @@ Filters act inside both indexes. What an index cannot decide is decided on what 
 is asked for until there is enough or no more.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from datetime import datetime
 from typing import Any
 
@@ -54,7 +54,18 @@ class Candidate(Struct, frozen=True, kw_only=True):
 CANDIDATES_IN_CLIENT = Query("retrieval/candidates_in_client", Candidate)
 CANDIDATES_OF_KIND = Query("retrieval/candidates_of_kind", Candidate)
 CANDIDATES_IN_CONVERSATION = Query("retrieval/candidates_in_conversation", Candidate)
+CANDIDATES_OF_KIND_IN_CONVERSATION = Query(
+    "retrieval/candidates_of_kind_in_conversation", Candidate
+)
 CANDIDATES_IN_SCOPE = Query("retrieval/candidates_in_scope", Candidate)
+NARROW: Mapping[frozenset[str], Query[Candidate]] = {
+    frozenset(): CANDIDATES_IN_CLIENT,
+    frozenset({"kind"}): CANDIDATES_OF_KIND,
+    frozenset({"conversation_id"}): CANDIDATES_IN_CONVERSATION,
+    frozenset({"kind", "conversation_id"}): CANDIDATES_OF_KIND_IN_CONVERSATION,
+}
+"""The files that ask for equalities only: each test in the index costs its share."""
+
 CANDIDATES_BY_WORDS = Query("retrieval/candidates_by_words", Candidate)
 NEAREST_IN_SCOPE = Query("retrieval/nearest_in_scope", Candidate)
 
@@ -115,16 +126,14 @@ async def _both_legs(
 
 
 def _query_for(filters: Filters) -> tuple[Query[Candidate], dict[str, Any]]:
-    """Return the narrowest query file for these filters: each test in the index costs its share."""
-    match filters:
-        case Filters(kind=None, conversation_id=None) if not filters.shape:
-            return CANDIDATES_IN_CLIENT, {}
-        case Filters(kind=kinds) if filters.shape == {"kind"} and kinds and len(kinds) == 1:
-            return CANDIDATES_OF_KIND, {"kind": min(kinds)}
-        case Filters(conversation_id=ids) if (
-            filters.shape == {"conversation_id"} and len(ids or ()) == 1
-        ):
-            return CANDIDATES_IN_CONVERSATION, {"conversation_id": min(ids or ())}
+    """Return the narrowest query file for these filters, and its parameters."""
+    single = {
+        name: next(iter(values))
+        for name in filters.shape
+        if isinstance(values := getattr(filters, name), Set) and len(values) == 1
+    }
+    if len(single) == len(filters.shape) and frozenset(single) in NARROW:
+        return NARROW[frozenset(single)], single
     return CANDIDATES_IN_SCOPE, ranges(filters) | conditions(filters)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.search import GivenStep, HopPath, Step
-from graphmem.retrieval.sources import Found, Sources, passing
+from graphmem.retrieval.sources import Found, Sources, passing_then
 
 DECAY = 0.5
 """What share of its relevance a memory passes on with a hop."""
@@ -127,7 +127,8 @@ async def expand(
 ) -> Expansion:
     """Follow the links of what was found, `seeds` with their relevance, the best first.
 
-    What does not pass the filters is walked through, and not asked for in the last hop. `own` is how
+    What does not pass the filters is walked through, and not asked for in the last hop; what does not hold
+    at the times that are asked for is not entered, and SUPERSEDES is no way. `own` is how
     relevant memories are by themselves. Raises `Unavailable`.
     """
     expansion = Expansion(own)
@@ -147,7 +148,7 @@ async def expand(
             hub=HUB,
             edges=EDGES,
             limit=LEVEL_EDGES,
-            **passing(sources),
+            **passing_then(sources),
         )
         frontier = expansion.add(rows, seeds)
         seen |= set(frontier)

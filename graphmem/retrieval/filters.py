@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from graphmem.graph.scope import SCOPED, Property, scope_word
 from graphmem.model.times import BEGINNING, END
+from graphmem.retrieval.holding import Holding
 
 LAST_TEXT = "\U0010ffff"
 """No text of ours sorts behind it."""
@@ -19,7 +20,7 @@ class Filters(Struct, frozen=True, kw_only=True):
 
     Without a time only what holds now is found: neither superseded nor invalidated. `since` is
     inclusive, `until` exclusive, both of `occurred_at`; `as_of` asks for what was true then,
-    `known_as_of` for what was known then.
+    `known_as_of` for what was known then, `include_superseded` for what has ended too.
     """
 
     kind: Set[str] | None = None
@@ -41,9 +42,18 @@ class Filters(Struct, frozen=True, kw_only=True):
         return values if values is None else values - {""}
 
     @property
+    def holding(self) -> Holding:
+        """At which times a memory must hold."""
+        return Holding(
+            as_of=self.as_of,
+            known_as_of=self.known_as_of,
+            include_superseded=self.include_superseded,
+        )
+
+    @property
     def only_active(self) -> bool:
         """Whether only what holds now is found."""
-        return self.as_of is None and self.known_as_of is None and not self.include_superseded
+        return self.holding.only_active
 
     @property
     def impossible(self) -> bool:
@@ -91,21 +101,9 @@ def ranges(filters: Filters) -> dict[str, str]:
 
 def conditions(filters: Filters) -> dict[str, Any]:
     """Return what decides: lists of the texts that pass, empty where all do, and the times."""
-    now_on = END if filters.only_active else BEGINNING
     lists = {f"{name}_in": sorted(filters.values(name) or ()) for name in SCOPED}
-    return lists | {
-        "since": filters.since,
-        "until": filters.until,
-        "valid_by": filters.as_of or END,
-        "invalid_from": _after(filters.as_of) or now_on,
-        "created_by": filters.known_as_of or END,
-        "superseded_from": _after(filters.known_as_of) or now_on,
-    }
-
-
-def _after(moment: datetime | None) -> datetime | None:
-    """Return the next moment that a time property can hold."""
-    return moment + datetime.resolution if moment else None
+    times = {"since": filters.since, "until": filters.until}
+    return lists | times | filters.holding.conditions
 
 
 assert set(SCOPED) <= set(msgspec.structs.asdict(Filters())), "every scoped property is a filter"

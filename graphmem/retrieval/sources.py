@@ -20,6 +20,7 @@ from graphmem.model.times import BEGINNING, END
 from graphmem.model.vocabulary import KINDS, Kind, SourceType
 from graphmem.retrieval.candidates import GROWTH, MOST_CANDIDATES
 from graphmem.retrieval.filters import LAST_TEXT
+from graphmem.retrieval.holding import NOW_ONLY, Holding
 from graphmem.retrieval.words import lucene_query, scope_query
 
 CATALOGUE: tuple[Kind, ...] = ("summary", "reference", "span")
@@ -60,6 +61,7 @@ class Sources(Struct, frozen=True, kw_only=True):
     conversation_id: str | None = None
     since: datetime = BEGINNING
     until: datetime = END
+    holding: Holding = NOW_ONLY
 
     @property
     def kinds_of(self) -> list[Kind]:
@@ -127,12 +129,16 @@ class Pool(Struct, frozen=True):
 SOURCES_OF_KIND = Query("retrieval/sources_of_kind", Found)
 SOURCES_OF_TYPE = Query("retrieval/sources_of_type", Found)
 SOURCES_BY_ID = Query("retrieval/sources_by_id", Found)
+SOURCES_AT_TIMES = Query("retrieval/sources_at_times", Found)
 SOURCES_BY_WORDS = Query("retrieval/sources_by_words", Found)
 NEAREST_SOURCES = Query("retrieval/nearest_sources", Found)
 NEAREST_LISTED = Query("retrieval/nearest_listed", Found)
 LISTED_BY_TIME = Query("retrieval/listed_by_time", Found)
 LISTED_BY_IMPORTANCE = Query("retrieval/listed_by_importance", Found)
 COUNTED_SOURCES = Query("retrieval/counted_sources", Count)
+NEAREST_AT_TIMES = Query("retrieval/nearest_at_times", Found)
+LISTED_AT_TIMES = Query("retrieval/listed_at_times", Found)
+COUNTED_AT_TIMES = Query("retrieval/counted_at_times", Count)
 SEARCHED_TEXTS = Query("retrieval/searched_texts", Text)
 
 
@@ -143,6 +149,7 @@ def sources_asked(
     since: datetime,
     until: datetime,
     only: Kind | None = None,
+    holding: Holding = NOW_ONLY,
 ) -> Sources:
     """Return what a search's filters ask for; `span` is the kind, every other name a source type."""
     named = frozenset(types or ())
@@ -155,6 +162,7 @@ def sources_asked(
         conversation_id=conversation_id,
         since=since,
         until=until,
+        holding=holding,
     )
 
 
@@ -196,11 +204,18 @@ async def listed(
     sources: Sources, *, by_importance: bool, client_id: str, limit: int, graph: Graph
 ) -> tuple[list[Found], int]:
     """Return the newest or the most important that pass, and how many pass in all."""
-    query = LISTED_BY_IMPORTANCE if by_importance else LISTED_BY_TIME
     parameters = {"client_id": client_id, "kinds": sources.kinds_of} | passing(sources)
-    found, counted = await asyncio.gather(
-        graph.rows(query, limit=limit, **parameters), graph.rows(COUNTED_SOURCES, **parameters)
-    )
+    if sources.holding.only_active:
+        query = LISTED_BY_IMPORTANCE if by_importance else LISTED_BY_TIME
+        listing = graph.rows(query, limit=limit, **parameters)
+        counting = graph.rows(COUNTED_SOURCES, **parameters)
+    else:
+        parameters |= sources.holding.conditions
+        listing = graph.rows(
+            LISTED_AT_TIMES, limit=limit, by_importance=by_importance, **parameters
+        )
+        counting = graph.rows(COUNTED_AT_TIMES, **parameters)
+    found, counted = await asyncio.gather(listing, counting)
     return found, counted[0].memories
 
 
@@ -214,6 +229,15 @@ def passing(sources: Sources) -> dict[str, Any]:
         "since": sources.since,
         "until": sources.until,
     }
+
+
+def passing_then(sources: Sources) -> dict[str, Any]:
+    """Return the conditions of passing and of holding at the times that are asked for.
+
+    `timed` says whether there are such times: else what is active holds.
+    """
+    timed = {"timed": not sources.holding.only_active}
+    return passing(sources) | sources.holding.conditions | timed
 
 
 async def _branch(
@@ -231,12 +255,14 @@ async def _branch(
     while True:
         rows = await _both_legs(embedding, lucene, branch, limit, client_id, graph)
         by_words = [row for row in rows if row.bm25 is not None]
-        enough = len(by_words) < limit or sum(row.passes for row in by_words) >= wanted
-        if enough or limit >= MOST_CANDIDATES:
+        by_vector = [row for row in rows if row.by_vector]
+        if limit >= MOST_CANDIDATES or not any(
+            len(leg) >= limit and sum(row.passes for row in leg) < wanted
+            for leg in (by_words, by_vector)
+        ):
             break
         limit = min(limit * GROWTH, MOST_CANDIDATES)
     found = {row.id: row for row in rows if row.passes}
-    by_vector = [row.cosine or 0.0 for row in found.values() if row.by_vector]
     full = len(by_vector) >= limit
     if embedding is not None and not full:
         for row in await _exactly(embedding, branch, scope, wanted, client_id, graph):
@@ -260,7 +286,9 @@ async def _both_legs(
 ) -> list[Found]:
     common = {"client_id": client_id, "words": lucene, "limit": limit, "longest": LONG_TEXT}
     if embedding is None:
-        return await graph.rows(SOURCES_BY_WORDS, **common, **passing(branch))
+        return await graph.rows(
+            SOURCES_BY_WORDS, **common, **passing(branch), **branch.holding.conditions
+        )
     common |= {
         "embedding": embedding,
         "since": branch.since,
@@ -269,25 +297,24 @@ async def _both_legs(
         "conversation_to": branch.conversation_id or LAST_TEXT,
     }
     kind, type = next(iter(branch.kinds), branch.only), next(iter(branch.types), None)
+    kinds = {"kind_from": kind or "", "kind_to": kind or LAST_TEXT}
+    types = {"type_from": type or "", "type_to": type or LAST_TEXT}
+    if not branch.holding.only_active:
+        sources = {
+            "source_ids": sorted(branch.ids),
+            "source_from": min(branch.ids, default=""),
+            "source_to": max(branch.ids, default=LAST_TEXT),
+        }
+        return await graph.rows(
+            SOURCES_AT_TIMES, **common, **kinds, **types, **sources, **branch.holding.conditions
+        )
     if branch.ids:
         return await graph.rows(
-            SOURCES_BY_ID,
-            **common,
-            source_ids=sorted(branch.ids),
-            kind_from=kind or "",
-            kind_to=kind or LAST_TEXT,
-            type_from=type or "",
-            type_to=type or LAST_TEXT,
+            SOURCES_BY_ID, **common, source_ids=sorted(branch.ids), **kinds, **types
         )
     if branch.kinds:
         return await graph.rows(SOURCES_OF_KIND, kind=kind, **common)
-    return await graph.rows(
-        SOURCES_OF_TYPE,
-        source_type=type,
-        kind_from=kind or "",
-        kind_to=kind or LAST_TEXT,
-        **common,
-    )
+    return await graph.rows(SOURCES_OF_TYPE, source_type=type, **kinds, **common)
 
 
 async def _exactly(
@@ -304,18 +331,24 @@ async def _exactly(
         "embedding": embedding,
         "limit": wanted,
         "longest": LONG_TEXT,
-    } | passing(branch)
+    }
+    among = passing(branch)
+    if not branch.holding.only_active:
+        among |= branch.holding.conditions
+        return await graph.rows(NEAREST_AT_TIMES, kinds=branch.kinds_of, **common, **among)
     if branch.timed:
-        return await graph.rows(NEAREST_LISTED, kinds=branch.kinds_of, **common)
-    del common["since"], common["until"]
+        return await graph.rows(NEAREST_LISTED, kinds=branch.kinds_of, **common, **among)
+    del among["since"], among["until"]
     return await graph.rows(
-        NEAREST_SOURCES, scope=scope_query(scope), most=MOST_CANDIDATES, **common
+        NEAREST_SOURCES, scope=scope_query(scope), most=MOST_CANDIDATES, **common, **among
     )
 
 
 def _scope(branch: Sources, client_id: str) -> list[list[str]]:
     """Return the groups of scope words that a memory must carry one word each of."""
-    groups = [[scope_word(client_id, "client")], [scope_word(client_id, "active")]]
+    groups = [[scope_word(client_id, "client")]]
+    if branch.holding.only_active:
+        groups.append([scope_word(client_id, "active")])
     kinds = branch.kinds or ({branch.only} if branch.only else set())
     groups += [[scope_word(client_id, "kind", kind)] for kind in kinds]
     groups += [[scope_word(client_id, "source_type", one)] for one in branch.types]

@@ -44,13 +44,18 @@ class Vocabulary:
         self._graph = graph
         self._kept: OrderedDict[str, tuple[float, Shares]] = OrderedDict()
 
-    async def shares(self, client_id: str) -> Shares:
-        """Return for each common stem the share of the client's memories that hold it, 0–1."""
+    async def shares(self, client_id: str, graph: Graph | None = None) -> Shares:
+        """Return for each common stem the share of the client's memories that hold it, 0–1.
+
+        Where they are not known `graph` is asked, if it is given.
+        """
         kept = self._kept.get(client_id)
         if kept and time.monotonic() < kept[0]:
             self._kept.move_to_end(client_id)
             return kept[1]
-        sample = await self._graph.rows(SAMPLED_TEXTS, client_id=client_id, limit=SAMPLED)
+        sample = await (graph or self._graph).rows(
+            SAMPLED_TEXTS, client_id=client_id, limit=SAMPLED
+        )
         shares = await asyncio.to_thread(common_stems, [row.text for row in sample])
         small = len(sample) < SAMPLED
         seconds = FRESH_SECONDS_WHILE_SMALL if small else FRESH_SECONDS

@@ -108,7 +108,12 @@ def stem(word: str) -> str:
 
 def stems(text: str) -> set[str]:
     """Return the stems of a text's words."""
-    return set(map(stem, {word.lower() for word in _TERM.findall(text)}))
+    return set(map(stem, words_of(text)))
+
+
+def words_of(text: str) -> set[str]:
+    """Return a text's words in lower case, each once."""
+    return {word.lower() for word in _TERM.findall(text)}
 
 
 def _forms(term: str) -> list[str]:

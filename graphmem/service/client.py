@@ -8,13 +8,50 @@ from graphmem import config
 from graphmem.model.progress import Progress, silent
 from graphmem.runtime import running
 from graphmem.service.bound import DEFAULT_CLIENT
+from graphmem.service.contexts import Contexts
+from graphmem.service.contextual import Contextual
 from graphmem.service.conversations import Conversations
+from graphmem.service.episodes import Episodes
+from graphmem.service.facts import Facts
+from graphmem.service.hyde import Hypotheses
 from graphmem.service.jobs import BackgroundWork
+from graphmem.service.links import Linking
 from graphmem.service.memories import Memories
+from graphmem.service.patterns import Spotting
 from graphmem.service.recall import Recall
+from graphmem.service.references import Catalogue
+from graphmem.service.retrieve_memory import RetrieveMemory
+from graphmem.service.retriever import Retrieving
+from graphmem.service.reviews import Reviewing
+from graphmem.service.runs import Runs
+from graphmem.service.search import Search
+from graphmem.service.spans import Spans
+from graphmem.service.summaries import Digests
+from graphmem.service.versions import Chains
 
 
-class Graphmem(Conversations, Memories, Recall, BackgroundWork):
+class Graphmem(
+    Conversations,
+    Facts,
+    Episodes,
+    Memories,
+    Chains,
+    Contexts,
+    Contextual,
+    Retrieving,
+    Recall,
+    Hypotheses,
+    Search,
+    BackgroundWork,
+    RetrieveMemory,
+    Reviewing,
+    Catalogue,
+    Digests,
+    Spans,
+    Linking,
+    Runs,
+    Spotting,
+):
     """A running graphmem, as one client sees it."""
 
     def for_client(self, client_id: str) -> "Graphmem":

@@ -5,12 +5,19 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from graphmem.model.fact import BATCH_FACTS, Categories, KeptFact, NewFact
+from graphmem.model.fact import (
+    BATCH_FACTS,
+    Categories,
+    FactVersion,
+    KeptFact,
+    NewFact,
+    NextFact,
+)
 from graphmem.model.validation import validated
 from graphmem.reading import categories as reading
 from graphmem.service.bound import Bound, new_id, now
 from graphmem.writing import categories as writing
-from graphmem.writing import facts
+from graphmem.writing import facts, superseding
 
 NewFacts = Annotated[list[NewFact], Meta(min_length=1, max_length=BATCH_FACTS)]
 
@@ -32,6 +39,23 @@ class Facts(Bound):
         """
         new = validated({"fact": fact, **more}, NewFact)
         return (await self._remember([new], listed=False))[0]
+
+    async def supersede_fact(self, fact_id: str, fact: str, **more: Any) -> FactVersion:
+        """Write what a fact says from now on as its next version; more are the fields of `NextFact`.
+
+        What is left out stays as it was. Raises `InvalidInput`, `MemoryNotFound`,
+        `ConversationNotFound`, `NotHead` when another version has come first, `Unavailable`.
+        """
+        return await superseding.supersede_fact(
+            fact_id,
+            validated({"fact": fact, **more}, NextFact),
+            client_id=self.client_id,
+            now=now(),
+            new_id=new_id,
+            graph=self.runtime.graph,
+            embedder=self.runtime.embedder,
+            tokens=self.runtime.tokens,
+        )
 
     async def categories(self) -> Categories:
         """Return the categories that this client's facts may have. Raises `Unavailable`."""

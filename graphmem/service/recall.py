@@ -5,10 +5,10 @@ from typing import Any
 from graphmem.model.recall import Question, Recalled
 from graphmem.model.validation import validated
 from graphmem.reading import recall
-from graphmem.service.bound import Bound
+from graphmem.service.noting import Noting, seen_by_recall
 
 
-class Recall(Bound):
+class Recall(Noting):
     """How a client asks for the best context within a budget."""
 
     async def recall(self, query: str, **options: Any) -> Recalled:
@@ -16,11 +16,15 @@ class Recall(Bound):
 
         Raises `InvalidInput`, `Unavailable`.
         """
-        return await recall.recall(
-            validated({"query": query, **options}, Question),
+        began, calibration = self._began(), self.runtime.calibration
+        asked = validated({"query": query, **options}, Question)
+        answer = await recall.recall(
+            asked,
             client_id=self.client_id,
             graph=self.runtime.graph,
             embedder=self.runtime.embedder,
             tokens=self.runtime.tokens,
             vocabulary=self.runtime.vocabulary,
         )
+        self._note("recall", began, lambda: seen_by_recall(asked, answer, calibration))
+        return answer

@@ -144,7 +144,9 @@ class RunEnvironment(Bound):
         question = self._checked(validated(fields, RunQuestion))
         kept = parameters.of_question(validated(fields, RunQuestion), run_id)
         step = self._step(run_id, "retrieve", kept, question.operation_id, question.max_tokens)
-        graph = self.runtime.graph.impatient()
+        # All of one embedding model, also when the operation is tried again after a change of it.
+        graph, embedder = self.runtime.graph.impatient(), self.runtime.embedder
+        calibration = self.runtime.calibration
         ahead = run_retrieval.Ahead(
             lambda: run_retrieval.search(
                 question,
@@ -152,9 +154,9 @@ class RunEnvironment(Bound):
                 run_id,
                 client_id=self.client_id,
                 graph=graph,
-                embedder=self.runtime.embedder,
+                embedder=embedder,
                 vocabulary=self.runtime.vocabulary,
-                calibration=self.runtime.calibration,
+                calibration=calibration,
             )
         )
         found: list[RetrievalResult] = []

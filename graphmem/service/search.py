@@ -6,10 +6,10 @@ from graphmem.model.search import SearchQuery, SearchResult, SpanQuery
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import Kind
 from graphmem.reading import search
-from graphmem.service.bound import Bound
+from graphmem.service.noting import Noting, seen_by_search
 
 
-class Search(Bound):
+class Search(Noting):
     """How a client finds memories."""
 
     async def search(self, query: str, **options: Any) -> SearchResult:
@@ -37,7 +37,8 @@ class Search(Bound):
         return await self._search(asked.search, only="span")
 
     async def _search(self, asked: SearchQuery, only: Kind | None = None) -> SearchResult:
-        return await search.search(
+        began = self._began()
+        answer = await search.search(
             asked,
             only=only,
             client_id=self.client_id,
@@ -46,3 +47,5 @@ class Search(Bound):
             vocabulary=self.runtime.vocabulary,
             calibration=self.runtime.calibration,
         )
+        self._note("search", began, lambda: seen_by_search(asked, answer))
+        return answer

@@ -1,13 +1,16 @@
-"""Summaries: versioned digests of threads, plans and sessions."""
+"""Summaries: versioned digests of threads, plans and sessions, and how sessions are related."""
 
 from typing import Any, cast
 
+from graphmem.model.session import RelatedSessions
 from graphmem.model.summary import NewSummary, Summaries, SummariesAsked, Summary
 from graphmem.model.validation import validated
+from graphmem.reading import sessions
 from graphmem.reading import summaries as reading
 from graphmem.retrieval.prompt_text import prompt_text
 from graphmem.service.bound import Bound, new_id, now
 from graphmem.writing import summaries as writing
+from graphmem.writing.session_summaries import SessionWork, summarize_session
 
 
 class Digests(Bound):
@@ -28,6 +31,37 @@ class Digests(Bound):
             graph=self.runtime.graph,
             embedder=self.runtime.embedder,
             tokens=self.runtime.tokens,
+            calibration=self.runtime.calibration,
+        )
+
+    async def summarize_session(self, session_id: str) -> Summary:
+        """Summarize a session by its own id, and link it to others; return the summary.
+
+        What comes out as it stands already is no new version. Raises `SessionNotFound`, `InvalidInput`
+        where the session holds no message, `Unavailable`.
+        """
+        summary_id = await summarize_session(
+            session_id,
+            SessionWork(
+                client_id=self.client_id,
+                now=now(),
+                new_id=new_id,
+                graph=self.runtime.graph,
+                embedder=self.runtime.embedder,
+                tokens=self.runtime.tokens,
+                calibration=self.runtime.calibration,
+                llm=self.runtime.llm,
+            ),
+        )
+        return await self.summary(summary_id)
+
+    async def related_sessions(self, session_id: str) -> RelatedSessions:
+        """Return the sessions that one is related to, the strongest first.
+
+        Raises `SessionNotFound`, `Unavailable`.
+        """
+        return await sessions.related_sessions(
+            session_id, client_id=self.client_id, graph=self.runtime.graph
         )
 
     async def summaries(self, **asked: Any) -> Summaries:

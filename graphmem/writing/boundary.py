@@ -3,10 +3,14 @@
 Embeddings and token counts are made before the transaction and written in it, so that what a write
 has returned for is searchable; so are the names that a memory mentions. Ids are made before it too, so
 that a retry cannot double.
+
+While the installation changes its embedding model every memory is written with the vectors of both
+models, so that it is found before the switch and after. The transaction says which vectors are wanted:
+a process that had not heard of the change yet embeds once more, inside it.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from graphmem.embedding import Embedder, Embedding
+from graphmem.errors import Unavailable
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query
 from graphmem.graph.scope import scope_words
@@ -24,6 +29,13 @@ from graphmem.tokens import TokenCounter
 
 WRITTEN_AT_ONCE = 500
 """How many memories one statement writes; larger statements were not faster."""
+
+CURRENT = "current"
+"""Stands for whichever model is the current one, where an embedding does not say of which it is."""
+
+LOADED_SECONDS = 30.0
+LOOK_SECONDS = 0.1
+"""How long a write waits for a model that its process has yet to load, and how often it looks."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -64,13 +76,26 @@ class Read(Struct, frozen=True):
 
 
 class Prepared(Struct, frozen=True):
-    """A memory ready to be written: its properties, its vector, the entities that it is joined to."""
+    """A memory ready to be written: its properties, its vector, the entities that it is joined to.
+
+    `embedding` is that of the model that questions are asked with, `beside` holds that of another which
+    takes its place soon; `embedder` makes those that turn out to be wanted as well.
+    """
 
     draft: Draft
     embedding: Embedding
     token_count: int
     mentions: Sequence[Entity] = ()
     names: Sequence[Entity] = ()
+    beside: Mapping[str, Embedding] = {}
+    embedder: Embedder | None = None
+
+    @property
+    def embeddings(self) -> Mapping[str, Embedding]:
+        """What it has been embedded as, by the model."""
+        if self.embedder is None:
+            return {CURRENT: self.embedding}
+        return {self.embedder.key: self.embedding, **self.beside}
 
     @property
     def row(self) -> dict[str, Any]:
@@ -78,9 +103,11 @@ class Prepared(Struct, frozen=True):
         properties = msgspec.structs.asdict(self.draft)
         own = properties.pop("own")
         del properties["embedded_text"], properties["names"]
+        embeddings = self.embeddings
         return {
             "label": self.draft.kind.capitalize(),
-            "embedding": self.embedding.vector,
+            "embeddings": {side: one.vector for side, one in embeddings.items()},
+            "truncated": {side: one.truncated for side, one in embeddings.items()},
             "properties": properties
             | own
             | {
@@ -97,7 +124,15 @@ class Done(Struct, frozen=True):
     written: int
 
 
-WRITE_MEMORIES = Query("writing/write_memories", Done, writes=True)
+class Written(Struct, frozen=True):
+    """How many memories a statement has written, and the models whose vectors they lack."""
+
+    written: int
+    lacking: list[str]
+
+
+WRITE_MEMORIES = Query("writing/write_memories", Written, writes=True)
+KEEP_EMBEDDINGS = Query("writing/keep_embeddings", Done, writes=True)
 WRITE_MENTIONS = Query("writing/write_mentions", Done, writes=True)
 
 
@@ -109,22 +144,71 @@ async def prepare(
     Raises `Unavailable`.
     """
     reading = asyncio.to_thread(lambda: [_read(draft, tokens) for draft in drafts])
-    embeddings, texts = await asyncio.gather(
-        embedder.passages([draft.embedded_text for draft in drafts]), reading
+    shown = [draft.embedded_text for draft in drafts]
+    embeddings, beside, texts = await asyncio.gather(
+        embedder.passages(shown), _beside(shown, embedder.beside), reading
     )
     return [
-        Prepared(draft, embedding, text.token_count, text.mentions, text.names)
-        for draft, embedding, text in zip(drafts, embeddings, texts, strict=True)
+        Prepared(draft, embedding, text.token_count, text.mentions, text.names, another, embedder)
+        for draft, embedding, another, text in zip(drafts, embeddings, beside, texts, strict=True)
     ]
 
 
 async def write(transaction: Transaction, memories: Sequence[Prepared], *, client_id: str) -> None:
-    """Write memories that this transaction has found missing."""
+    """Write memories that this transaction has found missing.
+
+    Raises `Unavailable` when the installation asks for a model that this process cannot load.
+    """
     for start in range(0, len(memories), WRITTEN_AT_ONCE):
-        rows = [memory.row for memory in memories[start : start + WRITTEN_AT_ONCE]]
-        await transaction.rows(WRITE_MEMORIES, client_id=client_id, rows=rows)
+        chunk = memories[start : start + WRITTEN_AT_ONCE]
+        rows = [memory.row for memory in chunk]
+        [written] = await transaction.rows(WRITE_MEMORIES, client_id=client_id, rows=rows)
+        for model in written.lacking:
+            await _add(transaction, chunk, model, client_id=client_id)
     if rows := _mentions(memories):
         await transaction.rows(WRITE_MENTIONS, client_id=client_id, rows=rows)
+
+
+async def _beside(texts: Sequence[str], another: Embedder | None) -> list[dict[str, Embedding]]:
+    """Return what another model makes of the texts, where the installation is about to change to one."""
+    if another is None:
+        return [{} for _ in texts]
+    return [{another.key: one} for one in await another.passages(texts)]
+
+
+async def _add(
+    transaction: Transaction, memories: Sequence[Prepared], model: str, *, client_id: str
+) -> None:
+    """Embed what was just written once more, with a model for which it was not made ready."""
+    embedder = await _of(model, memories[0].embedder)
+    # In the transaction's own time, since it holds locks: once, by a process that has just heard of it.
+    embeddings = await embedder.passages([one.draft.embedded_text for one in memories])
+    await transaction.rows(
+        KEEP_EMBEDDINGS,
+        rows=[
+            {
+                "client_id": client_id,
+                "id": memory.draft.id,
+                "vector": embedding.vector,
+                "truncated": embedding.truncated,
+            }
+            for memory, embedding in zip(memories, embeddings, strict=True)
+        ],
+        property=embedder.side.embedding,
+    )
+
+
+async def _of(model: str, embedder: Embedder | None) -> Embedder:
+    """Return the embedder of a model, waiting while that is loaded. Raises `Unavailable`."""
+    for _ in range(round(LOADED_SECONDS / LOOK_SECONDS)):
+        beside = embedder.beside if embedder else None
+        if beside is not None and beside.key == model:
+            return beside
+        await asyncio.sleep(LOOK_SECONDS)
+    raise Unavailable(
+        "the embedding model is being changed and this process has not loaded the other one yet: "
+        "try again soon; `graphmem doctor` says how far the change is"
+    )
 
 
 def _read(draft: Draft, tokens: TokenCounter) -> Read:

@@ -9,8 +9,10 @@ from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
 from graphmem.model.conversation import Conversation, Deleted
+from graphmem.model.times import BEGINNING
 from graphmem.writing.boundary import Done
 from graphmem.writing.deleting import Gone, delete_unmentioned
+from graphmem.writing.recording import forget_reads
 
 
 class Rest(Struct, frozen=True):
@@ -48,7 +50,8 @@ async def delete_conversation(conversation_id: str, *, client_id: str, graph: Gr
 
     Its memories of every kind go first, some thousands a transaction, then its reviews and jobs, the
     conversation with its sessions and their summaries last: an interrupted deletion is finished by
-    asking again. Entities that nothing else mentions go with them. Raises `ConversationNotFound`.
+    asking again. Entities that nothing else mentions go with them, and so do records of reads of no
+    conversation that showed nothing else. Raises `ConversationNotFound`.
     """
     asked = {"client_id": client_id, "id": conversation_id}
 
@@ -72,6 +75,7 @@ async def delete_conversation(conversation_id: str, *, client_id: str, graph: Gr
     rows = await graph.write(the_rest)
     if not rows:
         raise ConversationNotFound(conversation_id)
+    await forget_reads(client_id=client_id, before=BEGINNING, graph=graph)
     return Deleted(conversations=1, sessions=rows[0].sessions, memories=memories + rows[0].memories)
 
 

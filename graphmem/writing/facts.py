@@ -40,6 +40,8 @@ class Incoming(Struct, frozen=True):
     field: str
     fact: NewFact
     draft: Draft
+    chosen: bool = True
+    """Whether its category was sent; one that is taken over stays, whatever the legal ones are now."""
 
 
 class Source(Struct, frozen=True):
@@ -107,13 +109,13 @@ async def remember_facts(
         checked = checked_fact(fact, field, now)
         draft = draft_of(checked, new_id(), client_id=client_id, now=now)
         incoming.append(Incoming(field, checked, draft))
-    await _check_surroundings(graph, incoming, client_id)
+    await check_surroundings(graph, incoming, client_id)
     prepared = await prepare([one.draft for one in incoming], embedder=embedder, tokens=tokens)
     sources = [one.fact.source_episode_ids for one in incoming]
 
     async def work(transaction: Transaction) -> list[KeptFact]:
-        await _lock({one.draft.conversation_id for one in incoming}, transaction, client_id)
-        written = await _check_surroundings(transaction, incoming, client_id)
+        await lock_writers({one.draft.conversation_id for one in incoming}, transaction, client_id)
+        written = await check_surroundings(transaction, incoming, client_id)
         return await keep(
             transaction, prepared, sources, written=written, client_id=client_id, now=now
         )
@@ -217,10 +219,13 @@ def checked_fact(fact: NewFact, field: str, now: datetime) -> NewFact:
     )
 
 
-async def _check_surroundings(
+async def check_surroundings(
     where: Graph | Transaction, incoming: Sequence[Incoming], client_id: str
 ) -> list[str]:
-    """Check what facts refer to; return the ids of those that are there already."""
+    """Check what facts refer to; return the ids of those that are there already.
+
+    Raises `InvalidInput`, `ConversationNotFound`, `MemoryNotFound`.
+    """
     facts = [one.fact for one in incoming]
     found = (
         await where.rows(
@@ -235,7 +240,8 @@ async def _check_surroundings(
     )[0]
     kinds = {source.id: source.kind for source in found.sources}
     for one in incoming:
-        check_category(one.fact.category, found.categories, f"{one.field}category")
+        if one.chosen:
+            check_category(one.fact.category, found.categories, f"{one.field}category")
         conversation_id = one.fact.conversation_id
         if conversation_id and conversation_id not in found.conversations:
             raise ConversationNotFound(conversation_id)
@@ -254,8 +260,13 @@ def _check_sources(one: Incoming, kinds: Mapping[str, Kind]) -> None:
             )
 
 
-async def _lock(conversation_ids: set[str], transaction: Transaction, client_id: str) -> None:
-    """Lock the one writer of each conversation, always in the same order, and of what has none."""
+async def lock_writers(
+    conversation_ids: set[str], transaction: Transaction, client_id: str
+) -> None:
+    """Lock the one writer of each conversation, always in the same order, and of what has none.
+
+    Raises `ConversationNotFound`.
+    """
     for id in sorted(conversation_ids):
         if not id:
             await transaction.rows(LOCK_CLIENT, client_id=client_id)

@@ -11,7 +11,7 @@ from graphmem.embedding import Embedder
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
-from graphmem.jobs.outbox import postpone
+from graphmem.jobs.outbox import Due, postpone_all
 from graphmem.model.conversation import NewMessage, Remembered, StoredSession
 from graphmem.model.text import checked_text
 from graphmem.model.times import utc
@@ -22,8 +22,14 @@ from graphmem.writing.boundary import Done, Draft, Prepared, prepare, write
 SEGMENT = "segment"
 """The kind of job that makes episodes of a conversation that has become idle."""
 
+SUMMARIZE_SESSIONS = "summarize"
+"""The kind of job that summarizes the sessions of a conversation that are idle or have much that is new."""
+
 IDLE = timedelta(minutes=30)
-"""After how long without a new message a conversation is idle, by the wall clock."""
+"""After how long without a new message a conversation or a session is idle, by the wall clock."""
+
+MANY_NEW = 20
+"""With how many new messages a session is summarized before it is idle."""
 
 
 class KnownMessage(Struct, frozen=True):
@@ -55,6 +61,8 @@ class Placed(Struct, frozen=True):
     links: list[dict[str, Any]]
     sessions: list[dict[str, Any]]
     next_position: int
+    many_new: bool = False
+    """Whether a session has as many new messages that it is to be summarized."""
 
 
 KNOWN_MESSAGES = Query("writing/known_messages", Known)
@@ -74,6 +82,7 @@ class Incoming(Struct, frozen=True):
     prepared: list[Prepared]
     session_ids: dict[str, str]
     job_id: str
+    summary_job_id: str
 
 
 async def remember(
@@ -149,6 +158,7 @@ async def incoming(
         prepared=await prepare(drafts, embedder=embedder, tokens=tokens),
         session_ids={name: new_id() for name in {message.session_id for message in new.values()}},
         job_id=new_id(),
+        summary_job_id=new_id(),
     )
 
 
@@ -161,7 +171,7 @@ async def append(
     now: datetime,
 ) -> list[str]:
     """Append a batch under the conversation's lock; return the ids of its messages in their order."""
-    winners = await _append(
+    winners, many_new = await _append(
         transaction,
         batch.prepared,
         batch.messages,
@@ -169,18 +179,24 @@ async def append(
         conversation_id=conversation_id,
         session_ids=batch.session_ids,
     )
-    # Idle is a conversation that nothing was written to for a while: each write begins the wait anew.
-    await postpone(
-        transaction,
-        client_id=client_id,
+    # Idle is a conversation that nothing was written to for a while: each write begins the wait anew. Its
+    # sessions become idle one by one: what waits for the first of them is not put off.
+    segmenting = Due(
         id=batch.job_id,
         kind=SEGMENT,
         key=conversation_id,
-        payload={},
-        now=now,
         run_at=now + IDLE,
         conversation_id=conversation_id,
     )
+    summarizing = Due(
+        id=batch.summary_job_id,
+        kind=SUMMARIZE_SESSIONS,
+        key=conversation_id,
+        run_at=now if many_new else now + IDLE,
+        conversation_id=conversation_id,
+        earliest=True,
+    )
+    await postpone_all(transaction, [segmenting, summarizing], client_id=client_id, now=now)
     return [
         winners.get(external_id or "", id)
         for id, external_id in zip(batch.ids, batch.external_ids, strict=True)
@@ -195,8 +211,11 @@ async def _append(
     client_id: str,
     conversation_id: str,
     session_ids: dict[str, str],
-) -> dict[str, str]:
-    """Write what is not there yet, under the conversation's lock; return what was there by its id."""
+) -> tuple[dict[str, str], bool]:
+    """Write what is not there yet, under the conversation's lock.
+
+    Returns what was there, by its id, and whether a session has much that is new.
+    """
     states = await transaction.rows(
         LOCK_CONVERSATION,
         client_id=client_id,
@@ -218,7 +237,7 @@ async def _append(
         )
         await write(transaction, placed.memories, client_id=client_id)
         await transaction.rows(LINK_MESSAGES, client_id=client_id, rows=placed.links)
-    return {message.external_id: message.id for message in states[0].known}
+    return {message.external_id: message.id for message in states[0].known}, placed.many_new
 
 
 def place(
@@ -234,6 +253,7 @@ def place(
     position = state.next_position
     memories, links = [], []
     touched: dict[str, dict[str, Any]] = {}
+    many_new = False
     for memory, message in zip(prepared, messages, strict=True):
         draft = memory.draft
         if draft.id in there or message.external_id in taken:
@@ -250,6 +270,7 @@ def place(
         position += 1
         session = replace(session, next_idx=session.next_idx + 1, last_message_id=draft.id)
         sessions[session.external_id] = session
+        many_new = many_new or session.next_idx - session.summarized_idx >= MANY_NEW
         row = touched.setdefault(session.id, {"started_at": draft.occurred_at})
         row |= {
             "id": session.id,
@@ -257,7 +278,7 @@ def place(
             "next_idx": session.next_idx,
             "last_active_at": draft.created_at,
         }
-    return Placed(memories, links, list(touched.values()), position)
+    return Placed(memories, links, list(touched.values()), position, many_new)
 
 
 def _checked(message: NewMessage, place: int, now: datetime) -> NewMessage:

@@ -9,6 +9,7 @@ from msgspec.structs import asdict, replace
 from graphmem.embedding import Embedder
 from graphmem.errors import InvalidInput, NotHead
 from graphmem.graph.driver import Graph, Transaction
+from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
 from graphmem.model.summary import (
     POINT_BYTES,
@@ -23,6 +24,7 @@ from graphmem.model.times import utc
 from graphmem.retrieval.prompt_text import prompt_text
 from graphmem.tokens import TokenCounter
 from graphmem.writing.boundary import Done, Draft, Prepared, prepare, write
+from graphmem.writing.session_links import link_session
 from graphmem.writing.versions import supersede
 
 COMMON = {"target_id", "importance", "text"}
@@ -43,6 +45,14 @@ class Versions(Struct, frozen=True):
     written: list[int]
 
 
+class Summarizing(Struct, frozen=True):
+    """Whose summary is written, when, and which cosines mean something."""
+
+    client_id: str
+    now: datetime
+    calibration: Calibration
+
+
 LOCK_TARGET = Query("writing/lock_target", Target, writes=True)
 SUMMARY_VERSIONS = Query("writing/summary_versions", Versions)
 SUMMARIZE = Query("writing/summarize", Done, writes=True)
@@ -57,27 +67,48 @@ async def summarize(
     graph: Graph,
     embedder: Embedder,
     tokens: TokenCounter,
+    calibration: Calibration,
 ) -> Summary:
     """Write a summary, as the next version where its target has one; return it.
 
-    Raises `InvalidInput` that names the field, `Unavailable`.
+    That of a session links it to the client's other sessions. Raises `InvalidInput` that names the field,
+    `Unavailable`.
     """
-    summary = _summary(_checked(new), new_id(), now)
+    summary, prepared = await composed(
+        new, id=new_id(), client_id=client_id, now=now, embedder=embedder, tokens=tokens
+    )
+    summarizing = Summarizing(client_id, now, calibration)
+    version = await graph.write(lambda transaction: keep(transaction, prepared, summarizing))
+    return replace(summary, version=version)
+
+
+async def composed(
+    new: NewSummary,
+    *,
+    id: str,
+    client_id: str,
+    now: datetime,
+    embedder: Embedder,
+    tokens: TokenCounter,
+) -> tuple[Summary, Prepared]:
+    """Return a summary, and the same ready to be written. Raises `InvalidInput`, `Unavailable`."""
+    summary = _summary(_checked(new), id, now)
     draft = _draft(summary, new, client_id)
     [prepared] = await prepare([draft], embedder=embedder, tokens=tokens)
-    version = await graph.write(
-        lambda transaction: _keep(transaction, prepared, client_id=client_id, now=now)
-    )
-    return replace(
+    summary = replace(
         summary,
-        version=version,
         token_count=prepared.token_count,
         embedding_truncated=prepared.embedding.truncated,
     )
+    return summary, prepared
 
 
-async def _keep(transaction: Transaction, new: Prepared, *, client_id: str, now: datetime) -> int:
-    """Write a summary behind the newest version there is; return its number."""
+async def keep(transaction: Transaction, new: Prepared, summarizing: Summarizing) -> int:
+    """Write a summary behind the newest version there is; return its number.
+
+    One that is about a session is joined to it, and the session to others.
+    """
+    client_id, now = summarizing.client_id, summarizing.now
     targets = await transaction.rows(
         LOCK_TARGET, client_id=client_id, session_id=new.draft.source_id
     )
@@ -95,6 +126,15 @@ async def _keep(transaction: Transaction, new: Prepared, *, client_id: str, now:
         await transaction.rows(
             SUMMARIZE, client_id=client_id, id=new.draft.id, session_id=target.session_id
         )
+        if new.draft.source_type == "session_summary":
+            await link_session(
+                transaction,
+                target.session_id,
+                new.embedding.vector,
+                client_id=client_id,
+                now=now,
+                calibration=summarizing.calibration,
+            )
     return version
 
 

@@ -48,7 +48,7 @@ async def posted(http: httpx.AsyncClient, path: str, body: dict[str, Any]) -> di
 async def test_what_is_found_is_looked_at_taken_and_composed(
     http: httpx.AsyncClient, rival_http: httpx.AsyncClient, memory: Graphmem
 ) -> None:
-    # S1.63 S1.64 S1.69
+    # S1.63 S1.68 S1.69
     await posted(http, "/summaries", THREAD)
     await posted(http, "/summaries", PLAN)
     card = await posted(http, "/references", REFERENCE)

@@ -51,7 +51,7 @@ def conversation() -> dict[str, Any]:
 async def test_a_set_is_loaded_asked_and_reported(
     runtime: Runtime, conversation: dict[str, Any]
 ) -> None:
-    result = report(await measure(runtime, [conversation], ["vector", "default"]))
+    result = report(await measure(runtime, [conversation], ["vector", "default", "contextual"]))
     for figures in result["rankings"].values():
         assert figures["budget_violations"] == 0
         assert figures["overall"]["questions"] == 1

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from graphmem import config
 from graphmem.artifacts.model import bundled_model
 from graphmem.embedding import (
+    AGAIN,
     BATCH_CHARACTERS,
     BATCH_TEXTS,
     BUNDLED_DIMENSIONS,
@@ -27,6 +28,7 @@ from graphmem.embedding import (
 )
 from graphmem.errors import SettingError, Unavailable
 from graphmem.model.progress import silent
+from graphmem.model.side import FIRST, SECOND
 from graphmem.runtime import Runtime
 
 # An int8 text's vector depends a little on its batch: .996 to .998 were measured.
@@ -330,3 +332,36 @@ def test_a_folder_can_be_named(runtime: Runtime) -> None:
     assert model.dimensions == 384
     [mine], [bundled] = (each.embed(["boat"]) for each in (model, runtime.embedder.model))
     assert cosine(mine, bundled) == pytest.approx(1.0)
+
+
+async def test_what_is_embedded_anew_waits_for_questions_and_for_what_is_written():
+    """Another model in the same thread, as while the installation changes to it."""
+    order: list[str] = []
+
+    class Ordered:
+        sha256, dimensions = "0" * 64, 1
+
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def embed(self, texts: list[str]) -> list[Vector]:
+            order.extend(f"{self.name} {text}" for text in texts)
+            time.sleep(0.05)
+            return [[1.0] for _ in texts]
+
+        def truncates(self, text: str) -> bool:
+            return False
+
+    embedder = Embedder(Ordered("old"))
+    beside = embedder.running(Ordered("new"), SECOND)
+    first = asyncio.create_task(embedder.query("first"))
+    await asyncio.sleep(0.01)
+    again = asyncio.create_task(beside.passages(["again"], priority=AGAIN))
+    await asyncio.sleep(0)
+    await asyncio.gather(first, again, beside.passages(["write"]), embedder.query("question"))
+
+    assert order == ["old first", "old question", "new write", "new again"]
+    assert (embedder.side, beside.side) == (FIRST, SECOND)
+    await embedder.close()
+    with pytest.raises(Unavailable, match="closed"):
+        await beside.query("late")

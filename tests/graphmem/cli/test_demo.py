@@ -25,6 +25,14 @@ def test_once_tells_the_story_and_ends(graphmem):
     assert "│ [reference: notify/worker.py]" in result.stdout
     assert "│ ## Semantic Memory" in result.stdout
     assert re.search(r"│ ### .+ \[rank: 1, score: 0\.\d\d, key moment\]", result.stdout)
+    assert re.findall(r"^  (v\d)  ", result.stdout, re.MULTILINE) == [
+        "v1",
+        "v2",
+        "v3",
+    ]
+    assert re.search(r"  2026-04-01  .*59 €", result.stdout)
+    assert re.search(r"  2026-07-15  .*54 €", result.stdout)
+    assert "│ ## Relevant Long-Term Memories" in result.stdout
     tree = re.findall(
         r"(\S+) +([\d,]+) = ([\d,]+) spent \+ ([\d,]+) held \+ ([\d,]+) given \+ ([\d,]+) left",
         result.stdout,

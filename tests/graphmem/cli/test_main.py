@@ -45,7 +45,7 @@ def raised(problem: BaseException) -> Result:
 
 
 def test_there_are_these_commands():
-    assert NAMES == ["demo", "doctor", "import", "migrate", "recall", "serve", "stop"]
+    assert NAMES == ["demo", "doctor", "import", "migrate", "recall", "reembed", "serve", "stop"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -114,6 +114,11 @@ async def test_facts_are_those_that_hold_and_come_from_episodes(told):
     memory, conversation_id, ids = told
     assert "fact:harbour-54" in ids
     assert "fact:harbour-59" not in ids
+    chain = (await memory.versions(ids["fact:harbour-54"])).versions
+    written = {fact["key"]: fact for fact in records("facts.jsonl")}
+    keys = ["harbour-49", "harbour-59", "harbour-54"]
+    assert [one.text for one in chain] == [written[key]["fact"] for key in keys]
+    assert [one.reason for one in chain] == [written[key].get("reason") for key in keys]
     found = await memory.retrieve_memory(
         "What does the Harbour plan cost?", conversation_id, raw=True
     )

@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 import re
 from collections import Counter
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ import pytest
 import graphmem
 from graphmem import resources
 from graphmem.graph.driver import LISTED
-from graphmem.graph.query import Query
-from graphmem.graph.schema import SchemaFile, schema_files
+from graphmem.graph.installation import DROP_VECTOR_INDEX
+from graphmem.graph.query import Query, renamed
+from graphmem.graph.schema import SchemaFile, schema_files, vector_index
+from graphmem.model.side import SECOND
 from graphmem.runtime import Runtime
 
 FOLDER = resources.folder("cypher")
@@ -27,6 +30,8 @@ FILES = {
 
 TEXTS = {name: path.read_text(encoding="utf-8") for name, path in FILES.items()}
 SCHEMA = {name for name in FILES if name.startswith("schema/")}
+PATTERNS = {name for name in FILES if name.startswith("patterns/")}
+"""Their headers say more, and are tested with the catalogue; none is declared in Python."""
 
 EXAMPLES: dict[str, Any] = {
     "string": "x",
@@ -38,6 +43,7 @@ EXAMPLES: dict[str, Any] = {
     "list<string>": ["x"],
     "list<float>": [0.1] * 384,
     "list<map>": [{}],
+    "map": {},
 }
 """The closed list of a parameter's types, with a value of each."""
 
@@ -45,6 +51,9 @@ HEADER_LINE = re.compile(r"^// \$(?P<name>\w+)\s+(?P<type>\S+)\s+(?P<meaning>\S.
 COMMENT = re.compile(r"//.*$", re.MULTILINE)
 LITERAL = re.compile(r"'[^']*'")
 SIMILARITY = re.compile(r"vector\.similarity\.\w+\([^()]*\)")
+ADMINISTRATION = {"graph/server_version", "graph/drop_vector_index"}
+"""What calls a procedure of the server alone, or changes the schema, counts as administration."""
+SEARCHES = sorted(name for name, text in TEXTS.items() if renamed(text, SECOND) != text)
 WRITING_OPERATORS = re.compile(r"^(Create|Delete|DetachDelete|Set[LNPR]|Merge|Remove|Foreach)")
 
 
@@ -135,7 +144,10 @@ def test_it_begins_with_the_language_and_a_sentence(name: str):
 def test_the_header_declares_what_the_text_uses_with_a_type_of_the_closed_list(name: str):
     declared = parameters(TEXTS[name])
 
-    assert set(declared) == set(re.findall(r"\$(\w+)", body(TEXTS[name])))
+    used = set(re.findall(r"\$(\w+)", body(TEXTS[name])))
+    # What a detector alone uses does not stand in the query.
+    detected = name in PATTERNS and "\n// detector " in TEXTS[name]
+    assert used <= set(declared) if detected else used == set(declared)
     assert set(declared.values()) <= set(EXAMPLES)
     listed = [line for line in header(TEXTS[name]) if line.startswith("// $")]
     assert len(listed) == len(declared), "one line for each parameter, with name, type and meaning"
@@ -164,7 +176,7 @@ def test_it_returns_no_embedding(name: str):
 def test_every_file_is_declared_once_and_every_declaration_has_its_file():
     named = Counter(query.name for _, query in DECLARED.values())
 
-    assert set(named) == set(FILES) - SCHEMA
+    assert set(named) == set(FILES) - SCHEMA - PATTERNS
     assert [name for name, count in named.items() if count > 1] == []
 
 
@@ -185,15 +197,16 @@ def test_the_schema_s_files_are_numbered_without_a_gap():
 async def test_its_plan_writes_only_where_it_says_so(name: str, runtime: Runtime):
     plan = await explained(runtime, name)
 
-    if QUERIES[name].writes:
+    if name in ADMINISTRATION:
+        assert plan.query_type == "s"
+    elif name not in PATTERNS and QUERIES[name].writes:
         assert plan.query_type in {"w", "rw"}
     else:
-        # What calls a procedure of the server alone counts as administration.
-        assert plan.query_type == ("s" if name == "graph/server_version" else "r")
+        assert plan.query_type == "r"
         assert not [kind for kind, _ in plan.operators if WRITING_OPERATORS.search(kind)]
 
 
-@pytest.mark.parametrize("name", sorted(set(FILES) - SCHEMA))
+@pytest.mark.parametrize("name", sorted(set(FILES) - SCHEMA - PATTERNS))
 async def test_its_columns_are_the_fields_of_its_row(name: str, runtime: Runtime):
     plan = await explained(runtime, name)
     listed = plan.columns == (LISTED,)
@@ -232,6 +245,37 @@ async def test_it_finds_its_nodes_by_an_index(name: str, runtime: Runtime):
     if not name.startswith("graph/"):
         scans = {"AllNodesScan", "NodeByLabelScan", "UnionNodeByLabelsScan"}
         assert not scans & {kind for kind, _ in plan.operators}
+
+
+@pytest.fixture(scope="module")
+async def stand_in(runtime: Runtime) -> AsyncIterator[None]:
+    """Have the other vector index, empty, as while the embedding model is changed."""
+    await runtime.graph.execute(vector_index(SECOND), dimensions=384)
+    await runtime.graph.execute("CALL db.awaitIndexes(60)")
+    yield
+    await runtime.graph.on(SECOND).change(DROP_VECTOR_INDEX)
+
+
+@pytest.mark.parametrize("name", sorted(set(SEARCHES) - SCHEMA - ADMINISTRATION))
+async def test_on_the_other_side_it_searches_that_side_s_index_and_vectors_alone(
+    name: str, runtime: Runtime, stand_in: None
+):
+    text = renamed(TEXTS[name], SECOND)
+    first, second = await explained(runtime, name), await explain(runtime, text)
+
+    assert not re.search(r"memory_embedding\b|\.embedding\b", text)
+    assert second.columns == first.columns
+    indexes = [details for kind, details in second.operators if "VectorIndexSearch" in kind]
+    assert all(f"VECTOR INDEX {SECOND.index}" in details for details in indexes)
+    assert len(indexes) == len(re.findall(r"VECTOR INDEX", body(text)))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_only_a_memory_has_what_is_renamed_with_the_side(name: str):
+    """A row or a parameter with a key `embedding` would be renamed too, and not be found."""
+    owners = set(re.findall(r"(\$?\w+)\.embedding\b", body(TEXTS[name])))
+
+    assert not {owner for owner in owners if owner.startswith("$") or owner in {"row", "one"}}
 
 
 @pytest.mark.parametrize("file", schema_files(), ids=lambda file: file.name)

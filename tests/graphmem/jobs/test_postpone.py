@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from graphmem.jobs.outbox import Claim, postpone
+from graphmem.jobs.outbox import Claim, Due, postpone, postpone_all
 from graphmem.jobs.worker import Worker
 from graphmem.model.job import Job
 from graphmem.service import Graphmem
@@ -91,3 +91,29 @@ async def test_a_failure_keeps_what_was_asked_for(memory: Graphmem, kind: str) -
 
 async def _nothing(held: Claim) -> None:
     return None
+
+
+async def test_what_asks_for_the_earliest_is_never_put_off(memory: Graphmem, kind: str) -> None:
+    now = datetime.now(UTC)
+
+    async def earliest(run_at: datetime) -> None:
+        due = Due(id=str(uuid.uuid4()), kind=kind, key="k", run_at=run_at, earliest=True)
+        await memory.runtime.graph.write(
+            lambda transaction: postpone_all(
+                transaction, [due], client_id=memory.client_id, now=now
+            )
+        )
+
+    await earliest(now + LATER)
+    await earliest(now + 2 * LATER)
+    assert (await only(memory)).run_at == now + LATER
+    await earliest(now)
+    assert (await only(memory)).run_at == now
+
+    async def work(held: Claim) -> None:
+        await earliest(now + LATER)
+        await earliest(now + 2 * LATER)
+
+    assert await Worker(memory.runtime.graph, {kind: work}).step()
+    job = await only(memory)
+    assert (job.state, job.run_at) == ("queued", now + LATER)

@@ -65,8 +65,7 @@ async def test_links_are_followed_either_way_level_by_level(memory: Graphmem):
             assert ids(found) == way[: hops + 1]  # S1.42
             assert found.hops_used == hops
             assert steps(found) == [
-                (here, there, "references")
-                for here, there in pairwise(way[: hops + 1])
+                (here, there, "references") for here, there in pairwise(way[: hops + 1])
             ]  # S1.43 S1.23
             relevance = [item.relevance for item in found.items]
             assert relevance == pytest.approx([relevance[0] * 0.5**n for n in range(hops + 1)])

@@ -67,6 +67,9 @@ VALUES = {
 class GivenVectors:
     """Stands in for the embedding model: a text's vector is the one that was given for it."""
 
+    key = "current"
+    beside = None
+
     def __init__(self) -> None:
         self.vectors: dict[str, Vector] = {}
 
@@ -104,13 +107,11 @@ def passes(draft: Draft, filters: Filters) -> bool:
         return False
     if not filters.since <= draft.occurred_at < filters.until:
         return False
-    if filters.as_of is None and filters.known_as_of is None:
-        return draft.active or filters.include_superseded
-    true_then = filters.as_of is None or draft.valid_at <= filters.as_of < draft.invalid_at
-    known_then = (
-        filters.known_as_of is None or draft.created_at <= filters.known_as_of < draft.superseded_at
-    )
-    return true_then and known_then
+    as_of, known_as_of = filters.as_of or END, filters.known_as_of or END
+    if draft.valid_at > as_of or draft.created_at > known_as_of:
+        return False
+    over = not draft.active and draft.own["invalidated_at"] <= known_as_of
+    return filters.include_superseded or not over or draft.invalid_at > as_of
 
 
 def unit_vectors(chance: np.random.Generator, count: int) -> np.ndarray:
@@ -135,12 +136,13 @@ async def keep(runtime: Runtime, client: Client) -> None:
 
 
 def random_draft(client_id: str, chance: random.Random) -> Draft:
-    """Return a memory of random values: half of them hold now, all times lie on few days."""
+    """Return a memory of random values: half of them hold now, all times lie on few days.
+
+    Those that do not were said to be over; tests/graphmem/retrieval/test_versions_live.py has chains.
+    """
     valid, invalid = sorted(chance.sample(DAYS, 2))
-    created, superseded = sorted(chance.sample(DAYS, 2))
+    created, over = sorted(chance.sample(DAYS, 2))
     held = chance.random() < 0.5
-    invalid_at = END if held or chance.random() < 0.4 else invalid
-    superseded_at = END if held or chance.random() < 0.4 else superseded
     id = str(uuid.UUID(int=chance.getrandbits(128)))
     text = " ".join([*chance.sample(WORDS, chance.randint(0, 4)), "and", id[:8]])
     return Draft(
@@ -151,10 +153,10 @@ def random_draft(client_id: str, chance: random.Random) -> Draft:
         embedded_text=id,
         occurred_at=chance.choice(DAYS),
         valid_at=valid,
-        invalid_at=invalid_at,
+        invalid_at=END if held else invalid,
         created_at=created,
-        superseded_at=superseded_at,
-        active=invalid_at == superseded_at == END,
+        active=held,
+        own={} if held else {"invalidated_at": over, "invalidated_from": invalid},
         **{name: chance.choice(values) for name, values in VALUES.items()},
     )
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from graphmem.graph.scope import SCOPED, Property, scope_word, scope_words
 from graphmem.model.times import BEGINNING, END
 from graphmem.retrieval.filters import LAST_TEXT, Filters, conditions, ranges, scope_groups
+from graphmem.retrieval.holding import LATEST
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
@@ -25,10 +26,11 @@ def test_no_filter_lets_everything_of_now_pass() -> None:
     assert conditions(Filters()) == {f"{name}_in": [] for name in SCOPED} | {
         "since": BEGINNING,
         "until": END,
-        "valid_by": END,
+        "valid_by": LATEST,
         "invalid_from": END,
         "created_by": END,
         "superseded_from": END,
+        "ending": False,
     }
 
 
@@ -63,19 +65,30 @@ def test_as_of_asks_for_what_was_true_then_superseded_or_not() -> None:
 
     assert (asked["valid_by"], asked["invalid_from"]) == (MAY, MAY + TICK)
     assert (asked["created_by"], asked["superseded_from"]) == (END, BEGINNING)
+    assert asked["ending"]
 
 
 def test_known_as_of_asks_for_what_was_known_then() -> None:
     asked = conditions(Filters(known_as_of=MAY))
 
     assert (asked["created_by"], asked["superseded_from"]) == (MAY, MAY + TICK)
-    assert (asked["valid_by"], asked["invalid_from"]) == (END, BEGINNING)
+    assert (asked["valid_by"], asked["invalid_from"]) == (LATEST, BEGINNING)
+    assert asked["ending"]
+
+
+def test_with_both_times_no_end_in_the_index_leaves_out_what_only_later_versions_ended() -> None:
+    asked = conditions(Filters(as_of=MAY, known_as_of=MAY + TICK))
+
+    assert (asked["valid_by"], asked["created_by"]) == (MAY, MAY + TICK)
+    assert asked["invalid_from"] == asked["superseded_from"] == BEGINNING
+    assert asked["ending"]
 
 
 def test_superseded_ones_are_found_when_asked_for() -> None:
-    asked = conditions(Filters(include_superseded=True))
+    asked = conditions(Filters(include_superseded=True, as_of=MAY, known_as_of=MAY))
 
     assert asked["invalid_from"] == asked["superseded_from"] == BEGINNING
+    assert (asked["valid_by"], asked["created_by"], asked["ending"]) == (MAY, MAY, False)
     assert not Filters(include_superseded=True).only_active
 
 

@@ -33,7 +33,10 @@ ORDER BY episode.end_at"""
 AGED = """CYPHER 25
 MATCH (session:Session {client_id: $client_id})
 SET session.last_active_at = session.last_active_at - duration({hours: 1})"""
-DUE = "CYPHER 25 MATCH (job:Job {client_id: $client_id}) SET job.run_at = datetime() - duration('PT1M')"
+DUE = """CYPHER 25
+MATCH (job:Job {client_id: $client_id})
+WHERE job.kind <> 'summarize'
+SET job.run_at = datetime() - duration('PT1M')"""
 
 
 @pytest.fixture

@@ -1,0 +1,86 @@
+"""Contextual retrieval: sessions first, then what was said in them; and more of what was shown."""
+
+from typing import Annotated
+
+import msgspec
+from litestar import Router, post
+from litestar.di import NamedDependency
+from litestar.openapi.spec import Example
+from litestar.params import BodyKwarg
+
+from api.problems import failures
+from graphmem.model.contextual import (
+    ContextualQuery,
+    ContextualResult,
+    ExpansionAsked,
+    MoreTurns,
+)
+from graphmem.service import Graphmem
+
+QUERY = Example(
+    summary="The sessions about a bug, in at most 800 tokens",
+    value={
+        "query": "What was that auth bug?",
+        "top_sessions": 3,
+        "top_k": 5,
+        "neighbours": 1,
+        "max_tokens": 800,
+    },
+)
+LATER = Example(
+    summary="How it went on after a hit",
+    value={
+        "memory_id": "0d1f6a52-5d0e-4c63-8f5e-1c2b7a0f6d11",
+        "direction": "later",
+        "shown": ["2f0b8c1e-61c5-4f4f-9d1a-6f3f0b9a7c22"],
+        "max_tokens": 512,
+    },
+)
+BEGINNING = Example(
+    summary="A session from its beginning",
+    value={"session_id": "7e1c2c36-3a0f-4a5e-8f0a-0e4b7d1f9a10", "direction": "later"},
+)
+
+
+@post(
+    "/search",
+    summary="Search sessions, then in them",
+    status_code=200,
+    response_description="Sessions with hits and what stands around them, and related sessions",
+    responses=failures(413, 415),
+)
+async def search_contextual(
+    data: Annotated[ContextualQuery, BodyKwarg(examples=[QUERY])],
+    memory: NamedDependency[Graphmem],
+) -> ContextualResult:
+    """Return the sessions that answer, the best first, each with its messages that do and their neighbours.
+
+    Sessions are found by their summaries and their own messages (`soft`), or by summaries first (`hard`).
+    Where none is as relevant as `min_relevance` everything is searched: `fallback` is `global`, and `items`
+    holds what was found. An unknown conversation gives an empty answer. With `max_tokens` the prompt is no
+    longer than that, and `omitted` names what did not fit.
+    """
+    return await memory.search_contextual(**msgspec.structs.asdict(data))
+
+
+@post(
+    "/expand",
+    summary="Tell more of a session",
+    status_code=200,
+    response_description="Further messages, in their order",
+    responses=failures(404, 413, 415),
+)
+async def expand_context(
+    data: Annotated[ExpansionAsked, BodyKwarg(examples=[LATER, BEGINNING])],
+    memory: NamedDependency[Graphmem],
+) -> MoreTurns:
+    """Return more messages of a session: earlier or later than a hit or than what was shown, or around it.
+
+    The nearest come first into the budget; what was shown is not repeated.
+    """
+    return await memory.expand_context(**msgspec.structs.asdict(data))
+
+
+contextual = Router(
+    "/contextual", route_handlers=[search_contextual, expand_context], tags=["contextual"]
+)

@@ -1,0 +1,50 @@
+"""Patterns: the catalogue, and running one of it."""
+
+from typing import Annotated
+
+from litestar import get, post
+from litestar.di import NamedDependency
+from litestar.openapi.spec import Example
+from litestar.params import BodyKwarg, PathParameter
+
+from api.problems import failures
+from graphmem.model.pattern import PatternAnswer, PatternAsked, Patterns
+from graphmem.service import Graphmem
+
+THEME = Example(
+    summary="All sessions on one theme, in any words",
+    value={"parameters": {"question": "I've been struggling with auth a lot"}},
+)
+DEFAULTS = Example(summary="With its defaults", value={"parameters": {}})
+
+
+@get(
+    "/patterns",
+    summary="List patterns",
+    response_description="The catalogue",
+    tags=["patterns"],
+    responses=failures(),
+)
+async def list_patterns(memory: NamedDependency[Graphmem]) -> Patterns:
+    """List what may be looked for across sessions: parameters with their bounds, columns, an example."""
+    return memory.patterns()
+
+
+@post(
+    "/patterns/{name:str}",
+    summary="Run a pattern",
+    status_code=200,
+    response_description="What was found",
+    tags=["patterns"],
+    responses=failures(404, 408, 413, 415),
+)
+async def run_pattern(
+    name: Annotated[str, PathParameter(description="the pattern's name", max_length=128)],
+    data: Annotated[PatternAsked, BodyKwarg(examples=[THEME, DEFAULTS])],
+    memory: NamedDependency[Graphmem],
+) -> PatternAnswer:
+    """Run a pattern of the catalogue; each row brings `memory_ids`, the memories behind it.
+
+    It only reads, works for ten seconds at most and answers at most 1,000 rows.
+    """
+    return await memory.pattern(name, data.parameters)

@@ -1,0 +1,45 @@
+CYPHER 25
+// Memories of one kind that say nearly the same and both hold, nearest pair first, among the newest.
+//
+// title    Duplicates
+// example  {"kind": "reference", "cosine": 0.95}
+//
+// $client_id        string  whose memories
+// $kind             string  of which kind [message|episode|fact|summary|reference|span = "fact"]
+// $conversation_id  string  of this conversation only, '' for all [0..128 = ""]
+// $cosine           float   how near their vectors lie at least [0.5..1 = 0.92]
+// $newest           int     how many memories are compared, the newest [2..500 = 300]
+// $limit            int     how many pairs [1..1000 = 50]
+//
+// > newer       string        the newer one's text, its first 500 characters
+// > older       string        the older one's
+// > cosine      float         how near they lie
+// > same_text   boolean       whether they differ in nothing but case and outer spaces
+// > newer_at    datetime      when the newer one happened
+// > older_at    datetime      when the older one did
+// > memory_ids  list<string>  the newer and the older
+MATCH (memory:Memory)
+WHERE memory.client_id = $client_id AND memory.active = true AND memory.kind = $kind
+  AND memory.occurred_at IS NOT NULL AND memory.source_type IS NOT NULL
+  AND memory.source_id IS NOT NULL AND memory.conversation_id IS NOT NULL
+  AND memory.importance IS NOT NULL AND memory.id IS NOT NULL // all of them: else no index is used
+  AND ($conversation_id = '' OR memory.conversation_id = $conversation_id)
+WITH memory
+ORDER BY memory.occurred_at DESC, memory.id
+LIMIT $newest
+WITH collect(memory) AS seen
+UNWIND range(0, size(seen) - 1) AS place
+WITH seen, seen[place] AS newer, place
+UNWIND seen[place + 1..] AS older
+WITH newer, older, 2 * vector.similarity.cosine(newer.embedding, older.embedding) - 1 AS cosine
+WHERE cosine >= $cosine
+RETURN
+  substring(newer.text, 0, 500) AS newer,
+  substring(older.text, 0, 500) AS older,
+  cosine,
+  toLower(trim(newer.text)) = toLower(trim(older.text)) AS same_text,
+  newer.occurred_at AS newer_at,
+  older.occurred_at AS older_at,
+  [newer.id, older.id] AS memory_ids
+ORDER BY cosine DESC, newer_at DESC, memory_ids[0], memory_ids[1]
+LIMIT $limit

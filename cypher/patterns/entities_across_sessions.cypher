@@ -1,0 +1,61 @@
+CYPHER 25
+// The names that are mentioned in the same sessions, pair by pair, those of most sessions first.
+//
+// title    Entities across sessions
+// example  {"least": 3}
+//
+// $client_id          string    whose sessions
+// $entity             string    pairs with this name only, '' for all [0..256 = ""]
+// $entity_normalized  string    the form in which equal names are equal
+// $conversation_id    string    sessions of this conversation only, '' for all [0..128 = ""]
+// $since              datetime  sessions that began then or later [= "beginning"]
+// $until              datetime  and before then [= "end"]
+// $newest             int       how many sessions are looked at, the newest [2..1000 = 500]
+// $least              int       in how many sessions a pair stands at least [1..1000 = 2]
+// $limit              int       how many pairs [1..1000 = 50]
+//
+// > one          string        a name
+// > other        string        the name that stands beside it
+// > sessions     int           in how many sessions
+// > first_at     datetime      when the first of them began
+// > last_at      datetime      when the last began
+// > session_ids  list<string>  which, by time
+// > memory_ids   list<string>  the messages that mention either, in those sessions
+MATCH (session:Session {client_id: $client_id})
+WHERE session.id IS NOT NULL // else no index is used
+  AND session.started_at >= $since AND session.started_at < $until
+  AND ($conversation_id = '' OR session.conversation_id = $conversation_id)
+WITH session
+ORDER BY session.started_at DESC, session.id
+LIMIT $newest
+MATCH (session)<-[:PART_OF]-(message:Message {client_id: $client_id})
+MATCH (message)-[:MENTIONS]->(entity:Entity {client_id: $client_id})
+WITH session, entity, collect(DISTINCT message.id) AS ids
+ORDER BY size(ids) DESC, entity.normalized
+// Of one session's names those that it mentions most: pairs grow with the square.
+WITH session, collect({entity: entity, ids: ids})[..40] AS named
+UNWIND named AS one
+UNWIND named AS other
+WITH session, one, other
+WHERE one.entity.normalized < other.entity.normalized
+  // A name and a part of it, as in Beacon and Project Beacon, always stand together.
+  AND NOT one.entity.normalized CONTAINS other.entity.normalized
+  AND NOT other.entity.normalized CONTAINS one.entity.normalized
+  AND ($entity = '' OR $entity_normalized IN [one.entity.normalized, other.entity.normalized])
+ORDER BY session.started_at, session.id
+WITH
+  one.entity AS one,
+  other.entity AS other,
+  collect(session) AS sessions,
+  collect(one.ids + other.ids) AS ids
+WHERE size(sessions) >= $least
+RETURN
+  one.name AS one,
+  other.name AS other,
+  size(sessions) AS sessions,
+  sessions[0].started_at AS first_at,
+  sessions[-1].started_at AS last_at,
+  [session IN sessions | session.id] AS session_ids,
+  COLLECT { UNWIND ids AS some UNWIND some AS id RETURN DISTINCT id } AS memory_ids
+ORDER BY sessions DESC, last_at DESC, one, other
+LIMIT $limit

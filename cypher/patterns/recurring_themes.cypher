@@ -1,0 +1,84 @@
+CYPHER 25
+// The themes that sessions come back to, by meaning and not by words: with a question all sessions on its
+// theme, without one every theme. Sessions stand in the order of time, with first, last and rhythm.
+//
+// title     Recurring themes
+// detector  recurring_themes
+// example   {"question": "I've been struggling with auth a lot"}
+//
+// $client_id           string       whose sessions
+// $question            string       the theme, in any words; '' for all themes [0..2000 = ""]
+// $question_embedding  list<float>  its vector
+// $background          list<float>  what texts have in common that have nothing in common
+// $conversation_id     string       of this conversation only, '' for all [0..128 = ""]
+// $since               datetime     sessions that began then or later [= "beginning"]
+// $until               datetime     and before then [= "end"]
+// $newest              int          how many sessions are looked at, the newest [2..500 = 300]
+// $least               int          how many sessions make a theme, without a question [2..100 = 3]
+// $limit               int          how many themes [1..1000 = 50]
+//
+// > theme       string        words that its sessions share, else how its central session begins
+// > sessions    int           how many there are
+// > first_at    datetime      when the first began
+// > last_at     datetime      when the last began
+// > every_days  float         days from one to the next, in the median; null of one session
+// > rhythm      string        what that is called
+// > occasions   list<map>     session_id, session_external_id, conversation_id, at, opening, memory_ids; by time
+// > central     string        how the session begins that lies nearest to the others
+// > memory_ids  list<string>  the messages that tell most, session by session
+MATCH (session:Session {client_id: $client_id})
+WHERE session.id IS NOT NULL // else no index is used
+  AND session.started_at >= $since AND session.started_at < $until
+  AND ($conversation_id = '' OR session.conversation_id = $conversation_id)
+WITH session
+ORDER BY session.started_at DESC, session.id
+LIMIT $newest
+MATCH (session)<-[:PART_OF]-(message:Message {client_id: $client_id})
+WITH session, message
+ORDER BY message.token_count DESC, message.id
+// The longest say most, and one who asks says more than one who answers.
+WITH session, collect(message)[..16] AS messages
+OPTIONAL MATCH (session)<-[:SUMMARIZES]-(summary:Summary {client_id: $client_id, active: true})
+WITH
+  session,
+  messages,
+  [message IN messages | {
+    vector: message.embedding,
+    weight: CASE message.role WHEN 'user' THEN 1.0 ELSE 0.5 END
+  }] + [summary IN collect(summary) | {vector: summary.embedding, weight: 2.0}] AS parts
+WITH
+  session,
+  messages,
+  [place IN range(0, size(parts[0].vector) - 1) |
+    reduce(sum = 0.0, part IN parts | sum + part.weight * part.vector[place])] AS centre
+ORDER BY session.started_at, session.id
+WITH
+  collect({session: session, messages: messages, centre: centre}) AS seen,
+  reduce(sum = 0.0, value IN $background | sum + value * value) AS base
+UNWIND range(0, size(seen) - 1) AS place
+WITH seen, base, place, seen[place] AS one
+WITH seen, base, place, one, reduce(
+  first = null, message IN one.messages |
+  CASE WHEN first IS NULL OR message.idx < first.idx THEN message ELSE first END
+) AS first
+RETURN
+  one.session.id AS id,
+  one.session.external_id AS external_id,
+  one.session.conversation_id AS conversation_id,
+  one.session.started_at AS at,
+  substring(first.text, 0, 120) AS opening,
+  substring(reduce(said = '', message IN one.messages |
+    said + substring(message.text, 0, 500) + ' '), 0, 4000) AS text,
+  [message IN one.messages | message.id] AS memory_ids,
+  [other IN seen[..place] | 2 * vector.similarity.cosine(one.centre, other.centre) - 1] AS cosines,
+  sqrt(base) * (2 * vector.similarity.cosine(one.centre, $background) - 1) AS common,
+  base,
+  CASE size($question_embedding)
+    WHEN 0 THEN 0.0
+    ELSE 2 * vector.similarity.cosine(one.centre, $question_embedding) - 1
+  END AS asked,
+  CASE size($question_embedding)
+    WHEN 0 THEN 0.0
+    ELSE sqrt(base) * (2 * vector.similarity.cosine($question_embedding, $background) - 1)
+  END AS asked_common
+ORDER BY place

@@ -1,0 +1,30 @@
+CYPHER 25
+// What some sessions are called, and the summaries that hold; of one without, how it begins.
+//
+// $client_id    string        whose sessions
+// $session_ids  list<string>  their own ids
+// $characters   int           how much of a first message
+UNWIND $session_ids AS session_id
+MATCH (session:Session {client_id: $client_id, id: session_id})
+CALL (session) {
+  OPTIONAL MATCH (session)<-[:SUMMARIZES]-(summary:Summary {
+    client_id: $client_id, source_type: 'session_summary', active: true
+  })
+  RETURN summary
+  LIMIT 1
+}
+CALL (session) {
+  OPTIONAL MATCH (message:Message {client_id: $client_id, session_id: session.id})
+  // The index holds what has an idx: without this line it is not used.
+  WHERE message.idx IS NOT NULL
+  RETURN message
+  ORDER BY message.idx
+  LIMIT 1
+}
+RETURN collect(session {
+  .id, .external_id, .conversation_id,
+  started_at: toString(session.started_at),
+  summary_id: summary.id,
+  summary: summary.text,
+  beginning: left(message.text, $characters)
+}) AS rows

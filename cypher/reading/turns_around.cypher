@@ -1,0 +1,32 @@
+CYPHER 25
+// The messages around some places of sessions, each once: those before, the one there, those after.
+//
+// $client_id  string     whose messages
+// $places     list<map>  {session_id, idx}
+// $before     int        how many before each place
+// $after      int        how many from each place on
+UNWIND $places AS place
+CALL (place) {
+  CALL (place) {
+    MATCH (message:Message {client_id: $client_id, session_id: place.session_id})
+    WHERE message.idx < place.idx
+    RETURN message
+    ORDER BY message.idx DESC
+    LIMIT $before
+
+    UNION ALL
+
+    MATCH (message:Message {client_id: $client_id, session_id: place.session_id})
+    WHERE message.idx >= place.idx
+    RETURN message
+    ORDER BY message.idx
+    LIMIT $after
+  }
+  RETURN message
+}
+WITH DISTINCT message
+RETURN collect(message {
+  .id, .session_id, .idx, .role, .name, .token_count,
+  content: message.text,
+  occurred_at: toString(message.occurred_at)
+}) AS rows

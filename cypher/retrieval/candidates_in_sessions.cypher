@@ -1,0 +1,41 @@
+CYPHER 25
+// The messages of some sessions, each with its exact cosine, and the words' score where they match. Nothing
+// but these sessions is read.
+//
+// $client_id    string        whose messages
+// $session_ids  list<string>  which sessions
+// $embedding    list<float>   the question's vector
+// $words        string        the Lucene query, inside the same sessions
+// $limit        int           how many messages of each session, the nearest, and how many by their words
+CALL () {
+  UNWIND $session_ids AS session_id
+  CALL (session_id) {
+    MATCH (message:Message {client_id: $client_id, session_id: session_id})
+    // The index holds what has an idx: without this line it is not used.
+    WHERE message.idx IS NOT NULL AND message.active = true
+    WITH message, vector.similarity.cosine(message.embedding, $embedding) AS score
+    ORDER BY score DESC, message.idx DESC
+    LIMIT $limit
+    RETURN message, score
+  }
+  RETURN message, score AS vector, null AS bm25
+
+  UNION ALL
+
+  MATCH (message:Memory)
+    SEARCH message IN (
+      FULLTEXT INDEX memory_text FOR $words
+      LIMIT $limit
+    ) SCORE AS score
+  WHERE message.client_id = $client_id AND message.active = true AND message.idx IS NOT NULL
+  RETURN message, null AS vector, score AS bm25
+}
+WITH message, max(vector) AS vector, max(bm25) AS bm25
+RETURN collect(message {
+  .id, .external_id, .kind, .role, .name, .conversation_id, .session_id, .idx, .importance,
+  .token_count,
+  occurred_at: toString(message.occurred_at),
+  cosine: 2 * coalesce(vector, vector.similarity.cosine(message.embedding, $embedding)) - 1,
+  bm25: bm25,
+  by_vector: vector IS NOT NULL
+}) AS rows

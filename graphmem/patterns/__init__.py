@@ -1,0 +1,1 @@
+"""Patterns: what shows only across sessions; each is one file under `cypher/patterns/`."""

@@ -1,0 +1,346 @@
+"""Contextual retrieval: the sessions that answer, what was said in them, and what stands around it (S5)."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from graphmem.embedding import Embedder, Vector
+from graphmem.errors import Unavailable
+from graphmem.graph.driver import Graph
+from graphmem.graph.installation import Calibration
+from graphmem.graph.query import Query
+from graphmem.model.contextual import ContextualQuery, ContextualResult, OmittedTurn
+from graphmem.model.session import RelatedSession
+from graphmem.model.text import checked_text
+from graphmem.model.vocabulary import QUERY_CHARACTERS
+from graphmem.observing.metrics import DEGRADED
+from graphmem.reading.assembling import Assembly, Chosen, NearbyTurn, SessionHead, assembled
+from graphmem.reading.composing import compose
+from graphmem.reading.recall import NO_VECTOR
+from graphmem.reading.sessions import related
+from graphmem.retrieval.candidates import Candidate, candidates
+from graphmem.retrieval.filters import Filters
+from graphmem.retrieval.narrowing import best_of_sessions, hybrid, session_order
+from graphmem.retrieval.ranking import ranked
+from graphmem.retrieval.relevance import asked_stems, lexical_relevance, matched_share, relevance
+from graphmem.retrieval.session_messages import in_sessions
+from graphmem.retrieval.sources import SEARCHED_TEXTS
+from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.retrieval.words import terms, weights
+from graphmem.tokens import TokenCounter
+
+SPARE_SESSIONS = 10
+"""How many sessions more than wanted are looked at: some turn out to be irrelevant."""
+
+BEGINNING_CHARACTERS = 200
+"""How much of its first message stands for a session without a summary."""
+
+MOST_CROSS_LINKS = 5
+"""How many related sessions an answer names."""
+
+FALLBACK_TOKENS = 2_048
+"""How long the answer is that falls back on everything, unless something else is asked for."""
+
+log = logging.getLogger(__name__)
+
+
+class Asked(Struct, frozen=True):
+    """A question as both legs take it; embedded once."""
+
+    text: str
+    embedding: Vector | None
+    words: list[str]
+    weight: Mapping[str, float]
+    degraded: list[str]
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """A client, and what reading its memories takes."""
+
+    client_id: str
+    graph: Graph
+    embedder: Embedder
+    tokens: TokenCounter
+    vocabulary: Vocabulary
+    calibration: Calibration
+
+
+class Found(Struct, frozen=True):
+    """What was found of sessions: by session the best of their messages and summaries, and their scores."""
+
+    best: dict[str, list[Candidate]]
+    scores: dict[str, float]
+
+
+NOTHING = Found({}, {})
+
+SESSION_HEADS = Query("reading/session_heads", SessionHead)
+TURNS_AROUND = Query("reading/turns_around", NearbyTurn)
+
+
+async def contextual_search(query: ContextualQuery, reading: Reading) -> ContextualResult:
+    """Return the sessions that answer, with their messages that do and what stands around these.
+
+    Where no session is relevant enough everything is searched, and `fallback` says so. An unknown
+    conversation gives an empty answer. When the embedding model fails the words decide alone and `degraded`
+    says so. Raises `InvalidInput`, `Unavailable`.
+    """
+    checked_text(query.query, "query", most_bytes=4 * QUERY_CHARACTERS)
+    asked = await _asked(query.query, reading)
+    chosen = await _chosen(query, asked, reading)
+    if not chosen:
+        return await _everything(query, asked, reading)
+    ids = [one.head.id for one in chosen]
+    hits, links = await asyncio.gather(
+        _hits(query, asked, ids, reading), _links(query, ids, reading)
+    )
+    turns = await _turns(hits, query.neighbours, reading)
+    titles = await _titles(links, reading)
+    assembly = Assembly(
+        chosen=chosen,
+        scores=_matching(hits, turns, asked, reading),
+        turns=turns,
+        links=[link for link in links if link.session_id in titles],
+        titles=titles,
+        neighbours=query.neighbours,
+    )
+    return await asyncio.to_thread(
+        assembled, assembly, query.max_tokens, asked.degraded, reading.tokens
+    )
+
+
+async def _asked(text: str, reading: Reading) -> Asked:
+    words = terms(text)
+    (embedding, degraded), shares = await asyncio.gather(
+        _embedded(text, reading.embedder), reading.vocabulary.shares(reading.client_id)
+    )
+    return Asked(text, embedding, words, weights(words, shares), degraded)
+
+
+async def _embedded(text: str, embedder: Embedder) -> tuple[Vector | None, list[str]]:
+    try:
+        return await embedder.query(text), []
+    except Unavailable as problem:
+        log.warning("contextual search goes on without the vector leg: %s", problem)
+        DEGRADED.labels(NO_VECTOR).inc()
+        return None, [NO_VECTOR]
+
+
+async def _chosen(query: ContextualQuery, asked: Asked, reading: Reading) -> list[Chosen]:
+    """Return the sessions that answer, the best first; none that is not relevant enough."""
+    if query.narrowing == "soft":
+        messages, summaries = await asyncio.gather(
+            _found("message", query, asked, reading),
+            _found("session_summary", query, asked, reading),
+        )
+        return await _relevant(query, asked, messages, summaries, set(), reading)
+    summaries = await _found("session_summary", query, asked, reading)
+    by_summary = await _relevant(query, asked, NOTHING, summaries, set(), reading)
+    if len(by_summary) >= query.top_sessions:
+        return by_summary
+    # A session without a summary is not invisible: it fills the places that summaries leave.
+    messages = await _found("message", query, asked, reading)
+    known = {one.head.id for one in by_summary} | set(summaries.best)
+    others = await _relevant(query, asked, messages, NOTHING, known, reading)
+    plain = [one for one in others if one.head.summary_id is None]
+    return [*by_summary, *plain][: query.top_sessions]
+
+
+async def _found(source_type: str, query: ContextualQuery, asked: Asked, reading: Reading) -> Found:
+    """Return the best messages or summaries of sessions; those of no session of ours are left out."""
+    conversation = query.conversation_id
+    found = await candidates(
+        asked.embedding,
+        asked.words,
+        Filters(
+            source_type=frozenset({source_type}),
+            conversation_id=frozenset({conversation}) if conversation is not None else None,
+        ),
+        client_id=reading.client_id,
+        weight=asked.weight,
+        graph=reading.graph,
+    )
+    scores = hybrid(found)
+    return Found(best_of_sessions(found, scores), scores)
+
+
+async def _relevant(
+    query: ContextualQuery,
+    asked: Asked,
+    messages: Found,
+    summaries: Found,
+    without: set[str],
+    reading: Reading,
+) -> list[Chosen]:
+    """Return the best sessions that are relevant enough, by their summary or one of their messages."""
+    order = session_order(messages.best, summaries.best, messages.scores, summaries.scores)
+    order = [id for id in order if id not in without][: 2 * query.top_sessions + SPARE_SESSIONS]
+    told = {id: [*messages.best.get(id, []), *summaries.best.get(id, [])] for id in order}
+    heads, texts = await asyncio.gather(
+        _heads(order, reading), _searched([one for some in told.values() for one in some], reading)
+    )
+    stems = asked_stems(asked.text)
+
+    def relevant(one: Candidate) -> float:
+        return _relevance(asked, stems, one.cosine, texts.get(one.id, ""), reading.calibration)
+
+    chosen = [
+        Chosen(heads[id], max(map(relevant, told[id]), default=0.0)) for id in order if id in heads
+    ]
+    passing = [one for one in chosen if one.relevance > 0.0]
+    return [one for one in passing if one.relevance >= query.min_relevance][: query.top_sessions]
+
+
+def _relevance(
+    asked: Asked, stems: frozenset[str], cosine: float | None, text: str, scale: Calibration
+) -> float:
+    if cosine is None:
+        return lexical_relevance(asked.text, text)
+    return relevance(cosine, matched_share(stems, text), scale)
+
+
+async def _hits(
+    query: ContextualQuery, asked: Asked, session_ids: Sequence[str], reading: Reading
+) -> dict[str, list[tuple[Candidate, float]]]:
+    """Return by session the messages that answer best, with their scores."""
+    found = await in_sessions(
+        asked.embedding,
+        asked.words,
+        session_ids,
+        client_id=reading.client_id,
+        weight=asked.weight,
+        graph=reading.graph,
+    )
+    ranking = ranked(found, asked.words, "bm25" if asked.degraded else "default")
+    hits: dict[str, list[tuple[Candidate, float]]] = {id: [] for id in session_ids}
+    for one in ranking:
+        of_session = hits[one.candidate.session_id]
+        if len(of_session) < query.top_k:
+            of_session.append((one.candidate, one.score))
+    return hits
+
+
+async def _turns(
+    hits: Mapping[str, Sequence[tuple[Candidate, float]]], reach: int, reading: Reading
+) -> dict[str, list[NearbyTurn]]:
+    """Return by session the hits and what stands around them, in their order."""
+    rows = await reading.graph.rows(
+        TURNS_AROUND,
+        client_id=reading.client_id,
+        places=[
+            {"session_id": one.session_id, "idx": one.idx}
+            for of_session in hits.values()
+            for one, _ in of_session
+        ],
+        before=reach,
+        after=reach + 1,
+    )
+    turns: dict[str, list[NearbyTurn]] = {id: [] for id in hits}
+    for row in sorted(rows, key=lambda row: row.idx):
+        turns[row.session_id].append(row)
+    return turns
+
+
+def _matching(
+    hits: Mapping[str, Sequence[tuple[Candidate, float]]],
+    turns: Mapping[str, Sequence[NearbyTurn]],
+    asked: Asked,
+    reading: Reading,
+) -> dict[str, float]:
+    """Return the hits that match by their meaning or a word, with their scores."""
+    stems = asked_stems(asked.text)
+    texts = {turn.id: turn.content for some in turns.values() for turn in some}
+    return {
+        one.id: score
+        for of_session in hits.values()
+        for one, score in of_session
+        if one.id in texts
+        and _relevance(asked, stems, one.cosine, texts[one.id], reading.calibration) > 0.0
+    }
+
+
+async def _links(
+    query: ContextualQuery, shown: Sequence[str], reading: Reading
+) -> list[RelatedSession]:
+    """Return the sessions that those shown are related to, without these: once for each reason."""
+    found = await related(
+        shown,
+        client_id=reading.client_id,
+        conversation_id=query.conversation_id,
+        graph=reading.graph,
+    )
+    links: dict[tuple[str, str], RelatedSession] = {}
+    for link in found:
+        if link.session_id not in shown:
+            links.setdefault((link.session_id, link.basis), link)
+    named = list(dict.fromkeys(id for id, _ in links))[:MOST_CROSS_LINKS]
+    return [link for link in links.values() if link.session_id in named]
+
+
+async def _titles(links: Sequence[RelatedSession], reading: Reading) -> dict[str, str]:
+    """Return what heads each of the sessions that are linked: its summary, else its first message."""
+    titles = {link.session_id: link.summary for link in links if link.summary}
+    plain = [link.session_id for link in links if not link.summary]
+    heads = await _heads(plain, reading) if plain else {}
+    return titles | {id: head.title for id, head in heads.items()}
+
+
+async def _heads(session_ids: Sequence[str], reading: Reading) -> dict[str, SessionHead]:
+    rows = await reading.graph.rows(
+        SESSION_HEADS,
+        client_id=reading.client_id,
+        session_ids=list(dict.fromkeys(session_ids)),
+        characters=BEGINNING_CHARACTERS,
+    )
+    return {row.id: row for row in rows}
+
+
+async def _searched(found: Sequence[Candidate], reading: Reading) -> dict[str, str]:
+    rows = await reading.graph.rows(
+        SEARCHED_TEXTS, client_id=reading.client_id, ids=[one.id for one in found]
+    )
+    return {row.id: row.text for row in rows}
+
+
+async def _everything(query: ContextualQuery, asked: Asked, reading: Reading) -> ContextualResult:
+    """Return what a search over everything finds, flagged as such."""
+    conversation = query.conversation_id
+    found = await candidates(
+        asked.embedding,
+        asked.words,
+        Filters(conversation_id=frozenset({conversation}) if conversation is not None else None),
+        client_id=reading.client_id,
+        weight=asked.weight,
+        graph=reading.graph,
+    )
+    composed = await compose(
+        ranked(found, asked.words, "bm25" if asked.degraded else "default"),
+        limit=query.top_sessions * query.top_k,
+        max_tokens=query.max_tokens or FALLBACK_TOKENS,
+        client_id=reading.client_id,
+        graph=reading.graph,
+        tokens=reading.tokens,
+    )
+    sessions = {one.id: one.session_id for one in found}
+    return ContextualResult(
+        contexts=[],
+        cross_links=[],
+        fallback="global",
+        items=composed.items,
+        prompt=composed.context,
+        tokens_used=composed.tokens_used,
+        omitted=[
+            OmittedTurn(
+                id=one.id,
+                session_id=sessions[one.id] or None,
+                hit=True,
+                tokens=one.tokens,
+                reason=one.reason,
+            )
+            for one in composed.omitted
+        ],
+        omitted_total=composed.omitted_total,
+        degraded=asked.degraded,
+    )

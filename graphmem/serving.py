@@ -1,0 +1,201 @@
+"""The embedding models that a process runs: the one that questions are asked with, and one beside it.
+
+What is stored decides, not what a process is set to: while the installation changes its model a
+process looks every few seconds how far that is, loads the other model beside its own, and exchanges
+the two when the change comes to it.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from graphmem.config import Settings
+from graphmem.embedding import BUNDLED, Embedder, Model, load_model
+from graphmem.errors import GraphmemError, ModelMismatch, Unavailable
+from graphmem.graph.driver import Graph
+from graphmem.graph.installation import (
+    Calibration,
+    EmbeddingModel,
+    Installation,
+    agree,
+    installation,
+)
+from graphmem.graph.schema import SchemaFile, migrate
+from graphmem.model.progress import Progress, silent
+from graphmem.model.side import Side, other
+from graphmem.observing.logs import traced
+from graphmem.observing.metrics import REEMBEDDED
+from graphmem.retrieval.calibration import calibrated
+from graphmem.tokens import TOKENIZER
+
+LOOK_SECONDS = 2.0
+"""How often a process looks whether the installation changes its model."""
+
+LOAD_AGAIN_SECONDS = 30.0
+"""How long after a model could not be loaded that is tried again."""
+
+Load = Callable[[Settings, Progress], Model]
+
+log = logging.getLogger(__name__)
+
+
+class Serving(Struct, frozen=True):
+    """What questions are asked with: all of one model, and exchanged together."""
+
+    graph: Graph
+    embedder: Embedder
+    calibration: Calibration
+
+
+class Opened(Struct, frozen=True):
+    """A database that is up to date and was found to agree with the settings."""
+
+    graph: Graph
+    installation: Installation
+    applied: list[SchemaFile]
+
+
+async def opened(graph: Graph, ours: EmbeddingModel, progress: Progress = silent) -> Opened:
+    """Bring the database up to date, on the side that is current, and compare it with our model.
+
+    Raises `SchemaError`, `ModelMismatch`, `Unavailable`.
+    """
+    stored = await installation(graph)
+    graph = graph.on(stored.side) if stored else graph
+    dimensions = stored.dimensions if stored else ours.dimensions
+    applied = await migrate(graph, dimensions=dimensions, progress=progress)
+    agreed = await agree(
+        graph,
+        Installation(ours.name, ours.sha256, ours.dimensions, TOKENIZER, ours.source),
+    )
+    return Opened(graph.on(agreed.side), agreed, applied)
+
+
+def described(model: Model, settings: Settings) -> EmbeddingModel:
+    """Return what a model is, and where the settings find it if its name does not tell."""
+    source = settings.embedding_model if model.name.startswith("folder/") else None
+    return EmbeddingModel(model.name, model.sha256, model.dimensions, source)
+
+
+class Models:
+    """Loads the models, and follows the installation's change from one to another."""
+
+    def __init__(self, settings: Settings, load: Load = load_model) -> None:
+        self._settings = settings
+        self._load = load
+        self._failed: EmbeddingModel | None = None
+        self._again_at = 0.0
+
+    async def start(self, graph: Graph, progress: Progress = silent) -> Serving:
+        """Load the model that the installation has, or that is to be its own, and prepare the database.
+
+        Whoever starts closes the embedder. Raises a `SetupError` whose sentence says what to do.
+        """
+        progress("loading the embedding model")
+        model = await asyncio.to_thread(self._load, self._settings, progress)
+        progress("loading the embedding model", 1, 1)
+        ours = described(model, self._settings)
+        found = await opened(graph, ours, progress)
+        if not found.installation.model.is_like(ours):
+            log.warning(
+                "GRAPHMEM_EMBEDDING_MODEL names %s; the installation has, for now, %s",
+                ours.name,
+                found.installation.embedding_model,
+            )
+            model = await self._loaded(found.installation.model)
+        embedder = Embedder(model, found.installation.side)
+        try:
+            return Serving(found.graph, embedder, await calibrated(found.graph, embedder))
+        except BaseException:
+            await embedder.close()
+            raise
+
+    async def watch(self, serving: Serving, exchange: Callable[[Serving], None]) -> None:
+        """Follow the installation until cancelled; `exchange` hears when its model has changed."""
+        while True:
+            try:
+                found = await self.followed(serving)
+                if found is not serving:
+                    log.info("questions are asked with %s from now on", found.embedder.model.name)
+                    serving = found
+                    exchange(serving)
+            except Unavailable as problem:
+                log.debug("the installation's model is looked at later: %s", problem)
+            except GraphmemError as problem:
+                log.error(
+                    "this process cannot follow the change of the embedding model: %s", problem
+                )
+            except Exception as problem:
+                log.error("the installation's model could not be looked at: %s", traced(problem))
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def followed(self, serving: Serving) -> Serving:
+        """Return what questions are to be asked with now, having loaded what the change needs."""
+        stored = await installation(serving.graph.impatient())
+        if stored is None:
+            return serving
+        _tell(stored)
+        if not _is(serving.embedder, stored.model, stored.side):
+            serving = await self._switched(serving, stored)
+        await self._beside(serving.embedder, stored)
+        return serving
+
+    async def _switched(self, serving: Serving, stored: Installation) -> Serving:
+        """Return the other model in the place of this one; who still asks with this goes on."""
+        old, embedder = serving.embedder, serving.embedder.beside
+        if embedder is None or not _is(embedder, stored.model, stored.side):
+            embedder = old.running(await self._loaded(stored.model), stored.side)
+        graph = serving.graph.on(stored.side)
+        # A write under way with the old one may be told that it lacks the new.
+        old.beside, embedder.beside = embedder, old
+        return Serving(graph, embedder, await calibrated(graph, embedder))
+
+    async def _beside(self, embedder: Embedder, stored: Installation) -> None:
+        """Have the other model beside this one exactly while writes need both."""
+        wanted, side, beside = stored.beside, other(stored.side), embedder.beside
+        if wanted is None:
+            embedder.beside = None
+        elif beside is None or not _is(beside, wanted, side):
+            embedder.beside = embedder.running(await self._loaded(wanted), side)
+
+    async def _loaded(self, wanted: EmbeddingModel) -> Model:
+        """Load a model that the installation names; one that failed is not tried again at once.
+
+        Raises `SettingError`, `ModelMismatch`, and `Unavailable` before it is time to try again.
+        """
+        if self._failed == wanted and time.monotonic() < self._again_at:
+            raise Unavailable(f"the model {wanted.name!r} could not be loaded a moment ago")
+        try:
+            model = await self._read(wanted)
+        except Exception:
+            self._failed, self._again_at = wanted, time.monotonic() + LOAD_AGAIN_SECONDS
+            raise
+        return model
+
+    async def _read(self, wanted: EmbeddingModel) -> Model:
+        source = wanted.source or (None if wanted.name == BUNDLED else wanted.name)
+        settings = replace(self._settings, embedding_model=source)
+        model = await asyncio.to_thread(self._load, settings, silent)
+        if not described(model, settings).is_like(wanted):
+            raise ModelMismatch(
+                f"the installation's embedding model {wanted.name!r} is another one on this machine "
+                f"(sha256 {model.sha256[:12]}… instead of {wanted.sha256[:12]}…): bring its files here"
+            )
+        return model
+
+
+def _is(embedder: Embedder, model: EmbeddingModel, side: Side) -> bool:
+    """Tell whether an embedder runs this model, for this side."""
+    return embedder.key == model.key and embedder.side == side
+
+
+def _tell(stored: Installation) -> None:
+    """Show how far the change is; nothing is left where there is none."""
+    change = stored.change
+    under_way = change is not None and change.state in ("announced", "embedding")
+    REEMBEDDED.labels("done").set(change.done if change and under_way else 0)
+    REEMBEDDED.labels("left").set(max(0, change.total - change.done) if change and under_way else 0)

@@ -1,0 +1,173 @@
+"""Superseding a fact over HTTP: what is taken over, what is refused, who comes first."""
+
+import asyncio
+import uuid
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+from api.bodies import decoded
+from api.facts import NEXT
+from graphmem.model.fact import NextFact
+from graphmem.service import Graphmem
+
+FACTS = "/api/v0/facts"
+OLD = {
+    "fact": "Orders are kept in Postgres",
+    "category": "architectural_decision",
+    "scope": "repo",
+    "keywords": ["storage"],
+    "importance": 0.9,
+    "valid_at": "2026-01-10T00:00:00Z",
+}
+
+
+async def remembered(http: httpx.AsyncClient, **more: Any) -> str:
+    answer = await http.post(FACTS, json=OLD | more)
+    assert answer.status_code == 201, answer.text
+    return answer.json()["id"]
+
+
+async def supersede(http: httpx.AsyncClient, id: str, **body: Any) -> httpx.Response:
+    return await http.post(
+        f"{FACTS}/{id}/supersede", json={"fact": "Orders are kept in SQLite"} | body
+    )
+
+
+async def conversation_of(http: httpx.AsyncClient) -> str:
+    return (await http.post("/api/v0/conversations", json={})).json()["id"]
+
+
+def test_the_example_can_be_sent() -> None:
+    assert decoded(msgspec.json.encode(NEXT.value), NextFact)
+
+
+async def test_what_is_not_said_stays_as_it_was(http: httpx.AsyncClient) -> None:  # B4 S4.28
+    c = await conversation_of(http)
+    old = await remembered(http, conversation_id=c)
+
+    answer = await supersede(http, old, valid_at="2026-05-04T09:00:00+02:00", reason="one file")
+    assert answer.status_code == 201
+    new = answer.json()
+    assert (new["version"], new["supersedes"], new["reason"]) == (2, old, "one file")
+    shown = (await http.get(f"/api/v0/memories/{new['id']}")).json()
+    for name in ("category", "scope", "keywords", "importance", "conversation_id"):
+        assert new[name] == shown[name] == (OLD | {"conversation_id": c})[name]
+    assert new["valid_at"] == shown["valid_at"] == shown["occurred_at"] == "2026-05-04T07:00:00Z"
+    assert (shown["active"], shown["text"]) == (True, "Orders are kept in SQLite")
+    before = (await http.get(f"/api/v0/memories/{old}")).json()
+    assert (before["active"], before["text"]) == (False, OLD["fact"])
+    assert (before["invalid_at"], before["superseded_at"]) == (new["valid_at"], new["created_at"])
+    for id in (old, new["id"]):
+        chain = (await http.get(f"/api/v0/memories/{id}/versions")).json()["versions"]
+        assert [(one["id"], one["reason"]) for one in chain] == [
+            (old, None),
+            (new["id"], "one file"),
+        ]
+
+
+async def test_what_is_said_counts(http: httpx.AsyncClient) -> None:
+    c = await conversation_of(http)
+    said = {"session_id": "s", "role": "user", "content": "We moved to SQLite"}
+    path = f"/api/v0/conversations/{c}/messages"
+    [source] = (await http.post(path, json={"messages": [said]})).json()["ids"]
+    given = {
+        "category": "correction",
+        "scope": "user",
+        "keywords": [],
+        "importance": 0.1,
+        "conversation_id": c,
+    }
+    new = (
+        await supersede(http, await remembered(http), source_episode_ids=[source], **given)
+    ).json()
+    assert {name: new[name] for name in given} == given
+    links = (await http.get(f"/api/v0/memories/{new['id']}/links")).json()
+    assert [(one["type"], one["other_id"]) for one in links["links"]] == [("derived_from", source)]
+
+
+async def test_a_category_that_was_legal_once_is_taken_over(http: httpx.AsyncClient) -> None:
+    old = await remembered(http)
+    await http.put("/api/v0/categories", json={"categories": ["recipe"]})
+    new = await supersede(http, old)
+    assert (new.status_code, new.json()["category"]) == (201, OLD["category"])
+    refused = await supersede(http, new.json()["id"], category="goal")
+    assert (refused.status_code, refused.json()["field"]) == (400, "category")
+
+
+async def test_only_the_head_is_superseded_and_the_answer_names_it(
+    http: httpx.AsyncClient,
+) -> None:  # B4
+    old = await remembered(http)
+    middle = (await supersede(http, old)).json()["id"]
+    head = (await supersede(http, middle, fact="Orders are kept in files")).json()["id"]
+    for id in (old, middle):
+        answer = await supersede(http, id)
+        problem = answer.json()
+        assert (answer.status_code, problem["code"], problem["head_id"]) == (409, "not_head", head)
+        assert head in problem["detail"]
+    assert len((await http.get(f"/api/v0/memories/{old}/versions")).json()["versions"]) == 3
+
+
+async def test_of_many_at_once_one_wins_and_the_others_are_told_who(
+    http: httpx.AsyncClient,
+) -> None:  # B4
+    old = await remembered(http)
+    answers = await asyncio.gather(
+        *(supersede(http, old, fact=f"Orders are kept in store {n}") for n in range(6))
+    )
+    assert sorted(answer.status_code for answer in answers) == [201] + [409] * 5
+    [winner] = [answer.json()["id"] for answer in answers if answer.status_code == 201]
+    assert {a.json()["head_id"] for a in answers if a.status_code == 409} == {winner}
+
+
+async def test_foreign_unknown_and_no_facts_are_refused(
+    http: httpx.AsyncClient, rival_http: httpx.AsyncClient, memory: Graphmem
+) -> None:
+    mine, foreign = await remembered(http), await remembered(rival_http)
+    source = (await rival_http.post(FACTS, json={"fact": "A source"})).json()["id"]
+    for id in (foreign, str(uuid.uuid4())):
+        answer = await supersede(http, id)
+        assert (answer.status_code, answer.json()["code"]) == (404, "memory_not_found")
+    for unknown in ({"source_episode_ids": [source]}, {"source_episode_ids": ["none"]}):
+        assert (await supersede(http, mine, **unknown)).json()["code"] == "memory_not_found"
+    gone = await supersede(http, mine, conversation_id="none")
+    assert (gone.status_code, gone.json()["code"]) == (404, "conversation_not_found")
+    said = {"session_id": "s", "role": "user", "content": "Hello"}
+    message = (await memory.remember(await conversation_of(http), [said])).ids[0]
+    refused = await supersede(http, message)
+    assert (refused.status_code, refused.json()["field"]) == (400, "fact_id")
+    assert "message" in refused.json()["detail"]
+    [only] = (await http.get(f"/api/v0/memories/{mine}/versions")).json()["versions"]
+    assert only["superseded_at"] is None
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "field"),
+    [
+        ({"fact": " "}, 400, "fact"),
+        ({"fact": "x" * 10_001}, 413, "fact"),
+        ({"reason": " "}, 400, "reason"),
+        ({"reason": "x" * 2_001}, 413, "reason"),
+        ({"valid_at": "2026-05-04T09:00:00"}, 400, "valid_at"),
+        ({"category": "nonsense"}, 400, "category"),
+        ({"scope": "two words"}, 400, "scope"),
+        ({"keywords": [""]}, 400, "keywords[0]"),
+        ({"importance": 1.5}, 400, "importance"),
+        ({"version": 7}, 400, "version"),
+    ],
+)
+async def test_bad_input_is_named(
+    body: dict[str, Any], status: int, field: str, http: httpx.AsyncClient
+) -> None:
+    answer = await supersede(http, await remembered(http), **body)
+    assert (answer.status_code, answer.json()["field"]) == (status, field), answer.text
+
+
+async def test_from_python_as_over_http(memory: Graphmem) -> None:
+    old = await memory.remember_fact("Orders are kept in Postgres", importance=0.7)
+    new = await memory.supersede_fact(old.id, "Orders are kept in SQLite", reason="smaller")
+    assert (new.version, new.importance, new.reason) == (2, 0.7, "smaller")
+    assert [one.id for one in (await memory.versions(old.id)).versions] == [old.id, new.id]

@@ -1,0 +1,306 @@
+"""What each pattern finds, in memories that a client has really written."""
+
+import statistics
+import time
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from graphmem.errors import InvalidInput, PatternNotFound, TookTooLong
+from graphmem.graph.query import Query
+from graphmem.model.pattern import MOST_ROWS
+from graphmem.patterns import catalogue as shelf
+from graphmem.patterns import running
+from graphmem.runtime import Runtime
+from graphmem.service import Graphmem
+from tests.patterned import ASKED, QUESTION, START, live
+from tests.themes import judged, records, tell
+
+SESSIONS = records("sessions")
+
+
+@pytest_asyncio.fixture(scope="module")
+async def told(runtime: Runtime) -> Graphmem:
+    """A client who has told the set of sessions with planted themes."""
+    memory = Graphmem(runtime, f"test-{uuid.uuid4().hex}")
+    await tell(memory, SESSIONS)
+    return memory
+
+
+class Lived:
+    """A client with a life, and its facts."""
+
+    def __init__(self, memory: Graphmem, ids: dict[str, str]) -> None:
+        self.memory, self.ids = memory, ids
+
+    async def rows(self, name: str, /, **more: Any) -> list[dict[str, Any]]:
+        return (await self.memory.pattern(name, ASKED[name] | more)).rows
+
+
+@pytest_asyncio.fixture(scope="module")
+async def lived(runtime: Runtime) -> Lived:
+    memory = Graphmem(runtime, f"test-{uuid.uuid4().hex}")
+    return Lived(memory, await live(memory))
+
+
+def sessions(row: dict[str, Any]) -> list[str]:
+    return [one["session_external_id"] for one in row["occasions"]]
+
+
+def test_the_set_is_as_large_as_it_must_be() -> None:
+    themes = {one["theme"] for one in SESSIONS} - {None}
+    assert len(SESSIONS) >= 40
+    assert len(themes) == 8
+    assert sum(one["theme"] is None for one in SESSIONS) >= 12
+    assert themes == {one["theme"] for one in records("questions")}
+
+
+async def test_planted_themes_are_found_among_sessions_of_none(told: Graphmem) -> None:
+    # B6
+    answer = await told.pattern("recurring_themes")
+    precision, recall, found = judged([sessions(row) for row in answer.rows], SESSIONS)
+    assert precision >= 0.8
+    assert recall >= 0.8
+    assert found >= 7
+
+
+async def test_a_question_finds_all_sessions_of_its_theme(told: Graphmem) -> None:
+    # S5.19
+    precisions, recalls = [], []
+    for asked in records("questions"):
+        answer = await told.pattern("recurring_themes", {"question": asked["question"]})
+        found = {session for row in answer.rows for session in sessions(row)}
+        wanted = {one["session"] for one in SESSIONS if one["theme"] == asked["theme"]}
+        precisions.append(len(found & wanted) / max(1, len(found)))
+        recalls.append(len(found & wanted) / len(wanted))
+    assert statistics.fmean(precisions) >= 0.8
+    assert statistics.fmean(recalls) >= 0.8
+
+
+async def test_struggling_with_auth_is_shown_in_time_order_with_count_span_and_rhythm(
+    told: Graphmem,
+) -> None:
+    # S5.19 S5.21 B6
+    answer = await told.pattern(
+        "recurring_themes", {"question": "I've been struggling with auth a lot, haven't I?"}
+    )
+    [row] = answer.rows
+    assert sessions(row) == ["s01", "s11", "s22", "s33", "s44"]
+    times = [one["at"] for one in row["occasions"]]
+    assert times == sorted(times)
+    assert (row["sessions"], row["first_at"], row["last_at"]) == (5, times[0], times[-1])
+    assert times[0] == datetime(2026, 1, 5, 9, 10, tzinfo=UTC)
+    assert (row["every_days"], row["rhythm"]) == (pytest.approx(13.0, abs=0.5), "every two weeks")
+    assert set(answer.columns) == set(row)
+    ids = [id for one in row["occasions"] for id in one["memory_ids"]]
+    assert row["memory_ids"] == ids
+    assert len(ids) == 15
+
+
+async def test_a_theme_keeps_to_its_times_and_its_conversation(told: Graphmem) -> None:
+    asked = {"question": "auth", "since": "2026-01-17T00:00:00Z", "until": "2026-02-26T00:00:00Z"}
+    answer = await told.pattern("recurring_themes", asked)
+    assert {"s11", "s22", "s33"} <= set(sessions(answer.rows[0]))
+    assert {"s01", "s44"}.isdisjoint(sessions(answer.rows[0]))
+    elsewhere = await told.pattern("recurring_themes", {"conversation_id": "other"})
+    assert elsewhere.rows == []
+
+
+async def test_few_sessions_have_their_theme_too(memory: Graphmem) -> None:
+    few = [one for one in SESSIONS if one["theme"] == "sleep" or one["session"] in {"s03", "s06"}]
+    await tell(memory, few)
+    [row] = (await memory.pattern("recurring_themes")).rows
+    assert set(sessions(row)) <= {one["session"] for one in few if one["theme"]}
+    assert row["sessions"] >= 4
+    asked = await memory.pattern("recurring_themes", {"question": "insomnia"})
+    assert len(sessions(asked.rows[0])) >= 4
+    assert (await memory.pattern("recurring_themes", {"question": "piano tuning"})).rows == []
+
+
+async def test_themes_rise_and_fade(memory: Graphmem) -> None:
+    late = {"s02", "s13", "s23", "s34"}
+    moved = [
+        one | {"at": one["at"].replace("2026-0", "2025-0")}
+        if one["theme"] == "knee" or one["session"] in late
+        else one
+        for one in SESSIONS
+    ]
+    await tell(memory, moved)
+    answer = await memory.pattern(
+        "themes_rising_and_fading", {"until": "2026-03-08T00:00:00Z", "days": 365}
+    )
+    said = {row["central"]: row for row in answer.rows}
+    assert {row["direction"] for row in answer.rows} >= {"rising", "fading"}
+    for row in said.values():
+        assert row["recent"] + row["before"] <= row["sessions"] == len(row["session_ids"])
+        expected = (
+            "steady"
+            if row["recent"] == row["before"]
+            else ("rising" if row["recent"] > row["before"] else "fading")
+        )
+        assert row["direction"] == expected
+    fading = [row for row in answer.rows if row["direction"] == "fading"]
+    assert any(row["recent"] == 0 and row["before"] >= 3 for row in fading)
+
+
+async def test_names_that_stand_together_in_sessions_are_paired(lived: Lived) -> None:
+    # B6
+    rows = await lived.rows("entities_across_sessions")
+    pairs = [{row["one"], row["other"]} for row in rows]
+    assert {"Project Beacon", "Lyra Voss"} in pairs
+    assert {"Beacon", "Project Beacon"} not in pairs
+    row = rows[pairs.index({"Project Beacon", "Lyra Voss"})]
+    assert row["sessions"] == len(row["session_ids"]) == len(row["memory_ids"]) == 2
+    assert row["first_at"] == START < row["last_at"]
+    assert await lived.rows("entities_across_sessions", entity="project BEACON") == [row]
+    assert await lived.rows("entities_across_sessions", entity="Osaka") == []
+
+
+async def test_a_reversed_decision_shows_its_chain_with_reasons(lived: Lived) -> None:
+    [row] = await lived.rows("decisions_reversed")
+    assert (row["before"], row["now"]) == (
+        "Orders are kept in Postgres",
+        "Orders are kept in Postgres after all",
+    )
+    assert (row["times"], row["reason"]) == (2, "two writers at once")
+    assert [step["reason"] for step in row["steps"]] == [
+        None,
+        "one file is easier to back up",
+        "two writers at once",
+    ]
+    assert row["memory_ids"] == [lived.ids[name] for name in ("first", "second", "third")]
+    assert await lived.rows("decisions_reversed", category="preference") == []
+    assert await lived.rows("decisions_reversed", least=3) == []
+
+
+async def test_a_contradiction_is_open_until_one_side_is_replaced(memory: Graphmem) -> None:
+    tea = await memory.remember_fact("Mara drinks only tea", category="preference")
+    coffee = await memory.remember_fact("Mara drinks coffee every day", category="preference")
+    await memory.link(tea.id, coffee.id, "contradicts")
+    [row] = (await memory.pattern("open_contradictions")).rows
+    assert (row["statement"], row["contradicts"]) == (
+        "Mara drinks only tea",
+        "Mara drinks coffee every day",
+    )
+    assert row["memory_ids"] == [tea.id, coffee.id]
+    assert row["noticed_at"] is not None
+    await memory.supersede_fact(coffee.id, "Mara drinks tea since May", reason="her stomach")
+    assert (await memory.pattern("open_contradictions")).rows == []
+
+
+async def test_a_bridge_joins_sessions_that_share_no_name(lived: Lived) -> None:
+    [row] = await lived.rows("bridges")
+    assert row["session_external_id"] == "joint"
+    assert row["opening"].startswith("Lyra Voss flies")
+    assert row["joins"] == len(row["pairs"]) == 2
+    vias = {frozenset({pair["one_via"], pair["other_via"]}) for pair in row["pairs"]}
+    assert vias == {frozenset({"Lyra Voss", "Osaka"})}
+    assert len(row["memory_ids"]) == 1
+
+
+async def test_what_is_shown_and_never_used_is_told_until_it_is_used(memory: Graphmem) -> None:
+    ids = await live(memory)
+    before = (await memory.pattern("shown_and_never_used", {"kind": "fact"})).rows
+    third = next(row for row in before if row["memory_ids"] == [ids["third"]])
+    assert (third["shown"], third["best_rank"]) == (3, 1)
+    assert all(row["shown"] >= 3 for row in before)
+    context = await memory.create_context(max_tokens=5000)
+    assert (await memory.add_to_context(context.id, ids["third"])).added
+    after = (await memory.pattern("shown_and_never_used", {"kind": "fact"})).rows
+    assert [row for row in before if row != third] == after
+
+
+async def test_a_gap_is_a_question_that_found_nothing_near_enough(lived: Lived) -> None:
+    await lived.memory.recall(QUESTION.upper(), kinds=["episode"])
+    assert lived.memory.runtime.recorder is not None
+    await lived.memory.runtime.recorder.settled()
+    [row] = await lived.rows("knowledge_gaps")
+    assert row["question"].casefold() == QUESTION.casefold()
+    assert (row["asked"], row["operations"]) == (2, ["recall", "search"])
+    assert row["first_at"] < row["last_at"]
+    assert await lived.rows("knowledge_gaps", least=3) == []
+
+
+async def test_a_timeline_goes_through_time(lived: Lived) -> None:
+    rows = await lived.rows("timeline")
+    assert [row["text"][:20] for row in rows] == ["Project Beacon and L", "Again Project Beacon"]
+    assert [row["at"] for row in rows] == sorted(row["at"] for row in rows)
+    assert all(row["kind"] == "message" and row["session_id"] for row in rows)
+    assert await lived.rows("timeline", name="...") == []
+
+
+async def test_duplicates_are_told_with_how_near_they_lie(lived: Lived) -> None:
+    rows = await lived.rows("duplicates", cosine=0.98)
+    [row] = rows
+    assert set(row["memory_ids"]) == {lived.ids["twin"], lived.ids["other_twin"]}
+    assert row["cosine"] >= 0.98
+    assert row["same_text"] is True
+
+
+@pytest.mark.parametrize("name", ASKED)
+async def test_every_row_has_the_columns_of_the_header_and_its_memories(
+    name: str, lived: Lived
+) -> None:
+    answer = await lived.memory.pattern(name, ASKED[name])
+    assert answer.rows
+    for row in answer.rows:
+        assert set(row) == set(answer.columns)
+        assert row["memory_ids"] or name == "knowledge_gaps"
+    limited = await lived.memory.pattern(name, ASKED[name] | {"limit": 1})
+    assert limited.rows == answer.rows[:1]
+
+
+async def test_an_unknown_pattern_is_told_which_there_are(memory: Graphmem) -> None:
+    with pytest.raises(PatternNotFound, match="bridges"):
+        await memory.pattern("../reading/memory")
+
+
+async def test_an_illegal_parameter_is_told_which_there_are(memory: Graphmem) -> None:
+    with pytest.raises(InvalidInput, match="`common` is a whole number from 2 to 100"):
+        await memory.pattern("bridges", {"comon": 3})
+
+
+def entry(text: str, **change: Any) -> shelf.Entry:
+    """Return a pattern that is in no file."""
+    known = shelf.catalogue()["bridges"]
+    query: Query[dict[str, Any]] = Query("patterns/made_up", dict[str, Any])
+    query.__dict__["text"] = text
+    return shelf.Entry(known.pattern, query, frozenset({"client_id"}))
+
+
+async def run(memory: Graphmem, text: str) -> Any:
+    return await running.answer(
+        entry(text),
+        {"limit": 5},
+        asked=running.Asked(memory.client_id, datetime.now(UTC)),
+        graph=memory.runtime.graph,
+        embedder=memory.runtime.embedder,
+    )
+
+
+async def test_a_pattern_that_takes_too_long_is_cut_off_by_the_server(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "SECONDS", 0.5)
+    endless = (
+        "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b WITH a, b "
+        "WHERE a * b % 7 = 8 RETURN count(*) AS n, $client_id AS c, $limit AS l"
+    )
+    began = time.monotonic()
+    with pytest.raises(TookTooLong):
+        await run(memory, endless)
+    assert time.monotonic() - began < 8
+
+
+async def test_no_answer_has_more_than_a_thousand_rows(memory: Graphmem) -> None:
+    many = "UNWIND range(1, 5000) AS n RETURN n, $client_id AS c, $limit AS l"
+    answer = await run(memory, many)
+    assert (len(answer.rows), answer.truncated) == (MOST_ROWS, True)
+
+
+async def test_a_pattern_cannot_write(memory: Graphmem) -> None:
+    with pytest.raises(Exception, match=r"(?i)read access mode|writing in read"):
+        await run(memory, "CREATE (n:Forged {client_id: $client_id}) RETURN $limit AS l")

@@ -1,0 +1,95 @@
+"""Themes: what lies together is joined, whatever the order; rhythms are named; few sessions suffice."""
+
+import itertools
+import random
+import statistics
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from graphmem.patterns.rising import direction
+from graphmem.patterns.themes import Sessions, joined, rhythm, space
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def greedily(near: list[list[float]], least: float) -> set[frozenset[int]]:
+    """Join the nearest two groups, again and again, as the definition has it."""
+    groups = [frozenset({place}) for place in range(len(near))]
+
+    def between(one: frozenset[int], other: frozenset[int]) -> float:
+        return statistics.fmean(near[a][b] for a in one for b in other)
+
+    while len(groups) > 1:
+        one, other = max(itertools.combinations(groups, 2), key=lambda pair: between(*pair))
+        if between(one, other) < least:
+            break
+        groups = [group for group in groups if group not in (one, other)] + [one | other]
+    return set(groups)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_chains_of_neighbours_join_what_the_definition_joins(seed: int) -> None:
+    dice = random.Random(seed)
+    count = dice.randrange(1, 14)
+    near = [[1.0] * count for _ in range(count)]
+    for a, b in itertools.combinations(range(count), 2):
+        near[a][b] = near[b][a] = dice.random()
+    assert {frozenset(group) for group in joined(near, 0.5)} == greedily(near, 0.5)
+
+
+def test_nothing_has_no_themes() -> None:
+    assert joined([], 0.1) == []
+    assert space([]).near == []
+
+
+@pytest.mark.parametrize(
+    ("days", "every", "word"),
+    [
+        ([0], None, "once"),
+        ([0, 0.1, 0.2], 0.1, "several times a day"),
+        ([0, 1, 2], 1.0, "daily"),
+        ([3, 0, 6], 3.0, "every few days"),
+        ([0, 7, 14, 60], 7.0, "weekly"),
+        ([0, 14], 14.0, "every two weeks"),
+        ([0, 30], 30.0, "monthly"),
+        ([0, 100], 100.0, "seldom"),
+    ],
+)
+def test_a_rhythm_is_the_median_of_what_lies_between(
+    days: list[float], every: float | None, word: str
+) -> None:
+    assert rhythm(START + timedelta(days=day) for day in days) == (every, word)
+
+
+def test_what_all_of_many_share_says_nothing() -> None:
+    """Two themes whose sessions lie near the same mean are far apart around it."""
+    shown = [
+        Sessions(
+            id=str(place),
+            external_id=str(place),
+            conversation_id="c",
+            at=START,
+            opening="",
+            text="",
+            memory_ids=[],
+            cosines=[0.9 if other % 2 == place % 2 else 0.8 for other in range(place)],
+            common=0.0,
+            base=0.0,
+            asked=0.0,
+            asked_common=0.0,
+        )
+        for place in range(12)
+    ]
+    near = space(shown).near
+    assert near[0][2] > 0.2
+    assert near[0][1] < -0.2
+    few = space(shown[:11]).near
+    assert few[0][1] == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    ("recent", "before", "said"), [(2, 1, "rising"), (0, 3, "fading"), (2, 2, "steady")]
+)
+def test_a_direction_compares_two_windows(recent: int, before: int, said: str) -> None:
+    assert direction(recent, before) == said
