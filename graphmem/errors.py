@@ -27,6 +27,7 @@
     ├── TooManyRuns             the client has as many active runs as it may
     ├── Unauthorized            no valid key came with the request
     ├── Unavailable             passing: the database or the embedder does not answer now
+    │   ├── DatabaseFailed      … it failed inside itself; asked another way it may answer
     │   └── ModelFailed         … or the language model, or what it answers cannot be used
     └── SetupError              graphmem cannot start: the sentence says what to do
         ├── SettingError        a setting has a value that cannot be used
@@ -275,6 +276,10 @@ class Unavailable(GraphmemError):
     def __init__(self, what: str, retry_after: int = 2) -> None:
         super().__init__(what)
         self.retry_after = retry_after
+
+
+class DatabaseFailed(Unavailable):
+    """The database failed inside itself, again and again; asked another way it may answer."""
 
 
 class ModelFailed(Unavailable):

@@ -29,7 +29,8 @@ NEO4J = (
     "maven_repository",
 )
 RUNNING = (*NEO4J, "embedding_model", "embedding_threads")
-LISTENING = ("host", "port", "keys_file", "jobs")
+MODEL = ("llm_url", "llm_model")
+LISTENING = ("host", "port", "keys_file", "jobs", "record", "max_concurrent_sessions", *MODEL)
 LOGGING = ("log_level", "log_format")
 
 

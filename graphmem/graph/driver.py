@@ -26,7 +26,7 @@ from neo4j.exceptions import (
 from neo4j.time import DateTime
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind
 
-from graphmem.errors import ServerFailed, TookTooLong, Unavailable
+from graphmem.errors import DatabaseFailed, ServerFailed, TookTooLong, Unavailable
 from graphmem.graph.query import Query
 from graphmem.model.side import FIRST, Side
 from graphmem.observing.spans import span
@@ -242,7 +242,7 @@ class Graph:
                 faults += 1
                 if faults > FAULTS:
                     if isinstance(problem, DatabaseError):
-                        raise Unavailable(f"the database failed ({_name(problem)})") from problem
+                        raise DatabaseFailed(f"the database failed ({_name(problem)})") from problem
                     raise
                 log.warning("read again: %s", _name(problem))
                 continue

@@ -47,8 +47,8 @@ class TurnAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     on_failure: Literal["window"] | None = None
 
 
-class TurnMemory(Struct, frozen=True, kw_only=True):
-    """One fact for the turn, with its chain; `score` is the best over the hypotheses, or a hop's."""
+class TurnFact(Struct, frozen=True, kw_only=True):
+    """A fact as a turn shows it, with its chain."""
 
     id: str
     text: str
@@ -60,9 +60,14 @@ class TurnMemory(Struct, frozen=True, kw_only=True):
     valid_at: datetime
     created_at: datetime
     versions: list[Version]
-    score: float = 0.0
-    hop: int = 0
-    hop_from: str | None = None
+
+
+class TurnMemory(TurnFact, frozen=True, kw_only=True):
+    """One fact for the turn; `score` is the best over the hypotheses, or what a hop passed on."""
+
+    score: float
+    hop: int
+    hop_from: str | None
 
 
 class Turn(Struct, frozen=True, kw_only=True):

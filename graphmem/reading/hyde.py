@@ -8,14 +8,14 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict
 
 from graphmem.embedding import Embedder, Vector
 from graphmem.errors import InvalidInput, ModelFailed, Unavailable
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.llm import LanguageModel
-from graphmem.model.hyde import Degraded, Turn, TurnAsked, TurnMemory
+from graphmem.model.hyde import Degraded, Turn, TurnAsked, TurnFact, TurnMemory
 from graphmem.model.times import BEGINNING, END
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import DEGRADED
@@ -71,7 +71,7 @@ class Found:
         log.debug("a turn goes on without something: %s%s", what, f": {traced(why)}" if why else "")
 
 
-TURN_FACTS = Query("reading/turn_facts", TurnMemory)
+TURN_FACTS = Query("reading/turn_facts", TurnFact)
 
 
 def new_turns() -> Turns[Found]:
@@ -272,7 +272,7 @@ async def _shown(
     )
     shown = {row.id: row for row in rows if not asked.scopes or row.scope in asked.scopes}
     return [
-        replace(shown[id], score=place.score, hop=place.hop, hop_from=place.hop_from)
+        TurnMemory(**asdict(shown[id]), score=place.score, hop=place.hop, hop_from=place.hop_from)
         for id, place in places.items()
         if id in shown
     ]

@@ -41,6 +41,7 @@ TABLE = {
     errors.SpanNotFound: 404,
     errors.Unauthorized: 401,
     errors.Unavailable: 503,
+    errors.DatabaseFailed: 503,
     errors.ModelFailed: 503,
 }
 

@@ -36,8 +36,8 @@ def read():
     reading("--log-level", "info")
 
 
-def test_every_setting_but_the_password_is_an_option():
-    named = {*LISTENING, *RUNNING, *LOGGING, "neo4j_password"}
+def test_every_setting_but_the_secrets_is_an_option():
+    named = {*LISTENING, *RUNNING, *LOGGING, "neo4j_password", "llm_key"}
     assert named == set(Settings.__struct_fields__)
 
 

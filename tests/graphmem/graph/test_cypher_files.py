@@ -223,11 +223,12 @@ def fields_of(query: Query[Any]) -> tuple[msgspec.structs.FieldInfo, ...]:
 
 def projected(text: str) -> set[str]:
     """Return the keys of the map that a query collects as its rows."""
-    inner = re.search(r"RETURN collect\(\s*\w*\s*\{(.*)\}\s*\)\s*AS rows", text, re.DOTALL)
+    last = text[text.rindex("RETURN collect(") :]
+    inner = re.search(r"RETURN collect\(\s*\w*\s*\{(.*)\}\s*\)\s*AS rows", last, re.DOTALL)
     assert inner is not None
-    outermost = inner[1]
-    while "(" in outermost:
-        outermost = re.sub(r"\([^()]*\)", "", outermost)
+    outermost, nested = inner[1], ""
+    while nested != outermost:
+        nested, outermost = outermost, re.sub(r"\([^()]*\)|\{[^{}]*\}", "", outermost)
     return {re.split(r"[\s:]", part.strip().lstrip("."))[0] for part in outermost.split(",")}
 
 

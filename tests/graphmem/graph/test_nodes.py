@@ -178,7 +178,12 @@ async def test_what_is_declared_is_in_the_database(
     rows = await runtime.graph.execute(NODES_OF_CLIENT, client_id=written.client_id)
 
     found = {row["key"] for row in rows if set(row["labels"]) == labels}
-    assert set(properties(node)) - found <= {"locked", "embedding_2", "other_truncated"}
+    assert set(properties(node)) - found <= {
+        "locked",
+        "embedding_2",
+        "other_truncated",
+        "summarized_idx",
+    }
 
 
 async def test_migrations_and_the_installation_hold_what_is_declared(runtime: Runtime):

@@ -58,8 +58,8 @@ async def test_a_deletion_takes_everything_and_counts_it(
 
     assert deleted == Deleted(conversations=1, sessions=2, memories=3)
     assert await nodes_of(memory.client_id) == 0
-    # A conversation that is written to has a job: what is done when it becomes idle.
-    assert await nodes_of(rival.client_id) == 1 + 2 + 3 + 1
+    # A conversation that is written to has two jobs: what is done when it becomes idle.
+    assert await nodes_of(rival.client_id) == 1 + 2 + 3 + 2
     assert (await memory.recall("The harbour light")).items == []
 
 
@@ -72,7 +72,7 @@ async def test_a_deletion_leaves_the_client_s_other_conversations(
 
     await memory.delete_conversation("c")
 
-    assert await nodes_of(memory.client_id) == 1 + 1 + 2 + 1
+    assert await nodes_of(memory.client_id) == 1 + 1 + 2 + 2
     (await shape(memory.client_id, "d")).check()
 
 
@@ -160,7 +160,7 @@ async def test_a_deletion_takes_what_was_made_of_it_and_leaves_what_others_menti
         "Fact": 1,
         "Summary": 2,
         "Review": 1,
-        "Job": 2,
+        "Job": 3,
         "Entity": 2,
     }
     assert (await memory.delete_conversation("d")).memories == 5
