@@ -51,7 +51,7 @@ async def ways(runtime: Runtime, stub: StubModel, turns: int) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     headers = {"X-Client-Id": CLIENT}
     async with httpx.AsyncClient(
-        transport=transport, base_url="http://bench", headers=headers, timeout=60
+        transport=transport, base_url="http://localhost", headers=headers, timeout=60
     ) as http:
         for mode in (None, *get_args(Misbehaviour)):
             for fall_back in (None, "window"):
