@@ -16,12 +16,13 @@ from graphmem.observing.metrics import WORKER_CRASHES
 from graphmem.runs.ending import sweep as sweep_runs
 from graphmem.runs.starting import SWEEP_RUNS
 from graphmem.runtime import Runtime
-from graphmem.writing.consolidation import CONSOLIDATE, Consolidation, consolidate
+from graphmem.writing.consolidation import CONSOLIDATE, consolidate
 from graphmem.writing.contexts import SWEEP, sweep_contexts
+from graphmem.writing.conversation_work import ConversationWork
 from graphmem.writing.messages import IDLE, SEGMENT, SUMMARIZE_SESSIONS
 from graphmem.writing.reembedding import REEMBED, Reembedding, advance, queue
 from graphmem.writing.reviews import REVIEW_JOB, review_conversation, run_reviews
-from graphmem.writing.segmentation import Segmentation, segment
+from graphmem.writing.segmentation import segment
 from graphmem.writing.session_summaries import SessionWork, summarize_grown
 
 Work = Callable[[Claim, Runtime], Awaitable[Effect | None]]
@@ -55,16 +56,7 @@ async def _segmented(held: Claim, runtime: Runtime) -> None:
     """Make episodes of a conversation that has become idle; what may still grow waits for the next time."""
     now = datetime.now(UTC)
     made = await segment(
-        Segmentation(
-            client_id=held.client_id,
-            conversation_id=held.key,
-            now=now,
-            new_id=_new_id,
-            graph=runtime.graph,
-            embedder=runtime.embedder,
-            tokens=runtime.tokens,
-            llm=runtime.llm,
-        ),
+        _work(held, runtime, now),
         leave_growing=True,
     )
     if made.left:
@@ -125,18 +117,21 @@ async def _consolidated(held: Claim, runtime: Runtime) -> None:
     """Make facts of all episodes of a conversation that none were made of, some at a time."""
     done = None
     while done is None or done.consolidated:
-        done = await consolidate(
-            Consolidation(
-                client_id=held.client_id,
-                conversation_id=held.key,
-                now=datetime.now(UTC),
-                new_id=_new_id,
-                graph=runtime.graph,
-                embedder=runtime.embedder,
-                tokens=runtime.tokens,
-                llm=runtime.llm,
-            )
-        )
+        done = await consolidate(_work(held, runtime, datetime.now(UTC)))
+
+
+def _work(held: Claim, runtime: Runtime, now: datetime) -> ConversationWork:
+    """Return what work on the conversation takes that the job's key names."""
+    return ConversationWork(
+        client_id=held.client_id,
+        conversation_id=held.key,
+        now=now,
+        new_id=_new_id,
+        graph=runtime.graph,
+        embedder=runtime.embedder,
+        tokens=runtime.tokens,
+        llm=runtime.llm,
+    )
 
 
 async def _reembedded(held: Claim, runtime: Runtime) -> None:

@@ -6,7 +6,7 @@ What it is asked and what it answers are texts of memories: neither goes to a lo
 import asyncio
 import logging
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import httpx
 import msgspec
@@ -15,6 +15,8 @@ from msgspec import Meta, Struct
 from graphmem.config import Settings
 from graphmem.errors import ModelFailed
 from graphmem.observing.spans import span
+
+Answer = TypeVar("Answer")
 
 REPLY_BYTES = 1_000_000
 """How long a reply may be, with everything around it; a longer one is not read to its end."""
@@ -93,6 +95,17 @@ class LanguageModel:
             except (httpx.HTTPError, httpx.InvalidURL) as problem:
                 raise ModelFailed("unreachable") from problem
         return _text(answer)
+
+    async def answer(self, prompt: str, wanted: type[Answer], **how: Any) -> Answer:
+        """Return what the model answers as the struct that it was told to fill; `how` is as of `reply`.
+
+        Raises `ModelFailed`, also when the answer is another one.
+        """
+        reply = await self.reply(prompt, **how)
+        try:
+            return msgspec.convert(object_in(reply), wanted)
+        except msgspec.ValidationError as problem:
+            raise ModelFailed("not_understood") from problem
 
     async def close(self) -> None:
         """Close the connection."""

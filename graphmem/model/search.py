@@ -27,18 +27,8 @@ Step = Literal[
 ]
 """What a hop may follow, either way; `mentions` leads over an entity to who mentions or is named so."""
 
-GivenStep = Literal[
-    "relates_to",
-    "references",
-    "refines",
-    "contradicts",
-    "derived_from",
-    "summarizes",
-    "mentions",
-    "part_of",
-    "next",
-    "related_to",
-]
+GivenStep = Literal[Step, "related_to"]
+"""As a caller may say it; `related_to` is read as `relates_to`."""
 
 SOURCE_IDS = 64
 """How many sources one search may name."""

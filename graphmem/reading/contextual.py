@@ -1,13 +1,11 @@
 """Contextual retrieval: the sessions that answer, what was said in them, and what stands around it (S5)."""
 
 import asyncio
-import logging
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from graphmem.embedding import Embedder, Vector
-from graphmem.errors import Unavailable
+from graphmem.embedding import Embedder
 from graphmem.graph.driver import Graph
 from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
@@ -15,11 +13,10 @@ from graphmem.model.contextual import ContextualQuery, ContextualResult, Omitted
 from graphmem.model.session import RelatedSession
 from graphmem.model.text import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS
-from graphmem.observing.metrics import DEGRADED
 from graphmem.reading.assembling import Assembly, Chosen, NearbyTurn, SessionHead, assembled
 from graphmem.reading.composing import compose
-from graphmem.reading.recall import NO_VECTOR
 from graphmem.reading.sessions import related
+from graphmem.reading.understanding import Understood, understood
 from graphmem.retrieval.candidates import Candidate, candidates
 from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.narrowing import best_of_sessions, hybrid, session_order
@@ -28,7 +25,6 @@ from graphmem.retrieval.relevance import asked_stems, lexical_relevance, matched
 from graphmem.retrieval.session_messages import in_sessions
 from graphmem.retrieval.sources import SEARCHED_TEXTS
 from graphmem.retrieval.vocabulary import Vocabulary
-from graphmem.retrieval.words import terms, weights
 from graphmem.tokens import TokenCounter
 
 SPARE_SESSIONS = 10
@@ -42,18 +38,6 @@ MOST_CROSS_LINKS = 5
 
 FALLBACK_TOKENS = 2_048
 """How long the answer is that falls back on everything, unless something else is asked for."""
-
-log = logging.getLogger(__name__)
-
-
-class Asked(Struct, frozen=True):
-    """A question as both legs take it; embedded once."""
-
-    text: str
-    embedding: Vector | None
-    words: list[str]
-    weight: Mapping[str, float]
-    degraded: list[str]
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -88,7 +72,12 @@ async def contextual_search(query: ContextualQuery, reading: Reading) -> Context
     says so. Raises `InvalidInput`, `Unavailable`.
     """
     checked_text(query.query, "query", most_bytes=4 * QUERY_CHARACTERS)
-    asked = await _asked(query.query, reading)
+    asked = await understood(
+        query.query,
+        client_id=reading.client_id,
+        embedder=reading.embedder,
+        vocabulary=reading.vocabulary,
+    )
     chosen = await _chosen(query, asked, reading)
     if not chosen:
         return await _everything(query, asked, reading)
@@ -111,24 +100,7 @@ async def contextual_search(query: ContextualQuery, reading: Reading) -> Context
     )
 
 
-async def _asked(text: str, reading: Reading) -> Asked:
-    words = terms(text)
-    (embedding, degraded), shares = await asyncio.gather(
-        _embedded(text, reading.embedder), reading.vocabulary.shares(reading.client_id)
-    )
-    return Asked(text, embedding, words, weights(words, shares), degraded)
-
-
-async def _embedded(text: str, embedder: Embedder) -> tuple[Vector | None, list[str]]:
-    try:
-        return await embedder.query(text), []
-    except Unavailable as problem:
-        log.warning("contextual search goes on without the vector leg: %s", problem)
-        DEGRADED.labels(NO_VECTOR).inc()
-        return None, [NO_VECTOR]
-
-
-async def _chosen(query: ContextualQuery, asked: Asked, reading: Reading) -> list[Chosen]:
+async def _chosen(query: ContextualQuery, asked: Understood, reading: Reading) -> list[Chosen]:
     """Return the sessions that answer, the best first; none that is not relevant enough."""
     if query.narrowing == "soft":
         messages, summaries = await asyncio.gather(
@@ -148,7 +120,9 @@ async def _chosen(query: ContextualQuery, asked: Asked, reading: Reading) -> lis
     return [*by_summary, *plain][: query.top_sessions]
 
 
-async def _found(source_type: str, query: ContextualQuery, asked: Asked, reading: Reading) -> Found:
+async def _found(
+    source_type: str, query: ContextualQuery, asked: Understood, reading: Reading
+) -> Found:
     """Return the best messages or summaries of sessions; those of no session of ours are left out."""
     conversation = query.conversation_id
     found = await candidates(
@@ -168,7 +142,7 @@ async def _found(source_type: str, query: ContextualQuery, asked: Asked, reading
 
 async def _relevant(
     query: ContextualQuery,
-    asked: Asked,
+    asked: Understood,
     messages: Found,
     summaries: Found,
     without: set[str],
@@ -194,7 +168,7 @@ async def _relevant(
 
 
 def _relevance(
-    asked: Asked, stems: frozenset[str], cosine: float | None, text: str, scale: Calibration
+    asked: Understood, stems: frozenset[str], cosine: float | None, text: str, scale: Calibration
 ) -> float:
     if cosine is None:
         return lexical_relevance(asked.text, text)
@@ -202,7 +176,7 @@ def _relevance(
 
 
 async def _hits(
-    query: ContextualQuery, asked: Asked, session_ids: Sequence[str], reading: Reading
+    query: ContextualQuery, asked: Understood, session_ids: Sequence[str], reading: Reading
 ) -> dict[str, list[tuple[Candidate, float]]]:
     """Return by session the messages that answer best, with their scores."""
     found = await in_sessions(
@@ -246,7 +220,7 @@ async def _turns(
 def _matching(
     hits: Mapping[str, Sequence[tuple[Candidate, float]]],
     turns: Mapping[str, Sequence[NearbyTurn]],
-    asked: Asked,
+    asked: Understood,
     reading: Reading,
 ) -> dict[str, float]:
     """Return the hits that match by their meaning or a word, with their scores."""
@@ -304,7 +278,9 @@ async def _searched(found: Sequence[Candidate], reading: Reading) -> dict[str, s
     return {row.id: row.text for row in rows}
 
 
-async def _everything(query: ContextualQuery, asked: Asked, reading: Reading) -> ContextualResult:
+async def _everything(
+    query: ContextualQuery, asked: Understood, reading: Reading
+) -> ContextualResult:
     """Return what a search over everything finds, flagged as such."""
     conversation = query.conversation_id
     found = await candidates(

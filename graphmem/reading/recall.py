@@ -1,32 +1,22 @@
 """Recall: the best context for a question within a token budget."""
 
-import asyncio
-import logging
-
 from msgspec.structs import asdict
 
-from graphmem.embedding import Embedder, Vector
-from graphmem.errors import Unavailable
+from graphmem.embedding import Embedder
 from graphmem.graph.driver import Graph
 from graphmem.model.recall import Question, Recalled
 from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS
-from graphmem.observing.metrics import DEGRADED
 from graphmem.reading.composing import compose
 from graphmem.reading.timing import Stopwatch
+from graphmem.reading.understanding import understood
 from graphmem.retrieval.candidates import CANDIDATES, candidates
 from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.holding import holding_asked
 from graphmem.retrieval.ranking import ranked
 from graphmem.retrieval.vocabulary import Vocabulary
-from graphmem.retrieval.words import terms, weights
 from graphmem.tokens import TokenCounter
-
-NO_VECTOR = "no_vector"
-"""The embedding model failed, so that only words were searched."""
-
-log = logging.getLogger(__name__)
 
 
 async def recall(
@@ -46,22 +36,26 @@ async def recall(
     query = checked_text(question.query, "query", most_bytes=4 * QUERY_CHARACTERS)
     filters = _filters(question)
     watch = Stopwatch()
-    words = [] if question.ranking == "vector" else terms(query)
-    (embedding, degraded), shares = await asyncio.gather(
-        _embedded(query, question, embedder), vocabulary.shares(client_id)
+    asked = await understood(
+        query,
+        client_id=client_id,
+        embedder=embedder,
+        vocabulary=vocabulary,
+        by_meaning=question.ranking != "bm25",
+        by_words=question.ranking != "vector",
     )
     watch.lap("embed")
     found = await candidates(
-        embedding,
-        words,
+        asked.embedding,
+        asked.words,
         filters,
         client_id=client_id,
         wanted=max(CANDIDATES, question.limit),
-        weight=weights(words, shares),
+        weight=asked.weight,
         graph=graph,
     )
     watch.lap("candidates")
-    ranking = ranked(found, words, "bm25" if degraded else question.ranking)
+    ranking = ranked(found, asked.words, "bm25" if asked.degraded else question.ranking)
     watch.lap("rank")
     composed = await compose(
         ranking,
@@ -78,22 +72,9 @@ async def recall(
         tokens_used=composed.tokens_used,
         omitted=composed.omitted,
         omitted_total=composed.omitted_total,
-        degraded=degraded,
+        degraded=asked.degraded,
         timings=watch.laps() if question.explain else None,
     )
-
-
-async def _embedded(
-    query: str, question: Question, embedder: Embedder
-) -> tuple[Vector | None, list[str]]:
-    if question.ranking == "bm25":
-        return None, []
-    try:
-        return await embedder.query(query), []
-    except Unavailable as problem:
-        log.warning("recall goes on without the vector leg: %s", problem)
-        DEGRADED.labels(NO_VECTOR).inc()
-        return None, [NO_VECTOR]
 
 
 def _filters(question: Question) -> Filters:

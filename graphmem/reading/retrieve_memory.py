@@ -1,16 +1,15 @@
 """Retrieving memory as S2 has it: facts by fused ranks, episodes by fused ranks × retrievability."""
 
 import asyncio
-import logging
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from graphmem.embedding import Embedder, Vector
-from graphmem.errors import InvalidInput, Unavailable
+from graphmem.embedding import Embedder
+from graphmem.errors import InvalidInput
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.retrieval import (
@@ -26,22 +25,18 @@ from graphmem.model.retrieval import (
 from graphmem.model.text import checked_text
 from graphmem.model.times import END
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
-from graphmem.observing.metrics import DEGRADED
 from graphmem.reading.categories import categories
-from graphmem.reading.recall import NO_VECTOR
+from graphmem.reading.understanding import Understood, understood
 from graphmem.retrieval.candidates import Candidate, candidates
-from graphmem.retrieval.decay import retrievability
+from graphmem.retrieval.decay import retrievability_at
 from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.holding import Holding, holding_asked
 from graphmem.retrieval.ranking import ranked
 from graphmem.retrieval.tool_result import detailed_ranks, tool_result
 from graphmem.retrieval.vocabulary import Vocabulary
-from graphmem.retrieval.words import terms, weights
 
 EVERY_EPISODE: Detail = "high"
 """Data shows every episode with its messages, as Markdown does at this level."""
-
-log = logging.getLogger(__name__)
 
 
 class StoredFact(Struct, frozen=True, kw_only=True):
@@ -85,7 +80,7 @@ class Strength(Struct, frozen=True):
 
     def retrievability(self, now: datetime) -> float:
         """Return the probability, 0–1, of remembering it now."""
-        return retrievability(self.stability, (now - self.last_reviewed_at) / timedelta(days=1))
+        return retrievability_at(self.stability, self.last_reviewed_at, now)
 
 
 FOUND_FACTS = Query("reading/found_facts", StoredFact)
@@ -98,9 +93,7 @@ class Sought(Struct, frozen=True):
 
     client_id: str
     conversation_id: str
-    embedding: Vector | None
-    words: list[str]
-    weight: Mapping[str, float]
+    question: Understood
     now: datetime
     holding: Holding
     """Which versions are seen."""
@@ -108,7 +101,7 @@ class Sought(Struct, frozen=True):
     @property
     def legs(self) -> int:
         """How many lists a score is fused from: fewer without a vector or without a word."""
-        return max(1, (self.embedding is not None) + bool(self.words))
+        return max(1, (self.question.embedding is not None) + bool(self.question.words))
 
 
 class Facts(Struct, frozen=True):
@@ -134,7 +127,7 @@ async def retrieve_memory(
     decide alone and `degraded` says so. An unknown conversation has nothing. Raises `InvalidInput`,
     `Unavailable`.
     """
-    sought, degraded = await _sought(asked, client_id, now, graph, embedder, vocabulary)
+    sought = await _sought(asked, client_id, now, graph, embedder, vocabulary)
     detail = EVERY_EPISODE if raw else asked.detail
     facts, episodes = await asyncio.gather(
         _facts(sought, asked.category, asked.semantic_limit, graph),
@@ -150,7 +143,7 @@ async def retrieve_memory(
             now=now,
         ),
         found=Found(semantic=facts.facts, episodic=episodes),
-        degraded=degraded,
+        degraded=sought.question.degraded,
     )
 
 
@@ -167,14 +160,14 @@ async def retrieve_facts(
 
     Raises `InvalidInput`, `Unavailable`.
     """
-    sought, degraded = await _sought(asked, client_id, now, graph, embedder, vocabulary)
+    sought = await _sought(asked, client_id, now, graph, embedder, vocabulary)
     facts = await _facts(sought, asked.category, asked.semantic_limit, graph)
     return Retrieved(
         markdown=tool_result(
             facts.facts, [], sources=facts.sources, detail="none", legs=sought.legs, now=now
         ),
         found=Found(semantic=facts.facts, episodic=[]),
-        degraded=degraded,
+        degraded=sought.question.degraded,
     )
 
 
@@ -185,8 +178,8 @@ async def _sought(
     graph: Graph,
     embedder: Embedder,
     vocabulary: Vocabulary,
-) -> tuple[Sought, list[str]]:
-    """Return the question, made ready once for both legs, and what it has to do without."""
+) -> Sought:
+    """Return the question, made ready once for both legs."""
     query = checked_text(asked.query, "query", most_bytes=4 * QUERY_CHARACTERS)
     holding = holding_asked(asked.as_of, asked.known_as_of, asked.include_superseded)
     if asked.category is not None:
@@ -194,22 +187,10 @@ async def _sought(
         if asked.category not in legal:
             listed = ", ".join(legal)
             raise InvalidInput("category", f"there is no such category; it is one of {listed}")
-    words = terms(query)
-    (embedding, degraded), shares = await asyncio.gather(
-        _embedded(query, embedder), vocabulary.shares(client_id)
+    question = await understood(
+        query, client_id=client_id, embedder=embedder, vocabulary=vocabulary
     )
-    weight = weights(words, shares)
-    sought = Sought(client_id, asked.conversation_id, embedding, words, weight, now, holding)
-    return sought, degraded
-
-
-async def _embedded(query: str, embedder: Embedder) -> tuple[Vector | None, list[str]]:
-    try:
-        return await embedder.query(query), []
-    except Unavailable as problem:
-        log.warning("memory is retrieved without the vector leg: %s", problem)
-        DEGRADED.labels(NO_VECTOR).inc()
-        return None, [NO_VECTOR]
+    return Sought(client_id, asked.conversation_id, question, now, holding)
 
 
 async def _facts(sought: Sought, category: str | None, limit: int, graph: Graph) -> Facts:
@@ -275,8 +256,8 @@ async def _fused(
 ) -> list[tuple[Candidate, float]]:
     """Return the candidates of one kind with Σ 1 / (60 + rank) over the vector and the words leg."""
     found = await candidates(
-        sought.embedding,
-        sought.words,
+        sought.question.embedding,
+        sought.question.words,
         Filters(
             kind=frozenset({kind}),
             conversation_id=frozenset({sought.conversation_id}),
@@ -284,10 +265,10 @@ async def _fused(
             **asdict(sought.holding),
         ),
         client_id=sought.client_id,
-        weight=sought.weight,
+        weight=sought.question.weight,
         graph=graph,
     )
-    return [(one.candidate, one.score) for one in ranked(found, sought.words, "rrf")]
+    return [(one.candidate, one.score) for one in ranked(found, sought.question.words, "rrf")]
 
 
 def _best(scored: Iterable[tuple[Candidate, float]], limit: int) -> list[tuple[str, float]]:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.embedding import Embedder, Vector
+from graphmem.embedding import Embedder
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.graph.driver import Graph
 from graphmem.graph.installation import Calibration
@@ -17,9 +17,10 @@ from graphmem.graph.query import Query
 from graphmem.model.run import LeftOutSpan, RetrievalResult, RetrievedSpan, RunQuestion
 from graphmem.model.vocabulary import Kind
 from graphmem.reading.run_spans import RunSpan, run_spans
-from graphmem.reading.search import Hit, ordered
-from graphmem.retrieval.relevance import asked_stems, matched_shares, meaning, relevance
-from graphmem.retrieval.sources import Found, Pool, Sources, pool
+from graphmem.reading.search import Hit, ordered, weighed
+from graphmem.reading.understanding import Understood
+from graphmem.retrieval.relevance import asked_stems
+from graphmem.retrieval.sources import Pool, Sources, pool
 from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.retrieval.words import terms, weights
 from graphmem.runs.parameters import Parameters, continued
@@ -49,14 +50,6 @@ class Page(Struct, frozen=True):
 
     access_id: str = ""
     seen: frozenset[str] = frozenset()
-
-
-class Understood(Struct, frozen=True):
-    """A question as the indexes are asked: its vector, its words and what each weighs."""
-
-    embedding: Vector
-    words: list[str]
-    weight: dict[str, float]
 
 
 class Ahead:
@@ -233,12 +226,12 @@ async def _understood(
     vocabulary: Vocabulary,
 ) -> Understood:
     if not isinstance(question.query, str):
-        return Understood(question.query, [], {})
+        return Understood("", question.query, [], {}, [])
     embedding, shares = await asyncio.gather(
         embedder.query(question.query), vocabulary.shares(client_id, graph)
     )
     words = terms(question.query)
-    return Understood(embedding, words, weights(words, shares))
+    return Understood(question.query, embedding, words, weights(words, shares), [])
 
 
 async def _hits(
@@ -266,7 +259,8 @@ async def _hits(
         if len(new) > POOL or _is_all(candidates) or wanted >= MOST_SEEN:
             break
         wanted = min(wanted * GROWTH, MOST_SEEN)
-    hits = await asyncio.to_thread(_weighed, new, question.query, calibration)
+    query = understood.text if asked_stems(understood.text) else None
+    hits = await asyncio.to_thread(weighed, new, query, calibration)
     least = question.min_relevance or 0.0
     return [hit for hit in hits if hit.relevance > 0.0 and hit.relevance >= least]
 
@@ -282,21 +276,6 @@ def _sources(question: RunQuestion) -> Sources:
 
 def _is_all(candidates: Pool) -> bool:
     return candidates.all_by_vector and candidates.all_by_words
-
-
-def _weighed(found: Sequence[Found], query: str | Vector, calibration: Calibration) -> list[Hit]:
-    """Return the candidates with their relevance: a vector alone has no words to match."""
-    stems = asked_stems(query) if isinstance(query, str) else frozenset()
-    shares = matched_shares(stems, [one.text or "" for one in found])
-    hits = []
-    for one, share in zip(found, shares, strict=True):
-        near = meaning(one.cosine or 0.0, calibration)
-        relevant = relevance(one.cosine or 0.0, share, calibration) if stems else near
-        scores = {"vector": one.cosine or 0.0, "meaning": near, "words": share}
-        if one.bm25 is not None:
-            scores["bm25"] = one.bm25
-        hits.append(Hit(found=one, relevance=relevant, scores=scores))
-    return hits
 
 
 def _span(rank: int, hit: Hit, span: RunSpan) -> RetrievedSpan:

@@ -1,7 +1,6 @@
 """Search: the memories that match a query, with how well and why, along their links if asked (S1)."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -9,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.embedding import Embedder, Vector
-from graphmem.errors import InvalidInput, Unavailable
+from graphmem.errors import InvalidInput
 from graphmem.graph.driver import Graph
 from graphmem.graph.installation import Calibration
 from graphmem.model.card import Card
@@ -18,10 +17,9 @@ from graphmem.model.search import HopPath, LeftOut, SearchItem, SearchQuery, Sea
 from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS, Kind, Leg
-from graphmem.observing.metrics import DEGRADED
 from graphmem.reading.cards import cards
 from graphmem.reading.composing import OMITTED_SHOWN
-from graphmem.reading.recall import NO_VECTOR
+from graphmem.reading.understanding import understood
 from graphmem.retrieval.exactly import holding_text
 from graphmem.retrieval.expansion import Expansion, expand, joined
 from graphmem.retrieval.holding import holding_asked
@@ -38,15 +36,12 @@ from graphmem.retrieval.relevance import (
 )
 from graphmem.retrieval.sources import Found, Pool, Sources, listed, pool, sources_asked
 from graphmem.retrieval.vocabulary import Vocabulary
-from graphmem.retrieval.words import terms, weights
 
 TRIED = 1_000
 """How many of everything are tried for the room that a budget leaves."""
 
 CARDS_AT_ONCE = 50
 """How many cards are fetched at once, unless more results are asked for."""
-
-log = logging.getLogger(__name__)
 
 
 class Hit(Struct, frozen=True, kw_only=True):
@@ -204,52 +199,46 @@ async def _matching(
     calibration: Calibration,
 ) -> Matches:
     """Return what matches by its meaning or its words, at least as much as asked."""
-    words = terms(asked.query)
-    (embedding, degraded), shares = await asyncio.gather(
-        _embedded(asked.query, embedder), vocabulary.shares(client_id)
+    question = await understood(
+        asked.query, client_id=client_id, embedder=embedder, vocabulary=vocabulary
     )
     candidates = await pool(
-        embedding,
-        words,
+        question.embedding,
+        question.words,
         sources,
         client_id=client_id,
         results=asked.max_results,
-        weight=weights(words, shares),
+        weight=question.weight,
         graph=graph,
     )
-    hits = await asyncio.to_thread(_hits, candidates.found, asked.query, calibration)
+    hits = await asyncio.to_thread(weighed, candidates.found, asked.query, calibration)
     least = asked.min_relevance or 0.0
     matching = [hit for hit in hits if hit.relevance > 0.0 and hit.relevance >= least]
     return Matches(
-        matching, len(matching), _is_all(candidates, calibration, least, embedding), degraded
+        matching,
+        len(matching),
+        _is_all(candidates, calibration, least, question.embedding),
+        question.degraded,
     )
 
 
-async def _embedded(query: str, embedder: Embedder) -> tuple[Vector | None, list[str]]:
-    try:
-        return await embedder.query(query), []
-    except Unavailable as problem:
-        log.warning("search goes on without the vector leg: %s", problem)
-        DEGRADED.labels(NO_VECTOR).inc()
-        return None, [NO_VECTOR]
+def weighed(found: Sequence[Found], query: str | None, calibration: Calibration) -> list[Hit]:
+    """Return the candidates with their relevance, and their ranks in each leg.
 
-
-def _hits(found: Sequence[Found], query: str, calibration: Calibration) -> list[Hit]:
-    """Return the candidates with their relevance, and their ranks in each leg."""
-    shares = matched_shares(asked_stems(query), [one.text or "" for one in found])
+    Without a query they were found by a vector alone, and there are no words to match.
+    """
+    stems = asked_stems(query) if query is not None else frozenset()
+    shares = matched_shares(stems, [one.text or "" for one in found])
     ranks = _ranks(found)
     hits = []
     for one, share in zip(found, shares, strict=True):
         if one.cosine is None:
-            relevant = lexical_relevance(query, one.text or "")
+            relevant = lexical_relevance(query or "", one.text or "")
             scores = {"words": relevant}
         else:
-            relevant = relevance(one.cosine, share, calibration)
-            scores = {
-                "vector": one.cosine,
-                "meaning": meaning(one.cosine, calibration),
-                "words": share,
-            }
+            near = meaning(one.cosine, calibration)
+            relevant = near if query is None else relevance(one.cosine, share, calibration)
+            scores = {"vector": one.cosine, "meaning": near, "words": share}
         if one.bm25 is not None:
             scores["bm25"] = one.bm25
         hits.append(Hit(found=one, relevance=relevant, scores=scores, ranks=ranks.get(one.id, {})))

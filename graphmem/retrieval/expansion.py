@@ -158,7 +158,8 @@ async def expand(
 def joined(own: float, inherited: float) -> float:
     """Return own + (1 - own) · inherited, 0–1: two reasons to be relevant are more than one.
 
-    On HotpotQA it finds all evidence among five for 94 of 100 questions, the greater of the two for 86.
+    On HotpotQA (50 questions, `make bench-quality`) all evidence stands among five for 94 %, without a hop
+    for 82 %.
     """
     return own + (1 - own) * inherited
 

@@ -172,7 +172,7 @@ def title(
 def surprise(nearest: float | None) -> float:
     """Return how far something departs from what came before, 0–1, from the cosine to its nearest.
 
-    From .7 on it is the exception: one episode of ten (LoCoMo's public part, the default model).
+    From .7 on it is meant to be the exception; the two cosines are chosen for the default model.
     """
     if nearest is None:
         return UNKNOWN_SURPRISE

@@ -8,8 +8,7 @@ from graphmem.model.episode import Consolidated, KeptEpisode, NewEpisode, Segmen
 from graphmem.model.validation import validated
 from graphmem.service.bound import Bound, new_id, now
 from graphmem.writing import consolidation, episodes, reviews, segmentation
-from graphmem.writing.consolidation import Consolidation
-from graphmem.writing.segmentation import Segmentation
+from graphmem.writing.conversation_work import ConversationWork
 
 
 class Episodes(Bound):
@@ -39,16 +38,7 @@ class Episodes(Bound):
         what comes next may belong to it. Raises `ConversationNotFound`, `Unavailable`.
         """
         made = await segmentation.segment(
-            Segmentation(
-                client_id=self.client_id,
-                conversation_id=conversation_id,
-                now=now(),
-                new_id=new_id,
-                graph=self.runtime.graph,
-                embedder=self.runtime.embedder,
-                tokens=self.runtime.tokens,
-                llm=self.runtime.llm,
-            ),
+            self._work(conversation_id),
             leave_growing=leave_growing,
         )
         rated = await reviews.run_reviews(
@@ -65,15 +55,16 @@ class Episodes(Bound):
 
         Raises `ConversationNotFound`, `ModelFailed`, `Unavailable`.
         """
-        return await consolidation.consolidate(
-            Consolidation(
-                client_id=self.client_id,
-                conversation_id=conversation_id,
-                now=now(),
-                new_id=new_id,
-                graph=self.runtime.graph,
-                embedder=self.runtime.embedder,
-                tokens=self.runtime.tokens,
-                llm=self.runtime.llm,
-            )
+        return await consolidation.consolidate(self._work(conversation_id))
+
+    def _work(self, conversation_id: str) -> ConversationWork:
+        return ConversationWork(
+            client_id=self.client_id,
+            conversation_id=conversation_id,
+            now=now(),
+            new_id=new_id,
+            graph=self.runtime.graph,
+            embedder=self.runtime.embedder,
+            tokens=self.runtime.tokens,
+            llm=self.runtime.llm,
         )

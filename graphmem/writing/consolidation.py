@@ -4,24 +4,22 @@ It may state new facts, and reinforce, update or end those that it was shown. Wh
 against what it was shown, and happens all together or not at all. Without a model it is off.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.embedding import Embedder
 from graphmem.errors import ConversationNotFound, InvalidInput, ModelFailed, NotHead
-from graphmem.graph.driver import Graph, Transaction
+from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query
 from graphmem.graph.scope import scope_word
-from graphmem.llm import LanguageModel, object_in
 from graphmem.model.episode import Consolidated
 from graphmem.model.fact import DEFAULT_CATEGORY, DEFAULT_SCOPE, KeptFact, NewFact
 from graphmem.model.vocabulary import CATEGORIES
-from graphmem.tokens import TokenCounter
 from graphmem.writing.boundary import Done, Prepared, prepare
+from graphmem.writing.conversation_work import ConversationWork
 from graphmem.writing.facts import (
     FACT_SURROUNDINGS,
     LINK_FACTS,
@@ -145,20 +143,7 @@ INVALIDATE_FACTS = Query("writing/invalidate_facts", Done, writes=True)
 KEEP_CONSOLIDATED = Query("writing/keep_consolidated", Done, writes=True)
 
 
-class Consolidation(Struct, frozen=True, kw_only=True):
-    """One conversation and what consolidating it takes."""
-
-    client_id: str
-    conversation_id: str
-    now: datetime
-    new_id: Callable[[], str]
-    graph: Graph
-    embedder: Embedder
-    tokens: TokenCounter
-    llm: LanguageModel | None = None
-
-
-async def consolidate(work: Consolidation) -> Consolidated:
+async def consolidate(work: ConversationWork) -> Consolidated:
     """Make facts of episodes that none were made of, the oldest first, and say what was done.
 
     A failing model leaves everything as it was. Raises `ConversationNotFound`, `ModelFailed`,
@@ -186,13 +171,16 @@ async def consolidate(work: Consolidation) -> Consolidated:
         limit=FACTS_SHOWN,
     )
     categories = tuple(surroundings[0].categories) or CATEGORIES
-    reply = await work.llm.reply(
+    reply = await work.llm.answer(
         prompt(episodes, facts),
+        _Reply,
         instructions=INSTRUCTIONS.format(categories=", ".join(categories)),
         seconds=MODEL_SECONDS,
         most_tokens=MODEL_TOKENS,
     )
-    plan = await _plan(work, _read(reply), episodes, facts, categories)
+    if len(reply.actions) > MOST_ACTIONS:
+        raise ModelFailed("too_large")
+    plan = await _plan(work, reply, episodes, facts, categories)
     return await _done(work, plan, episodes)
 
 
@@ -211,18 +199,8 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _read(reply: str) -> _Reply:
-    try:
-        read = msgspec.convert(object_in(reply), _Reply)
-    except msgspec.ValidationError as problem:
-        raise ModelFailed("not_understood") from problem
-    if len(read.actions) > MOST_ACTIONS:
-        raise ModelFailed("too_large")
-    return read
-
-
 async def _plan(
-    work: Consolidation,
+    work: ConversationWork,
     reply: _Reply,
     episodes: Sequence[EpisodeToRead],
     facts: Sequence[KnownFact],
@@ -272,7 +250,7 @@ async def _plan(
 def _fact(
     action: _New | _Update,
     base: KnownFact | None,
-    work: Consolidation,
+    work: ConversationWork,
     sources: list[str],
     valid_at: datetime,
     categories: Sequence[str],
@@ -301,7 +279,9 @@ def _fact(
         raise ModelFailed("not_understood") from problem
 
 
-async def _done(work: Consolidation, plan: Plan, episodes: Sequence[EpisodeToRead]) -> Consolidated:
+async def _done(
+    work: ConversationWork, plan: Plan, episodes: Sequence[EpisodeToRead]
+) -> Consolidated:
     """Do what is planned, all together; nothing where someone else has done it meanwhile."""
     ids = [episode.id for episode in episodes]
     outcome = Consolidated(consolidated=False, reason="nothing_new")
@@ -325,7 +305,7 @@ async def _done(work: Consolidation, plan: Plan, episodes: Sequence[EpisodeToRea
 
 
 async def _locked(
-    work: Consolidation, transaction: Transaction, plan: Plan, episode_ids: list[str]
+    work: ConversationWork, transaction: Transaction, plan: Plan, episode_ids: list[str]
 ) -> State:
     """Lock the conversation, then read what may still be changed."""
     states = await transaction.rows(
@@ -346,7 +326,7 @@ async def _locked(
 
 
 async def _carried_out(
-    work: Consolidation,
+    work: ConversationWork,
     transaction: Transaction,
     plan: Plan,
     holding: set[str],
@@ -393,7 +373,7 @@ async def _carried_out(
     )
 
 
-async def _superseded(work: Consolidation, transaction: Transaction, one: Statement) -> bool:
+async def _superseded(work: ConversationWork, transaction: Transaction, one: Statement) -> bool:
     """Write a statement as the next version of what it updates; false when another version came first."""
     assert one.updates is not None, "only what updates supersedes"
     try:

@@ -4,22 +4,20 @@ Each episode is written in a transaction of its own, together with up to where i
 So it can be begun anew at any time, by several at once: no message is lost, and none is in two episodes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
-from graphmem.embedding import Embedder
 from graphmem.errors import ConversationNotFound
-from graphmem.graph.driver import Graph, Transaction
+from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query
 from graphmem.jobs.outbox import postpone
-from graphmem.llm import LanguageModel
 from graphmem.model.episode import Segmented
 from graphmem.retrieval.segmenting import BAND, Run, Turn, runs
-from graphmem.tokens import TokenCounter
 from graphmem.writing.boundary import Done, Prepared
 from graphmem.writing.consolidation import CONSOLIDATE
+from graphmem.writing.conversation_work import ConversationWork
 from graphmem.writing.episodes import MESSAGES_BY_ID, composed, put
 from graphmem.writing.messages import IDLE, LOCK_CONVERSATION
 from graphmem.writing.telling import told
@@ -80,20 +78,7 @@ MOVE_SEGMENTATION = Query("writing/move_segmentation", Done, writes=True)
 UNCONSOLIDATED = Query("writing/unconsolidated", Unconsolidated)
 
 
-class Segmentation(Struct, frozen=True, kw_only=True):
-    """One conversation and what segmenting it takes."""
-
-    client_id: str
-    conversation_id: str
-    now: datetime
-    new_id: Callable[[], str]
-    graph: Graph
-    embedder: Embedder
-    tokens: TokenCounter
-    llm: LanguageModel | None = None
-
-
-async def segment(work: Segmentation, *, leave_growing: bool = False) -> Segmented:
+async def segment(work: ConversationWork, *, leave_growing: bool = False) -> Segmented:
     """Make episodes of a conversation's messages that no episode holds, and say what was made.
 
     With `leave_growing` the last run of a session is left for later, unless the session is idle: what
@@ -119,7 +104,7 @@ async def segment(work: Segmentation, *, leave_growing: bool = False) -> Segment
     )
 
 
-async def _open_sessions(work: Segmentation) -> list[OpenSession]:
+async def _open_sessions(work: ConversationWork) -> list[OpenSession]:
     rows = await work.graph.rows(
         UNSEGMENTED_SESSIONS, client_id=work.client_id, id=work.conversation_id
     )
@@ -129,7 +114,7 @@ async def _open_sessions(work: Segmentation) -> list[OpenSession]:
 
 
 async def _segment_session(
-    work: Segmentation, session: OpenSession, closing: bool, written: list[Written]
+    work: ConversationWork, session: OpenSession, closing: bool, written: list[Written]
 ) -> int:
     """Segment one session, adding to what was written; return how many messages were left."""
     begin = session.segmented_idx
@@ -160,7 +145,7 @@ def _may_go_on(found: Sequence[Run], ends_here: bool) -> bool:
     return bool(found) and bool(found[-1].turns) and (ends_here or len(found) > 1)
 
 
-async def _write(work: Segmentation, session_id: str, begin: int, run: Run) -> list[Written]:
+async def _write(work: ConversationWork, session_id: str, begin: int, run: Run) -> list[Written]:
     """Write the episode that a run becomes, and note how far the session was looked at."""
     ids = [turn.id for turn in run.turns]
     memory, by_model = await _episode(work, session_id, run) if ids else (None, False)
@@ -183,7 +168,7 @@ async def _write(work: Segmentation, session_id: str, begin: int, run: Run) -> l
     return [Written(memory.draft.id, len(ids), by_model)] if memory is not None else []
 
 
-async def _episode(work: Segmentation, session_id: str, run: Run) -> tuple[Prepared, bool]:
+async def _episode(work: ConversationWork, session_id: str, run: Run) -> tuple[Prepared, bool]:
     """Return the episode that a run becomes, ready to be written. Raises `Overtaken`."""
     said = await work.graph.rows(
         MESSAGES_BY_ID,
@@ -212,7 +197,7 @@ async def _episode(work: Segmentation, session_id: str, run: Run) -> tuple[Prepa
 
 
 async def _locked(
-    work: Segmentation,
+    work: ConversationWork,
     transaction: Transaction,
     session_id: str,
     ids: list[str],
@@ -236,7 +221,7 @@ async def _locked(
     return rows[0]
 
 
-async def _ask_for_facts(work: Segmentation) -> None:
+async def _ask_for_facts(work: ConversationWork) -> None:
     """Queue the making of facts when there is enough to make them of, and a model to do it."""
     if work.llm is None:
         return

@@ -6,12 +6,11 @@ In the session's own words; or in a language model's, where one is configured an
 import logging
 from collections.abc import Sequence
 
-import msgspec
 from msgspec import Struct
 
 from graphmem.embedding import Embedder
 from graphmem.errors import ModelFailed
-from graphmem.llm import LanguageModel, object_in
+from graphmem.llm import LanguageModel
 from graphmem.retrieval.entities import entities, normalized
 from graphmem.retrieval.extraction import key_points, phrases, sentences, shortened, summary
 from graphmem.writing.telling import MODEL_SECONDS, Said, transcript
@@ -116,16 +115,13 @@ def topics(shown: Sequence[str], speakers: Sequence[str]) -> list[str]:
 
 
 async def _by_model(messages: Sequence[Said], llm: LanguageModel) -> Digest:
-    answer = await llm.reply(
+    said = await llm.answer(
         transcript(messages, SHOWN_CHARACTERS),
+        _Told,
         instructions=INSTRUCTIONS,
         seconds=MODEL_SECONDS,
         most_tokens=MODEL_TOKENS,
     )
-    try:
-        said = msgspec.convert(object_in(answer), _Told)
-    except msgspec.ValidationError as problem:
-        raise ModelFailed("not_understood") from problem
     if not (text := said.summary.strip()):
         raise ModelFailed("empty")
     return Digest(

@@ -7,12 +7,11 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime
 
-import msgspec
 from msgspec import Struct
 
 from graphmem.embedding import Embedder
 from graphmem.errors import ModelFailed
-from graphmem.llm import LanguageModel, object_in
+from graphmem.llm import LanguageModel
 from graphmem.model.vocabulary import Role
 from graphmem.retrieval.extraction import (
     SUMMARY_CHARACTERS,
@@ -114,16 +113,13 @@ async def _in_its_own_words(messages: Sequence[Said], embedder: Embedder) -> Tol
 
 
 async def _by_model(messages: Sequence[Said], llm: LanguageModel) -> Told:
-    answer = await llm.reply(
+    said = await llm.answer(
         transcript(messages, SHOWN_CHARACTERS),
+        _Told,
         instructions=INSTRUCTIONS,
         seconds=MODEL_SECONDS,
         most_tokens=MODEL_TOKENS,
     )
-    try:
-        said = msgspec.convert(object_in(answer), _Told)
-    except msgspec.ValidationError as problem:
-        raise ModelFailed("not_understood") from problem
     name, text = " ".join(said.title.split()), said.summary.strip()
     if not name or not text:
         raise ModelFailed("empty")

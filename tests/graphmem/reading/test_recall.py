@@ -14,7 +14,7 @@ from graphmem.errors import InvalidInput, Unavailable
 from graphmem.model.recall import Recalled
 from graphmem.model.vocabulary import KINDS, Ranking
 from graphmem.reading import composing
-from graphmem.reading.recall import NO_VECTOR
+from graphmem.reading.understanding import NO_VECTOR
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 

@@ -11,7 +11,7 @@ import pytest_asyncio
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.model.search import SearchResult
 from graphmem.reading import search as module
-from graphmem.reading.recall import NO_VECTOR
+from graphmem.reading.understanding import NO_VECTOR
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from tests.planted import plant

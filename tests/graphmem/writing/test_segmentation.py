@@ -17,8 +17,9 @@ from graphmem.model.job import Job
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from graphmem.writing import segmentation
+from graphmem.writing.conversation_work import ConversationWork
 from graphmem.writing.messages import IDLE, SEGMENT
-from graphmem.writing.segmentation import Segmentation, segment
+from graphmem.writing.segmentation import segment
 
 HELD = """CYPHER 25
 MATCH (message:Message {client_id: $client_id})
@@ -49,10 +50,10 @@ def seed(repository: Path) -> list[dict[str, Any]]:
     ]
 
 
-def work(memory: Graphmem, **more: Any) -> Segmentation:
+def work(memory: Graphmem, **more: Any) -> ConversationWork:
     runtime = memory.runtime
     number = iter(range(10_000))
-    return Segmentation(
+    return ConversationWork(
         client_id=memory.client_id,
         conversation_id="c",
         now=datetime.now(UTC),
