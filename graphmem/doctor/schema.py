@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from graphmem.doctor.findings import note, ok, problem, refused, warning
@@ -122,18 +123,22 @@ def compare(
 def _wanted(created: re.Match[str], file: str, dimensions: int) -> Wanted:
     rest = created["rest"]
     kind = created["kind"].removesuffix("INDEX").strip() or "RANGE"
-    values = {"true": True, "false": False, "$dimensions": dimensions}
     return Wanted(
         name=created["name"],
         type=UNIQUE if kind == "CONSTRAINT" else kind,
         label=created["label"],
         properties=re.findall(rf"\b{created['variable']}\.(\w+)", rest),
         options={
-            option["name"]: option["text"] or values.get(option["value"], option["value"])
+            option["name"]: option["text"] or _value(option["value"], dimensions)
             for option in OPTION.finditer(rest)
         },
         file=file,
     )
+
+
+def _value(literal: str, dimensions: int) -> Any:
+    """Return a number or a truth value as it stands in a statement."""
+    return dimensions if literal == "$dimensions" else msgspec.json.decode(literal)
 
 
 def _differences(one: Wanted, shown: ShownIndex | ShownConstraint | None) -> Iterator[Finding]:

@@ -4,7 +4,6 @@ Filters act inside both indexes. What an index cannot decide is decided on what 
 is asked for until there is enough or no more.
 """
 
-import logging
 from collections.abc import Mapping, Set
 from datetime import datetime
 from typing import Any
@@ -13,14 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.embedding import Vector
-from graphmem.errors import DatabaseFailed
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.vocabulary import Kind, Role
 from graphmem.retrieval.filters import Filters, conditions, ranges, scope_groups
 from graphmem.retrieval.words import lucene_query, scope_query
-
-log = logging.getLogger(__name__)
 
 CANDIDATES = 100
 """How many memories each leg brings, unless more are asked for."""
@@ -118,12 +114,7 @@ async def _both_legs(
     if embedding is not None:
         query, parameters = _query_for(filters)
         asked = {"embedding": embedding, "words": lucene, "limit": limit} | parameters
-        try:
-            return await graph.rows(query, client_id=client_id, **asked)
-        except DatabaseFailed as problem:
-            # Neo4j 2026.09.0 fails in some filtered searches once memories were deleted: the words leg
-            # answers, and the exact cosine that fills a short leg stands for the vector index.
-            log.warning("the vector index failed, exact cosine stands for it: %s", problem)
+        return await graph.rows(query, client_id=client_id, **asked)
     return await graph.rows(
         CANDIDATES_BY_WORDS,
         client_id=client_id,

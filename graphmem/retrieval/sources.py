@@ -5,7 +5,6 @@ rare one is not crowded out by a common one.
 """
 
 import asyncio
-import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, get_args
@@ -14,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.embedding import Vector
-from graphmem.errors import DatabaseFailed
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.graph.scope import scope_word
@@ -37,8 +35,6 @@ OWN_KIND: Mapping[str, Kind] = {
     "session_summary": "summary",
 }
 """The kind of which the memories of a source type are; of all others they are references. Or spans of it."""
-
-log = logging.getLogger(__name__)
 
 LEAST_POOL = 50
 """How many candidates each leg brings of each source, unless more results are asked for."""
@@ -240,8 +236,7 @@ def passing_then(sources: Sources) -> dict[str, Any]:
 
     `timed` says whether there are such times: else what is active holds.
     """
-    timed = {"timed": not sources.holding.only_active}
-    return passing(sources) | sources.holding.conditions | timed
+    return passing(sources) | sources.holding.of_versions
 
 
 async def _branch(
@@ -290,11 +285,7 @@ async def _both_legs(
 ) -> list[Found]:
     common = {"client_id": client_id, "words": lucene, "limit": limit, "longest": LONG_TEXT}
     if embedding is not None:
-        try:
-            return await _indexed(embedding, dict(common), branch, graph)
-        except DatabaseFailed as problem:
-            # As in `candidates`: the exact cosine that fills a short leg stands for the vector index.
-            log.warning("the vector index failed, exact cosine stands for it: %s", problem)
+        return await _indexed(embedding, common, branch, graph)
     return await graph.rows(
         SOURCES_BY_WORDS, **common, **passing(branch), **branch.holding.conditions
     )

@@ -11,7 +11,9 @@ import pytest
 from graphmem.config import Settings, load
 from graphmem.doctor import examination
 from graphmem.doctor.examination import examine
+from graphmem.graph.schema import vector_index
 from graphmem.model.finding import Examination, Finding
+from graphmem.model.side import FIRST
 from graphmem.runtime import Runtime, running
 from graphmem.server import private, record
 from graphmem.server.process import servers
@@ -169,10 +171,7 @@ async def test_what_is_broken_is_named(settings: Settings, broken, harm: str, me
 
 
 async def test_an_index_with_other_options_is_named(settings: Settings, runtime: Runtime):
-    from graphmem.graph.schema import schema_files
-
-    [file] = [one for one in schema_files() if one.name == "003_search"]
-    [again] = [one for one in file.statements if "VECTOR" in one]
+    again = vector_index(FIRST)
     await runtime.graph.execute("CYPHER 25 DROP INDEX memory_embedding")
     await runtime.graph.execute(VECTOR)
     await runtime.graph.execute("CALL db.awaitIndexes(60)")
@@ -182,9 +181,9 @@ async def test_an_index_with_other_options_is_named(settings: Settings, runtime:
         await runtime.graph.execute("CYPHER 25 DROP INDEX memory_embedding")
         await runtime.graph.execute(again, dimensions=384)
         await runtime.graph.execute("CALL db.awaitIndexes(60)")
-    for told in ("vector.dimensions 8 instead of 384", "euclidean", "scalar instead of binary"):
+    for told in ("vector.dimensions 8 instead of 384", "euclidean", "scalar instead of none"):
         assert told in finding.what
-    assert "003_search" in finding.remedy
+    assert "013_vectors" in finding.remedy
     assert await odd(settings) == []
 
 

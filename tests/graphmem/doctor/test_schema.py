@@ -79,12 +79,13 @@ def test_every_statement_of_the_schema_is_understood(file: SchemaFile):
 
 def test_what_a_statement_makes_is_read_from_it():
     vector = made("memory_embedding")
-    assert (vector.type, vector.label, vector.file) == ("VECTOR", "Memory", "003_search")
+    assert (vector.type, vector.label, vector.file) == ("VECTOR", "Memory", "013_vectors")
     assert vector.properties[:3] == ["embedding", "client_id", "kind"]
     assert vector.options == {
         "vector.dimensions": 384,
         "vector.similarity_function": "cosine",
-        "vector.quantization.type": "binary",
+        "vector.quantization.type": "none",
+        "vector.default_search_expansion_factor": 1.0,
     }
     assert made("memory_text").options["fulltext.eventually_consistent"] is False
     assert made("memory_id").properties == ["client_id", "id"]
@@ -133,7 +134,7 @@ def test_what_is_missing_is_named_with_its_file(one: Wanted):
             {"vector.similarity_function": "EUCLIDEAN"},
             "euclidean instead of cosine",
         ),
-        ("memory_embedding", {"vector.quantization.type": "NONE"}, "none instead of binary"),
+        ("memory_embedding", {"vector.quantization.type": "BINARY"}, "binary instead of none"),
         ("memory_text", {"fulltext.analyzer": "standard"}, "standard instead of english"),
         ("memory_text", {"fulltext.eventually_consistent": True}, "true instead of false"),
     ],
