@@ -28,8 +28,9 @@ WITH session
 ORDER BY session.started_at DESC, session.id
 LIMIT $newest
 MATCH (session)<-[:PART_OF]-(message:Message {client_id: $client_id})
-MATCH (message)-[:MENTIONS]->(entity:Entity {client_id: $client_id})
-WITH entity, session, collect(DISTINCT message.id) AS ids
+MATCH (message)-[:MENTIONS]->(name:Entity {client_id: $client_id})
+OPTIONAL MATCH (name)-[:ALIAS_OF]->(canonical:Entity {client_id: $client_id})
+WITH coalesce(canonical, name) AS entity, session, collect(DISTINCT message.id) AS ids
 ORDER BY session.id
 WITH entity, collect({session: session, ids: ids}) AS named
 // A name that many mention says nothing of two of them, but they do have it in common.

@@ -21,27 +21,31 @@ CYPHER 25
 // > last_at      datetime      when the last began
 // > session_ids  list<string>  which, by time
 // > memory_ids   list<string>  the messages that mention either, in those sessions
+OPTIONAL MATCH (given:Entity {client_id: $client_id, normalized: $entity_normalized})
+OPTIONAL MATCH (given)-[:ALIAS_OF]->(meant:Entity {client_id: $client_id})
+WITH coalesce(meant, given) AS asked
 MATCH (session:Session {client_id: $client_id})
 WHERE session.id IS NOT NULL // else no index is used
   AND session.started_at >= $since AND session.started_at < $until
   AND ($conversation_id = '' OR session.conversation_id = $conversation_id)
-WITH session
+WITH asked, session
 ORDER BY session.started_at DESC, session.id
 LIMIT $newest
 MATCH (session)<-[:PART_OF]-(message:Message {client_id: $client_id})
-MATCH (message)-[:MENTIONS]->(entity:Entity {client_id: $client_id})
-WITH session, entity, collect(DISTINCT message.id) AS ids
+MATCH (message)-[:MENTIONS]->(name:Entity {client_id: $client_id})
+OPTIONAL MATCH (name)-[:ALIAS_OF]->(canonical:Entity {client_id: $client_id})
+WITH asked, session, coalesce(canonical, name) AS entity, collect(DISTINCT message.id) AS ids
 ORDER BY size(ids) DESC, entity.normalized
 // Of one session's names those that it mentions most: pairs grow with the square.
-WITH session, collect({entity: entity, ids: ids})[..40] AS named
+WITH asked, session, collect({entity: entity, ids: ids})[..40] AS named
 UNWIND named AS one
 UNWIND named AS other
-WITH session, one, other
+WITH asked, session, one, other
 WHERE one.entity.normalized < other.entity.normalized
   // A name and a part of it, as in Beacon and Project Beacon, always stand together.
   AND NOT one.entity.normalized CONTAINS other.entity.normalized
   AND NOT other.entity.normalized CONTAINS one.entity.normalized
-  AND ($entity = '' OR $entity_normalized IN [one.entity.normalized, other.entity.normalized])
+  AND ($entity = '' OR asked IN [one.entity, other.entity])
 ORDER BY session.started_at, session.id
 WITH
   one.entity AS one,

@@ -1,5 +1,6 @@
 CYPHER 25
-// What was said and noted of a person, a project or anything else that has a name, in the order of time.
+// What was said and noted of a person, a project or anything else that has a name, by any of its names, in the
+// order of time.
 //
 // title    Timeline
 // example  {"name": "Project Beacon"}
@@ -20,8 +21,11 @@ CYPHER 25
 // > conversation_id      string        its conversation; null where it has none
 // > session_id           string        its session; null where it has none
 // > memory_ids           list<string>  the memory
-MATCH (entity:Entity {client_id: $client_id, normalized: $name_normalized})
-MATCH (entity)<-[:MENTIONS|NAMES]-(memory:Memory {client_id: $client_id})
+MATCH (given:Entity {client_id: $client_id, normalized: $name_normalized})
+OPTIONAL MATCH (given)-[:ALIAS_OF]->(canonical:Entity {client_id: $client_id})
+WITH coalesce(canonical, given) AS entity
+MATCH (entity)(()<-[:ALIAS_OF]-(:Entity {client_id: $client_id})){0,1}(name:Entity)
+MATCH (name)<-[:MENTIONS|NAMES]-(memory:Memory {client_id: $client_id})
 WHERE $name <> ''
   AND memory.occurred_at >= $since AND memory.occurred_at < $until
   AND ($conversation_id = '' OR memory.conversation_id = $conversation_id)

@@ -23,8 +23,9 @@ CYPHER 25
 // $hub               int           an entity that more memories mention joins none of them
 // $edges             int           how many edges of a memory are followed
 // $limit             int           how many
-// An entity between two memories makes one hop. What is passed on is the relevance of `here` times the
-// edge's factor: 1, but where two memories mention the same thing 1 / how many mention it.
+// An entity between two memories makes one hop, whichever of its names they use. What is passed on is the
+// relevance of `here` times the edge's factor: 1, but where two memories mention the same thing 1 / how many
+// mention it by any of its names.
 UNWIND range(0, size($frontier) - 1) AS place
 MATCH (here:Memory {client_id: $client_id, id: $frontier[place]})
 CALL (here) {
@@ -37,20 +38,41 @@ CALL (here) {
     UNION ALL
 
     FILTER 'MENTIONS' IN $types
-    MATCH (here)-[:MENTIONS|NAMES]->(entity:Entity)
-    WHERE entity.client_id = $client_id
-    WITH DISTINCT entity, COUNT { (entity)<-[:MENTIONS]-() } AS mentioned
+    MATCH (here)-[:MENTIONS|NAMES]->(name:Entity)
+    WHERE name.client_id = $client_id
+    OPTIONAL MATCH (name)-[:ALIAS_OF]->(canonical:Entity)
+    WHERE canonical.client_id = $client_id
+    WITH DISTINCT coalesce(canonical, name) AS entity
+    WITH entity, [entity] + COLLECT {
+      MATCH (entity)<-[:ALIAS_OF]-(alias:Entity)
+      WHERE alias.client_id = $client_id
+      RETURN alias
+    } AS names
+    WITH entity, names, COLLECT {
+      UNWIND names AS name
+      RETURN COUNT { (name)<-[:MENTIONS]-() }
+    } AS mentions
+    // Who uses several names is one memory; that is seen only where it can decide anything.
+    WITH entity, names, reduce(sum = 0, one IN mentions | sum + one) AS mentions,
+      size(names) > 1 AND none(one IN mentions WHERE one > $hub) AS exact
+    WITH entity, names, CASE WHEN exact THEN COUNT {
+      UNWIND CASE WHEN exact THEN names ELSE [] END AS name
+      MATCH (name)<-[:MENTIONS]-(memory)
+      RETURN DISTINCT memory
+    } ELSE mentions END AS mentioned
     ORDER BY mentioned, entity.normalized
     LIMIT $edges
-    CALL (entity, mentioned) {
-      MATCH (entity)<-[:NAMES]-(there:Memory)
+    CALL (names, mentioned) {
+      UNWIND names AS name
+      MATCH (name)<-[:NAMES]-(there:Memory)
       RETURN there, 1.0 AS factor
       LIMIT $looked_at
 
       UNION ALL
 
       FILTER mentioned <= $hub
-      MATCH (entity)<-[:MENTIONS]-(there:Memory)
+      UNWIND names AS name
+      MATCH (name)<-[:MENTIONS]-(there:Memory)
       RETURN there, 1.0 / mentioned AS factor
     }
     RETURN there, 'MENTIONS' AS type, entity.name AS entity, factor, 0.5 * factor AS strength

@@ -9,7 +9,7 @@ MATCH (span:Memory {client_id: $client_id, id: $id})
 MATCH (old:Memory {client_id: $client_id, id: $aside})
 CALL (span, old) {
   MATCH (old)-[edge]->(other {client_id: $client_id})
-  WHERE NOT edge:MENTIONS
+  WHERE NOT edge:MENTIONS|SPELLS_OUT
   CREATE (span)-[copy:$(type(edge))]->(other)
   SET copy = properties(edge)
   RETURN count(*) AS leaving
@@ -20,5 +20,12 @@ CALL (span, old) {
   SET copy = properties(edge)
   RETURN count(*) AS coming
 }
+WITH
+  old,
+  leaving + coming AS written,
+  COLLECT {
+    MATCH (old)-[:MENTIONS]->(entity:Entity {client_id: $client_id})
+    RETURN DISTINCT entity.normalized
+  } AS entities
 DETACH DELETE old
-RETURN leaving + coming AS written
+RETURN written, entities

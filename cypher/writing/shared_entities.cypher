@@ -1,5 +1,6 @@
 CYPHER 25
-// The entities that a session shares with few others, each with those others; who speaks is not one of them.
+// The entities that a session shares with few others, by whichever of their names, each with those others; who
+// speaks is not one of them.
 //
 // $client_id      string  whose sessions
 // $session_id     string  which session
@@ -11,13 +12,22 @@ WITH session, COLLECT {
   WHERE said.name IS NOT NULL
   RETURN DISTINCT toLower(said.name)
 } AS speakers
-MATCH (session)<-[:PART_OF|SUMMARIZES]-(memory:Memory)-[:MENTIONS]->(entity:Entity)
-WHERE memory.client_id = $client_id AND memory.active = true AND entity.client_id = $client_id
-  AND NOT entity.normalized IN speakers
-WITH DISTINCT entity
-WHERE COUNT { (entity)<-[:MENTIONS]-() } <= $most_mentions
+MATCH (session)<-[:PART_OF|SUMMARIZES]-(memory:Memory)-[:MENTIONS]->(name:Entity)
+WHERE memory.client_id = $client_id AND memory.active = true AND name.client_id = $client_id
+OPTIONAL MATCH (name)-[:ALIAS_OF]->(canonical:Entity {client_id: $client_id})
+WITH DISTINCT speakers, coalesce(canonical, name) AS entity
+WITH speakers, entity, [entity] + COLLECT {
+  MATCH (entity)<-[:ALIAS_OF]-(alias:Entity {client_id: $client_id})
+  RETURN alias
+} AS names
+WITH entity, names, COLLECT {
+  UNWIND names AS name
+  RETURN COUNT { (name)<-[:MENTIONS]-() }
+} AS mentions, any(name IN names WHERE name.normalized IN speakers) AS speaks
+WHERE NOT speaks AND reduce(sum = 0, one IN mentions | sum + one) <= $most_mentions
 WITH entity, COLLECT {
-  MATCH (entity)<-[:MENTIONS]-(other:Memory)
+  UNWIND names AS name
+  MATCH (name)<-[:MENTIONS]-(other:Memory)
   WHERE other.client_id = $client_id AND other.active = true
     AND other.session_id <> '' AND other.session_id <> $session_id
   RETURN DISTINCT other.session_id AS session_id

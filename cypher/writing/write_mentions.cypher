@@ -3,10 +3,16 @@ CYPHER 25
 // in the order of their normal forms, so that writers who want the same entities never wait in a ring.
 //
 // $client_id  string     whose memories
-// $rows       list<map>  {normalized, name, mentioned_by, named_by}; the latter two are ids, written just now
+// $rows       list<map>  {normalized, name, mentioned_by, named_by, spelled_out, met}; see below
+// mentioned_by and named_by are ids of memories written just now, spelled_out is {by, form}: such an id, and
+// what that memory says a short name stands for; met says whether one uses the full name beside a given name.
+// What is new, or may mean another now, is marked: its aliases are still to be found.
 UNWIND $rows AS row
 MERGE (entity:Entity {client_id: $client_id, normalized: row.normalized})
-ON CREATE SET entity.name = row.name
+ON CREATE SET entity.name = row.name, entity.alias_due = true
+FOREACH (_ IN CASE WHEN row.met THEN [true] ELSE [] END |
+  SET entity.alias_due = true
+)
 WITH entity, row
 CALL (entity, row) {
   UNWIND row.mentioned_by AS id
@@ -17,5 +23,11 @@ CALL (entity, row) {
   UNWIND row.named_by AS id
   MATCH (memory:Memory {client_id: $client_id, id: id})
   CREATE (memory)-[:NAMES]->(entity)
+}
+CALL (entity, row) {
+  UNWIND row.spelled_out AS spelled
+  MATCH (memory:Memory {client_id: $client_id, id: spelled.by})
+  CREATE (memory)-[:SPELLS_OUT {form: spelled.form}]->(entity)
+  SET entity.alias_due = true
 }
 RETURN count(*) AS written

@@ -24,7 +24,9 @@ from graphmem.graph.query import Query
 from graphmem.graph.scope import scope_words
 from graphmem.model.times import END
 from graphmem.model.vocabulary import Kind
-from graphmem.retrieval.entities import Entity, entities, titles
+from graphmem.retrieval.aliases import met
+from graphmem.retrieval.entities import Entity, entities, normalized, titles
+from graphmem.retrieval.spelled_out import SpelledOut, spelled_out
 from graphmem.tokens import TokenCounter
 
 WRITTEN_AT_ONCE = 500
@@ -73,6 +75,8 @@ class Read(Struct, frozen=True):
     token_count: int
     mentions: Sequence[Entity] = ()
     names: Sequence[Entity] = ()
+    forms: Mapping[str, Sequence[str]] = {}
+    """What it says that short names stand for, both in normal form."""
 
 
 class Prepared(Struct, frozen=True):
@@ -87,6 +91,7 @@ class Prepared(Struct, frozen=True):
     token_count: int
     mentions: Sequence[Entity] = ()
     names: Sequence[Entity] = ()
+    forms: Mapping[str, Sequence[str]] = {}
     beside: Mapping[str, Embedding] = {}
     embedder: Embedder | None = None
 
@@ -149,7 +154,16 @@ async def prepare(
         embedder.passages(shown), _beside(shown, embedder.beside), reading
     )
     return [
-        Prepared(draft, embedding, text.token_count, text.mentions, text.names, another, embedder)
+        Prepared(
+            draft=draft,
+            embedding=embedding,
+            token_count=text.token_count,
+            mentions=text.mentions,
+            names=text.names,
+            forms=text.forms,
+            beside=another,
+            embedder=embedder,
+        )
         for draft, embedding, another, text in zip(drafts, embeddings, beside, texts, strict=True)
     ]
 
@@ -214,10 +228,23 @@ async def _of(model: str, embedder: Embedder | None) -> Embedder:
 def _read(draft: Draft, tokens: TokenCounter) -> Read:
     names = titles(draft.names) if draft.names else []
     chosen = [word for key in ("keywords", "topics") for word in draft.own.get(key) or ()]
+    pairs = spelled_out(draft.search_text)
+    chosen += [name for pair in pairs for name in (pair.short, pair.form)]
     found = entities(draft.search_text, chosen)
     known = {entity.normalized for entity in names}
-    others = [entity for entity in found if entity.normalized not in known]
-    return Read(tokens.count(draft.text), [*names, *others], names)
+    mentions = [*names, *(entity for entity in found if entity.normalized not in known)]
+    return Read(tokens.count(draft.text), mentions, names, _forms(pairs, mentions))
+
+
+def _forms(pairs: Sequence[SpelledOut], mentions: Sequence[Entity]) -> dict[str, list[str]]:
+    """Return what short names stand for, where both names are kept."""
+    kept = {entity.normalized for entity in mentions}
+    forms: dict[str, list[str]] = {}
+    for pair in pairs:
+        short, form = normalized(pair.short), normalized(pair.form)
+        if short in kept and form in kept:
+            forms.setdefault(short, []).append(form)
+    return forms
 
 
 def _mentions(memories: Sequence[Prepared]) -> list[dict[str, Any]]:
@@ -228,7 +255,12 @@ def _mentions(memories: Sequence[Prepared]) -> list[dict[str, Any]]:
             for entity in mentioned:
                 row = rows.setdefault(
                     entity.normalized,
-                    msgspec.structs.asdict(entity) | {"mentioned_by": [], "named_by": []},
+                    msgspec.structs.asdict(entity)
+                    | {"mentioned_by": [], "named_by": [], "spelled_out": [], "met": False},
                 )
                 row[key].append(memory.draft.id)
+        for given in met(entity.normalized for entity in memory.mentions):
+            rows[given]["met"] = True
+        for short, forms in memory.forms.items():
+            rows[short]["spelled_out"] += [{"by": memory.draft.id, "form": form} for form in forms]
     return [rows[normalized] for normalized in sorted(rows)]

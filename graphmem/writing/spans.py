@@ -15,7 +15,8 @@ from graphmem.model.span import SPAN_BYTES, NewSpan, Span, SpanMetadata, StoredS
 from graphmem.model.text import checked_text
 from graphmem.model.times import END, utc
 from graphmem.tokens import TokenCounter
-from graphmem.writing.boundary import Done, Draft, Prepared, prepare, write
+from graphmem.writing.boundary import Draft, Prepared, prepare, write
+from graphmem.writing.deleting import delete_unmentioned
 
 
 class SetAside(Struct, frozen=True):
@@ -27,8 +28,15 @@ class SetAside(Struct, frozen=True):
     of_reference: bool
 
 
+class Replaced(Struct, frozen=True):
+    """How many edges a replaced span has left to the new one, and which entities it mentioned."""
+
+    written: int
+    entities: list[str]
+
+
 SET_ASIDE = Query("writing/set_aside", SetAside, writes=True)
-REPLACE = Query("writing/replace", Done, writes=True)
+REPLACE = Query("writing/replace", Replaced, writes=True)
 
 
 async def register(
@@ -82,8 +90,13 @@ async def _register(
         if one.kind != "span" or one.of_reference:
             raise IdTaken(one.id, "a reference's content" if one.of_reference else _a(one.kind))
     await write(transaction, spans, client_id=client_id)
+    entities: set[str] = set()
     for one in old:
-        await transaction.rows(REPLACE, client_id=client_id, id=one.id, aside=one.aside)
+        [replaced] = await transaction.rows(
+            REPLACE, client_id=client_id, id=one.id, aside=one.aside
+        )
+        entities.update(replaced.entities)
+    await delete_unmentioned(transaction, entities, client_id=client_id)
 
 
 def _place(spans: Sequence[NewSpan], place: int) -> str:

@@ -204,3 +204,31 @@ async def test_an_entity_that_thousands_mention_keeps_no_writer_waiting(
             "MATCH (probe:Probe {client_id: $client_id}) DETACH DELETE probe",
             client_id=memory.client_id,
         )
+
+
+SPELLED_OUT = """CYPHER 25
+MATCH (memory:Memory)-[edge:SPELLS_OUT]->(entity:Entity {client_id: $client_id})
+RETURN memory.text AS text, entity.normalized AS short, edge.form AS form ORDER BY text, form"""
+
+
+async def test_what_a_text_spells_out_is_kept_with_both_names(memory: Graphmem, runtime: Runtime):
+    await memory.open_conversation("c")
+    texts = [
+        "service level objectives (SLOs) and Continuous Integration (CI), then CI again",
+        "Continuous Integration",
+    ]
+    said = [{"role": "user", "session_id": "s", "content": text} for text in texts]
+    await memory.remember("c", said)
+
+    rows = await runtime.graph.execute(SPELLED_OUT, client_id=memory.client_id)
+    assert [(row["text"], row["short"], row["form"]) for row in rows] == [
+        (texts[0], "ci", "continuous integration"),
+        (texts[0], "slos", "service level objectives"),
+    ]
+    names = {one.normalized: one.mentions for one in (await memory.entities()).entities}
+    assert names == {
+        "ci": 1,
+        "continuous integration": 2,
+        "service level objectives": 1,
+        "slos": 1,
+    }

@@ -1,0 +1,11 @@
+CYPHER 25
+// Locks names that are about to be joined or parted; one that was deleted just now is not counted.
+//
+// $client_id  string        whose names
+// $names      list<string>  their normal forms, in order
+UNWIND $names AS name
+MATCH (entity:Entity {client_id: $client_id, normalized: name})
+SET entity.locked = true
+WITH entity
+WHERE entity.normalized IS NOT NULL
+RETURN count(*) AS written

@@ -1,0 +1,60 @@
+"""Listing the names that a client's memories mention, in the order of their normal forms."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+
+from graphmem.errors import InvalidInput
+from graphmem.graph.driver import Graph
+from graphmem.graph.query import Query
+from graphmem.model.entity import Entities, EntitiesAsked, EntityShown
+from graphmem.model.text import checked_text
+from graphmem.retrieval.entities import normalized
+
+LAST = "\U0010ffff"
+"""The last of all letters: what begins with a text stands before that text followed by it."""
+
+ENTITIES = Query("reading/entities", EntityShown)
+
+
+async def entities(asked: EntitiesAsked, *, client_id: str, graph: Graph) -> Entities:
+    """Return entities, those whose names begin as asked; the cursor goes on where they end.
+
+    Raises `InvalidInput`, `Unavailable`.
+    """
+    beginning = _beginning(asked.name)
+    after = _position(asked.cursor)
+    rows = await graph.rows(
+        ENTITIES,
+        client_id=client_id,
+        **{"from": max(beginning, after)},
+        below=beginning + LAST,
+        limit=asked.limit + 1,
+    )
+    shown = rows[: asked.limit]
+    more = len(rows) > asked.limit
+    return Entities(entities=shown, cursor=_cursor(shown[-1].normalized) if more else None)
+
+
+def _beginning(name: str | None) -> str:
+    """Return what normal forms begin with, as names are written that begin so. Raises `InvalidInput`."""
+    if name is None:
+        return ""
+    if form := normalized(checked_text(name, "name", most_bytes=1_024)):
+        return form
+    raise InvalidInput("name", "is the beginning of no name: it needs a letter or a digit")
+
+
+def _cursor(normal: str) -> str:
+    return urlsafe_b64encode(normal.encode()).decode()
+
+
+def _position(given: str | None) -> str:
+    """Return the first normal form after a cursor. Raises `InvalidInput` for what no list has given."""
+    if given is None:
+        return ""
+    try:
+        normal = urlsafe_b64decode(given.encode()).decode()
+    except ValueError as problem:
+        raise InvalidInput("cursor", "is not one that this list has given") from problem
+    if not normal or _cursor(normal) != given:
+        raise InvalidInput("cursor", "is not one that this list has given")
+    return normal + "\0"
