@@ -18,11 +18,12 @@ FILES = "dbms.security.allow_csv_import_from_file_urls"
 BLOCKLIST = "internal.dbms.cypher_ip_blocklist"
 LANGUAGE = "db.query.default_language"
 TIMEOUT = "db.transaction.timeout"
+MEMORY = "db.memory.transaction.max"
 QUERY_LOG = "db.logs.query.enabled"
 PARAMETER_LOG = "db.logs.query.parameter_logging_enabled"
 HEAP = "server.memory.heap.max_size"
 PAGE_CACHE = "server.memory.pagecache.size"
-NAMES = [AUTH, FILES, LANGUAGE, TIMEOUT, QUERY_LOG, PARAMETER_LOG, HEAP, PAGE_CACHE]
+NAMES = [AUTH, FILES, LANGUAGE, TIMEOUT, MEMORY, QUERY_LOG, PARAMETER_LOG, HEAP, PAGE_CACHE]
 
 # One million memories, a store of 6.3 GB, were served well with a heap of 2 GB and a page cache of 1 GB.
 HEAP_BYTES, HEAP_BYTES_PER_MEMORY = 500_000_000, 1_500
@@ -57,6 +58,13 @@ WEAKNESSES = (
         False,
         "one runaway query takes the server from everybody",
         "120s",
+    ),
+    Weakness(
+        MEMORY,
+        frozenset({"0B", "0", "0.00B"}),
+        False,
+        "one query that collects everything takes all memory from the others",
+        "256m",
     ),
 )
 

@@ -8,6 +8,9 @@ from graphmem.server.folder import home, write_private
 from graphmem.server.java import VECTOR_MODULE, Java
 
 ENTRY_POINT = "META-INF/services/org.neo4j.server.startup.EntryPoint"
+# A row is laid out in this memory as a whole before any of it is sent, and nothing interrupts that: a list
+# of a hundred million numbers fails here, instead of growing to a heap's size beside the heap.
+MESSAGES_BYTES = 256 * 2**20
 OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
 
 
@@ -47,6 +50,7 @@ def _flags(java: Java, heap: str) -> list[str]:
         f"-Xmx{heap}",
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
         "--enable-native-access=ALL-UNNAMED",
+        f"-Dio.netty.maxDirectMemory={MESSAGES_BYTES}",
         *vector,
     ]
 

@@ -21,6 +21,7 @@ def test_the_private_server_s_settings_are_not_weak():
         (FILES, "true", "warning"),
         ("db.query.default_language", "CYPHER_5", "warning"),
         ("db.transaction.timeout", "0s", "warning"),
+        ("db.memory.transaction.max", "0B", "warning"),
         (QUERY_LOG, "VERBOSE", "warning"),
         (QUERY_LOG, "INFO", "warning"),
     ],

@@ -43,6 +43,14 @@ def test_it_names_the_main_class_the_heap_and_the_home(tmp_path: Path, jars: lis
     assert neo4j_version(jars) == "2026.09.0"
 
 
+def test_a_row_on_its_way_has_only_so_much_memory(tmp_path: Path, jars: list[Path]) -> None:
+    folder.create(tmp_path / "data")
+
+    words = command(Java(Path("java"), 25, False), jars, tmp_path / "data", "512m")
+
+    assert "-Dio.netty.maxDirectMemory=268435456" in words
+
+
 def test_the_class_path_is_in_a_file_in_java_s_own_quoting(
     tmp_path: Path, jars: list[Path]
 ) -> None:

@@ -1,0 +1,134 @@
+"""Cypher over HTTP: for operators only, since it sees every client."""
+
+from typing import Annotated
+
+from litestar import Router, get, post
+from litestar.di import NamedDependency
+from litestar.exceptions import PermissionDeniedException
+from litestar.handlers import BaseRouteHandler
+from litestar.openapi.spec import Example
+from litestar.params import BodyKwarg, QueryParameter
+
+from api.clients import Connection, current_client
+from api.problems import failures
+from api.queries import strictly
+from graphmem.config import Settings
+from graphmem.model.cypher import Audit, AuditAsked, CypherAsked, Outcome, Table
+from graphmem.service import Graphmem
+
+OFF = "Cypher is off here: GRAPHMEM_CYPHER=keys turns it on for operators' keys"
+NO_KEYS = (
+    "Cypher sees every client, and without a keys file anybody on this machine could ask: set "
+    "GRAPHMEM_CYPHER=on, or name a keys file with an operator's key in GRAPHMEM_KEYS_FILE"
+)
+NO_OPERATOR = (
+    "Cypher sees every client: it takes a key of the role operator; what one client may ask across its "
+    "sessions is under /patterns"
+)
+
+COUNTED = Example(
+    summary="How many memories of each kind there are",
+    value={
+        "query": "MATCH (memory:Memory) RETURN memory.kind AS kind, count(*) AS memories "
+        "ORDER BY memories DESC"
+    },
+)
+CHAIN = Example(
+    summary="What a fact has replaced, with parameters",
+    value={
+        "query": "MATCH path = (head:Fact {id: $id})-[:SUPERSEDES]->+(:Fact) RETURN path",
+        "parameters": {"id": "3f0c9a52-5d0e-4c63-8f5e-1c2b7a0f6d11"},
+        "max_rows": 100,
+        "timeout_ms": 2000,
+    },
+)
+
+
+class OperatorsOnly:
+    """Lets in operators, and who is alone on this machine where that was said."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
+        """Raise 403 for who may not see every client."""
+        if self._settings.cypher == "off":
+            raise PermissionDeniedException(OFF)
+        if self._settings.keys_file is None and self._settings.cypher != "on":
+            raise PermissionDeniedException(NO_KEYS)
+        if current_client(connection.scope).role != "operator":
+            raise PermissionDeniedException(NO_OPERATOR)
+
+
+@post(
+    "/",
+    summary="Ask the graph in Cypher",
+    status_code=200,
+    response_description="The rows, as maps, and how the database went about it",
+    responses=failures(403, 408, 413, 415),
+)
+async def ask_cypher(
+    data: Annotated[CypherAsked, BodyKwarg(examples=[COUNTED, CHAIN])],
+    memory: NamedDependency[Graphmem],
+) -> Table:
+    """Ask the graph of all clients in Cypher; whatever may do more than read is refused before it runs.
+
+    The database's plan decides, not how the text looks: a 403 names the rule in `code` and the `place` in
+    the text, a 400 carries Neo4j's own sentence about a mistake. `CYPHER 25` may stand before it, `;` behind.
+
+    A row is a map, with `columns` in their order. A node is `{id, labels, properties}`, a relationship
+    `{id, type, start, end, properties}`, a path `{nodes, relationships}`; times and durations are ISO 8601,
+    bytes Base64, a point `{srid, x, y}` or `{srid, longitude, latitude}`, and NaN and Infinity texts.
+    Embeddings are left out of nodes and maps, and null where they are a value by themselves: so is every list
+    of 64 or more fractions of length 1, whatever it comes from.
+
+    It ends at `max_rows`, or 8 MiB of rows, with `truncated`, and at `timeout_ms`, or the server's limit of
+    memory, with 408. Every statement is kept in the audit.
+    """
+    return await memory.cypher(
+        data.query,
+        data.parameters,
+        max_rows=data.max_rows,
+        timeout_ms=data.timeout_ms,
+        via="http",
+    )
+
+
+@get(
+    "/audit",
+    summary="List what was asked in Cypher",
+    response_description="Some entries, and where the list goes on",
+    responses=failures(403),
+    before_request=strictly(AuditAsked),
+)
+async def list_cypher_audit(
+    memory: NamedDependency[Graphmem],
+    client_id: Annotated[
+        str | None, QueryParameter(description="sent by this client only", max_length=128)
+    ] = None,
+    outcome: Annotated[
+        Outcome | None, QueryParameter(description="which ended so; `running` may have been lost")
+    ] = None,
+    limit: Annotated[int, QueryParameter(description="at most so many", ge=1, le=200)] = 50,
+    cursor: Annotated[
+        str | None, QueryParameter(description="the `cursor` of the page before this one")
+    ] = None,
+) -> Audit:
+    """List the statements that were sent, by whom and how they ended, newest first, of all clients.
+
+    They hold the text as it was sent and the names of its parameters. An entry goes after 90 days, or
+    when there are more than 100,000.
+    """
+    return await memory.cypher_audit(
+        client_id=client_id, outcome=outcome, limit=limit, cursor=cursor
+    )
+
+
+def cypher(settings: Settings) -> Router:
+    """Return the routes, for whom the settings let in."""
+    return Router(
+        "/cypher",
+        route_handlers=[ask_cypher, list_cypher_audit],
+        guards=[OperatorsOnly(settings)],
+        tags=["cypher"],
+    )

@@ -1,0 +1,27 @@
+CYPHER 25
+// Entries of the audit, of any client or of one, newest first.
+//
+// $asked      string    whose; of all, when empty
+// $outcome    string    which ended so; all, when empty
+// $before     datetime  sent before when
+// $before_id  string    and, of those sent then, with a lower id
+// $limit      int       how many
+MATCH (entry:Audit)
+WHERE entry.at <= $before AND entry.id IS NOT NULL // else no index is used
+  AND (entry.at < $before OR entry.id < $before_id)
+  AND ($asked = '' OR entry.client_id = $asked)
+  AND ($outcome = '' OR entry.outcome = $outcome)
+RETURN
+  entry.id AS id,
+  entry.client_id AS client_id,
+  entry.at AS at,
+  entry.via AS via,
+  entry.query AS query,
+  entry.parameters AS parameters,
+  entry.outcome AS outcome,
+  entry.code AS code,
+  entry.rows AS rows,
+  entry.truncated AS truncated,
+  entry.milliseconds AS milliseconds
+ORDER BY entry.at DESC, entry.id DESC
+LIMIT $limit

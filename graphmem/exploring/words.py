@@ -1,0 +1,128 @@
+"""The words of a Cypher text: what stands outside of its strings, comments and quoted names, and where.
+
+As Neo4j reads it: `\\uXXXX` is a character wherever it stands, before anything else is looked at. What
+these words say finds places, and what no plan shows; what may run is decided by the plan.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Literal
+
+from msgspec import Struct
+
+from graphmem.model.cypher import Place
+
+Kind = Literal["word", "quoted", "string", "number", "sign"]
+
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})|\\.", re.DOTALL)
+
+_TOKEN = re.compile(
+    r"""
+      (?P<gap> \s+ | //[^\n\r]* | /\*.*?(?:\*/|\Z) )
+    | (?P<string> '(?:\\.|[^'\\])*(?:'|\Z) | "(?:\\.|[^"\\])*(?:"|\Z) )
+    | (?P<quoted> `(?:``|[^`])*(?:`|\Z) )
+    | (?P<number> \d(?:\w|\.(?=\d))* )
+    | (?P<word> \$?[^\W\d]\w* )
+    | (?P<sign> . )
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+
+
+class Word(Struct, frozen=True):
+    """A word, a quoted name, a literal or a sign, and where it begins in the text as it was sent.
+
+    `upper` is how it is compared: a quoted name and a string are nothing but themselves.
+    """
+
+    kind: Kind
+    text: str
+    start: int
+
+    @property
+    def upper(self) -> str:
+        """The word in capitals; nothing for what is quoted."""
+        return self.text.upper() if self.kind in ("word", "sign") else ""
+
+    @property
+    def name(self) -> str:
+        """What it names, without quotes."""
+        return self.text[1:-1].replace("``", "`") if self.kind == "quoted" else self.text
+
+    @property
+    def names(self) -> bool:
+        """Whether it can be part of a name."""
+        return self.kind == "quoted" or (self.kind == "word" and not self.text.startswith("$"))
+
+
+class Dotted(Struct, frozen=True):
+    """A name with dots, and where it begins."""
+
+    name: str
+    first: int
+    """Which of the words it begins with."""
+    start: int
+
+
+def words(text: str, *, escaped: bool = True) -> list[Word]:
+    """Return the words of a text, without comments; what a plan says has no escapes any more."""
+    decoded, places = _decoded(text) if escaped else (text, range(len(text)))
+    found = []
+    for match in _TOKEN.finditer(decoded):
+        kind = match.lastgroup
+        if kind != "gap":
+            found.append(Word(kind, match[0], places[match.start()]))  # type: ignore[arg-type]
+    return found
+
+
+def dotted(sequence: Sequence[Word]) -> Iterator[Dotted]:
+    """Yield the names with dots in them that are followed by `(`, or stand behind CALL."""
+    place = 0
+    while place < len(sequence):
+        end = place + 1
+        if sequence[place].names:
+            while end + 1 < len(sequence) and _goes_on(sequence, end):
+                end += 2
+            called = end < len(sequence) and sequence[end].text == "("
+            if end > place + 1 and (called or _is_called(sequence, place)):
+                name = ".".join(one.name for one in sequence[place:end:2])
+                yield Dotted(name, place, sequence[place].start)
+        place = end
+
+
+def beside(sequence: Sequence[Word], one: str, *other: str) -> Word | None:
+    """Return the first word that is followed by one of the others."""
+    pairs = pairwise(sequence)
+    return next((left for left, right in pairs if left.upper == one and right.upper in other), None)
+
+
+def place_of(text: str, offset: int) -> Place:
+    """Return a place in a text by its offset in characters."""
+    before = text[:offset]
+    return Place(before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1, offset)
+
+
+def _goes_on(sequence: Sequence[Word], end: int) -> bool:
+    return sequence[end].text == "." and sequence[end + 1].names
+
+
+def _is_called(sequence: Sequence[Word], place: int) -> bool:
+    return place > 0 and sequence[place - 1].upper == "CALL"
+
+
+def _decoded(text: str) -> tuple[str, list[int]]:
+    """Return the text without escapes, and for each of its characters where it stands in the other."""
+    characters: list[str] = []
+    places: list[int] = []
+    start = 0
+    for match in _ESCAPE.finditer(text):
+        characters.append(text[start : match.start()])
+        places.extend(range(start, match.start()))
+        shown = chr(int(match[1], 16)) if match[1] else match[0]
+        characters.append(shown)
+        places.extend(match.start() + step for step in range(len(shown)))
+        start = match.end()
+    characters.append(text[start:])
+    places.extend(range(start, len(text)))
+    return "".join(characters), places

@@ -1,0 +1,27 @@
+"""Looking at what operators have asked in Cypher, and how it ended."""
+
+from graphmem.graph.driver import Graph
+from graphmem.graph.query import Query
+from graphmem.model.cypher import Audit, AuditAsked, AuditEntry
+from graphmem.reading.pages import cursor, position
+
+AUDIT = Query("reading/audit", AuditEntry)
+
+
+async def audit(asked: AuditAsked, *, graph: Graph) -> Audit:
+    """Return entries of all clients, newest first; the cursor goes on where they end.
+
+    Raises `InvalidInput`, `Unavailable`.
+    """
+    before, before_id = position(asked.cursor)
+    rows = await graph.rows(
+        AUDIT,
+        asked=asked.client_id or "",
+        outcome=asked.outcome or "",
+        before=before,
+        before_id=before_id,
+        limit=asked.limit + 1,
+    )
+    shown = rows[: asked.limit]
+    more = len(rows) > asked.limit
+    return Audit(entries=shown, cursor=cursor(shown[-1].at, shown[-1].id) if more else None)

@@ -1,0 +1,250 @@
+"""Cypher over HTTP: for whom, what comes back, and what is told to who may not or asks wrongly."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+import pytest_asyncio
+from msgspec.structs import replace
+
+from api.app import create_app
+from graphmem.runtime import Runtime
+from graphmem.service import Graphmem
+
+PATH = "/api/v0/cypher"
+
+
+def bearer(key: str, **headers: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"} | headers
+
+
+@pytest.fixture
+def keyed(runtime: Runtime, tmp_path: Path, memory: Graphmem, rival: Graphmem):
+    """The application with a key of every role."""
+    path = tmp_path / "keys"
+    lines = [(memory.client_id, role) for role in ("agent", "analyst", "operator")]
+    lines.append((rival.client_id, "operator"))
+    keys = ["agent", "analyst", "operator", "other"]
+    path.write_text(
+        "".join(
+            f"{client} {role} {hashlib.sha256(key.encode()).hexdigest()}\n"
+            for (client, role), key in zip(lines, keys, strict=True)
+        )
+    )
+    return create_app(replace(runtime, settings=replace(runtime.settings, keys_file=path)))
+
+
+@pytest_asyncio.fixture
+async def operator(keyed, asking) -> AsyncIterator[httpx.AsyncClient]:
+    """HTTP as an operator."""
+    async with asking(keyed, authorization="Bearer operator") as http:
+        yield http
+
+
+@pytest.mark.parametrize(
+    ("key", "status"),
+    [
+        ("operator", 200),
+        ("other", 200),
+        ("agent", 403),
+        ("analyst", 403),
+        ("wrong", 401),
+        (None, 401),
+    ],
+)
+async def test_only_an_operator_s_key_may_ask(key: str | None, status: int, keyed, asking) -> None:
+    # B3
+    async with asking(keyed) as http:
+        headers = bearer(key) if key else {}
+        asked = await http.post(PATH, json={"query": "RETURN 1 AS x"}, headers=headers)
+        listed = await http.get(f"{PATH}/audit", headers=headers)
+    assert (asked.status_code, listed.status_code) == (status, status)
+    if status == 403:
+        assert asked.json()["code"] == "forbidden"
+        assert "operator" in asked.json()["detail"]
+
+
+async def test_who_may_not_ask_leaves_no_entry_and_learns_nothing(keyed, asking, memory) -> None:
+    async with asking(keyed) as http:
+        for query in ("RETURN 1", "RETRUN", "CREATE (n:Intruder)"):
+            answer = await http.post(PATH, json={"query": query}, headers=bearer("agent"))
+            assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    assert (await memory.cypher_audit(client_id=memory.client_id)).entries == []
+
+
+@pytest.mark.parametrize(
+    ("cypher", "keys", "status"),
+    [
+        ("keys", False, 403),
+        ("on", False, 200),
+        ("off", False, 403),
+        ("on", True, 200),
+        ("off", True, 403),
+    ],
+)
+async def test_without_keys_it_is_off_until_it_is_turned_on(
+    cypher: str, keys: bool, status: int, runtime: Runtime, keyed, asking, tmp_path: Path
+) -> None:
+    # B3
+    keys_file = tmp_path / "keys" if keys else None
+    settings = replace(runtime.settings, cypher=cypher, keys_file=keys_file)
+    headers = bearer("operator") if keys else {}
+    async with asking(create_app(replace(runtime, settings=settings))) as http:
+        answer = await http.post(PATH, json={"query": "RETURN 1 AS x"}, headers=headers)
+        listed = await http.get(f"{PATH}/audit", headers=headers)
+        agent = await http.post(PATH, json={"query": "RETURN 1"}, headers=bearer("agent"))
+    assert (answer.status_code, listed.status_code) == (status, status)
+    if status == 403:
+        assert "GRAPHMEM_CYPHER=" in answer.json()["detail"]
+    if keys:
+        assert agent.status_code == 403
+
+
+async def test_a_table_has_columns_rows_a_plan_and_its_time(
+    operator: httpx.AsyncClient, memory: Graphmem
+) -> None:
+    # B3
+    await memory.open_conversation()
+    query = (
+        "MATCH (c:Conversation {client_id: $client}) "
+        "RETURN c, c.client_id AS client, datetime($at) AS at, $odd AS odd ORDER BY client;"
+    )
+    body = {
+        "query": query,
+        "parameters": {
+            "client": memory.client_id,
+            "at": "2026-11-22T00:00Z",
+            "odd": [None, {"a": 0.5}],
+        },
+    }
+    answer = await operator.post(PATH, json=body)
+    assert answer.status_code == 200
+    table = answer.json()
+    assert set(table) == {"columns", "rows", "truncated", "plan_summary", "milliseconds"}
+    assert table["columns"] == ["c", "client", "at", "odd"]
+    [row] = table["rows"]
+    assert list(row) == table["columns"]
+    assert set(row["c"]) == {"id", "labels", "properties"}
+    assert row["c"]["labels"] == ["Conversation"]
+    assert row["client"] == memory.client_id
+    assert row["at"].startswith("2026-11-22T00:00:00")
+    assert row["odd"] == [None, {"a": 0.5}]
+    assert table["truncated"] is False
+    assert table["plan_summary"]["language"] == "CYPHER 25"
+    operators = [one["operator"] for one in table["plan_summary"]["operators"]]
+    assert operators[0] == "ProduceResults"
+    assert operators[-1] in {"NodeByLabelScan", "NodeIndexSeek"}
+    assert "Conversation" in table["plan_summary"]["operators"][-1]["details"]
+    assert table["milliseconds"] > 0
+
+
+async def test_it_sees_every_client(
+    operator: httpx.AsyncClient, memory: Graphmem, rival: Graphmem
+) -> None:
+    made = [await one.open_conversation() for one in (memory, rival)]
+    answer = await operator.post(
+        PATH,
+        json={
+            "query": "MATCH (c:Conversation) WHERE c.id IN $ids RETURN c.client_id AS client",
+            "parameters": {"ids": [one.id for one in made]},
+        },
+    )
+    clients = {row["client"] for row in answer.json()["rows"]}
+    assert clients == {memory.client_id, rival.client_id}
+
+
+async def test_rows_beyond_the_limit_are_cut_and_that_is_said(operator: httpx.AsyncClient) -> None:
+    # B3
+    for query, rows, truncated in (
+        ("UNWIND range(1, 10000000) AS x RETURN x", 1_000, True),
+        ("UNWIND range(1, 1000) AS x RETURN x", 1_000, False),
+        (
+            "UNWIND range(1, 30) AS x RETURN reduce(s = 'x', i IN range(1, 20) | s + s) AS x",
+            7,
+            True,
+        ),
+    ):
+        answer = (await operator.post(PATH, json={"query": query})).json()
+        assert (len(answer["rows"]), answer["truncated"]) == (rows, truncated)
+    body = {"query": "UNWIND range(1, 10) AS x RETURN x", "max_rows": 3}
+    answer = (await operator.post(PATH, json=body)).json()
+    assert ([row["x"] for row in answer["rows"]], answer["truncated"]) == ([1, 2, 3], True)
+
+
+async def test_what_takes_too_long_is_a_timeout(operator: httpx.AsyncClient) -> None:
+    # B3
+    query = "UNWIND range(1, 100000000000) AS x RETURN count(x) AS x"
+    answer = await operator.post(PATH, json={"query": query, "timeout_ms": 300})
+    assert (answer.status_code, answer.json()["code"]) == (408, "took_too_long")
+    assert "0.3 seconds" in answer.json()["detail"]
+
+
+async def test_a_refusal_names_the_rule_and_the_place(operator: httpx.AsyncClient) -> None:
+    # B3
+    answer = await operator.post(PATH, json={"query": "MATCH (n)\n  CREATE (m:Intruder) RETURN m"})
+    assert answer.status_code == 403
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert problem["code"] == "cypher_write"
+    assert problem["type"] == "urn:graphmem:problem:cypher_write"
+    assert problem["place"] == {"line": 2, "column": 3, "offset": 12}
+    assert "only statements that read" in problem["detail"]
+
+
+async def test_a_mistake_comes_with_neo4j_s_words_and_the_place(
+    operator: httpx.AsyncClient,
+) -> None:
+    answer = await operator.post(PATH, json={"query": "MATCH (n)\nRETURN m"})
+    problem = answer.json()
+    assert (answer.status_code, problem["code"], problem["field"]) == (
+        400,
+        "cypher_mistake",
+        "query",
+    )
+    assert problem["place"] == {"line": 2, "column": 8, "offset": 17}
+    assert "Variable `m` not defined (line 2, column 8 (offset: 17))" in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "query"),
+        ({"query": ""}, "query"),
+        ({"query": " "}, "query"),
+        ({"query": "x" * 32_769}, "query"),
+        ({"query": 1}, "query"),
+        ({"query": "RETURN 1", "parameters": []}, "parameters"),
+        ({"query": "RETURN $x", "parameters": {"x": 2**63}}, "parameters"),
+        ({"query": "RETURN 1", "max_rows": 0}, "max_rows"),
+        ({"query": "RETURN 1", "max_rows": 50_001}, "max_rows"),
+        ({"query": "RETURN 1", "timeout_ms": 60_001}, "timeout_ms"),
+        ({"query": "RETURN 1", "client_id": "x"}, "client_id"),
+    ],
+)
+async def test_what_cannot_be_used_is_named(
+    body: dict[str, object], field: str, operator: httpx.AsyncClient
+) -> None:
+    answer = await operator.post(PATH, json=body)
+    assert answer.status_code == 400, answer.text
+    assert answer.json()["field"] == field
+
+
+async def test_the_audit_is_read_page_by_page(
+    operator: httpx.AsyncClient, memory: Graphmem
+) -> None:
+    # B3
+    for query in ("RETURN 1", "CREATE (n:Intruder)", "RETRUN"):
+        await operator.post(PATH, json={"query": query})
+    mine = {"client_id": memory.client_id, "limit": "2"}
+    first = (await operator.get(f"{PATH}/audit", params=mine)).json()
+    assert [one["query"] for one in first["entries"]] == ["RETRUN", "CREATE (n:Intruder)"]
+    assert [one["outcome"] for one in first["entries"]] == ["mistaken", "refused"]
+    assert {one["via"] for one in first["entries"]} == {"http"}
+    rest = (await operator.get(f"{PATH}/audit", params=mine | {"cursor": first["cursor"]})).json()
+    assert [one["query"] for one in rest["entries"]] == ["RETURN 1"]
+    assert rest["cursor"] is None
+    for params in ({"limit": "0"}, {"outcome": "lost"}, {"cursor": "x"}, {"client": "x"}):
+        answer = await operator.get(f"{PATH}/audit", params=params)
+        assert (answer.status_code, answer.json()["field"]) == (400, next(iter(params)))
