@@ -1,0 +1,136 @@
+"""The graph of one client: the neighbourhood of a node, and the schema."""
+
+from typing import Annotated
+
+from litestar import Router, get
+from litestar.di import NamedDependency
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.openapi.spec import Example
+from litestar.params import PathParameter, QueryParameter
+from msgspec import to_builtins
+
+from api.problems import failures
+from api.queries import items, strictly
+from graphmem.model.graph import (
+    EDGE_TYPES,
+    MOST_DEPTH,
+    MOST_NODES,
+    NODES,
+    Cut,
+    GraphEdge,
+    GraphNode,
+    GraphSchema,
+    Neighbourhood,
+    NeighbourhoodAsked,
+    edge_types,
+)
+from graphmem.service import Graphmem
+
+SHOWN = Neighbourhood(
+    nodes=[
+        GraphNode(
+            id="3f0c9a52-5d0e-4c63-8f5e-1c2b7a0f6d11",
+            labels=["Memory", "Message"],
+            properties={"text": "The queue moves to PostgreSQL.", "role": "user", "idx": 4},
+            depth=0,
+        ),
+        GraphNode(
+            id="entity:postgresql",
+            labels=["Entity"],
+            properties={"name": "PostgreSQL", "normalized": "postgresql"},
+            depth=1,
+        ),
+    ],
+    edges=[
+        GraphEdge(
+            from_id="3f0c9a52-5d0e-4c63-8f5e-1c2b7a0f6d11",
+            to_id="entity:postgresql",
+            type="MENTIONS",
+            properties={},
+        )
+    ],
+    truncated=True,
+    why=[
+        Cut(
+            reason="limit",
+            at=["3f0c9a52-5d0e-4c63-8f5e-1c2b7a0f6d11"],
+            remedy="a larger limit shows more, 500 at most",
+        )
+    ],
+)
+EXAMPLE = Example(summary="A message and a name that it mentions", value=to_builtins(SHOWN))
+
+
+@get(
+    "/schema",
+    summary="Show the graph's schema",
+    response_description="What there is, and what of it is exact",
+    responses=failures(408),
+)
+async def show_graph_schema(memory: NamedDependency[Graphmem]) -> GraphSchema:
+    """Show the labels, properties, edges and indexes that the client's graph has, with examples of its own.
+
+    Counts of labels are exact up to 100,000 nodes each; properties and edges are seen in a sample of each
+    label, spread evenly over it; `sampling` says what of the answer is exact.
+    """
+    return await memory.graph_schema()
+
+
+# An entity's name may have a slash; a `path` begins with the one before it.
+@get(
+    "/{node_id:path}",
+    summary="Show a node's neighbourhood",
+    responses={
+        200: ResponseSpec(
+            Neighbourhood,
+            generate_examples=False,
+            description="Nodes, the nearest first, and the edges between them",
+            examples=[EXAMPLE],
+        ),
+        **failures(404, 408),
+    },
+    before_request=strictly(NeighbourhoodAsked, lists={"types": edge_types}),
+)
+async def show_neighbourhood(
+    node_id: Annotated[
+        str,
+        PathParameter(
+            description="the id of a memory, session, conversation, run, review, context, access or job, "
+            "the first of these that has it; `conversation:ID` means that one, `entity:NAME` an entity"
+        ),
+    ],
+    memory: NamedDependency[Graphmem],
+    depth: Annotated[
+        int, QueryParameter(description="how many edges away", ge=1, le=MOST_DEPTH)
+    ] = 1,
+    types: Annotated[
+        list[str] | None,
+        QueryParameter(
+            description="along edges of these types only, in any case, with commas or several times: "
+            + ", ".join(EDGE_TYPES)
+        ),
+    ] = None,
+    limit: Annotated[
+        int,
+        QueryParameter(
+            description="at most so many nodes, the one that is asked for included",
+            ge=1,
+            le=MOST_NODES,
+        ),
+    ] = NODES,
+) -> Neighbourhood:
+    """Show what lies within 1–3 edges of a node, either way, and every edge between what is shown.
+
+    The nearest come first, the types of edges take turns, and of each type the newest. The node that is
+    asked for leads to as many as the limit lets, each other one to 32 at most. Where something is
+    missing `truncated` is true, and `why` says what was cut and what would show more.
+    """
+    return await memory.neighbourhood(
+        node_id.removeprefix("/"),
+        depth=depth,
+        types=None if types is None else items(types),
+        limit=limit,
+    )
+
+
+graph = Router("/graph", route_handlers=[show_graph_schema, show_neighbourhood], tags=["graph"])

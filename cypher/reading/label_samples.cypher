@@ -1,0 +1,240 @@
+CYPHER 25
+// How many nodes of each label a client has, and what a sample of them, spread over all, is like.
+//
+// $client_id   string        whose nodes
+// $counted     int           up to how many nodes of a label are counted
+// $sampled     int           of how many the edges that begin at them are looked at
+// $described   int           of how many the properties
+// $edges       int           how many edges of a node are looked at
+// $hidden      list<string>  the properties that are not shown
+// $examples    int           how many values of a property are shown
+// $characters  int           after how many characters a text among them may be cut
+// Each label is read by an index that begins with the client.
+CALL () {
+  RETURN 'Message' AS label, COLLECT {
+    MATCH (node:Message {client_id: $client_id})
+    WHERE node.session_id IS NOT NULL AND node.idx IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
+  RETURN 'Episode' AS label, COLLECT {
+    MATCH (node:Episode {client_id: $client_id})
+    WHERE node.conversation_id IS NOT NULL AND node.end_at IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
+  RETURN 'Fact' AS label, COLLECT {
+    MATCH (node:Fact {client_id: $client_id})
+    WHERE node.conversation_id IS NOT NULL AND node.valid_at IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
+  RETURN 'Summary' AS label, COLLECT {
+    MATCH (node:Summary {client_id: $client_id})
+    WHERE node.occurred_at IS NOT NULL AND node.id IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
+  RETURN 'Reference' AS label, COLLECT {
+    MATCH (node:Reference {client_id: $client_id})
+    WHERE node.occurred_at IS NOT NULL AND node.id IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
+  RETURN 'Span' AS label, COLLECT {
+    MATCH (node:Span {client_id: $client_id})
+    WHERE node.source_id IS NOT NULL AND node.start_byte IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
+  RETURN 'Session' AS label, COLLECT {
+    MATCH (node:Session {client_id: $client_id})
+    WHERE node.id IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
+  RETURN 'Conversation' AS label, COLLECT {
+    MATCH (node:Conversation {client_id: $client_id})
+    WHERE node.id IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
+  RETURN 'Run' AS label, COLLECT {
+    MATCH (node:Run {client_id: $client_id})
+    WHERE node.id IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
+  RETURN 'Access' AS label, COLLECT {
+    MATCH (node:Access {client_id: $client_id})
+    WHERE node.id IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
+  RETURN 'Review' AS label, COLLECT {
+    MATCH (node:Review {client_id: $client_id})
+    WHERE node.id IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
+  RETURN 'Context' AS label, COLLECT {
+    MATCH (node:Context {client_id: $client_id})
+    WHERE node.id IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
+  RETURN 'Job' AS label, COLLECT {
+    MATCH (node:Job {client_id: $client_id})
+    WHERE node.id IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
+  RETURN 'Entity' AS label, COLLECT {
+    MATCH (node:Entity {client_id: $client_id})
+    WHERE node.normalized IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
+  RETURN 'Hold' AS label, COLLECT {
+    MATCH (node:Hold {client_id: $client_id})
+    WHERE node.run_id IS NOT NULL AND node.operation_id IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
+  RETURN 'Client' AS label, COLLECT {
+    MATCH (node:Client {client_id: $client_id})
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+}
+WITH
+  label,
+  size(nodes) AS count,
+  // The last of them says only that there are more.
+  [place IN range(0, size(nodes) - 1, 1 + (size(nodes) - 1) / $sampled) | nodes[place]] AS sample
+WITH
+  label,
+  count,
+  sample,
+  [place IN range(0, size(sample) - 1, 1 + (size(sample) - 1) / $described) | sample[place]] AS few
+RETURN
+  label,
+  count,
+  size(sample) AS sampled,
+  size(few) AS described,
+  COLLECT {
+    UNWIND few AS node
+    UNWIND keys(node) AS name
+    WITH node, name
+    WHERE NOT name IN $hidden
+    WITH
+      name,
+      valueType(node[name]) AS value_type,
+      CASE
+        WHEN node[name] IS :: ZONED DATETIME THEN toString(node[name])
+        WHEN node[name] IS :: STRING THEN left(node[name], $characters)
+        WHEN node[name] IS :: LIST<ANY> THEN node[name][..$examples]
+        ELSE node[name]
+      END AS value
+    WITH
+      name,
+      collect(DISTINCT value_type) AS types,
+      count(*) AS present,
+      collect(DISTINCT value)[..$examples] AS examples
+    ORDER BY name
+    RETURN {name: name, types: types, present: present, examples: examples}
+  } AS properties,
+  COLLECT {
+    UNWIND sample AS node
+    CALL (node) {
+      MATCH (node)-[edge]->(there)
+      RETURN edge, there
+      LIMIT $edges
+    }
+    WITH node, edge, there
+    WHERE there.client_id = $client_id
+    WITH
+      node,
+      type(edge) AS type,
+      head([one IN labels(there) WHERE one <> 'Memory']) AS to,
+      collect(edge) AS found
+    WITH
+      type,
+      to,
+      sum(size(found)) AS number,
+      max(size(found)) AS most,
+      collect(head(found))[..$described] AS some_edges
+    ORDER BY type, to
+    RETURN {
+      type: type,
+      to: to,
+      count: number,
+      most: most,
+      described: size(some_edges),
+      properties: COLLECT {
+        UNWIND some_edges AS edge
+        UNWIND keys(edge) AS name
+        WITH
+          name,
+          valueType(edge[name]) AS value_type,
+          CASE
+            WHEN edge[name] IS :: ZONED DATETIME THEN toString(edge[name])
+            WHEN edge[name] IS :: STRING THEN left(edge[name], $characters)
+            WHEN edge[name] IS :: LIST<ANY> THEN edge[name][..$examples]
+            ELSE edge[name]
+          END AS value
+        WITH
+          name,
+          collect(DISTINCT value_type) AS types,
+          count(*) AS present,
+          collect(DISTINCT value)[..$examples] AS examples
+        ORDER BY name
+        RETURN {name: name, types: types, present: present, examples: examples}
+      }
+    }
+  } AS edges

@@ -1,0 +1,180 @@
+CYPHER 25
+// One step from some nodes along edges, either way, to those that are not known yet: of each type the newest.
+//
+// $client_id  string        whose nodes
+// $frontier   list<string>  from where: the nodes' element ids, in order
+// $known      list<string>  the element ids of all nodes that are known
+// $types      list<string>  the types of edges that are followed
+// $looked_at  int           among how many edges of one type of a node the newest are chosen
+// $fan_out    int           to how many nodes one node leads
+// Whatever is more shows by one more than these.
+UNWIND range(0, size($frontier) - 1) AS place
+MATCH (here)
+WHERE elementId(here) = $frontier[place] AND here.client_id = $client_id
+CALL (here) {
+  // A branch a type, so that of each a few edges are read, however many there are of another.
+  CALL (here) {
+    FILTER 'ALIAS_OF' IN $types
+    MATCH (here)-[edge:ALIAS_OF]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'CONTINUES' IN $types
+    MATCH (here)-[edge:CONTINUES]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'CONTRADICTS' IN $types
+    MATCH (here)-[edge:CONTRADICTS]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'DERIVED_FROM' IN $types
+    MATCH (here)-[edge:DERIVED_FROM]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'HOLDS' IN $types
+    MATCH (here)-[edge:HOLDS]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'MENTIONS' IN $types
+    MATCH (here)-[edge:MENTIONS]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'NAMES' IN $types
+    MATCH (here)-[edge:NAMES]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'NEXT' IN $types
+    MATCH (here)-[edge:NEXT]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'NOT_ALIAS_OF' IN $types
+    MATCH (here)-[edge:NOT_ALIAS_OF]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'PART_OF' IN $types
+    MATCH (here)-[edge:PART_OF]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'PERFORMED' IN $types
+    MATCH (here)-[edge:PERFORMED]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'RATED' IN $types
+    MATCH (here)-[edge:RATED]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'REFERENCES' IN $types
+    MATCH (here)-[edge:REFERENCES]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'REFINES' IN $types
+    MATCH (here)-[edge:REFINES]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'RELATES_TO' IN $types
+    MATCH (here)-[edge:RELATES_TO]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'RETURNED' IN $types
+    MATCH (here)-[edge:RETURNED]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'SPAWNED' IN $types
+    MATCH (here)-[edge:SPAWNED]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'SPELLS_OUT' IN $types
+    MATCH (here)-[edge:SPELLS_OUT]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'SUMMARIZES' IN $types
+    MATCH (here)-[edge:SUMMARIZES]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'SUPERSEDES' IN $types
+    MATCH (here)-[edge:SUPERSEDES]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+
+    UNION ALL
+
+    FILTER 'WROTE' IN $types
+    MATCH (here)-[edge:WROTE]-(there)
+    RETURN edge, there
+    LIMIT $looked_at + 1
+  }
+  WITH type(edge) AS type, there, head(collect(elementId(edge))) AS edge, count(*) AS edges
+  WITH
+    type,
+    edge,
+    edges,
+    elementId(there) AS key,
+    there.client_id = $client_id
+      AND coalesce(there.id, there.normalized) IS NOT NULL
+      AND NOT elementId(there) IN $known AS is_new,
+    coalesce(there.occurred_at, there.last_active_at, there.started_at, there.at, there.created_at)
+      AS at,
+    coalesce(there.id, there.normalized) AS id
+  ORDER BY at DESC, id
+  RETURN
+    type,
+    sum(edges) AS looked_at,
+    collect(CASE WHEN is_new THEN {key: key, edge: edge} END)[..$fan_out + 1] AS reached
+}
+RETURN collect({place: place, type: type, looked_at: looked_at, reached: reached}) AS rows
