@@ -8,6 +8,7 @@ from graphmem.model.link import NewLink
 from graphmem.model.reference import NewContent, NewReference
 from graphmem.model.review import NewRating
 from graphmem.model.run import NewRun, NewWrite, RetrievalBudget, RunQuestion, SubcallAsked
+from graphmem.model.search import SearchQuery
 from graphmem.model.summary import NewSummary
 from graphmem.model.vocabulary import CATEGORIES
 
@@ -82,3 +83,9 @@ def test_runs_and_their_steps_are_taken(records):
         for step in record["steps"]:
             if step["operation"] in bodies:
                 taken(step, bodies[step["operation"]], apart={"operation"})
+
+
+def test_what_is_asked_besides_is_taken(records):
+    for record in records("asked.jsonl"):
+        assert record["times"] > 0
+        taken(record, SearchQuery, apart={"times"})

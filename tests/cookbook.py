@@ -1,0 +1,104 @@
+"""The Cypher cookbook as a list of recipes: read from the document, and written back with their answers."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "cypher-cookbook.md"
+
+RECIPE = re.compile(
+    r"^### (?P<heading>.+)\n"
+    r"(?P<words>(?:(?!#|```).*\n)*)"
+    r"```cypher\n(?P<query>(?:(?!```).*\n)*)```\n"
+    r"(?P<answer>(?:(?!#).*\n)*)",
+    re.MULTILINE,
+)
+"""A heading, some words, a block, and what stands until the next heading: the answer."""
+
+NODE = re.compile(
+    r"(?<![\w\]])(?P<step>\((?=\(\)))?"
+    r"(?P<node>\((?P<name>\w*)(?P<rest>(?::[\w|]+)?(?: ?\{[^}]*\})?)\))"
+)
+"""A node in a pattern: `(name:Label {…})`, not the arguments of a function."""
+
+
+class Recipe(Struct, frozen=True):
+    """A question, what is said of it, how it is asked, and the answer as it is written."""
+
+    heading: str
+    words: str
+    query: str
+    answer: str
+
+
+def recipes(text: str) -> list[Recipe]:
+    """Return the recipes of a document, in their order."""
+    return [
+        Recipe(**{name: part.strip() for name, part in found.groupdict().items()})
+        for found in RECIPE.finditer(text)
+    ]
+
+
+def rewritten(text: str, answers: Mapping[str, str]) -> str:
+    """Return a document with these answers, by their headings, in the place of those it has."""
+    last = text.rstrip()
+
+    def renewed(found: re.Match[str]) -> str:
+        whole = found.group(0)
+        kept = whole[: len(whole) - len(found["answer"])].rstrip()
+        return f"{kept}\n\n{answers[found['heading']]}\n\n"
+
+    return RECIPE.sub(renewed, f"{last}\n").rstrip() + "\n"
+
+
+def open_nodes(query: str) -> list[str]:
+    """Return the node patterns that introduce a node without naming its client.
+
+    An empty node that begins a repeated step is the node before it.
+    """
+    named = set(re.findall(r"(\w+)\.client_id = \$client_id", query))
+    found = []
+    for node in NODE.finditer(query):
+        name, rest = node["name"], node["rest"]
+        if "client_id: $client_id" in rest:
+            named.add(name)
+        elif not (node["step"] or (name and name in named)):
+            found.append(node["node"])
+    return found
+
+
+def anchors(query: str) -> dict[str, set[str]]:
+    """Return by label which properties of one node an index could be asked about."""
+    asked: dict[str, set[str]] = {}
+    for node in NODE.finditer(query):
+        [label] = re.findall(r"^:(\w+)", node["rest"]) or [""]
+        properties = set(re.findall(r"(\w+):", node["rest"].partition("{")[2]))
+        if name := node["name"]:
+            properties |= set(re.findall(rf"\b{name}\.(\w+) (?:IS NOT|IN|STARTS|[<=>])", query))
+        if len(properties) > len(asked.get(label, set())):
+            asked[label] = properties
+    return asked
+
+
+def table(columns: list[str], rows: list[dict[str, Any]]) -> str:
+    """Return rows as a table of Markdown."""
+    if not rows:
+        return "Nothing."
+    lines = [columns, ["---"] * len(columns)]
+    lines += [[_cell(row[name]) for name in columns] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return "; ".join(map(_cell, value))
+        case _:
+            return " ".join(str(value).split()).replace("|", "\\|")
