@@ -3,16 +3,20 @@
     python -m bench.hyde --turns 160 --out hyde.json
 
 One client with facts on a private Neo4j of the run's own, a stand-in for the model's server, and 16
-callers, each turn a new one. For every way in which the server answers or misbehaves: percentiles of the
-time to the whole answer over HTTP (ASGI, no socket), and what the answers had to do without.
+callers, each turn a new one with hypotheses of its own: five short sentences, as the model is told to
+write. What `serve` does before the first turn is done here too. For every way in which the server answers or
+misbehaves: percentiles of the time to the whole answer over HTTP (ASGI, no socket), and what the answers
+had to do without.
 """
 
 import argparse
 import asyncio
 import json
+import random
 import statistics
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args
@@ -24,7 +28,7 @@ from api.app import create_app
 from bench.store import corpus
 from graphmem import config
 from graphmem.llm import LanguageModel
-from graphmem.reading.hyde import new_turns
+from graphmem.reading.hyde import Pipeline, new_turns, prepare
 from graphmem.runtime import Runtime, running
 from graphmem.service import Graphmem
 from tests.stub_llm import Misbehaviour, StubModel, stub_model
@@ -32,6 +36,20 @@ from tests.stub_llm import Misbehaviour, StubModel, stub_model
 CALLERS = 16
 FACTS = 1_000
 CLIENT = "turning"
+HYPOTHESES = 5
+HYPOTHESIS_WORDS = 7
+"""The facts' words are invented, and longer than real ones: three tokens each."""
+
+
+def hypotheses(texts: Sequence[str], seed: int = 3) -> Callable[[object], str]:
+    """Return what writes the beginnings of some of the texts, other ones each time."""
+    chance = random.Random(seed)
+
+    def written(_: object) -> str:
+        chosen = chance.sample(texts, HYPOTHESES)
+        return "\n".join(" ".join(text.split()[:HYPOTHESIS_WORDS]) for text in chosen)
+
+    return written
 
 
 async def timed(http: httpx.AsyncClient, body: dict[str, Any]) -> tuple[float, list[str]]:
@@ -46,6 +64,9 @@ async def timed(http: httpx.AsyncClient, body: dict[str, Any]) -> tuple[float, l
 async def ways(runtime: Runtime, stub: StubModel, turns: int) -> dict[str, Any]:
     """Time every way in which the server may answer, without and with the window to fall back on."""
     model = LanguageModel(stub.url, "stub")
+    await prepare(
+        Pipeline(client_id=CLIENT, graph=runtime.graph, embedder=runtime.embedder, llm=model)
+    )
     app = create_app(replace(runtime, llm=model, turns=new_turns()))
     transport = httpx.ASGITransport(app=app)
     figures: dict[str, Any] = {}
@@ -98,7 +119,7 @@ async def main() -> None:
             memory = Graphmem(runtime, CLIENT)
             for start in range(0, FACTS, 100):
                 await memory.remember_facts([{"fact": text} for text in texts[start : start + 100]])
-            stub.answer = "\n".join(texts[:5])
+            stub.answer = hypotheses(texts)
             figures = await ways(runtime, stub, given.turns)
     if given.out:
         given.out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")

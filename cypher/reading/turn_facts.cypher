@@ -1,9 +1,10 @@
 CYPHER 25
-// Facts as a turn shows them, each with its chain, oldest first.
+// Facts as a turn shows them, each with its chain, oldest first, as known at a time.
 //
-// $client_id  string        whose facts
-// $ids        list<string>  their ids
-// $end        datetime      stands for no upper bound
+// $client_id    string        whose facts
+// $ids          list<string>  their ids
+// $known_as_of  datetime      the last created_at that is shown
+// $end          datetime      stands for no upper bound
 UNWIND $ids AS id
 MATCH (fact:Memory {client_id: $client_id, id: id})
 RETURN collect(fact {
@@ -19,6 +20,7 @@ RETURN collect(fact {
   versions: COLLECT {
     MATCH (fact)(()-[:SUPERSEDES]-(:Memory {client_id: $client_id})){0,}(version:Memory)
     WITH DISTINCT version
+    WHERE version.created_at <= $known_as_of
     OPTIONAL MATCH (version)-[edge:SUPERSEDES]->(:Memory {client_id: $client_id})
     WITH version, edge, coalesce(version.version, 1) AS number
     ORDER BY number
@@ -27,7 +29,9 @@ RETURN collect(fact {
       version: number,
       valid_at: toString(version.valid_at),
       created_at: toString(version.created_at),
-      superseded_at: toString(nullIf(version.superseded_at, $end)),
+      superseded_at:
+        CASE WHEN version.superseded_at <= $known_as_of
+          THEN toString(nullIf(version.superseded_at, $end)) END,
       reason: edge.reason
     }
   }

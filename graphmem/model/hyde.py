@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from graphmem.model.fact import ShortWord
+from graphmem.model.times import AS_OF, KNOWN_AS_OF, Time
 from graphmem.model.version import Version
 
 Mode = Literal["pure", "hybrid"]
@@ -43,6 +44,8 @@ class TurnAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     top_k: Annotated[int, Meta(ge=1, le=50)] = 10
     hop_depth: Annotated[int, Meta(ge=0, le=3)] = 1
     injection_tokens: Annotated[int, Meta(ge=0, le=200_000)] = 0
+    as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
+    known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
     mode: Mode = "pure"
     on_failure: Literal["window"] | None = None
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from graphmem.embedding import Embedder, Vector
 from graphmem.errors import InvalidInput, ModelFailed, Unavailable
@@ -21,12 +21,13 @@ from graphmem.observing.logs import traced
 from graphmem.observing.metrics import DEGRADED
 from graphmem.reading.timing import Stopwatch
 from graphmem.reading.turns import Turns
-from graphmem.retrieval.candidates import Candidate, candidates
 from graphmem.retrieval.expansion import expand
 from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.fusion import Scores, by_maximum, weighted
+from graphmem.retrieval.holding import Holding, holding_asked
 from graphmem.retrieval.hypotheses import sentences, system_prompt, user_prompt
 from graphmem.retrieval.injection import Entry, injection
+from graphmem.retrieval.nearest_facts import NearFact, Search, nearest_facts
 from graphmem.retrieval.ranking import DENSE_SHARE
 from graphmem.retrieval.sources import sources_asked
 from graphmem.retrieval.window import window
@@ -41,6 +42,9 @@ SEARCH_SECONDS = 0.3
 
 HOP_RESULTS = 50
 """How many memories hops may add."""
+
+PREPARE_SECONDS = 15.0
+"""How long preparing for the first turn may take."""
 
 FAILED: Mapping[str, Degraded] = {"timeout": "llm_timeout", "empty": "llm_empty"}
 
@@ -88,6 +92,24 @@ class Pipeline(Struct, frozen=True, kw_only=True):
     llm: LanguageModel | None
 
 
+async def prepare(pipeline: Pipeline) -> None:
+    """Have everything that a turn takes done once, for nobody, before the first turn comes.
+
+    A database that has just started plans a turn's queries for longer than a turn may take.
+    """
+    nobody = replace(pipeline, client_id="")
+    asked = TurnAsked(turn_id="", window=[])
+    try:
+        async with asyncio.timeout(PREPARE_SECONDS):
+            embeddings = await pipeline.embedder.queries(["nobody asks"] * asked.hypotheses)
+            await _nearest([], embeddings, asked, nobody)
+            places = dict.fromkeys(map(str, range(asked.top_k)), Place(1.0))
+            await _shown(places, asked, nobody)
+            await _hops(places, asked, nobody)
+    except Exception as problem:
+        log.debug("nothing is prepared for turns: %s", traced(problem))
+
+
 async def turn(
     asked: TurnAsked, pipeline: Pipeline, *, turns: Turns[Found], tokens: TokenCounter
 ) -> Turn:
@@ -95,10 +117,11 @@ async def turn(
 
     The same turn of a conversation gets what was found the first time. Raises `InvalidInput` only.
     """
-    said = _said(asked)
+    said, holding = _said(asked), _holding(asked)
     found, cached = Found(), False
     if said:
-        key = (pipeline.client_id, asked.conversation_id or "", asked.turn_id)
+        times = (str(holding.as_of or ""), str(holding.known_as_of or ""))
+        key = (pipeline.client_id, asked.conversation_id or "", asked.turn_id, *times)
         found, cached = await turns.get(key, lambda: _found(asked, said, pipeline))
     entries = [
         Entry(
@@ -129,6 +152,11 @@ def _said(asked: TurnAsked) -> list[str]:
     return [one for one in asked.window or [] if one.strip()]
 
 
+def _holding(asked: TurnAsked) -> Holding:
+    """Return at which times facts must hold. Raises `InvalidInput`."""
+    return holding_asked(asked.as_of, asked.known_as_of, include_superseded=False)
+
+
 async def _found(asked: TurnAsked, said: Sequence[str], pipeline: Pipeline) -> Found:
     """Return what was found when the time is over, or before."""
     found = Found()
@@ -157,12 +185,13 @@ async def _search(asked: TurnAsked, said: Sequence[str], pipeline: Pipeline, fou
         found.lacks("embedding_failed", problem)
         return
     found.watch.lap("embed")
-    places = await _nearest(queries, embeddings, asked, pipeline)
+    places = await _nearest([_last_asked(said), *queries], embeddings, asked, pipeline)
     found.memories = await _shown(places, asked, pipeline)
     found.watch.lap("search")
     if asked.hop_depth and places:
         hops = await _hops(places, asked, pipeline)
-        found.memories = [*found.memories, *await _shown(hops, asked, pipeline)]
+        if hops:
+            found.memories = [*found.memories, *await _shown(hops, asked, pipeline)]
         found.watch.lap("hops")
 
 
@@ -195,40 +224,33 @@ def _last_asked(said: Sequence[str]) -> str:
 
 
 async def _nearest(
-    queries: Sequence[str], embeddings: Sequence[Vector], asked: TurnAsked, pipeline: Pipeline
+    texts: Sequence[str], embeddings: Sequence[Vector], asked: TurnAsked, pipeline: Pipeline
 ) -> dict[str, Place]:
-    """Return the best facts over all hypotheses, each by its best score, the best first."""
+    """Return the best facts over all hypotheses, each by its best score, the best first.
+
+    With `hybrid` the words of the turn's question and of the hypotheses are searched for, all at once.
+    """
     hybrid = asked.mode == "hybrid"
-    legs = await asyncio.gather(
-        *(
-            candidates(
-                embedding,
-                terms(query) if hybrid else [],
-                _filters(asked),
-                client_id=pipeline.client_id,
-                wanted=asked.top_k,
-                graph=pipeline.graph,
-            )
-            for query, embedding in zip(queries, embeddings, strict=True)
-        )
+    search = Search(
+        embeddings=embeddings,
+        words=terms("\n".join(texts)) if hybrid else (),
+        filters=_filters(asked),
+        wanted=asked.top_k,
     )
-    best: Scores = {}
-    when = {one.id: one.occurred_at for leg in legs for one in leg}
-    for leg in legs:
-        for id, score in _scores(leg, hybrid=hybrid).items():
-            best[id] = max(best.get(id, score), score)
+    near = await nearest_facts(search, client_id=pipeline.client_id, graph=pipeline.graph)
+    best, when = _scores(near, hybrid=hybrid), {fact.id: fact.occurred_at for fact in near}
     order = sorted(best)
     order.sort(key=lambda one: when[one], reverse=True)
     order.sort(key=lambda one: best[one], reverse=True)
     return {id: Place(best[id]) for id in order[: asked.top_k]}
 
 
-def _scores(leg: Sequence[Candidate], *, hybrid: bool) -> Scores:
+def _scores(near: Sequence[NearFact], *, hybrid: bool) -> Scores:
     """Return the cosines; with `hybrid` the words have their share."""
-    cosines = {one.id: one.cosine for one in leg if one.cosine is not None}
+    cosines = {fact.id: fact.cosine for fact in near}
     if not hybrid:
         return cosines
-    bm25 = by_maximum({one.id: one.bm25 for one in leg if one.bm25 is not None})
+    bm25 = by_maximum({fact.id: fact.bm25 for fact in near if fact.bm25 is not None})
     return weighted([(DENSE_SHARE, cosines), (1 - DENSE_SHARE, bm25)])
 
 
@@ -237,6 +259,8 @@ def _filters(asked: TurnAsked) -> Filters:
         kind=frozenset({"fact"}),
         conversation_id=frozenset({asked.conversation_id}) if asked.conversation_id else None,
         scope=frozenset(asked.scopes) if asked.scopes else None,
+        as_of=_holding(asked).as_of,
+        known_as_of=_holding(asked).known_as_of,
     )
 
 
@@ -250,7 +274,9 @@ async def _hops(
         {},
         hops=asked.hop_depth,
         steps=None,
-        sources=sources_asked(["fact"], None, asked.conversation_id, BEGINNING, END),
+        sources=sources_asked(
+            ["fact"], None, asked.conversation_id, BEGINNING, END, holding=_holding(asked)
+        ),
         client_id=pipeline.client_id,
         graph=pipeline.graph,
     )
@@ -267,8 +293,13 @@ async def _shown(
     places: Mapping[str, Place], asked: TurnAsked, pipeline: Pipeline
 ) -> list[TurnMemory]:
     """Return the facts in their order; one that was deleted in between is passed over."""
+    known_as_of = _holding(asked).known_as_of or END
     rows = await pipeline.graph.rows(
-        TURN_FACTS, client_id=pipeline.client_id, ids=list(places), end=END
+        TURN_FACTS,
+        client_id=pipeline.client_id,
+        ids=list(places),
+        known_as_of=known_as_of,
+        end=END,
     )
     shown = {row.id: row for row in rows if not asked.scopes or row.scope in asked.scopes}
     return [

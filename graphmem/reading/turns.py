@@ -11,8 +11,8 @@ from functools import partial
 from typing import Generic, TypeVar
 
 Found = TypeVar("Found")
-Key = tuple[str, str, str]
-"""Client, conversation, turn."""
+Key = tuple[str, ...]
+"""Client, conversation, turn, and the times that it asks for: `as_of` and `known_as_of`."""
 
 TURNS_KEPT = 1_000
 FRESH_SECONDS = 600.0

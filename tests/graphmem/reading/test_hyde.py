@@ -10,8 +10,9 @@ import pytest_asyncio
 from msgspec.structs import replace
 
 from graphmem.errors import InvalidInput, Unavailable
+from graphmem.graph.driver import Graph
 from graphmem.llm import LanguageModel
-from graphmem.reading.hyde import new_turns
+from graphmem.reading.hyde import Pipeline, new_turns, prepare
 from graphmem.service import Graphmem
 from tests.stub_llm import Misbehaviour, StubModel, stub_model
 
@@ -209,6 +210,59 @@ async def test_the_block_holds_its_budget_and_the_chain_comes_along(
     assert tight.cached
 
 
+async def test_a_turn_of_another_time_shows_what_was_true_and_known_then(
+    asking: Graphmem, memory: Graphmem, facts: dict[str, str]
+):
+    newer = await memory.supersede_fact(facts[TABS], "The user prefers spaces for indentation.")
+    first = (await memory.versions(newer.id)).versions[0]
+    ask = {"window": WINDOW, "top_k": 1, "hop_depth": 0}
+
+    now = await asking.hyde_retrieve("turn-1", **ask)
+    known = await asking.hyde_retrieve("turn-1", known_as_of=first.created_at, **ask)
+    before = await asking.hyde_retrieve("turn-1", as_of="2001-01-01T00:00:00Z", **ask)
+
+    assert [one.id for one in now.memories] == [newer.id]
+    assert [one.id for one in known.memories] == [facts[TABS]]
+    assert [one.id for one in known.memories[0].versions] == [facts[TABS]]
+    assert known.memories[0].versions[0].superseded_at is None
+    assert (before.memories, before.cached) == ([], False)
+    assert (await asking.hyde_retrieve("turn-1", **ask)).cached
+    linked = await asking.hyde_retrieve(
+        "linked", window=WINDOW, top_k=1, known_as_of=first.created_at
+    )
+    assert [one.id for one in linked.memories] == [facts[TABS]], "the link was made later"
+
+
+async def test_preparing_asks_for_nobody_and_never_fails(
+    asking: Graphmem, stub: StubModel, monkeypatch: pytest.MonkeyPatch
+):
+    runtime = asking.runtime
+    pipeline = Pipeline(
+        client_id=asking.client_id, graph=runtime.graph, embedder=runtime.embedder, llm=runtime.llm
+    )
+    planned: list[tuple[str, str]] = []
+    rows = Graph.rows
+
+    async def seen(self, query, **parameters):
+        if "client_id" in parameters:
+            planned.append((query.name, parameters["client_id"]))
+        return await rows(self, query, **parameters)
+
+    monkeypatch.setattr(Graph, "rows", seen)
+    await prepare(pipeline)
+    assert {client for _, client in planned} == {""}
+    assert {"retrieval/facts_near_any", "reading/turn_facts", "retrieval/hop"} <= {
+        name for name, _ in planned
+    }
+    assert stub.asked == []
+
+    async def fails(*_: object, **__: object):
+        raise Unavailable("not now")
+
+    monkeypatch.setattr(Graph, "rows", fails)
+    await prepare(pipeline)
+
+
 async def test_without_a_model_it_says_so_and_can_search_with_the_window(
     memory: Graphmem, facts: dict[str, str]
 ):  # S4.16 S4.36
@@ -289,7 +343,7 @@ async def test_a_failing_embedder_or_database_gives_a_partial_answer(
         assert (turn.memories, turn.degraded) == ([], ["embedding_failed"])
         assert turn.hypotheses
     with monkeypatch.context() as patch:
-        patch.setattr("graphmem.reading.hyde.candidates", fails)
+        patch.setattr("graphmem.reading.hyde.nearest_facts", fails)
         turn = await asking.hyde_retrieve("no-search", window=WINDOW)
         assert (turn.memories, turn.degraded) == ([], ["search_failed"])
     with monkeypatch.context() as patch:
@@ -322,6 +376,7 @@ async def test_a_linked_fact_that_was_deleted_is_passed_over(
         ({"window": ["a"], "hop_depth": 4}, "hop_depth"),
         ({"window": ["a"], "injection_tokens": -1}, "injection_tokens"),
         ({"window": ["a"], "mode": "both"}, "mode"),
+        ({"window": ["a"], "as_of": "yesterday"}, "as_of"),
         ({"window": ["a"], "on_failure": "panic"}, "on_failure"),
     ],
 )
