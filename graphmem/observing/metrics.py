@@ -31,6 +31,9 @@ JOB_SECONDS = Histogram(
 LEFT_UNDONE = Counter(
     "graphmem_left_undone", "What was to be done after an answer and was not", ["what"]
 )
+FORGOTTEN = Counter(
+    "graphmem_forgotten", "Records that were deleted because they had become old", ["what"]
+)
 WORKER_CRASHES = Counter("graphmem_worker_crashes", "How often the worker had to be started anew")
 EMBEDDING_SECONDS = Histogram(
     "graphmem_embedding_duration_seconds",

@@ -250,8 +250,9 @@ async def settle(
         at=clock.at,
         now=clock.now(),
         duration_ms=clock.milliseconds,
-        returned=list(done.returned),
-        wrote=list(done.wrote),
+        # Two runs that deliver the same memories lock them in the same order.
+        returned=sorted(done.returned, key=lambda one: str(one["id"])),
+        wrote=sorted(done.wrote),
         continues=done.continues,
     )
     return _judged(step, rows)

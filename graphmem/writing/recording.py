@@ -2,7 +2,7 @@
 
 Nobody waits for it, and nobody feels its failure: what cannot be kept is counted, and left out. The
 question's text stands on its record only, and goes with its conversation; without one it goes when
-everything it was shown is gone, or after 90 days.
+everything it was shown is gone. All go when they are old: after `GRAPHMEM_KEEP_ACCESSES_DAYS`.
 """
 
 import asyncio
@@ -14,9 +14,12 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
+from msgspec import Struct
+
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.access import Read
+from graphmem.model.times import BEGINNING
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import LEFT_UNDONE
 from graphmem.writing.boundary import Done
@@ -33,9 +36,6 @@ MOST = 2_000
 END_SECONDS = 5.0
 """How long an end waits for what is not written yet."""
 
-KEPT = timedelta(days=90)
-"""How long a read's record is kept."""
-
 SWEEP_SECONDS = 3600.0
 """How often a client's records are looked through for what is to be forgotten."""
 
@@ -43,8 +43,17 @@ FORGOTTEN_AT_ONCE = 5_000
 
 WHAT = "record_reads"
 
+
+class Asker(Struct, frozen=True):
+    """A client that has asked."""
+
+    client_id: str
+
+
 RECORD_READS = Query("writing/record_reads", Done, writes=True)
 FORGET_READS = Query("writing/forget_reads", Done, writes=True)
+CLIENTS_WITH_OLD_READS = Query("writing/clients_with_old_reads", Asker)
+FORGET_OLD_READS = Query("writing/forget_old_reads", Done, writes=True)
 
 Noted = Callable[[], Read]
 """Tells a read when it is to be written: what costs time is worked out then, in a thread."""
@@ -55,9 +64,18 @@ log = logging.getLogger(__name__)
 class Recorder:
     """Collects reads and writes them, a hundred or a second's at a time."""
 
-    def __init__(self, graph: Graph, *, seconds: float = SECONDS, most: int = MOST) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        kept: timedelta | None = None,
+        seconds: float = SECONDS,
+        most: int = MOST,
+    ) -> None:
+        """Write to a graph, where records are deleted that are older than they are `kept`."""
         # A database that blinks is not waited for: reads that come meanwhile matter more.
         self._graph = graph.impatient()
+        self._kept = kept
         self._seconds = seconds
         self._most = most
         self._waiting: list[Noted] = []
@@ -130,7 +148,7 @@ class Recorder:
         if len(self._swept) >= self._most:
             self._swept.clear()
         self._swept[client_id] = now
-        before = datetime.now(UTC) - KEPT
+        before = datetime.now(UTC) - self._kept if self._kept else BEGINNING
         await forget_reads(client_id=client_id, before=before, graph=self._graph)
 
     def _left_out(self, reads: int, why: str) -> None:
@@ -149,6 +167,26 @@ async def forget_reads(*, client_id: str, before: datetime, graph: Graph) -> int
         total += rows[0].written
         if rows[0].written < FORGOTTEN_AT_ONCE:
             return total
+
+
+async def forget_old_reads(*, before: datetime, graph: Graph) -> int:
+    """Delete records of all clients from before a time, some at once; return how many.
+
+    What is cut off is gone on with the next time. Raises `Unavailable`.
+    """
+    total = 0
+    while clients := await graph.rows(
+        CLIENTS_WITH_OLD_READS, before=before, limit=FORGOTTEN_AT_ONCE
+    ):
+        for client in clients:
+            rows = await graph.change(
+                FORGET_OLD_READS,
+                client_id=client.client_id,
+                before=before,
+                limit=FORGOTTEN_AT_ONCE,
+            )
+            total += rows[0].written
+    return total
 
 
 def _told(noted: Sequence[Noted]) -> list[Read]:

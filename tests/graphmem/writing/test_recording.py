@@ -10,14 +10,18 @@ from msgspec.structs import replace
 from prometheus_client import REGISTRY
 
 from graphmem import config
-from graphmem.errors import Unavailable
+from graphmem.errors import MemoryNotFound, Unavailable
 from graphmem.model.access import Read, Shown
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
-from graphmem.writing.recording import AT_ONCE, KEPT, Recorder, forget_reads
+from graphmem.writing.recording import AT_ONCE, Recorder, forget_old_reads, forget_reads
 from tests.planted import plant
+from tests.told_sessions import tell
 
 NOW = datetime.now(UTC)
+KEPT = timedelta(days=config.load({}).keep_accesses_days)
+LONG_AGO = datetime(1990, 1, 1, tzinfo=UTC)
+"""So that no other test's records are old."""
 RECORDS = """
 MATCH (access:Access {client_id: $client})
 OPTIONAL MATCH (access)-[edge:RETURNED]->(memory:Memory)
@@ -192,6 +196,47 @@ async def test_what_is_old_and_what_showed_only_what_is_gone_is_forgotten(memory
     assert {one["id"] for one in await records(memory)} == {"both", "gap"}
 
 
+async def test_old_records_of_every_client_go_and_no_others(
+    memory: Graphmem, rival: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphmem.writing.recording.FORGOTTEN_AT_ONCE", 2)
+    [shown] = await plant(memory, {"kind": "fact", "text": "kept"})
+    old = LONG_AGO - timedelta(days=1)
+    recorder = Recorder(memory.runtime.graph, seconds=0.0)
+    for place in range(5):
+        recorder.note(lambda name=f"old-{place}": read(memory, name, shown, at=old))
+    recorder.note(lambda: read(memory, "just", shown, at=LONG_AGO))
+    recorder.note(lambda: read(rival, "theirs", at=old, found=0))
+    await recorder.settled()
+    run = await memory.run(agent_type="lead", episode_id="ep")
+    await memory.runtime.graph.execute(
+        "CYPHER 25 MATCH (access:Access {client_id: $client, run_id: $run}) SET access.at = $old",
+        client=memory.client_id,
+        run=run.id,
+        old=old,
+    )
+
+    assert await forget_old_reads(before=LONG_AGO, graph=memory.runtime.graph) >= 6
+
+    assert await records(rival) == []
+    assert {one["id"] for one in await records(memory)} == {f"start-{run.id}", "just"}
+    assert [one.text for one in (await memory.recall("kept", kinds=["fact"])).items] == ["kept"]
+
+
+async def test_the_recorder_keeps_them_as_long_as_the_settings_say(memory: Graphmem) -> None:
+    old = NOW - timedelta(days=400)
+    for kept, left in (
+        (None, {"old", "new"}),
+        (timedelta(days=500), {"old", "new"}),
+        (KEPT, {"new"}),
+    ):
+        recorder = Recorder(memory.runtime.graph, kept=kept, seconds=0.0)
+        recorder.note(lambda: read(memory, "old", at=old, found=0))
+        recorder.note(lambda: read(memory, "new", found=0))
+        await recorder.settled()
+        assert {one["id"] for one in await records(memory)} == left
+
+
 async def test_a_question_goes_with_its_conversation(memory: Graphmem) -> None:
     for id in ("one", "other"):
         await memory.open_conversation(id)
@@ -257,6 +302,29 @@ async def test_every_way_of_asking_leaves_a_record(memory: Graphmem) -> None:
         # Without a language model a turn finds nothing.
         assert bool(one["returned"]) == (one["operation"] != "hyde"), one["operation"]
         assert (one["found"] > 0) == (one["operation"] != "hyde"), one["operation"]
+
+
+async def test_telling_more_leaves_a_record_too(memory: Graphmem, rival: Graphmem) -> None:
+    # S5.20
+    for one in (memory, rival):
+        await tell(one, "bug")
+    found = await memory.search_contextual("What was that auth bug?", top_k=1, neighbours=0)
+    [hit] = found.contexts[0].messages
+    more = await memory.expand_context(memory_id=hit.id, direction="later", max_tokens=40)
+    nothing = await memory.expand_context(memory_id=hit.id, max_tokens=1)
+    with pytest.raises(MemoryNotFound):
+        await rival.expand_context(memory_id=hit.id)
+    assert await records(rival) == []
+    kept = await records(memory)
+    assert [one["operation"] for one in kept] == ["contextual", "expand", "expand"]
+    told, empty = kept[1:]
+    shown = sorted(told["returned"], key=lambda one: one["rank"])
+    assert [one["id"] for one in shown] == [turn.id for turn in more.messages]
+    assert (told["found"], told["tokens"]) == (len(more.messages), more.tokens_used)
+    assert (told["question"], told["conversation_id"]) == ("", "c")
+    assert (empty["returned"], empty["found"], nothing.messages) == ([], 0, [])
+    # Nobody asked for anything that is not known.
+    assert (await memory.pattern("knowledge_gaps")).rows == []
 
 
 async def test_a_recall_of_what_is_not_known_is_a_gap(memory: Graphmem) -> None:
