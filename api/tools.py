@@ -1,0 +1,136 @@
+"""The tools that agents call by MCP: decode, call one use case, answer."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import msgspec
+from mcp import types
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from msgspec import Meta, Struct
+from msgspec.structs import asdict
+
+from graphmem.errors import GraphmemError, Unavailable
+from graphmem.model.contextual import ContextualQuery, ContextualResult
+from graphmem.model.validation import validated
+from graphmem.observing.logs import traced
+from graphmem.service import Graphmem
+
+SEARCH_CONTEXTUAL = "search_contextual"
+
+TOLD_TOKENS = 4_096
+"""How long a tool's text is unless the agent says otherwise: what it is told fills its own context."""
+
+INSTRUCTIONS = """\
+This is a long-term memory of earlier sessions. Call search_contextual whenever an answer may depend on what \
+was said, decided, tried or fixed before, and before asking the user for what they may have told already.\
+"""
+
+DESCRIPTION = """\
+Find what was said in earlier sessions: first the sessions that have to do with a question, then the \
+messages in them that answer it, with what was said just before and after, and the sessions related to these.
+
+Use it when the user refers to the past ("what was that auth bug?", "as we decided"), when a task goes on \
+that was begun earlier, or when you would otherwise guess at a preference, a decision or its reason. Ask in \
+plain words, names and identifiers included; one question a call. Do not use it for general knowledge, or \
+for what already stands in this conversation.
+
+Every message has its time (`occurred_at`, UTC): say when something was. Set `as_of` to learn what was true \
+on a day, `known_as_of` what was known then. With `fallback` = "global" no session was relevant enough, and \
+the text holds what a search over everything found: trust it less. Nothing found means that it was not \
+remembered, not that it never happened.\
+"""
+
+NOTHING = "Nothing was found."
+FALLBACK = "No session was relevant enough: this is what a search over everything has found."
+FAILED = "something went wrong here, not in what was sent; graphmem's log says where"
+
+Opened = Callable[[], Awaitable[Graphmem]]
+"""Waits until graphmem is there, and returns it as one client sees it."""
+
+log = logging.getLogger(__name__)
+
+
+class ToolQuery(ContextualQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an agent asks its earlier sessions, and how much it wants to be told."""
+
+    max_tokens: Annotated[
+        int, Meta(ge=1, le=200_000, description="how many tokens the text may have")
+    ] = TOLD_TOKENS
+
+
+def tools(memory: Opened) -> Server:
+    """Return a server that offers agents the tools."""
+
+    async def listed(context: Any, asked: types.PaginatedRequestParams | None) -> Any:
+        return types.ListToolsResult(tools=[search_tool()])
+
+    async def called(context: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
+        if asked.name != SEARCH_CONTEXTUAL:
+            known = f"there is no tool {asked.name[:80]!r}; the one there is: {SEARCH_CONTEXTUAL}"
+            raise MCPError(types.INVALID_PARAMS, known)
+        try:
+            return await search_contextual(asked.arguments or {}, memory)
+        except Exception as problem:
+            return _refused(problem)
+
+    return Server(
+        "graphmem",
+        title="graphmem",
+        version=version("graphmem"),
+        instructions=INSTRUCTIONS,
+        on_list_tools=listed,
+        on_call_tool=called,
+    )
+
+
+def search_tool() -> types.Tool:
+    """Return the tool as an agent's program lists it."""
+    return types.Tool(
+        name=SEARCH_CONTEXTUAL,
+        title="Search earlier sessions",
+        description=DESCRIPTION,
+        input_schema=_schema(ToolQuery),
+        output_schema=_schema(ContextualResult),
+        annotations=types.ToolAnnotations(
+            read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+        ),
+    )
+
+
+async def search_contextual(arguments: dict[str, Any], memory: Opened) -> types.CallToolResult:
+    """Return the prompt's text, and beside it the answer as HTTP gives it.
+
+    Raises `InvalidInput`, `Unavailable`, and what keeps graphmem from being there.
+    """
+    asked = validated(arguments, ToolQuery)
+    found = await (await memory()).search_contextual(**asdict(asked))
+    said = [found.prompt or NOTHING]
+    if found.fallback and found.items:
+        said.append(FALLBACK)
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text) for text in said],
+        structured_content=msgspec.to_builtins(found),
+    )
+
+
+def _refused(problem: Exception) -> types.CallToolResult:
+    """Return what went wrong so that an agent can mend it; what nobody foresaw says nothing of itself."""
+    if isinstance(problem, GraphmemError):
+        said = str(problem)
+        if isinstance(problem, Unavailable):
+            said += f"; try again in {problem.retry_after} seconds"
+    else:
+        log.error("failed: %s", traced(problem))
+        said = FAILED
+    return types.CallToolResult(content=[types.TextContent(type="text", text=said)], is_error=True)
+
+
+def _schema(struct: type[Struct]) -> dict[str, Any]:
+    """Return a struct's JSON schema with the struct itself on top, as MCP wants it."""
+    schema = msgspec.json.schema(struct)
+    others = schema["$defs"]
+    top: dict[str, Any] = others.pop(struct.__name__)
+    return top | {"$defs": others} if others else top

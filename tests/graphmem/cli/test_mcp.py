@@ -1,0 +1,250 @@
+"""`graphmem mcp`, started by the SDK's own client: what an agent's program sees of it."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.shared.exceptions import MCPError
+
+from graphmem.cli.mcp import Opening
+from graphmem.errors import SetupError
+from tests.graphmem.cli.conftest import program
+from tests.told_sessions import BUG, tell
+
+QUESTION = "What was that auth bug?"
+SEARCH = "search_contextual"
+
+
+@asynccontextmanager
+async def connected(
+    environment: dict[str, str], errors: Path, *arguments: str
+) -> AsyncIterator[ClientSession]:
+    """Start the command as an agent's program does, and shake hands with it."""
+    command, *rest = program("mcp", *arguments)
+    parameters = StdioServerParameters(command=command, args=rest, env=environment)
+    with errors.open("w") as log:
+        async with (
+            stdio_client(parameters, errlog=log) as (incoming, outgoing),
+            ClientSession(incoming, outgoing) as session,
+        ):
+            await session.initialize()
+            yield session
+
+
+async def test_an_agent_lists_the_tool_calls_it_and_leaves(
+    environment, memory, rival, tmp_path
+) -> None:  # S5.15
+    mine = await tell(memory)
+    await tell(rival)
+    errors = tmp_path / "stderr"
+    async with connected(environment, errors, "--client", memory.client_id) as session:
+        assert session.instructions is not None
+        assert SEARCH in session.instructions
+        [tool] = (await session.list_tools()).tools
+        assert tool.name == SEARCH
+        assert "as_of" in str(tool.description)
+        Draft202012Validator.check_schema(tool.input_schema)
+        fields = tool.input_schema["properties"]
+        assert {"query", "top_sessions", "top_k", "neighbours", "conversation_id", "as_of"} <= set(
+            fields
+        )
+        assert all(
+            "description" in field or "description" in field["anyOf"][0]
+            for field in fields.values()
+        )
+        assert (fields["top_sessions"]["maximum"], fields["max_tokens"]["default"]) == (20, 4096)
+
+        answer = await session.call_tool(
+            SEARCH, {"query": QUESTION, "top_sessions": 1, "top_k": 1, "max_tokens": 200}
+        )
+        assert not answer.is_error
+        [said] = answer.content
+        found = answer.structured_content
+        assert said.text == found["prompt"]
+        assert BUG[3][1] in said.text
+        [context] = found["contexts"]
+        assert context["session_id"] == mine["bug"]
+        assert [turn["idx"] for turn in context["messages"] if turn["hit"]] == [3]
+        assert memory.runtime.tokens.count(said.text) == found["tokens_used"] <= 200
+
+        then = {"query": QUESTION, "as_of": "2026-03-03T09:02:00Z", "neighbours": 9}
+        early = (await session.call_tool(SEARCH, then)).structured_content
+        assert {turn["idx"] for one in early["contexts"] for turn in one["messages"]} <= {0, 1, 2}
+    assert quiet(errors)
+
+
+async def test_what_cannot_be_asked_is_told_so_that_an_agent_can_mend_it(
+    environment, client_id, tmp_path
+) -> None:  # S5.15
+    errors = tmp_path / "stderr"
+    async with connected(environment, errors, "--client", client_id) as session:
+        for asked, *told in (
+            ({}, "query", "missing"),
+            ({"query": QUESTION, "top_sessions": 21}, "top_sessions", "<= 20", "how many sessions"),
+            ({"query": QUESTION, "session": "x"}, "session", "unknown"),
+            ({"query": " "}, "query"),
+            ({"query": QUESTION, "as_of": "yesterday"}, "as_of", "RFC 3339"),
+            ({"query": QUESTION, "as_of": "2026-03-03"}, "as_of"),
+        ):
+            answer = await session.call_tool(SEARCH, asked)
+            assert answer.is_error, asked
+            [said] = answer.content
+            assert all(word in said.text for word in told), said.text
+            assert "Traceback" not in said.text
+        with pytest.raises(MCPError, match="no tool 'forget'"):
+            await session.call_tool("forget", {})
+        nothing = await session.call_tool(SEARCH, {"query": QUESTION})
+        assert [one.text for one in nothing.content] == ["Nothing was found."]
+        assert nothing.structured_content["fallback"] == "global"
+    assert quiet(errors)
+
+
+async def test_a_rival_s_story_is_not_told(environment, memory, rival, tmp_path) -> None:
+    await tell(rival)
+    await memory.remember_fact("The auth bug had nothing to do with the weather.")
+    async with connected(environment, tmp_path / "stderr", "--client", memory.client_id) as session:
+        answer = await session.call_tool(SEARCH, {"query": QUESTION, "conversation_id": "c"})
+        assert answer.structured_content["items"] == []
+        answer = await session.call_tool(SEARCH, {"query": QUESTION})
+        assert answer.structured_content["contexts"] == []
+        assert len(answer.structured_content["items"]) == 1
+        assert len(answer.content) == 2
+        assert "everything" in answer.content[1].text
+
+
+def quiet(errors: Path) -> bool:
+    """Tell whether nothing went wrong, and nothing was said of what was asked."""
+    said = errors.read_text()
+    return not any(word in said for word in (" WARNING ", " ERROR ", "Traceback", QUESTION))
+
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+def started(environment: dict[str, str], *arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        program("mcp", *arguments),
+        env=environment,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def greeted(process: "subprocess.Popen[str]") -> dict[str, Any]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(HELLO) + "\n")
+    process.stdin.flush()
+    return json.loads(process.stdout.readline())
+
+
+@pytest.mark.parametrize("end", ["stdin", signal.SIGTERM, signal.SIGINT])
+def test_it_ends_with_stdin_and_with_a_signal(environment, end) -> None:
+    process = started(environment)
+    assert greeted(process)["result"]["serverInfo"]["name"] == "graphmem"
+    began = time.monotonic()
+    try:
+        if end != "stdin":
+            process.send_signal(end)
+            assert process.wait(timeout=30) == 128 + end
+        out, errors = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.communicate()
+    assert time.monotonic() - began < 20
+    if end == "stdin":
+        assert process.returncode == 0
+    assert out == ""
+    assert "Traceback" not in errors
+
+
+def test_a_file_is_answered_too(environment, tmp_path) -> None:
+    path = tmp_path / "said.jsonl"
+    path.write_text(json.dumps(HELLO), "utf-8")
+    with path.open() as file:
+        result = subprocess.run(
+            program("mcp"),
+            env=environment,
+            stdin=file,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+    assert json.loads(result.stdout)["id"] == 1
+    assert result.returncode == 0, result.stderr
+
+
+async def test_a_database_that_is_not_there_is_told_and_asked_again(environment, tmp_path) -> None:
+    nowhere = environment | {"GRAPHMEM_NEO4J_URI": "bolt://127.0.0.1:1"}
+    errors = tmp_path / "stderr"
+    async with connected(nowhere, errors) as session:
+        for _ in range(2):
+            answer = await session.call_tool(SEARCH, {"query": QUESTION})
+            assert answer.is_error
+            assert "127.0.0.1:1" in answer.content[0].text
+    said = errors.read_text()
+    # Once when it was started; the first call may have waited for that.
+    assert said.count("graphmem is not there") in {2, 3}
+    assert "Traceback" not in said
+    assert QUESTION not in said
+
+
+async def test_what_failed_to_open_is_opened_by_the_next_who_asks() -> None:
+    opened: list[str] = []
+
+    @asynccontextmanager
+    async def memory() -> AsyncIterator[Any]:
+        opened.append("begun")
+        await asyncio.sleep(0)
+        if len(opened) == 1:
+            raise SetupError("not yet")
+        yield "memory"
+        opened.append("closed")
+
+    async with Opening(memory) as opening:
+        with pytest.raises(SetupError, match="not yet"):
+            await opening.memory()
+        assert await asyncio.gather(opening.memory(), opening.memory()) == ["memory", "memory"]
+    assert opened == ["begun", "begun"]
+
+
+def test_without_the_sdk_it_says_what_to_install(environment, tmp_path) -> None:
+    blocked = tmp_path / "sitecustomize.py"
+    blocked.write_text(
+        "import importlib.util as util\n"
+        "find = util.find_spec\n"
+        "util.find_spec = lambda name, *more: None if name == 'mcp' else find(name, *more)\n"
+    )
+    path = os.pathsep.join(filter(None, (str(tmp_path), environment.get("PYTHONPATH"))))
+    result = subprocess.run(
+        program("mcp"),
+        env=environment | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert "pip install 'graphmem[mcp]'" in result.stderr
