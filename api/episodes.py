@@ -57,7 +57,8 @@ async def remember_episode(
     """Remember a run of messages: `messages` to be stored, or `message_ids` or a `range` of a session.
 
     A title and a summary that are not given are made of the messages' own sentences; the surprise, 0–1,
-    is how far the episode lies from the conversation's earlier ones.
+    is how far the episode lies from the conversation's earlier ones. A repeat is the same episode: where one
+    with exactly these messages is there, and all that is said about it holds, `action` is `repeated`.
     """
     return await memory.remember_episode(**msgspec.structs.asdict(data))
 

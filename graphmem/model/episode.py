@@ -62,7 +62,7 @@ class NewEpisode(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class KeptEpisode(Struct, frozen=True, kw_only=True):
-    """An episode as it was written."""
+    """An episode as it is kept."""
 
     id: str
     conversation_id: str
@@ -73,6 +73,8 @@ class KeptEpisode(Struct, frozen=True, kw_only=True):
     start_at: datetime
     end_at: datetime
     message_ids: list[str]
+    action: Literal["new", "repeated"] = "new"
+    """`repeated` where it was there already, with these messages and all that was said about it."""
     embedding_truncated: bool = False
 
 

@@ -46,6 +46,18 @@ class InRange(Struct, frozen=True):
     ids: list[str]
 
 
+class SameEpisode(Struct, frozen=True):
+    """An episode that is there already."""
+
+    id: str
+    title: str
+    summary: str
+    surprise: float
+    start_at: datetime
+    end_at: datetime
+    embedding_truncated: bool
+
+
 class Source(Struct, frozen=True):
     """What an episode is made of; `batch` are messages that are remembered with it."""
 
@@ -56,6 +68,7 @@ class Source(Struct, frozen=True):
 MESSAGES_BY_ID = Query("writing/messages_by_id", Said)
 MESSAGES_IN_RANGE = Query("writing/messages_in_range", InRange)
 NEAREST_EPISODE = Query("writing/nearest_episode", Nearest)
+SAME_EPISODE = Query("writing/same_episode", SameEpisode)
 JOIN_EPISODE = Query("writing/join_episode", Done, writes=True)
 
 
@@ -72,6 +85,7 @@ async def remember_episode(
 ) -> KeptEpisode:
     """Remember a run of messages as an episode, with the messages where they are new; all or nothing.
 
+    Where one with exactly these messages is there, of which all that is said holds, it is that one.
     Raises `InvalidInput`, `ConversationNotFound`, `SessionNotFound`, `MemoryNotFound` for a message that
     the conversation does not have, `Unavailable`.
     """
@@ -96,7 +110,7 @@ async def remember_episode(
     )
     ids = list(dict.fromkeys(one.id for one in source.said))
 
-    async def work(transaction: Transaction) -> list[str]:
+    async def work(transaction: Transaction) -> KeptEpisode:
         written = await _lock(transaction, new.conversation_id, memory.draft.id, client_id)
         present = ids
         if source.batch is not None:
@@ -108,10 +122,42 @@ async def remember_episode(
         present = list(dict.fromkeys(present))
         said = await _said(transaction, present, new.conversation_id, client_id)
         if not written:
+            if same := await _same(transaction, new, memory, present, client_id):
+                return same
             await put(transaction, _in_session(memory, said), present, client_id=client_id)
-        return present
+        return kept(memory, present)
 
-    return kept(memory, await graph.write(work))
+    return await graph.write(work)
+
+
+async def _same(
+    transaction: Transaction,
+    new: NewEpisode,
+    memory: Prepared,
+    message_ids: list[str],
+    client_id: str,
+) -> KeptEpisode | None:
+    """Return the episode that this one repeats, under its conversation's lock."""
+    rows = await transaction.rows(
+        SAME_EPISODE,
+        client_id=client_id,
+        conversation_id=new.conversation_id,
+        message_ids=message_ids,
+        title=new.title or "",
+        summary=new.summary or "",
+        surprise=-1.0 if new.surprise is None else new.surprise,
+        start_at=memory.draft.own["start_at"],
+        end_at=memory.draft.own["end_at"],
+        timed=new.start_at is not None or new.end_at is not None,
+    )
+    if not rows:
+        return None
+    return KeptEpisode(
+        **asdict(rows[0]),
+        conversation_id=new.conversation_id,
+        message_ids=message_ids,
+        action="repeated",
+    )
 
 
 async def composed(

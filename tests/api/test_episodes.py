@@ -1,5 +1,6 @@
 """Episodes over HTTP: of new messages, of known ones, of a range; nothing is half done."""
 
+import asyncio
 from typing import Any
 
 import httpx
@@ -148,6 +149,46 @@ async def test_known_messages_are_not_doubled(
     assert one["message_ids"] == two["message_ids"]
     [count] = await runtime.graph.execute(MESSAGES, client_id=memory.client_id)
     assert count["messages"] == len(SAID)
+
+
+async def test_an_episode_sent_again_is_the_same_one_and_says_so(
+    http: httpx.AsyncClient, rival_http: httpx.AsyncClient, runtime: Runtime, memory: Graphmem
+) -> None:
+    conversation_id = await opened(http)
+    ids = await said(http, conversation_id)
+    body = {"conversation_id": conversation_id, "message_ids": ids[:3]}
+    both = await asyncio.gather(*(http.post(EPISODES, json=body) for _ in range(2)))
+    assert [one.status_code for one in both] == [201, 201]
+    first, second = sorted((one.json() for one in both), key=lambda one: one["action"])
+    assert (first["action"], second["action"]) == ("new", "repeated")
+    assert second == first | {"action": "repeated"}
+    by_range = {"session_id": "one", "from_idx": 0, "to_idx": 2}
+    again = {"conversation_id": conversation_id, "range": by_range, "title": first["title"]}
+    assert (await http.post(EPISODES, json=again)).json() == second
+    assert list(await shape(runtime, memory)) == [first["id"]]
+    others = [
+        body | {"title": "Another title"},
+        body | {"summary": "Another summary."},
+        body | {"surprise": 0.123},
+        body | {"end_at": "2027-01-01T00:00:00Z"},
+        body | {"message_ids": ids[:2]},
+        body | {"message_ids": ids},
+    ]
+    made = [(await http.post(EPISODES, json=other)).json() for other in others]
+    assert [one["action"] for one in made] == ["new"] * len(others)
+    for other, one in zip(others, made, strict=True):
+        assert (await http.post(EPISODES, json=other)).json() == one | {"action": "repeated"}
+    theirs = await opened(rival_http)
+    foreign = await rival_http.post(EPISODES, json=body | {"conversation_id": theirs})
+    assert foreign.status_code == 404
+    with_names = {
+        "conversation_id": conversation_id,
+        "messages": [
+            one | {"external_id": f"m{place}"} for place, one in enumerate(messages("two"))
+        ],
+    }
+    new, known = [(await http.post(EPISODES, json=with_names)).json() for _ in range(2)]
+    assert known == new | {"action": "repeated"}
 
 
 async def test_foreign_and_unknown_ids_look_the_same(
