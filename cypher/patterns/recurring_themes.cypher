@@ -1,6 +1,8 @@
 CYPHER 25
 // The themes that sessions come back to, by meaning and not by words: with a question all sessions on its
-// theme, without one every theme. Sessions stand in the order of time, with first, last and rhythm.
+// theme, those too whose summaries name what was asked among their topics; without one every theme. Sessions
+// stand in the order of time, with first, last and rhythm, and with a summary of what was said in them about
+// the theme, in their own sentences.
 //
 // title     Recurring themes
 // detector  recurring_themes
@@ -25,6 +27,7 @@ CYPHER 25
 // > rhythm      string        what that is called
 // > occasions   list<map>     session_id, session_external_id, conversation_id, at, opening, memory_ids; by time
 // > central     string        how the session begins that lies nearest to the others
+// > summary     list<map>     text, at, role, name, session_id, memory_id; the most telling sentences, by time
 // > memory_ids  list<string>  the messages that tell most, session by session
 MATCH (session:Session {client_id: $client_id})
 WHERE session.id IS NOT NULL // else no index is used
@@ -35,25 +38,28 @@ ORDER BY session.started_at DESC, session.id
 LIMIT $newest
 MATCH (session)<-[:PART_OF]-(message:Message {client_id: $client_id})
 WITH session, message
-ORDER BY message.token_count DESC, message.id
+ORDER BY message.token_count DESC, message.idx
 // The longest say most, and one who asks says more than one who answers.
 WITH session, collect(message)[..16] AS messages
 OPTIONAL MATCH (session)<-[:SUMMARIZES]-(summary:Summary {client_id: $client_id, active: true})
+WITH session, messages, collect(summary) AS summaries
 WITH
   session,
   messages,
+  reduce(named = [], summary IN summaries | named + coalesce(summary.topics, [])) AS topics,
   [message IN messages | {
     vector: message.embedding,
     weight: CASE message.role WHEN 'user' THEN 1.0 ELSE 0.5 END
-  }] + [summary IN collect(summary) | {vector: summary.embedding, weight: 2.0}] AS parts
+  }] + [summary IN summaries | {vector: summary.embedding, weight: 2.0}] AS parts
 WITH
   session,
   messages,
+  topics,
   [place IN range(0, size(parts[0].vector) - 1) |
     reduce(sum = 0.0, part IN parts | sum + part.weight * part.vector[place])] AS centre
 ORDER BY session.started_at, session.id
 WITH
-  collect({session: session, messages: messages, centre: centre}) AS seen,
+  collect({session: session, messages: messages, topics: topics, centre: centre}) AS seen,
   reduce(sum = 0.0, value IN $background | sum + value * value) AS base
 UNWIND range(0, size(seen) - 1) AS place
 WITH seen, base, place, seen[place] AS one
@@ -67,9 +73,19 @@ RETURN
   one.session.conversation_id AS conversation_id,
   one.session.started_at AS at,
   substring(first.text, 0, 120) AS opening,
-  substring(reduce(said = '', message IN one.messages |
-    said + substring(message.text, 0, 500) + ' '), 0, 4000) AS text,
-  [message IN one.messages | message.id] AS memory_ids,
+  one.topics AS topics,
+  [message IN one.messages | {
+    id: message.id,
+    idx: message.idx,
+    role: message.role,
+    name: message.name,
+    at: message.occurred_at,
+    text: substring(message.text, 0, 500),
+    near: CASE size($question_embedding)
+      WHEN 0 THEN 2 * vector.similarity.cosine(message.embedding, one.centre) - 1
+      ELSE 2 * vector.similarity.cosine(message.embedding, $question_embedding) - 1
+    END
+  }] AS messages,
   [other IN seen[..place] | 2 * vector.similarity.cosine(one.centre, other.centre) - 1] AS cosines,
   sqrt(base) * (2 * vector.similarity.cosine(one.centre, $background) - 1) AS common,
   base,

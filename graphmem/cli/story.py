@@ -9,12 +9,14 @@ from msgspec import Struct
 
 from graphmem import resources
 from graphmem.cli import story_records
+from graphmem.cli.story_asked import ask
 from graphmem.cli.story_change import Changed, change
 from graphmem.cli.story_run import play
+from graphmem.cli.story_sessions import Recollected, recollect
 from graphmem.cli.story_walk import Walked, walk
 from graphmem.config import Settings
 from graphmem.model.conversation import NewConversation
-from graphmem.model.progress import Progress
+from graphmem.model.progress import Progress, silent
 from graphmem.model.recall import Recalled
 from graphmem.model.retrieval import Retrieved
 from graphmem.model.run import TreeRun
@@ -74,30 +76,37 @@ class Told(Struct, frozen=True, kw_only=True):
     answers: list[Answered]
     walked: Walked
     remembered: Remembered
+    recollected: Recollected
     changed: Changed
     run: TreeRun
 
 
 async def tell(settings: Settings, progress: Progress) -> Told:
     """Load the story where it is not there yet, and ask it. Raises `SetupError`."""
+    async with running(settings, progress) as runtime:
+        return await told(Graphmem(runtime, CLIENT), progress)
+
+
+async def told(memory: Graphmem, progress: Progress = silent) -> Told:
+    """Load the story for a client where it is not there yet, and ask it. Raises `Unavailable`."""
     story = msgspec.json.decode(
         (resources.folder("seed") / "conversation.json").read_bytes(), type=NewConversation
     )
-    async with running(settings, progress) as runtime:
-        memory = Graphmem(runtime, CLIENT)
-        conversation = await memory.open_conversation(story.id, title=story.title)
-        loaded = await story_records.load(memory, conversation.id, progress)
-        return Told(
-            title=story.title or "",
-            messages=loaded.messages,
-            memories=len(loaded.ids),
-            new=conversation.created,
-            answers=[await _answered(memory, asked) for asked in QUESTIONS],
-            walked=await walk(memory),
-            remembered=await _remembered(memory, conversation.id),
-            changed=await change(memory, loaded.ids),
-            run=await play(memory),
-        )
+    conversation = await memory.open_conversation(story.id, title=story.title)
+    loaded = await story_records.load(memory, conversation.id, progress)
+    await ask(memory)
+    return Told(
+        title=story.title or "",
+        messages=loaded.messages,
+        memories=len(loaded.ids),
+        new=conversation.created,
+        answers=[await _answered(memory, asked) for asked in QUESTIONS],
+        walked=await walk(memory),
+        remembered=await _remembered(memory, conversation.id),
+        recollected=await recollect(memory, conversation.id),
+        changed=await change(memory, loaded.ids),
+        run=await play(memory),
+    )
 
 
 async def _answered(memory: Graphmem, asked: Asked) -> Answered:

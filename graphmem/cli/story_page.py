@@ -4,12 +4,14 @@ import json
 import shutil
 import textwrap
 from collections.abc import Iterator
+from datetime import datetime
 
 import click
 
 from graphmem.cli.showing import cost, counted, harmless, left_out, say_json
 from graphmem.cli.story import CLIENT, Answered, Remembered, Told
 from graphmem.cli.story_change import TURN_TOKENS, Changed
+from graphmem.cli.story_sessions import PROMPT_TOKENS, Recollected
 from graphmem.cli.story_walk import CHUNK_TOKENS, Walked
 from graphmem.model.run import TreeRun
 
@@ -50,6 +52,7 @@ class Page:
             _show_answer(answer)
         _show_walk(told.walked)
         _show_remembered(told.remembered)
+        _show_recollected(told.recollected)
         _show_changed(told.changed)
         _show_run(told.run)
 
@@ -123,6 +126,53 @@ def _show_remembered(remembered: Remembered) -> None:
     _show_question(remembered.query, "retrieve_memory, facts and episodes of the conversation:")
     _show_text(remembered.retrieved.markdown)
     click.secho(f"  {remembered.milliseconds:.0f} ms", fg="green")
+
+
+def _show_recollected(recollected: Recollected) -> None:
+    found = recollected.found
+    _show_question(
+        recollected.query,
+        f"sessions by their summaries, then what was said in them, within "
+        f"{counted(PROMPT_TOKENS, 'token')}:",
+    )
+    _show_text(found.prompt)
+    for context in found.contexts:
+        _show_session("found  ", context.started_at, context.session_external_id)
+    reasons: dict[tuple[datetime, str], list[str]] = {}
+    for link in found.cross_links:
+        key = (link.started_at, link.session_external_id)
+        reasons.setdefault(key, []).append(f"{link.basis} {link.score:.2f}")
+    for (at, name), bases in reasons.items():
+        _show_session("related", at, f"{name:<25} {', '.join(bases)}")
+    _show_question("Tell me more", "the same session, what is nearest to what was shown first:")
+    for direction, more in (("earlier", recollected.earlier), ("later", recollected.later)):
+        for turn in more.messages:
+            _show_short(f"{direction:<7}  [{turn.role}]: {turn.content}", WIDEST - 4)
+    _show_theme(recollected)
+    click.secho(f"\n  {recollected.milliseconds:.0f} ms for the three", fg="green")
+
+
+def _show_theme(recollected: Recollected) -> None:
+    theme = recollected.theme
+    _show_question(
+        recollected.theme_query,
+        f"{counted(theme['sessions'], 'session')} from {theme['first_at']:%Y-%m-%d} to "
+        f"{theme['last_at']:%Y-%m-%d}, {theme['rhythm']}, summarized in their own words:",
+    )
+    for session in theme["occasions"]:
+        _show_session("", session["at"], session["session_external_id"])
+        for one in theme["summary"]:
+            if one["session_id"] == session["session_id"]:
+                _show_short(f"    {one['text']}", WIDEST - 10)
+
+
+def _show_session(what: str, at: datetime, told: str) -> None:
+    click.secho(f"  {what}{'  ' if what else ''}{at:%Y-%m-%d}  {told}", bold=what != "related")
+
+
+def _show_short(text: str, most: int) -> None:
+    margin = text[: len(text) - len(text.lstrip())]
+    click.echo(f"  {margin}{textwrap.shorten(harmless(text), most, placeholder='…')}")
 
 
 def _show_changed(changed: Changed) -> None:

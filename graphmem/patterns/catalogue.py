@@ -17,11 +17,13 @@ FOLDER = "patterns"
 
 
 class Entry(Struct, frozen=True):
-    """A pattern, the query that its file holds, and which of its parameters graphmem fills."""
+    """A pattern, the query that is run for it, and which of that query's parameters graphmem fills."""
 
     pattern: Pattern
     query: Query[dict[str, Any]]
     filled: frozenset[str]
+    lender: Pattern | None = None
+    """The pattern whose query it is, if not its own: what that takes besides has its defaults."""
 
 
 @cache
@@ -39,7 +41,27 @@ def entry(name: str) -> Entry:
         checked_pattern(said.pattern, now=END)
     except InvalidInput as problem:
         raise PatternDamaged(name, f"its default or example for {problem}") from problem
-    return Entry(said.pattern, query, said.filled)
+    if said.query is None:
+        return Entry(said.pattern, query, said.filled)
+    return borrowing(said.pattern, said.query)
+
+
+def borrowing(pattern: Pattern, name: str) -> Entry:
+    """Return a pattern with another's query, whose other parameters all have defaults.
+
+    Raises `PatternDamaged`.
+    """
+    query: Query[dict[str, Any]] = Query(f"{FOLDER}/{name}", dict[str, Any])
+    try:
+        lender = header(name, query.text)
+    except OSError as problem:
+        raise PatternDamaged(pattern.name, f"there is no pattern {name!r}") from problem
+    own = {one.name for one in pattern.parameters}
+    if lender.query or any(
+        one.required for one in lender.pattern.parameters if one.name not in own
+    ):
+        raise PatternDamaged(pattern.name, f"the query of {name} cannot be run with its parameters")
+    return Entry(pattern, query, lender.filled, lender.pattern)
 
 
 def found(name: str) -> Entry:

@@ -18,7 +18,9 @@ number from and to, of a text from and to how many characters or its choices (`[
 of a time nothing (`[= "beginning"]`, `"now"` or `"end"`). One without brackets is filled by graphmem:
 `$client_id`, `$now`, `$background` (the mean vector of texts that have nothing to do with each other),
 `$x_embedding` (the vector of the text `$x`, empty when that is) and `$x_normalized` (the form in which
-equal names are equal). A line `detector` names what finds in the rows what Cypher cannot.
+equal names are equal). A line `detector` names what finds in the rows what Cypher cannot. A line `query`
+names the pattern whose query is run with these parameters, in the place of one of its own: what it takes
+beside them has its defaults.
 """
 
 import json
@@ -52,7 +54,7 @@ FROM_TEXT: Mapping[str, str] = {"_embedding": "list<float>", "_normalized": "str
 LIMIT = "limit"
 """The parameter that every pattern has."""
 
-_FIELD = re.compile(r"(title|example|detector) +(\S.*)")
+_FIELD = re.compile(r"(title|example|detector|query) +(\S.*)")
 _PARAMETER = re.compile(r"\$(\w+) +(\S+) +(\S.*)")
 _COLUMN = re.compile(r"> (\w+) +(\S+) +(\S.*)")
 _BOUNDED = re.compile(r"(?P<meaning>\S.*) \[(?P<bounds>[^\[\]=]*?) *(?:= (?P<default>[^\]]+))?\]")
@@ -60,10 +62,11 @@ _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)")
 
 
 class Header(Struct, frozen=True):
-    """A pattern, and which parameters graphmem fills for it."""
+    """A pattern, which parameters graphmem fills for it, and whose query it runs if not its own."""
 
     pattern: Pattern
     filled: frozenset[str]
+    query: str | None = None
 
 
 class _Lines:
@@ -101,6 +104,7 @@ def header(name: str, text: str) -> Header:
             detector=lines.fields.get("detector"),
         ),
         frozenset(lines.filled),
+        lines.fields.get("query"),
     )
 
 

@@ -32,16 +32,23 @@ def values(pattern: Pattern, given: Mapping[str, Any], *, now: datetime) -> Valu
     for name in given:
         if name not in legal:
             raise InvalidInput(f"parameters.{name}", f"there is no such parameter; {_all(pattern)}")
-    named = moments(now)
-    found: Values = {}
+    found = defaults(pattern, now=now)
     for name, one in legal.items():
         if name in given:
             found[name] = _value(one, given[name])
         elif one.required:
             raise InvalidInput(f"parameters.{name}", f"is missing; {legend(one)}")
-        else:
-            found[name] = named[one.default] if one.type == "datetime" else one.default
     return found
+
+
+def defaults(pattern: Pattern, *, now: datetime) -> Values:
+    """Return what holds for the parameters of a pattern that need not be given."""
+    named = moments(now)
+    return {
+        one.name: named[one.default] if one.type == "datetime" else one.default
+        for one in pattern.parameters
+        if not one.required
+    }
 
 
 def checked_pattern(pattern: Pattern, *, now: datetime) -> None:

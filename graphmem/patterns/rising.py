@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from graphmem.patterns.themes import Sessions, called, space, theme, together
+from graphmem.patterns.themes import Sessions, called, space, theme, together, words_by_session
 
 ORDER = ("rising", "fading", "steady")
 
 
 def rising(shown: list[Sessions], chosen: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return a row for each theme of the last two windows: how often it came in each, what changed first."""
-    found = space(shown)
+    found, words = space(shown), words_by_session(shown)
     window = timedelta(days=chosen["days"])
     rows = []
     for group in together(found):
@@ -23,7 +23,7 @@ def rising(shown: list[Sessions], chosen: Mapping[str, Any]) -> list[dict[str, A
             continue
         rows.append(
             {
-                "theme": called(some, shown),
+                "theme": called(some, words),
                 "direction": direction(recent, before),
                 "recent": recent,
                 "before": before,

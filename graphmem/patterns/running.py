@@ -13,7 +13,7 @@ from graphmem.embedding import Embedder, Vector
 from graphmem.graph.driver import Graph
 from graphmem.model.pattern import MOST_ROWS, Pattern, PatternAnswer
 from graphmem.patterns.catalogue import Entry, catalogue, found
-from graphmem.patterns.parameters import Values, values
+from graphmem.patterns.parameters import Values, defaults, values
 from graphmem.patterns.rising import rising
 from graphmem.patterns.themes import Sessions, recurring
 from graphmem.retrieval.calibration import RELATED
@@ -62,12 +62,13 @@ async def answer(
     entry: Entry, chosen: Values, *, asked: Asked, graph: Graph, embedder: Embedder
 ) -> PatternAnswer:
     """Return what a pattern of the catalogue, or one in the making, finds with checked parameters."""
+    sent = (defaults(entry.lender, now=asked.now) if entry.lender else {}) | chosen
     rows = await graph.limited(
         entry.query,
         seconds=SECONDS,
         most=MOST_ROWS + 1,
-        **chosen,
-        **await _filled(entry, chosen, asked, embedder),
+        **sent,
+        **await _filled(entry, sent, asked, embedder),
     )
     if entry.pattern.detector:
         shown = msgspec.convert(rows, list[Sessions])

@@ -16,8 +16,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from graphmem.retrieval.extraction import phrases
-from graphmem.retrieval.words import stem
+from graphmem.retrieval.extraction import phrases, sentences, shortened
+from graphmem.retrieval.words import stem, stems
 
 JOINED = 0.16
 """How near two groups of sessions are, on average, to be one theme; cosine around the sessions' mean.
@@ -43,6 +43,17 @@ FEW_ASKED = 0.18
 BESIDE = 0.75
 """How near another theme must be to a question, as a share of the nearest one's nearness."""
 
+SEEN_CHARACTERS = 4_000
+"""How much of a session is looked at for its words."""
+
+TOLD_OF_EACH = 2
+"""How many sentences of each session a theme's summary holds, and"""
+TOLD = 24
+"""how many in all."""
+
+TOLD_CHARACTERS = 240
+"""How long such a sentence may be."""
+
 PAIR = 2
 """How many sessions at least make a theme that a question may find."""
 
@@ -62,6 +73,21 @@ RHYTHMS: Sequence[tuple[float, str]] = (
 
 Matrix = list[list[float]]
 
+Words = Mapping[str, Mapping[str, str]]
+"""Sessions' telling words by their stems, by session."""
+
+
+class Telling(Struct, frozen=True, kw_only=True):
+    """One of a session's longest messages, and how near it lies to the question, or to its session."""
+
+    id: str
+    idx: int
+    role: str
+    name: str | None
+    at: datetime
+    text: str
+    near: float
+
 
 class Sessions(Struct, frozen=True, kw_only=True):
     """One session as the query shows it: what was said, and how near it lies to what comes before it.
@@ -76,13 +102,24 @@ class Sessions(Struct, frozen=True, kw_only=True):
     conversation_id: str
     at: datetime
     opening: str
-    text: str
-    memory_ids: list[str]
+    topics: list[str] = []
+    """What its summaries name as that."""
+    messages: list[Telling]
     cosines: list[float]
     common: float
     base: float
     asked: float
     asked_common: float
+
+    @property
+    def text(self) -> str:
+        """What its longest messages say, the longest first."""
+        return " ".join(one.text for one in self.messages)[:SEEN_CHARACTERS]
+
+    @property
+    def memory_ids(self) -> list[str]:
+        """Its longest messages, the longest first."""
+        return [one.id for one in self.messages]
 
 
 class Space(Struct, frozen=True):
@@ -104,11 +141,12 @@ def recurring(shown: list[Sessions], chosen: Mapping[str, Any]) -> list[dict[str
     """Return a row for each theme, the one with most sessions first, or for that of a question."""
     found = space(shown)
     if chosen["question"]:
-        places = answering(found)
+        places = sorted({*answering(found), *naming(shown, chosen["question"])})
         groups = [places] if places else []
     else:
         groups = [group for group in together(found) if len(group) >= chosen["least"]]
-    rows = [_row(theme(group, shown, found), shown) for group in groups]
+    words = words_by_session(shown)
+    rows = [_row(theme(group, shown, found), words) for group in groups]
     return sorted(rows, key=lambda row: (-row["sessions"], _newest(row["last_at"]), row["theme"]))
 
 
@@ -208,6 +246,21 @@ def answering(found: Space) -> list[int]:
     )
 
 
+def naming(shown: Sequence[Sessions], question: str) -> list[int]:
+    """Return the places of the sessions among whose topics stands a telling word of a question.
+
+    A topic of most sessions tells none from the others.
+    """
+    asked = {stem(word.lower()) for phrase in phrases([question]) for word in phrase.split()}
+    topics = [stems(" ".join(one.topics)) & asked for one in shown]
+    common = Counter(key for one in topics for key in one)
+    return [
+        place
+        for place, named in enumerate(topics)
+        if any(2 * common[key] <= max(len(shown), PAIR * 2) for key in named)
+    ]
+
+
 def theme(group: Sequence[int], shown: Sequence[Sessions], found: Space) -> Theme:
     """Return the sessions of a group in the order of time, and the one that lies nearest to the others."""
     central = max(group, key=lambda one: (sum(found.near[one][other] for other in group), -one))
@@ -215,21 +268,74 @@ def theme(group: Sequence[int], shown: Sequence[Sessions], found: Space) -> Them
     return Theme(sessions, shown[central])
 
 
-def called(some: Theme, shown: Sequence[Sessions]) -> str:
+def called(some: Theme, words: Words) -> str:
     """Return the words that a theme's sessions share and others lack; else how its central one begins."""
-    words = [_words(one) for one in shown]
-    inside = {one.id for one in some.sessions}
-    everywhere = Counter(key for one in words for key in one)
-    here: Counter[str] = Counter()
+    worth = telling_words(some, words)
     written: dict[str, Counter[str]] = {}
-    for one, said in zip(shown, words, strict=True):
-        if one.id in inside:
-            here.update(said.keys())
-            for key, word in said.items():
-                written.setdefault(key, Counter())[word] += 1
-    worth = {key: count * count / everywhere[key] for key, count in here.items() if count >= PAIR}
+    for one in some.sessions:
+        for key, word in words[one.id].items():
+            written.setdefault(key, Counter())[word] += 1
     best = sorted(worth, key=lambda key: (-worth[key], key))[:NAMED_BY]
     return ", ".join(written[key].most_common(1)[0][0] for key in best) or some.central.opening
+
+
+def telling_words(some: Theme, words: Words) -> dict[str, float]:
+    """Return the stems that several of a theme's sessions share, and how much they tell it from others."""
+    everywhere = Counter(key for said in words.values() for key in said)
+    here = Counter(key for one in some.sessions for key in words[one.id])
+    return {key: count * count / everywhere[key] for key, count in here.items() if count >= PAIR}
+
+
+def told(some: Theme, words: Words) -> list[dict[str, Any]]:
+    """Return what was said of a theme, in its sessions' own sentences, by time.
+
+    Of each session the best sentences of different messages: those that hold most of the theme's words, in
+    messages that lie near the question, or near the middle of their session where nothing was asked.
+    """
+    worth = telling_words(some, words)
+    most = sum(sorted(worth.values())[-NAMED_BY:]) or 1.0
+    best = [
+        found
+        for session in some.sessions
+        for found in sorted(
+            (_best(message, worth, most, session) for message in session.messages),
+            key=lambda one: (-one.score, one.message.idx),
+        )[:TOLD_OF_EACH]
+        if found.text
+    ]
+    kept = sorted(best, key=lambda one: (-one.score, one.session.at, one.message.id))[:TOLD]
+    return [
+        {
+            "text": one.text,
+            "at": one.message.at,
+            "role": one.message.role,
+            "name": one.message.name,
+            "session_id": one.session.id,
+            "memory_id": one.message.id,
+        }
+        for one in sorted(kept, key=lambda one: (one.session.at, one.session.id, one.message.idx))
+    ]
+
+
+class Sentence(Struct, frozen=True):
+    """A message's most telling sentence, '' where it has none, and how telling that is."""
+
+    text: str
+    score: float
+    message: Telling
+    session: Sessions
+
+
+def _best(message: Telling, worth: Mapping[str, float], most: float, session: Sessions) -> Sentence:
+    scored = [
+        (sum(worth.get(key, 0.0) for key in stems(text)) / most, -place, text)
+        for place, text in enumerate(sentences(message.text))
+        if not text.endswith("?")
+    ]
+    words, _, text = max(scored, default=(0.0, 0, ""))
+    return Sentence(
+        shortened(text, TOLD_CHARACTERS), min(words, 1.0) + message.near, message, session
+    )
 
 
 def rhythm(times: Iterable[datetime]) -> tuple[float | None, str]:
@@ -242,19 +348,24 @@ def rhythm(times: Iterable[datetime]) -> tuple[float | None, str]:
     return round(median, 2), next(word for most, word in RHYTHMS if median <= most)
 
 
-def _words(one: Sessions) -> dict[str, str]:
-    """Return a session's telling words, by their stems."""
-    return {stem(word.lower()): word for phrase in phrases([one.text]) for word in phrase.split()}
+def words_by_session(shown: Iterable[Sessions]) -> Words:
+    """Return the telling words of each session."""
+    return {
+        one.id: {
+            stem(word.lower()): word for phrase in phrases([one.text]) for word in phrase.split()
+        }
+        for one in shown
+    }
 
 
 def _newest(moment: datetime) -> float:
     return -moment.timestamp()
 
 
-def _row(some: Theme, shown: Sequence[Sessions]) -> dict[str, Any]:
+def _row(some: Theme, words: Words) -> dict[str, Any]:
     every, word = rhythm(one.at for one in some.sessions)
     return {
-        "theme": called(some, shown),
+        "theme": called(some, words),
         "sessions": len(some.sessions),
         "first_at": some.sessions[0].at,
         "last_at": some.sessions[-1].at,
@@ -272,5 +383,6 @@ def _row(some: Theme, shown: Sequence[Sessions]) -> dict[str, Any]:
             for one in some.sessions
         ],
         "central": some.central.opening,
+        "summary": told(some, words),
         "memory_ids": [id for one in some.sessions for id in one.memory_ids],
     }

@@ -25,6 +25,13 @@ def test_once_tells_the_story_and_ends(graphmem):
     assert "│ [reference: notify/worker.py]" in result.stdout
     assert "│ ## Semantic Memory" in result.stdout
     assert re.search(r"│ ### .+ \[rank: 1, score: 0\.\d\d, key moment\]", result.stdout)
+    # S5.18 S5.19 S5.20
+    assert re.search(r"^  found    2026-04-28  s07-auth-refactor$", result.stdout, re.MULTILINE)
+    assert re.search(r"^  related  2026-05-19  s09-deploy-replicas  ", result.stdout, re.MULTILINE)
+    assert "│ ## Session: The sign-in code is taken apart" in result.stdout
+    assert re.search(r"^  earlier \[", result.stdout, re.MULTILINE)
+    assert re.search(r"^  later \[", result.stdout, re.MULTILINE)
+    assert re.search(r"  5 sessions from 2026-03-12 to 2026-06-25, \w+, summarized", result.stdout)
     assert re.findall(r"^  (v\d)  ", result.stdout, re.MULTILINE) == [
         "v1",
         "v2",

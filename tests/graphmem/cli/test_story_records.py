@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from graphmem.cli.story_records import load, load_references, records
+from graphmem.cli.story_sessions import MORE_TOKENS, PROMPT_TOKENS, recollect
 from graphmem.cli.story_walk import CHUNK_TOKENS, CONTEXT_TOKENS, walk, way
 from graphmem.model.progress import silent
 from graphmem.service import Graphmem
@@ -174,6 +175,59 @@ async def test_the_walk_composes_what_lies_on_the_way(told):
     assert walked.composed.memories == len(path)
     assert "LEASE_S = 120" in walked.composed.text
     assert memory.runtime.tokens.count(walked.composed.text) <= CONTEXT_TOKENS
+
+
+async def test_the_auth_bug_more_of_it_and_the_theme_it_belongs_to(told, rival):
+    # S5.18 S5.19 S5.20
+    memory, conversation_id, ids = told
+    await rival.open_conversation(conversation_id)
+    await rival.remember(
+        conversation_id,
+        [
+            {
+                "session_id": "theirs",
+                "role": "user",
+                "content": "That auth bug was in the sign-in code.",
+            }
+        ],
+    )
+    seen = await recollect(memory, conversation_id)
+    [context] = seen.found.contexts
+    assert context.session_external_id == "s07-auth-refactor"
+    assert context.started_at.date().isoformat() == "2026-04-28"
+    assert any(turn.hit for turn in context.messages)
+    assert any(not turn.hit for turn in context.messages)
+    related = {link.session_external_id: link.started_at for link in seen.found.cross_links}
+    assert related["s09-deploy-replicas"] > context.started_at
+    assert seen.found.tokens_used <= PROMPT_TOKENS
+
+    shown = [turn.idx for turn in context.messages]
+    earlier = [turn.idx for turn in seen.earlier.messages]
+    later = [turn.idx for turn in seen.later.messages]
+    assert earlier
+    assert later
+    assert max(earlier) < min(shown) <= max(shown) < min(later)
+    for more in (seen.earlier, seen.later):
+        assert more.session_external_id == "s07-auth-refactor"
+        assert more.tokens_used <= MORE_TOKENS
+
+    names = [one["session_external_id"] for one in seen.theme["occasions"]]
+    assert names == [
+        "s02-early-logout",
+        "s05-cookie-rotation",
+        "s07-auth-refactor",
+        "s09-deploy-replicas",
+        "s12-runbook",
+    ]
+    assert seen.theme["sessions"] == 5
+    span = (seen.theme["first_at"], seen.theme["last_at"])
+    assert [f"{moment:%Y-%m-%d}" for moment in span] == ["2026-03-12", "2026-06-25"]
+    summary = seen.theme["summary"]
+    assert [one["at"] for one in summary] == sorted(one["at"] for one in summary)
+    assert {one["session_id"] for one in summary} == {
+        one["session_id"] for one in seen.theme["occasions"]
+    }
+    assert {one["memory_id"] for one in summary} <= set(ids.values())
 
 
 async def test_a_rival_s_story_stays_its_own(told, rival):

@@ -7,7 +7,7 @@ import pytest
 
 from graphmem import resources
 from graphmem.errors import PatternDamaged
-from graphmem.patterns.catalogue import catalogue
+from graphmem.patterns.catalogue import borrowing, catalogue
 from graphmem.patterns.header import header
 from graphmem.patterns.parameters import values
 
@@ -75,6 +75,30 @@ def test_a_header_is_read_whole() -> None:
     assert (since.type, since.default) == ("datetime", "beginning")
     assert (limit.meaning, limit.default) == ("how many", 50)
     assert [column.name for column in pattern.columns] == ["text", "memory_ids"]
+
+
+def test_a_pattern_may_run_another_s_query_with_its_own_parameters() -> None:
+    rising, recurring = catalogue()["themes_rising_and_fading"], catalogue()["recurring_themes"]
+    assert rising.query.name == recurring.query.name
+    assert rising.lender == recurring.pattern
+    assert rising.filled == recurring.filled
+    assert (
+        "MATCH"
+        not in (resources.folder("cypher") / f"patterns/{rising.pattern.name}.cypher").read_text()
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        ("magic", "there is no pattern 'magic'"),
+        ("timeline", "cannot be run with its parameters"),
+        ("themes_rising_and_fading", "cannot be run with its parameters"),
+    ],
+)
+def test_a_query_that_cannot_be_borrowed_is_refused(query: str, problem: str) -> None:
+    with pytest.raises(PatternDamaged, match=re.escape(problem)):
+        borrowing(catalogue()["bridges"].pattern, query)
 
 
 @pytest.mark.parametrize(

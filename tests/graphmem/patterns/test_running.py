@@ -3,6 +3,7 @@
 import statistics
 import time
 import uuid
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +15,7 @@ from graphmem.graph.query import Query
 from graphmem.model.pattern import MOST_ROWS
 from graphmem.patterns import catalogue as shelf
 from graphmem.patterns import running
+from graphmem.patterns.themes import TOLD, TOLD_OF_EACH
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from tests.patterned import ASKED, QUESTION, START, live
@@ -98,6 +100,52 @@ async def test_struggling_with_auth_is_shown_in_time_order_with_count_span_and_r
     ids = [id for one in row["occasions"] for id in one["memory_ids"]]
     assert row["memory_ids"] == ids
     assert len(ids) == 15
+
+
+async def test_a_theme_offers_a_summary_in_its_sessions_own_sentences_by_time(
+    told: Graphmem,
+) -> None:
+    # S5.19
+    answer = await told.pattern(
+        "recurring_themes", {"question": "I've been struggling with auth a lot, haven't I?"}
+    )
+    [row] = answer.rows
+    summary = row["summary"]
+    assert [one["at"] for one in summary] == sorted(one["at"] for one in summary)
+    each = Counter(one["session_id"] for one in summary)
+    assert set(each) == {one["session_id"] for one in row["occasions"]}
+    assert max(each.values()) <= TOLD_OF_EACH
+    assert len({one["memory_id"] for one in summary}) == len(summary)
+    assert {one["memory_id"] for one in summary} <= set(row["memory_ids"])
+    for one in summary:
+        said = await told.memory(one["memory_id"])
+        assert one["text"].rstrip("…") in " ".join(said.text.split())
+        assert (one["at"], one["role"]) == (said.occurred_at, said.role)
+    every = await told.pattern("recurring_themes")
+    assert all(0 < len(row["summary"]) <= TOLD for row in every.rows)
+
+
+async def test_a_session_whose_summary_names_what_was_asked_is_on_the_theme(
+    memory: Graphmem, rival: Graphmem
+) -> None:
+    # S5.19
+    for one in (memory, rival):
+        await tell(one, SESSIONS)
+    asked = {"question": "struggling with auth"}
+    [before] = (await memory.pattern("recurring_themes", asked)).rows
+    [other] = [one for one in SESSIONS if one["session"] == "s06"]
+    assert other["theme"] is None
+    assert "s06" not in sessions(before)
+    found = await memory.recall(other["messages"][0].partition(": ")[2], limit=1)
+    await memory.add_summary(
+        type="session", target_id=str(found.items[0].session_id), text="A talk.", topics=["Auth"]
+    )
+    [after] = (await memory.pattern("recurring_themes", asked)).rows
+    assert set(sessions(after)) == {*sessions(before), "s06"}
+    times = [one["at"] for one in after["occasions"]]
+    assert times == sorted(times)
+    [theirs] = (await rival.pattern("recurring_themes", asked)).rows
+    assert sessions(theirs) == sessions(before)
 
 
 async def test_a_theme_keeps_to_its_times_and_its_conversation(told: Graphmem) -> None:
