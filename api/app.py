@@ -12,8 +12,11 @@ from api.clients import Guard, current_client, current_memory
 from api.contexts import contexts
 from api.contextual import contextual
 from api.conversations import conversations
+from api.cypher import cypher
+from api.entities import entities
 from api.episodes import consolidate, remember_episode, segment
 from api.facts import remember_facts, set_categories, show_categories, supersede_fact
+from api.graph import graph
 from api.health import health
 from api.hyde import hyde_retrieve
 from api.jobs import list_jobs
@@ -69,6 +72,7 @@ def create_app(runtime: Runtime) -> Litestar:
                     summaries,
                     sessions,
                     spans,
+                    entities,
                     add_links,
                     list_links,
                     retrieve_memory,
@@ -80,6 +84,8 @@ def create_app(runtime: Runtime) -> Litestar:
                     review,
                     list_patterns,
                     run_pattern,
+                    cypher(runtime.settings),
+                    graph,
                 ],
                 guards=[guard],
                 security=SECURITY,

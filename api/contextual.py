@@ -27,6 +27,10 @@ QUERY = Example(
         "max_tokens": 800,
     },
 )
+THEN = Example(
+    summary="What was said of it by the end of April",
+    value={"query": "What was that auth bug?", "as_of": "2026-05-01T00:00:00Z"},
+)
 LATER = Example(
     summary="How it went on after a hit",
     value={
@@ -50,7 +54,7 @@ BEGINNING = Example(
     responses=failures(413, 415),
 )
 async def search_contextual(
-    data: Annotated[ContextualQuery, BodyKwarg(examples=[QUERY])],
+    data: Annotated[ContextualQuery, BodyKwarg(examples=[QUERY, THEN])],
     memory: NamedDependency[Graphmem],
 ) -> ContextualResult:
     """Return the sessions that answer, the best first, each with its messages that do and their neighbours.
@@ -58,7 +62,8 @@ async def search_contextual(
     Sessions are found by their summaries and their own messages (`soft`), or by summaries first (`hard`).
     Where none is as relevant as `min_relevance` everything is searched: `fallback` is `global`, and `items`
     holds what was found. An unknown conversation gives an empty answer. With `max_tokens` the prompt is no
-    longer than that, and `omitted` names what did not fit.
+    longer than that, and `omitted` names what did not fit. `as_of` and `known_as_of` show what had been said,
+    summarized and linked then, as far as that was known.
     """
     return await memory.search_contextual(**msgspec.structs.asdict(data))
 

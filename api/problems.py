@@ -14,16 +14,19 @@ from msgspec import Meta, Struct, json, to_builtins
 
 from graphmem.errors import (
     Conflict,
+    CypherRefused,
     GraphmemError,
     InvalidInput,
     NotFound,
     SetupError,
     TookTooLong,
+    TookTooMuch,
     TooLarge,
     TooManyRuns,
     Unauthorized,
     Unavailable,
 )
+from graphmem.model.cypher import Place
 from graphmem.observing.logs import traced
 
 MEDIA_TYPE = "application/problem+json"
@@ -33,7 +36,9 @@ STATUS: dict[type[GraphmemError], int] = {
     TooLarge: 413,
     NotFound: 404,
     Conflict: 409,
+    CypherRefused: 403,
     TookTooLong: 408,
+    TookTooMuch: 408,
     TooManyRuns: 429,
     Unauthorized: 401,
     Unavailable: 503,
@@ -77,6 +82,7 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     requested: Annotated[int, Meta(description="how many tokens were asked for")] | None = None
     remaining: Annotated[int, Meta(description="how many tokens the run has left")] | None = None
     limit: Annotated[int, Meta(description="how many there may be")] | None = None
+    place: Annotated[Place, Meta(description="where in the statement")] | None = None
     head_id: (
         Annotated[str, Meta(description="the newest version, which can be superseded")] | None
     ) = None
@@ -137,10 +143,10 @@ def failure_of(error: Exception) -> Failure:
     if isinstance(error, GraphmemError) and (status := status_of(type(error))) != 500:
         return Failure(
             status=status,
-            code=error.code,
+            code=getattr(error, "rule", error.code),
             detail=str(error),
             field=getattr(error, "field", None),
-            carried={name: getattr(error, name) for name in CARRIED if hasattr(error, name)},
+            carried=_carried(error),
             headers=_headers(error),
         )
     if isinstance(error, ValidationException) and error.extra:
@@ -173,6 +179,13 @@ def failures(*statuses: int) -> dict[int, ResponseSpec]:
 def described(*statuses: int) -> dict[int, ResponseSpec]:
     """Return how the API's description shows problems."""
     return {status: _described(status) for status in sorted(set(statuses))}
+
+
+def _carried(error: GraphmemError) -> dict[str, Any]:
+    carried = {name: getattr(error, name) for name in CARRIED if hasattr(error, name)}
+    if getattr(error, "line", None) is not None:
+        carried["place"] = Place(*(getattr(error, name) for name in ("line", "column", "offset")))
+    return carried
 
 
 def _headers(error: GraphmemError) -> dict[str, str]:

@@ -24,7 +24,8 @@ from graphmem.errors import SettingError
 from graphmem.model.progress import Progress, silent
 from graphmem.observing.exporting import exporting
 from graphmem.observing.logs import log_lost
-from graphmem.runtime import running
+from graphmem.reading.hyde import Pipeline, prepare
+from graphmem.runtime import Runtime, running
 
 HEADER_BYTES = 64 * 1024
 """How long a request's line and headers may be."""
@@ -57,6 +58,7 @@ async def serve(
     ):
         asyncio.get_running_loop().set_exception_handler(log_lost)
         async with exporting(), running(settings, progress) as runtime:
+            await _prepared(runtime)
             background = Background(runtime) if settings.jobs == "on" else None
             server = Server(
                 create_app(runtime), url(settings.host, listening), on_ready, background
@@ -67,6 +69,13 @@ async def serve(
             finally:
                 if background:
                     await background.ended()
+
+
+async def _prepared(runtime: Runtime) -> None:
+    """Spare the first turn what a database that has just started takes to plan it."""
+    if runtime.llm is not None:
+        graph, embedder = runtime.graph, runtime.embedder
+        await prepare(Pipeline(client_id="", graph=graph, embedder=embedder, llm=runtime.llm))
 
 
 def listener(host: str, port: int) -> socket.socket:

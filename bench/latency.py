@@ -4,7 +4,8 @@
 
 Ten clients of equal size, one small client and one hot one, on a private Neo4j of the run's own. At 1
 and at 8 callers: a bare round trip; the reference query (both indexes, 100 hits each, the client inside
-both, ids and scores returned); the embedding alone; recall in process; recall over HTTP.
+both, ids and scores returned); the embedding alone; recall in process; recall over HTTP. Recall is timed
+once more with what is asked and shown recorded, and without (`GRAPHMEM_RECORD`), in turns.
 """
 
 import argparse
@@ -176,6 +177,23 @@ async def both_ways(
     return {"milliseconds": figures, "p50 to embedding + reference query": ratios}
 
 
+async def recording(runtime: Runtime, client_id: str, asked: list[str]) -> dict[str, Any]:
+    """Time recall in process with what was asked and shown recorded and without, in turns."""
+    assert runtime.recorder is not None, "recording is on unless GRAPHMEM_RECORD says off"
+    asks: dict[str, Ask] = {
+        "recorded": Graphmem(runtime, client_id).recall,
+        "not recorded": Graphmem(replace(runtime, recorder=None), client_id).recall,
+    }
+    result: dict[str, Any] = {}
+    for callers in CALLERS:
+        for ask in asks.values():
+            await timed(ask, asked[:WARMED], callers)
+        figures = await interleaved(asks, asked[WARMED:], callers)
+        ratio = figures["recorded"]["p50"] / figures["not recorded"]["p50"]
+        result[f"{callers} callers"] = {"milliseconds": figures, "p50 ratio": round(ratio, 3)}
+    return result
+
+
 async def writing(runtime: Runtime, made_of: Corpus, texts: list[str]) -> dict[str, Any]:
     """Return rows a second of every way of writing, taken in turns, and the ratios that matter."""
     ways = await ways_of_writing(runtime, made_of, texts)
@@ -281,6 +299,8 @@ async def measure(
         for callers in CALLERS:
             result["callers"][callers] = await both_ways(runtime, http, "client-3", asked, callers)
             say(f"{callers} callers: {json.dumps(result['callers'][callers])}")
+        result["recording"] = await recording(runtime, "client-3", asked)
+        say(f"recording: {json.dumps(result['recording'])}")
         beside = await both_ways(runtime, http, "small", asked, 1)
         key = "recall over HTTP"
         before, after = (one["milliseconds"][key]["p50"] for one in (alone, beside))

@@ -12,7 +12,11 @@ A set is JSON:
         questions: [{id, text, category, evidence: [message id, …]}]}]}
 
 `contextual` is contextual search, soft, with ten sessions and without neighbours, over summaries that it
-has made itself; its hits stand in the order of their scores.
+has made itself; its hits stand in the order of their scores. `hard` is the same with hard narrowing, `hard 3`
+with three sessions, as S5 draws it. Who asks for `contextual` gets these and the default beside it.
+
+sessions@k is the share of questions of which a session with evidence is among the first k; a ranking of
+messages orders sessions by their first.
 
 A set of passages is measured as `bench.passages` says.
 """
@@ -43,9 +47,20 @@ from graphmem.runtime import Runtime, running
 from graphmem.service import Graphmem
 
 CONTEXTUAL = "contextual"
-RANKINGS = ("vector", "bm25", "rrf", "default", CONTEXTUAL)
+WAYS: dict[str, dict[str, Any]] = {
+    CONTEXTUAL: {"narrowing": "soft", "top_sessions": 10},
+    "hard": {"narrowing": "hard", "top_sessions": 10},
+    "hard 3": {"narrowing": "hard", "top_sessions": 3},
+}
+"""How contextual search is asked."""
+
+RANKINGS = ("vector", "bm25", "rrf", "default", *WAYS)
 SESSIONS = "CYPHER 25 MATCH (session:Session {client_id: $client_id}) RETURN session.id AS id"
 CUTS = (5, 10, 20)
+SESSION_CUTS = (1, 3)
+DEEP = 100
+"""How far down a ranking of messages is read for its order of sessions."""
+
 BUDGETS = (512, 1024, 2048)
 APART = "adversarial"
 CALLERS = 4
@@ -59,6 +74,14 @@ class Answered(Struct, frozen=True):
     category: str
     scores: dict[str, float]
     violations: int
+
+
+class Loaded(Struct, frozen=True):
+    """A conversation of the set: its messages' ids by ours, and their texts and sessions by its ids."""
+
+    ids: dict[str, str]
+    texts: dict[str, str]
+    session_of: dict[str, str]
 
 
 async def load(memory: Graphmem, conversation: dict[str, Any]) -> dict[str, str]:
@@ -89,43 +112,54 @@ async def summarize(memory: Graphmem) -> None:
 
 
 async def answer_contextually(
-    memory: Graphmem, question: dict[str, Any], ids: dict[str, str]
+    memory: Graphmem, question: dict[str, Any], loaded: Loaded, ranking: str
 ) -> tuple[dict[str, float], int]:
     """Ask one question by contextual search; return its scores, and how many budgets were broken."""
-    evidence = question["evidence"]
-    asked = {"top_sessions": 10, "top_k": 20, "neighbours": 0, "min_relevance": 0.0}
+    asked = WAYS[ranking] | {"top_k": 20, "neighbours": 0, "min_relevance": 0.0}
     wide = await memory.search_contextual(question["text"], **asked)
     hits = [turn for context in wide.contexts for turn in context.messages if turn.hit]
     hits.sort(key=lambda turn: (-(turn.score or 0.0), turn.id))
-    order = [ids[turn.id] for turn in hits]
-    scores = {f"recall@{k}": len(set(order[:k]) & set(evidence)) / len(evidence) for k in CUTS}
-    ranks = [order.index(id) + 1 for id in evidence if id in order]
-    scores["mrr"] = 1 / min(ranks) if ranks else 0.0
+    order = [loaded.ids[turn.id] for turn in hits]
+    sessions = [context.session_external_id for context in wide.contexts]
+    scores = scored(question["evidence"], order, sessions, loaded)
     violations = 0
     for budget in BUDGETS:
         tight = await memory.search_contextual(question["text"], max_tokens=budget, **asked)
-        shown = {ids[turn.id] for context in tight.contexts for turn in context.messages}
+        shown = {loaded.ids[turn.id] for context in tight.contexts for turn in context.messages}
+        evidence = question["evidence"]
         scores[f"evidence in {budget}"] = len(shown & set(evidence)) / len(evidence)
         counted = memory.runtime.tokens.count(tight.prompt)
         violations += int(counted > budget or counted != tight.tokens_used)
     return scores, violations
 
 
+def scored(
+    evidence: list[str], order: list[str], sessions: Sequence[str], loaded: Loaded
+) -> dict[str, float]:
+    """Return what an order of messages and one of sessions are worth, by measure."""
+    scores = {f"recall@{k}": len(set(order[:k]) & set(evidence)) / len(evidence) for k in CUTS}
+    ranks = [order.index(id) + 1 for id in evidence if id in order]
+    scores["mrr"] = 1 / min(ranks) if ranks else 0.0
+    right = {loaded.session_of[id] for id in evidence if id in loaded.session_of}
+    for k in SESSION_CUTS:
+        scores[f"sessions@{k}"] = float(not right.isdisjoint(sessions[:k]))
+    return scores
+
+
 async def answer(
-    memory: Graphmem, question: dict[str, Any], texts: dict[str, str], ranking: str
+    memory: Graphmem, question: dict[str, Any], loaded: Loaded, ranking: str
 ) -> tuple[dict[str, float], int]:
     """Ask one question; return its scores by measure, and how many budgets were broken."""
     evidence = question["evidence"]
     asked = {"kinds": ["message"], "ranking": ranking}
-    wide = await memory.recall(question["text"], limit=20, max_tokens=200_000, **asked)
-    order = [item.external_id for item in wide.items]
-    scores = {f"recall@{k}": len(set(order[:k]) & set(evidence)) / len(evidence) for k in CUTS}
-    ranks = [order.index(id) + 1 for id in evidence if id in order]
-    scores["mrr"] = 1 / min(ranks) if ranks else 0.0
+    wide = await memory.recall(question["text"], limit=DEEP, max_tokens=200_000, **asked)
+    order = [item.external_id for item in wide.items if item.external_id]
+    sessions = list(dict.fromkeys(loaded.session_of[id] for id in order))
+    scores = scored(evidence, order, sessions, loaded)
     violations = broken(memory, wide, 200_000)
     for budget in BUDGETS:
         tight = await memory.recall(question["text"], limit=200, max_tokens=budget, **asked)
-        found = sum(id in texts and texts[id] in tight.context for id in evidence)
+        found = sum(id in loaded.texts and loaded.texts[id] in tight.context for id in evidence)
         scores[f"evidence in {budget}"] = found / len(evidence)
         violations += broken(memory, tight, budget)
     return scores, violations
@@ -142,29 +176,31 @@ async def measure(
 ) -> dict[str, list[Answered]]:
     """Load everything, then ask everything."""
     rankings = list(rankings)
-    texts, memories = {}, {}
-    ids: dict[str, str] = {}
+    memories: dict[str, Graphmem] = {}
+    loaded: dict[str, Loaded] = {}
     for conversation in conversations:
-        memory = Graphmem(runtime, f"quality-{conversation['id']}")
-        memories[conversation["id"]] = memory
-        ids |= await load(memory, conversation)
-        if CONTEXTUAL in rankings:
-            await summarize(memory)
-        texts[conversation["id"]] = {
-            message["id"]: message["content"]
+        id = conversation["id"]
+        memories[id] = Graphmem(runtime, f"quality-{id}")
+        said = [
+            (message, session["id"])
             for session in conversation["sessions"]
             for message in session["messages"]
-        }
-        say(f"loaded {conversation['id']}: {len(texts[conversation['id']])} messages")
+        ]
+        loaded[id] = Loaded(
+            await load(memories[id], conversation),
+            {message["id"]: message["content"] for message, _ in said},
+            {message["id"]: session for message, session in said},
+        )
+        if not WAYS.keys().isdisjoint(rankings):
+            await summarize(memories[id])
+        say(f"loaded {id}: {len(said)} messages")
     callers = asyncio.Semaphore(CALLERS)
 
     async def ask(conversation: dict[str, Any], question: dict[str, Any], ranking: str) -> Answered:
         async with callers:
             id = conversation["id"]
-            if ranking == CONTEXTUAL:
-                scores, violations = await answer_contextually(memories[id], question, ids)
-            else:
-                scores, violations = await answer(memories[id], question, texts[id], ranking)
+            way = answer_contextually if ranking in WAYS else answer
+            scores, violations = await way(memories[id], question, loaded[id], ranking)
             return Answered(id, question["category"], scores, violations)
 
     answered = {}
@@ -194,6 +230,15 @@ def report(answered: dict[str, list[Answered]]) -> dict[str, Any]:
             "overall": means(plain) | {"intervals": intervals(plain)},
             "categories": {name: means(some) for name, some in sorted(by_category.items())},
             "budget_violations": sum(answer.violations for answer in answers),
+        }
+    if {"default", CONTEXTUAL} <= answered.keys():
+        result["contextual beyond default"] = {
+            name: round(
+                result["rankings"][CONTEXTUAL]["overall"][name]
+                - result["rankings"]["default"]["overall"][name],
+                2,
+            )
+            for name in ("recall@10", "sessions@3")
         }
     return result
 
@@ -253,10 +298,11 @@ def say(line: str) -> None:
 
 def show(result: dict[str, Any]) -> None:
     """Print the overall figures as a table."""
-    names = [f"recall@{k}" for k in CUTS] + ["mrr"] + [f"evidence in {b}" for b in BUDGETS]
-    print(f"{'':12}" + "".join(f"{name:>18}" for name in names) + f"{'violations':>12}")
+    names = [f"recall@{k}" for k in CUTS] + ["mrr"] + [f"sessions@{k}" for k in SESSION_CUTS]
+    names += [f"evidence in {budget}" for budget in BUDGETS]
+    print(f"{'':12}" + "".join(f"{name:>17}" for name in names) + f"{'violations':>12}")
     for ranking, figures in result["rankings"].items():
-        row = "".join(f"{figures['overall'][name]:>18.2f}" for name in names)
+        row = "".join(f"{figures['overall'][name]:>17.2f}" for name in names)
         print(f"{ranking:12}{row}{figures['budget_violations']:>12}")
 
 
@@ -274,7 +320,9 @@ async def main() -> None:
             result |= await passages.measure(runtime, data)
             passages.show(result)
         else:
-            asked = given.ranking or RANKINGS
+            asked = dict.fromkeys(given.ranking or RANKINGS)
+            if CONTEXTUAL in asked:
+                asked = dict.fromkeys(["default", *asked, *WAYS])
             result |= report(await measure(runtime, data["conversations"], asked))
             show(result)
     if given.out:

@@ -6,24 +6,37 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from graphmem.graph.driver import Transaction
 from graphmem.jobs.outbox import Claim, Due, Effect, postpone, postpone_all
 from graphmem.jobs.worker import STOP_SECONDS, Handler, Worker
 from graphmem.observing.logs import traced
-from graphmem.observing.metrics import WORKER_CRASHES
+from graphmem.observing.metrics import FORGOTTEN, WORKER_CRASHES
 from graphmem.runs.ending import sweep as sweep_runs
+from graphmem.runs.retention import forget_runs
 from graphmem.runs.starting import SWEEP_RUNS
 from graphmem.runtime import Runtime
+from graphmem.writing.aliases import ALIASES, find_aliases, queue_aliases
 from graphmem.writing.consolidation import CONSOLIDATE, consolidate
 from graphmem.writing.contexts import SWEEP, sweep_contexts
 from graphmem.writing.conversation_work import ConversationWork
 from graphmem.writing.messages import IDLE, SEGMENT, SUMMARIZE_SESSIONS
-from graphmem.writing.reembedding import REEMBED, Reembedding, advance, queue
+from graphmem.writing.recording import forget_old_reads
+from graphmem.writing.reembedding import INSTALLATION, REEMBED, Reembedding, advance, queue
 from graphmem.writing.reviews import REVIEW_JOB, review_conversation, run_reviews
 from graphmem.writing.segmentation import segment
 from graphmem.writing.session_summaries import SessionWork, summarize_grown
+
+RETAIN = "retain"
+"""The kind of the one job that deletes records which have become old."""
+
+RETAIN_FIRST = timedelta(minutes=10)
+RETAIN_EVERY = timedelta(days=1)
+"""How long after a start it is due, and how often then."""
+
+RECORDS = ("reads", "runs", "operations")
 
 Work = Callable[[Claim, Runtime], Awaitable[Effect | None]]
 """Does one kind of job; what it returns is committed together with the job's being done."""
@@ -35,6 +48,25 @@ async def _swept(held: Claim, runtime: Runtime) -> None:
 
 async def _runs_swept(_held: Claim, runtime: Runtime) -> None:
     await sweep_runs(now=datetime.now(UTC), graph=runtime.graph)
+
+
+async def _retained(_held: Claim, runtime: Runtime) -> None:
+    """Delete records that are older than the settings say, of all clients; what runs have written stays."""
+    now, settings, counted = datetime.now(UTC), runtime.settings, dict.fromkeys(RECORDS, 0)
+    if settings.keep_accesses_days:
+        before = now - timedelta(days=settings.keep_accesses_days)
+        counted["reads"] = await forget_old_reads(before=before, graph=runtime.graph)
+    if settings.keep_runs_days:
+        before = now - timedelta(days=settings.keep_runs_days)
+        forgotten = await forget_runs(before=before, graph=runtime.graph)
+        counted |= {"runs": forgotten.runs, "operations": forgotten.operations}
+    for what, records in counted.items():
+        FORGOTTEN.labels(what).inc(records)
+    if any(counted.values()):
+        log.info(
+            "old records are deleted: %(reads)d reads, %(runs)d runs, %(operations)d operations",
+            counted,
+        )
 
 
 async def _reviewed(held: Claim, runtime: Runtime) -> Effect:
@@ -134,6 +166,11 @@ def _work(held: Claim, runtime: Runtime, now: datetime) -> ConversationWork:
     )
 
 
+async def _aliased(held: Claim, runtime: Runtime) -> None:
+    """Find the aliases of a client's new names."""
+    await find_aliases(client_id=held.client_id, now=datetime.now(UTC), graph=runtime.graph)
+
+
 async def _reembedded(held: Claim, runtime: Runtime) -> None:
     """Embed some memories anew for another model; what is left comes due again."""
     work = Reembedding(
@@ -158,12 +195,17 @@ WORK: Mapping[str, Work] = {
     SUMMARIZE_SESSIONS: _summarized,
     CONSOLIDATE: _consolidated,
     SWEEP_RUNS: _runs_swept,
+    RETAIN: _retained,
+    ALIASES: _aliased,
     REEMBED: _reembedded,
 }
 """Which code does which kind of job. A kind that is not here waits for a process that knows it."""
 
 END_SECONDS = STOP_SECONDS + 3.0
 """How long the worker may take to end; then it is cut off, and its job comes due again."""
+
+NOTICE_SECONDS = 5.0
+"""How often new names are noticed; the writes that bring them queue nothing."""
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
@@ -179,13 +221,22 @@ class Background:
     ) -> None:
         handlers = {kind: _handler(one, runtime) for kind, one in work.items()}
         self._worker = Worker(runtime.graph, handlers)
+        self._graph = runtime.graph
+        self._notices = ALIASES in work
+        self._retains = RETAIN in work
         self._first_pause = pause
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._noticing: asyncio.Task[None] | None = None
+        self._retaining: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Begin to work."""
         self._task = asyncio.create_task(self._kept(), name="worker")
+        if self._notices:
+            self._noticing = asyncio.create_task(self._noticed(), name="new names")
+        if self._retains:
+            self._retaining = asyncio.create_task(self._retained_daily(), name="retention")
 
     def stop(self) -> None:
         """Take no more jobs; what is in progress may end."""
@@ -197,11 +248,40 @@ class Background:
         self.stop()
         if self._task is None:
             return
+        for beside in (self._noticing, self._retaining):
+            if beside is not None:
+                beside.cancel()
+                await asyncio.wait([beside])
         _, late = await asyncio.wait([self._task], timeout=END_SECONDS)
         if late:
             log.error("the worker does not end and is cut off; its job comes due again")
             self._task.cancel()
             await asyncio.wait([self._task])
+
+    async def _noticed(self) -> None:
+        """Queue the search for aliases of whoever has new names, every few seconds."""
+        while not self._stopping.is_set():
+            try:
+                await queue_aliases(now=datetime.now(UTC), new_id=_new_id, graph=self._graph)
+            except Exception as problem:
+                log.warning("new names wait: %s", traced(problem))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), NOTICE_SECONDS)
+
+    async def _retained_daily(self) -> None:
+        """Queue the deletion of what has become old, soon after the start and then daily."""
+        while not self._stopping.is_set():
+            now, again = datetime.now(UTC), RETAIN_EVERY.total_seconds()
+            due = Due(
+                id=_new_id(), kind=RETAIN, key=RETAIN, run_at=now + RETAIN_FIRST, earliest=True
+            )
+            try:
+                await self._graph.write(partial(_queued, due, now))
+            except Exception as problem:
+                log.warning("what is old waits: %s", traced(problem))
+                again = LONGEST_PAUSE
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), again)
 
     async def _kept(self) -> None:
         """Run the worker, and run it again when it falls: at once at first, then more patiently."""
@@ -221,6 +301,10 @@ class Background:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._stopping.wait(), pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
+
+
+async def _queued(due: Due, now: datetime, transaction: Transaction) -> None:
+    await postpone_all(transaction, [due], client_id=INSTALLATION, now=now)
 
 
 def _handler(work: Work, runtime: Runtime) -> Handler:

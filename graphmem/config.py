@@ -70,9 +70,22 @@ class Settings(Struct, frozen=True, kw_only=True):
     record: Annotated[
         Literal["on", "off"], Meta(description="`off`: leave no record of what was asked and shown")
     ] = "on"
+    cypher: Annotated[
+        Literal["keys", "on", "off"],
+        Meta(
+            description="who may ask in Cypher over HTTP, which sees every client: operators with a key, "
+            "or, with `on`, anybody on this machine while there is no keys file; or nobody"
+        ),
+    ] = "keys"
     max_concurrent_sessions: Annotated[
         int, Meta(ge=1, le=10_000, description="how many runs of a client may be active at once")
     ] = 32
+    keep_accesses_days: Annotated[
+        int, Meta(ge=0, le=36_500, description="how long reads stay recorded; 0: for ever")
+    ] = 90
+    keep_runs_days: Annotated[
+        int, Meta(ge=0, le=36_500, description="how long runs stay after their end; 0: for ever")
+    ] = 90
     log_level: Annotated[
         str, Meta(pattern=r"^(?i:debug|info|warning|error)$", description="what the log shows")
     ] = "info"

@@ -2,7 +2,8 @@
 
     GraphmemError
     ├── InvalidInput            what was sent cannot be used; names the field
-    │   └── TooLarge            … because it is beyond a limit
+    │   ├── TooLarge            … because it is beyond a limit
+    │   └── CypherMistake       … because the database cannot read it as Cypher, or work it out
     ├── NotFound                there is no such thing, or it is another client's
     │   ├── MemoryNotFound
     │   │   └── ItemNotFound    … of which a chunk was asked
@@ -11,6 +12,9 @@
     │   ├── ConversationNotFound
     │   ├── SessionNotFound
     │   ├── RunNotFound
+    │   ├── NodeNotFound        … of any kind, in the graph
+    │   ├── EntityNotFound
+    │   ├── AliasNotFound
     │   └── PatternNotFound
     ├── Conflict                what was asked does not fit the state that things are in
     │   ├── NotHead             a newer version has superseded this one already
@@ -23,11 +27,12 @@
     │   ├── TooDeep             a run at the lowest level has no children
     │   ├── ChildlessBudget     the share of a child would be nothing
     │   └── OperationReused     an operation_id was used for something else
+    ├── CypherRefused           a statement may do what an operator's Cypher may not
     ├── TookTooLong             the database cut a question off that took too long
+    ├── TookTooMuch             … or more memory than one may have
     ├── TooManyRuns             the client has as many active runs as it may
     ├── Unauthorized            no valid key came with the request
     ├── Unavailable             passing: the database or the embedder does not answer now
-    │   ├── DatabaseFailed      … it failed inside itself; asked another way it may answer
     │   └── ModelFailed         … or the language model, or what it answers cannot be used
     └── SetupError              graphmem cannot start: the sentence says what to do
         ├── SettingError        a setting has a value that cannot be used
@@ -45,6 +50,8 @@ An error says what happened in a sentence and carries the ids as attributes. It 
 import re
 from collections.abc import Iterable
 from typing import ClassVar
+
+NOWHERE: tuple[int | None, int | None, int | None] = (None, None, None)
 
 
 class GraphmemError(Exception):
@@ -69,6 +76,33 @@ class InvalidInput(GraphmemError):
 
 class TooLarge(InvalidInput):
     """What was sent is beyond a limit."""
+
+
+class CypherMistake(InvalidInput):
+    """What was sent is no Cypher, or cannot be worked out: the database's own sentence, and where.
+
+    Line and column count from 1, the offset from 0; None where the database does not say.
+    """
+
+    def __init__(
+        self, problem: str, place: tuple[int, int, int] | None = None, *, neo4j_code: str = ""
+    ) -> None:
+        super().__init__("query", problem)
+        self.line, self.column, self.offset = place or NOWHERE
+        self.neo4j_code = neo4j_code
+
+
+class CypherRefused(GraphmemError):
+    """A statement may do what an operator's Cypher may not; nothing of it was run.
+
+    `rule` is what forbids it; line and column count from 1, the offset from 0, and None stands for a
+    place that is not known.
+    """
+
+    def __init__(self, rule: str, sentence: str, place: tuple[int, int, int] | None = None) -> None:
+        super().__init__(f"query: {sentence}")
+        self.rule = rule
+        self.line, self.column, self.offset = place or NOWHERE
 
 
 class NotFound(GraphmemError):
@@ -123,6 +157,22 @@ class SessionNotFound(NotFound):
         self.session_id = session_id
 
 
+class EntityNotFound(NotFound):
+    """No memory mentions such a name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no entity {name!r}: no memory mentions such a name")
+        self.name = name
+
+
+class AliasNotFound(NotFound):
+    """There is no such name, or it is no alias of another."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no alias {name!r}; the list of entities shows which names are aliases")
+        self.name = name
+
+
 class Conflict(GraphmemError):
     """What was asked does not fit the state that things are in."""
 
@@ -174,6 +224,14 @@ class RunNotFound(NotFound):
     def __init__(self, run_id: str) -> None:
         super().__init__(f"no run {run_id!r}")
         self.run_id = run_id
+
+
+class NodeNotFound(NotFound):
+    """There is no such node."""
+
+    def __init__(self, node_id: str) -> None:
+        super().__init__(f"no node {node_id!r}")
+        self.node_id = node_id
 
 
 class PatternNotFound(NotFound):
@@ -254,6 +312,16 @@ class TookTooLong(GraphmemError):
         self.seconds = seconds
 
 
+class TookTooMuch(GraphmemError):
+    """The database cut a question off that took more memory than one may have."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the database cut this off: it took more memory than one transaction may have; collect, sort "
+            "or join less at a time, or count instead"
+        )
+
+
 class TooManyRuns(GraphmemError):
     """The client has as many active runs as it may."""
 
@@ -276,10 +344,6 @@ class Unavailable(GraphmemError):
     def __init__(self, what: str, retry_after: int = 2) -> None:
         super().__init__(what)
         self.retry_after = retry_after
-
-
-class DatabaseFailed(Unavailable):
-    """The database failed inside itself, again and again; asked another way it may answer."""
 
 
 class ModelFailed(Unavailable):

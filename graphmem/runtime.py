@@ -5,6 +5,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from functools import partial
 
 from msgspec import Struct, field
@@ -80,7 +81,8 @@ async def running(
             llm,
         )
         if settings.record == "on":
-            runtime.recorder = Recorder(graph)
+            days = settings.keep_accesses_days
+            runtime.recorder = Recorder(graph, kept=timedelta(days=days) if days else None)
             stack.push_async_callback(runtime.recorder.ended)
         watch = asyncio.create_task(models.watch(serving, partial(_exchange, runtime)))
         stack.push_async_callback(_ended, watch)

@@ -115,10 +115,15 @@ class Models:
             raise
 
     async def watch(self, serving: Serving, exchange: Callable[[Serving], None]) -> None:
-        """Follow the installation until cancelled; `exchange` hears when its model has changed."""
+        """Follow the installation until cancelled; `exchange` hears when its model has changed.
+
+        What keeps it from following is told once, until it can again.
+        """
+        told = ""
         while True:
             try:
                 found = await self.followed(serving)
+                told = ""
                 if found is not serving:
                     log.info("questions are asked with %s from now on", found.embedder.model.name)
                     serving = found
@@ -126,8 +131,12 @@ class Models:
             except Unavailable as problem:
                 log.debug("the installation's model is looked at later: %s", problem)
             except GraphmemError as problem:
-                log.error(
-                    "this process cannot follow the change of the embedding model: %s", problem
+                level = logging.DEBUG if str(problem) == told else logging.ERROR
+                told = str(problem)
+                log.log(
+                    level,
+                    "this process cannot follow the change of the embedding model: %s",
+                    problem,
                 )
             except Exception as problem:
                 log.error("the installation's model could not be looked at: %s", traced(problem))

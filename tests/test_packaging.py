@@ -85,7 +85,8 @@ def test_requirements_are_pinned_by_hash_and_name_no_address(repository, name):
 def test_requirements_fulfil_what_is_declared(repository):
     project = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))
     runtime = project["project"]["dependencies"]
-    development = project["project"]["optional-dependencies"]["dev"]
+    extras = project["project"]["optional-dependencies"]
+    development = extras["dev"] + extras["notebook"]
     build = project["build-system"]["requires"]
     wanted = {
         "runtime.txt": runtime,

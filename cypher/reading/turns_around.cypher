@@ -1,15 +1,19 @@
 CYPHER 25
 // The messages around some places of sessions, each once: those before, the one there, those after.
 //
-// $client_id  string     whose messages
-// $places     list<map>  {session_id, idx}
-// $before     int        how many before each place
-// $after      int        how many from each place on
+// $client_id   string     whose messages
+// $places      list<map>  {session_id, idx}
+// $before      int        how many before each place
+// $after       int        how many from each place on
+// $timed       boolean    whether the two times below decide, not only what holds now
+// $valid_by    datetime   the last valid_at that passes
+// $created_by  datetime   the last created_at that passes
 UNWIND $places AS place
 CALL (place) {
   CALL (place) {
     MATCH (message:Message {client_id: $client_id, session_id: place.session_id})
     WHERE message.idx < place.idx
+      AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
     RETURN message
     ORDER BY message.idx DESC
     LIMIT $before
@@ -18,6 +22,7 @@ CALL (place) {
 
     MATCH (message:Message {client_id: $client_id, session_id: place.session_id})
     WHERE message.idx >= place.idx
+      AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
     RETURN message
     ORDER BY message.idx
     LIMIT $after

@@ -7,12 +7,16 @@ CYPHER 25
 // $embedding    list<float>   the question's vector
 // $words        string        the Lucene query, inside the same sessions
 // $limit        int           how many messages of each session, the nearest, and how many by their words
+// $timed        boolean       whether the two times below decide, not only what holds now
+// $valid_by     datetime      the last valid_at that passes
+// $created_by   datetime      the last created_at that passes
 CALL () {
   UNWIND $session_ids AS session_id
   CALL (session_id) {
     MATCH (message:Message {client_id: $client_id, session_id: session_id})
     // The index holds what has an idx: without this line it is not used.
     WHERE message.idx IS NOT NULL AND message.active = true
+      AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
     WITH message, vector.similarity.cosine(message.embedding, $embedding) AS score
     ORDER BY score DESC, message.idx DESC
     LIMIT $limit
@@ -28,6 +32,7 @@ CALL () {
       LIMIT $limit
     ) SCORE AS score
   WHERE message.client_id = $client_id AND message.active = true AND message.idx IS NOT NULL
+    AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
   RETURN message, null AS vector, score AS bm25
 }
 WITH message, max(vector) AS vector, max(bm25) AS bm25

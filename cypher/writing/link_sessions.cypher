@@ -1,5 +1,6 @@
 CYPHER 25
-// Joins a session to those that it is related to, in the place of what it was joined to before.
+// Joins a session to those that it is related to, in the place of what it was joined to before; a link that
+// was there before keeps since when it is known.
 //
 // $client_id   string        whose sessions
 // $session_id  string        the session that was summarized just now
@@ -16,12 +17,17 @@ WITH collect(session) AS sessions
 WITH sessions, [session IN sessions WHERE session.id = $session_id][0] AS session
 WHERE session IS NOT NULL
 CALL (session) {
-  MATCH (session)-[old:RELATES_TO]->(:Session {client_id: $client_id})
+  OPTIONAL MATCH (session)-[old:RELATES_TO]->(other:Session {client_id: $client_id})
+  WITH old, {id: other.id, basis: old.basis, created_at: old.created_at} AS known
   DELETE old
+  RETURN collect(known) AS before
 }
 UNWIND $rows AS row
 UNWIND [other IN sessions WHERE other.id = row.id] AS other
 CREATE (session)-[:RELATES_TO {
-  basis: row.basis, score: row.score, entities: row.entities, created_at: $now
+  basis: row.basis, score: row.score, entities: row.entities,
+  created_at: coalesce(
+    [known IN before WHERE known.id = row.id AND known.basis = row.basis][0].created_at, $now
+  )
 }]->(other)
 RETURN count(*) AS written

@@ -93,6 +93,12 @@ def _show(examination: Examination) -> None:
             f"\nto connect: {connection.uri}, user {connection.user}, database "
             f"{connection.database}, password in {connection.credentials}"
         )
+        for way in connection.ways:
+            click.echo(f"    {way.program}: {way.how}")
+        if connection.ways:
+            from graphmem.doctor.connecting import CAUTION
+
+            click.echo(f"    {CAUTION}")
     found = [finding.severity for finding in examination.findings]
     told = ", ".join(f"{found.count(one)} {one}" for one in reversed(SEVERITIES) if one in found)
     click.secho(f"\n{told}", bold=True)

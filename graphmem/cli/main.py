@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
+from graphmem.cli.cypher import cypher
 from graphmem.cli.demo import demo
 from graphmem.cli.doctor import doctor
 from graphmem.cli.import_file import import_file
+from graphmem.cli.mcp import mcp
 from graphmem.cli.migrate import migrate
 from graphmem.cli.options import shows_debug
 from graphmem.cli.recall import recall
@@ -24,6 +26,7 @@ Begin with:
   graphmem demo                          a story to ask, in one command
   graphmem import talk.jsonl             remember your own conversations
   graphmem recall "what did we decide?"  the best context within a budget
+  graphmem cypher                        a shell that reads the graph itself
   graphmem serve                         the same over HTTP
 
 Every setting is also an environment variable; `graphmem COMMAND --help` names them. Without
@@ -71,7 +74,7 @@ def commands() -> None:
     """A memory for agents, on a real graph database."""
 
 
-for command in (demo, serve, import_file, recall, migrate, reembed, doctor, stop):
+for command in (demo, serve, mcp, import_file, recall, cypher, migrate, reembed, doctor, stop):
     commands.add_command(command)
 
 

@@ -30,7 +30,17 @@ NEO4J = (
 )
 RUNNING = (*NEO4J, "embedding_model", "embedding_threads")
 MODEL = ("llm_url", "llm_model")
-LISTENING = ("host", "port", "keys_file", "jobs", "record", "max_concurrent_sessions", *MODEL)
+KEEPING = ("record", "keep_accesses_days", "keep_runs_days")
+LISTENING = (
+    "host",
+    "port",
+    "keys_file",
+    "jobs",
+    *KEEPING,
+    "cypher",
+    "max_concurrent_sessions",
+    *MODEL,
+)
 LOGGING = ("log_level", "log_format")
 
 

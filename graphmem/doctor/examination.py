@@ -7,9 +7,11 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from graphmem.config import Settings
 from graphmem.doctor import folder, integrity, machine, model, schema, server
+from graphmem.doctor.connecting import ways
 from graphmem.doctor.findings import note, ok, problem, refused, warning
 from graphmem.errors import GraphmemError, ServerFailed, SetupError
 from graphmem.graph.driver import Graph, connect
@@ -164,18 +166,20 @@ async def _reached(
 
 def _connection(settings: Settings, record: Record | None) -> Connection:
     if settings.neo4j_uri:
-        return Connection(
+        connection = Connection(
             uri=settings.neo4j_uri,
             user=settings.neo4j_user,
             database=settings.neo4j_database,
             credentials="GRAPHMEM_NEO4J_PASSWORD",
         )
-    return Connection(
-        uri=bolt.uri(record.port if record else 0),
-        user=USER,
-        database=bolt.DATABASE,
-        credentials=str(folder.password_file(settings.data_dir)),
-    )
+    else:
+        connection = Connection(
+            uri=bolt.uri(record.port if record else 0),
+            user=USER,
+            database=bolt.DATABASE,
+            credentials=str(folder.password_file(settings.data_dir)),
+        )
+    return replace(connection, ways=ways(connection))
 
 
 def _password(settings: Settings) -> str:

@@ -26,7 +26,7 @@ from neo4j.exceptions import (
 from neo4j.time import DateTime
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind
 
-from graphmem.errors import DatabaseFailed, ServerFailed, TookTooLong, Unavailable
+from graphmem.errors import ServerFailed, TookTooLong, Unavailable
 from graphmem.graph.query import Query
 from graphmem.model.side import FIRST, Side
 from graphmem.observing.spans import span
@@ -137,7 +137,7 @@ class Graph:
     async def limited(
         self, query: Query[Row], *, seconds: float, most: int, **parameters: Any
     ) -> list[Row]:
-        """Run a query that reads, a record a row, for so long on the server, and return its first rows.
+        """Run a query that reads for so long on the server, and return its first rows.
 
         Raises `TookTooLong`, `Unavailable`.
         """
@@ -147,10 +147,14 @@ class Graph:
             result = await session.run(statement, parameters)
             records = await result.fetch(most)
             await result.consume()
-            return msgspec.convert(
-                [dict(zip(one.keys(), map(_deeply, one.values()), strict=True)) for one in records],
-                list[query.row],  # type: ignore[name-defined]
-            )
+            if tuple(result.keys()) == (LISTED,):
+                rows = records[0][LISTED][:most]
+            else:
+                rows = [
+                    dict(zip(one.keys(), map(_deeply, one.values()), strict=True))
+                    for one in records
+                ]
+            return msgspec.convert(rows, list[query.row])  # type: ignore[name-defined]
 
         with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
             try:
@@ -161,6 +165,15 @@ class Graph:
                 raise
             shown.set_attribute("graphmem.rows", len(rows))
             return rows
+
+    def reading(self, *, fetch_size: int) -> Session:
+        """Return a session that reads, for who does without retries; rows come so many at a time."""
+        return self.driver.session(
+            database=self.database,
+            default_access_mode=neo4j.READ_ACCESS,
+            bookmark_manager=self._bookmarks,
+            fetch_size=fetch_size,
+        )
 
     async def write(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
         """Run `work` in one transaction that may write, again where it failed in passing.
@@ -237,12 +250,11 @@ class Graph:
                 ) as session:
                     return await work(session)
             except (msgspec.ValidationError, DatabaseError) as problem:
-                # A node that is deleted while it is read shows null properties for a moment, and a
-                # vector index that is being written to has failed inside Lucene (2026.09.0).
+                # A node that is deleted while it is read shows null properties for a moment.
                 faults += 1
                 if faults > FAULTS:
                     if isinstance(problem, DatabaseError):
-                        raise DatabaseFailed(f"the database failed ({_name(problem)})") from problem
+                        raise Unavailable(f"the database failed ({_name(problem)})") from problem
                     raise
                 log.warning("read again: %s", _name(problem))
                 continue

@@ -51,6 +51,14 @@ class Defect(Struct, frozen=True):
     examples: list[str]
 
 
+class KnownNames(Struct, frozen=True):
+    """The names that a database has ever known, each list in order."""
+
+    labels: list[str]
+    edge_types: list[str]
+    keys: list[str]
+
+
 class Lines(Struct, frozen=True):
     """How many lines were loaded."""
 
@@ -60,6 +68,7 @@ class Lines(Struct, frozen=True):
 SHOWN_INDEXES = Query("graph/shown_indexes", ShownIndex)
 SHOWN_CONSTRAINTS = Query("graph/shown_constraints", ShownConstraint)
 SERVER_SETTINGS = Query("graph/server_settings", ServerSetting)
+KNOWN_NAMES = Query("graph/known_names", KnownNames)
 COUNTED_MEMORIES = Query("graph/counted_memories", Counted)
 MEMORIES_NOT_EMBEDDED = Query("graph/memories_not_embedded", Counted)
 REACHED_ADDRESS = Query("graph/reached_address", Lines)

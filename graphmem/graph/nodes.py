@@ -126,13 +126,45 @@ class Superseding(AsyncStructuredRel):
     created_at = DateTimeNeo4jFormatProperty(required=True)
 
 
+class Joined(AsyncStructuredRel):
+    """Why a name is an alias: the rule, and the name that it found, `of`, an alias itself or not."""
+
+    rule = StringProperty(required=True)
+    of = StringProperty(required=True)
+    created_at = DateTimeNeo4jFormatProperty(required=True)
+
+
+class Parted(AsyncStructuredRel):
+    """That somebody has undone an alias, so that no rule makes it again, and by which it was one."""
+
+    rule = StringProperty(required=True)
+    created_at = DateTimeNeo4jFormatProperty(required=True)
+
+
+class SpelledOut(AsyncStructuredRel):
+    """What a memory says that a short name stands for, in normal form."""
+
+    form = StringProperty(required=True)
+
+
 class Entity(AsyncStructuredNode):
-    """A name that memories mention; `name` is how it was first written."""
+    """A name that memories mention; `name` is how it was first written.
+
+    `alias_due` marks one whose aliases are still to be found; `spelled` and `short` stand there afterwards.
+    """
 
     client_id = StringProperty(required=True)
     normalized = StringProperty(required=True)
     name = StringProperty(required=True)
+    spelled = StringProperty()
+    short = StringProperty()
+    alias_due = BooleanProperty()
     locked = BooleanProperty()
+
+    alias_of = AsyncRelationshipTo("Entity", "ALIAS_OF", cardinality=AsyncZeroOrOne, model=Joined)
+    not_alias_of = AsyncRelationshipTo(
+        "Entity", "NOT_ALIAS_OF", cardinality=AsyncZeroOrMore, model=Parted
+    )
 
 
 class Memory(AsyncStructuredNode):
@@ -166,6 +198,9 @@ class Memory(AsyncStructuredNode):
     other_truncated = BooleanProperty()
 
     mentions = AsyncRelationshipTo("Entity", "MENTIONS", cardinality=AsyncZeroOrMore)
+    spells_out = AsyncRelationshipTo(
+        "Entity", "SPELLS_OUT", cardinality=AsyncZeroOrMore, model=SpelledOut
+    )
     supersedes = AsyncRelationshipTo(
         "Memory", "SUPERSEDES", cardinality=AsyncZeroOrOne, model=Superseding
     )
@@ -411,6 +446,22 @@ class Access(AsyncStructuredNode):
     )
     wrote = AsyncRelationshipTo("Memory", "WROTE", cardinality=AsyncZeroOrMore)
     continues = AsyncRelationshipTo("Access", "CONTINUES", cardinality=AsyncZeroOrOne)
+
+
+class Audit(AsyncStructuredNode):
+    """A statement in Cypher that an operator sent, and how it ended; `parameters` are their names."""
+
+    client_id = StringProperty(required=True)
+    uid = StringProperty(db_property="id", required=True)
+    at = DateTimeNeo4jFormatProperty(required=True)
+    via = StringProperty(required=True)
+    query = StringProperty(required=True)
+    parameters = ArrayProperty(StringProperty(), required=True)
+    outcome = StringProperty(required=True)
+    code = StringProperty()
+    rows = IntegerProperty()
+    truncated = BooleanProperty()
+    milliseconds = FloatProperty()
 
 
 class Job(AsyncStructuredNode):

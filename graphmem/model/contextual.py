@@ -7,10 +7,13 @@ from msgspec import Meta, Struct
 
 from graphmem.model.recall import Item, Reason
 from graphmem.model.session import RelatedSession
+from graphmem.model.times import AS_OF, KNOWN_AS_OF, Time
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Role
 
 Narrowing = Literal["soft", "hard"]
-"""How sessions are chosen: by their best messages with their summaries, or by their summaries alone."""
+"""How sessions are chosen: by all that is said in them and their summaries, or by their summaries alone."""
+
+NARROWING = "how sessions are chosen: soft by summaries and messages, hard by summaries first"
 
 Direction = Literal["earlier", "later", "around"]
 
@@ -21,16 +24,36 @@ GivenId = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
 class ContextualQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is asked, of how many sessions, how much of each, and how long the prompt may be."""
+    """What is asked, of how many sessions as of when, how much of each, and how long the prompt may be."""
 
-    query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
-    top_sessions: Annotated[int, Meta(ge=1, le=20)] = 3
-    top_k: Annotated[int, Meta(ge=1, le=50)] = 5
-    neighbours: Annotated[int, Meta(ge=0, le=10)] = 1
-    conversation_id: GivenId | None = None
-    max_tokens: Annotated[int, Meta(ge=1, le=200_000)] | None = None
-    narrowing: Narrowing = "soft"
-    min_relevance: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.35
+    query: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=QUERY_CHARACTERS,
+            description="what is to be found, as a question or in any words",
+        ),
+    ]
+    top_sessions: Annotated[int, Meta(ge=1, le=20, description="how many sessions at most")] = 3
+    top_k: Annotated[int, Meta(ge=1, le=50, description="how many hits of each at most")] = 5
+    neighbours: Annotated[
+        int, Meta(ge=0, le=10, description="how many messages before and after each hit")
+    ] = 1
+    conversation_id: (
+        Annotated[GivenId, Meta(description="only sessions of this conversation")] | None
+    ) = None
+    max_tokens: (
+        Annotated[
+            int, Meta(ge=1, le=200_000, description="how long the prompt may be; unset: as it is")
+        ]
+        | None
+    ) = None
+    narrowing: Annotated[Narrowing, Meta(description=NARROWING)] = "soft"
+    min_relevance: Annotated[
+        float, Meta(ge=0.0, le=1.0, description="how relevant a session must be, 0–1")
+    ] = 0.35
+    as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
+    known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
 
 
 class Turn(Struct, frozen=True, kw_only=True):

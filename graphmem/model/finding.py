@@ -17,6 +17,13 @@ class Finding(Struct, frozen=True, kw_only=True):
     remedy: str = ""
 
 
+class Way(Struct, frozen=True, kw_only=True):
+    """How one program is connected to the database."""
+
+    program: str
+    how: str
+
+
 class Connection(Struct, frozen=True, kw_only=True):
     """How to reach the database, without the password itself."""
 
@@ -25,6 +32,8 @@ class Connection(Struct, frozen=True, kw_only=True):
     database: str
     credentials: str
     """Where the password is: a file, or a variable."""
+    ways: list[Way] = []
+    """How the usual programs are connected."""
 
 
 class Examination(Struct, frozen=True, kw_only=True):

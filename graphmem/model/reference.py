@@ -21,7 +21,10 @@ CONTENT_BYTES = 1_000_000
 
 
 class SpanPointer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a source's content lies, and how long the caller thinks it is."""
+    """Where a source's content lies, as the caller says it: its span need not be registered, or not yet.
+
+    Nothing is read through it; `token_estimate` is how long the caller thinks the content is.
+    """
 
     span_id: Annotated[str, Meta(min_length=1, max_length=128)]
     start_byte: Byte | None = None

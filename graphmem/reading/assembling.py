@@ -59,10 +59,11 @@ class NearbyTurn(Struct, frozen=True, kw_only=True):
 
 
 class Chosen(Struct, frozen=True):
-    """A session that answers, and how relevant it is, 0–1."""
+    """A session that answers, how relevant it is, 0–1, and what speaks for all of its messages."""
 
     head: SessionHead
     relevance: float
+    prior: float = 0.0
 
 
 class Assembly(Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from graphmem.embedding import Embedder
 from graphmem.graph.driver import Graph
@@ -19,7 +20,18 @@ from graphmem.reading.sessions import related
 from graphmem.reading.understanding import Understood, understood
 from graphmem.retrieval.candidates import Candidate, candidates
 from graphmem.retrieval.filters import Filters
-from graphmem.retrieval.narrowing import best_of_sessions, hybrid, session_order
+from graphmem.retrieval.holding import NOW_ONLY, Holding, holding_asked
+from graphmem.retrieval.named_times import named_times
+from graphmem.retrieval.narrowing import (
+    COVERAGE_SHARE,
+    WORDED_MESSAGES,
+    answering,
+    best_of_sessions,
+    coverage,
+    hybrid,
+    in_order,
+    session_standing,
+)
 from graphmem.retrieval.ranking import ranked
 from graphmem.retrieval.relevance import asked_stems, lexical_relevance, matched_share, relevance
 from graphmem.retrieval.session_messages import in_sessions
@@ -41,7 +53,7 @@ FALLBACK_TOKENS = 2_048
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """A client, and what reading its memories takes."""
+    """A client, what reading its memories takes, and which of their versions are read."""
 
     client_id: str
     graph: Graph
@@ -49,13 +61,18 @@ class Reading(Struct, frozen=True, kw_only=True):
     tokens: TokenCounter
     vocabulary: Vocabulary
     calibration: Calibration
+    holding: Holding = NOW_ONLY
 
 
 class Found(Struct, frozen=True):
-    """What was found of sessions: by session the best of their messages and summaries, and their scores."""
+    """What was found of sessions: by session the best of their messages or summaries, and their scores.
+
+    `worded` are by session the messages that share most words with the question.
+    """
 
     best: dict[str, list[Candidate]]
     scores: dict[str, float]
+    worded: dict[str, list[Candidate]] = {}
 
 
 NOTHING = Found({}, {})
@@ -67,11 +84,14 @@ TURNS_AROUND = Query("reading/turns_around", NearbyTurn)
 async def contextual_search(query: ContextualQuery, reading: Reading) -> ContextualResult:
     """Return the sessions that answer, with their messages that do and what stands around these.
 
-    Where no session is relevant enough everything is searched, and `fallback` says so. An unknown
+    With times what had been said, summarized and linked by then, as far as that was known. Where no
+    session is relevant enough everything is searched, and `fallback` says so. An unknown
     conversation gives an empty answer. When the embedding model fails the words decide alone and `degraded`
     says so. Raises `InvalidInput`, `Unavailable`.
     """
     checked_text(query.query, "query", most_bytes=4 * QUERY_CHARACTERS)
+    then = holding_asked(query.as_of, query.known_as_of, include_superseded=False)
+    reading = replace(reading, holding=then)
     asked = await understood(
         query.query,
         client_id=reading.client_id,
@@ -83,7 +103,7 @@ async def contextual_search(query: ContextualQuery, reading: Reading) -> Context
         return await _everything(query, asked, reading)
     ids = [one.head.id for one in chosen]
     hits, links = await asyncio.gather(
-        _hits(query, asked, ids, reading), _links(query, ids, reading)
+        _hits(query, asked, chosen, reading), _links(query, ids, reading)
     )
     turns = await _turns(hits, query.neighbours, reading)
     titles = await _titles(links, reading)
@@ -104,40 +124,60 @@ async def _chosen(query: ContextualQuery, asked: Understood, reading: Reading) -
     """Return the sessions that answer, the best first; none that is not relevant enough."""
     if query.narrowing == "soft":
         messages, summaries = await asyncio.gather(
-            _found("message", query, asked, reading),
-            _found("session_summary", query, asked, reading),
+            _messages(query, asked, reading), _summaries(query, asked, reading)
         )
         return await _relevant(query, asked, messages, summaries, set(), reading)
-    summaries = await _found("session_summary", query, asked, reading)
+    summaries = await _summaries(query, asked, reading)
     by_summary = await _relevant(query, asked, NOTHING, summaries, set(), reading)
     if len(by_summary) >= query.top_sessions:
         return by_summary
     # A session without a summary is not invisible: it fills the places that summaries leave.
-    messages = await _found("message", query, asked, reading)
+    messages = await _messages(query, asked, reading)
     known = {one.head.id for one in by_summary} | set(summaries.best)
     others = await _relevant(query, asked, messages, NOTHING, known, reading)
     plain = [one for one in others if one.head.summary_id is None]
     return [*by_summary, *plain][: query.top_sessions]
 
 
+async def _messages(query: ContextualQuery, asked: Understood, reading: Reading) -> Found:
+    """Return the sessions' best messages, those of a time that is named before their like."""
+    found = await _found("message", query, asked, reading)
+    scores = {
+        one.id: score for one, score in answering(found, asked.words, named_times(asked.text))
+    }
+    bm25 = {one.id: one.bm25 for one in found if one.bm25 is not None}
+    worded = [one for one in found if one.id in bm25]
+    return Found(
+        best_of_sessions(found, scores), scores, best_of_sessions(worded, bm25, WORDED_MESSAGES)
+    )
+
+
+async def _summaries(query: ContextualQuery, asked: Understood, reading: Reading) -> Found:
+    found = await _found("session_summary", query, asked, reading)
+    scores = hybrid(found)
+    return Found(best_of_sessions(found, scores), scores)
+
+
 async def _found(
     source_type: str, query: ContextualQuery, asked: Understood, reading: Reading
-) -> Found:
-    """Return the best messages or summaries of sessions; those of no session of ours are left out."""
-    conversation = query.conversation_id
-    found = await candidates(
+) -> list[Candidate]:
+    return await candidates(
         asked.embedding,
         asked.words,
-        Filters(
-            source_type=frozenset({source_type}),
-            conversation_id=frozenset({conversation}) if conversation is not None else None,
-        ),
+        _filters(query, reading, source_type),
         client_id=reading.client_id,
         weight=asked.weight,
         graph=reading.graph,
     )
-    scores = hybrid(found)
-    return Found(best_of_sessions(found, scores), scores)
+
+
+def _filters(query: ContextualQuery, reading: Reading, source_type: str | None = None) -> Filters:
+    conversation = query.conversation_id
+    return Filters(
+        source_type=frozenset({source_type}) if source_type else None,
+        conversation_id=frozenset({conversation}) if conversation is not None else None,
+        **asdict(reading.holding),
+    )
 
 
 async def _relevant(
@@ -149,22 +189,38 @@ async def _relevant(
     reading: Reading,
 ) -> list[Chosen]:
     """Return the best sessions that are relevant enough, by their summary or one of their messages."""
-    order = session_order(messages.best, summaries.best, messages.scores, summaries.scores)
-    order = [id for id in order if id not in without][: 2 * query.top_sessions + SPARE_SESSIONS]
-    told = {id: [*messages.best.get(id, []), *summaries.best.get(id, [])] for id in order}
+    standing = session_standing(messages.best, summaries.best, messages.scores, summaries.scores)
+    pool = [id for id in in_order(standing) if id not in without]
+    pool = pool[: 2 * query.top_sessions + SPARE_SESSIONS]
+    told = {id: [*messages.best.get(id, []), *summaries.best.get(id, [])] for id in pool}
+    worded = {id: messages.worded.get(id, []) for id in pool}
     heads, texts = await asyncio.gather(
-        _heads(order, reading), _searched([one for some in told.values() for one in some], reading)
+        _heads(pool, reading),
+        _searched([one for some in (told, worded) for of in some.values() for one in of], reading),
     )
+    prior = _prior(asked, worded, texts)
+    order = [id for id in pool if id in heads]
+    order.sort(key=lambda session: heads[session].started_at, reverse=True)
+    order.sort(key=lambda session: standing[session] + prior[session], reverse=True)
     stems = asked_stems(asked.text)
 
     def relevant(one: Candidate) -> float:
         return _relevance(asked, stems, one.cosine, texts.get(one.id, ""), reading.calibration)
 
     chosen = [
-        Chosen(heads[id], max(map(relevant, told[id]), default=0.0)) for id in order if id in heads
+        Chosen(heads[id], max(map(relevant, told[id]), default=0.0), prior[id]) for id in order
     ]
     passing = [one for one in chosen if one.relevance > 0.0]
     return [one for one in passing if one.relevance >= query.min_relevance][: query.top_sessions]
+
+
+def _prior(
+    asked: Understood, worded: Mapping[str, Sequence[Candidate]], texts: Mapping[str, str]
+) -> dict[str, float]:
+    """Return for each session what it adds to its messages that it covers the question."""
+    found = {id: [texts.get(one.id, "") for one in some] for id, some in worded.items()}
+    covered = coverage(asked.words, asked.weight, found)
+    return {id: COVERAGE_SHARE * share for id, share in covered.items()}
 
 
 def _relevance(
@@ -176,23 +232,24 @@ def _relevance(
 
 
 async def _hits(
-    query: ContextualQuery, asked: Understood, session_ids: Sequence[str], reading: Reading
+    query: ContextualQuery, asked: Understood, chosen: Sequence[Chosen], reading: Reading
 ) -> dict[str, list[tuple[Candidate, float]]]:
     """Return by session the messages that answer best, with their scores."""
+    prior = {one.head.id: one.prior for one in chosen}
     found = await in_sessions(
         asked.embedding,
         asked.words,
-        session_ids,
+        list(prior),
         client_id=reading.client_id,
         weight=asked.weight,
+        holding=reading.holding,
         graph=reading.graph,
     )
-    ranking = ranked(found, asked.words, "bm25" if asked.degraded else "default")
-    hits: dict[str, list[tuple[Candidate, float]]] = {id: [] for id in session_ids}
-    for one in ranking:
-        of_session = hits[one.candidate.session_id]
+    hits: dict[str, list[tuple[Candidate, float]]] = {id: [] for id in prior}
+    for one, score in answering(found, asked.words, named_times(asked.text)):
+        of_session = hits[one.session_id]
         if len(of_session) < query.top_k:
-            of_session.append((one.candidate, one.score))
+            of_session.append((one, score + prior[one.session_id]))
     return hits
 
 
@@ -210,6 +267,7 @@ async def _turns(
         ],
         before=reach,
         after=reach + 1,
+        **reading.holding.of_messages,
     )
     turns: dict[str, list[NearbyTurn]] = {id: [] for id in hits}
     for row in sorted(rows, key=lambda row: row.idx):
@@ -243,6 +301,7 @@ async def _links(
         shown,
         client_id=reading.client_id,
         conversation_id=query.conversation_id,
+        holding=reading.holding,
         graph=reading.graph,
     )
     links: dict[tuple[str, str], RelatedSession] = {}
@@ -267,13 +326,14 @@ async def _heads(session_ids: Sequence[str], reading: Reading) -> dict[str, Sess
         client_id=reading.client_id,
         session_ids=list(dict.fromkeys(session_ids)),
         characters=BEGINNING_CHARACTERS,
+        **reading.holding.of_versions,
     )
     return {row.id: row for row in rows}
 
 
 async def _searched(found: Sequence[Candidate], reading: Reading) -> dict[str, str]:
     rows = await reading.graph.rows(
-        SEARCHED_TEXTS, client_id=reading.client_id, ids=[one.id for one in found]
+        SEARCHED_TEXTS, client_id=reading.client_id, ids=sorted({one.id for one in found})
     )
     return {row.id: row.text for row in rows}
 
@@ -282,11 +342,10 @@ async def _everything(
     query: ContextualQuery, asked: Understood, reading: Reading
 ) -> ContextualResult:
     """Return what a search over everything finds, flagged as such."""
-    conversation = query.conversation_id
     found = await candidates(
         asked.embedding,
         asked.words,
-        Filters(conversation_id=frozenset({conversation}) if conversation is not None else None),
+        _filters(query, reading),
         client_id=reading.client_id,
         weight=asked.weight,
         graph=reading.graph,

@@ -12,6 +12,7 @@ from graphmem.model.vocabulary import Kind
 from graphmem.reading.assembling import NearbyTurn, turn_of
 from graphmem.reading.composing import OMITTED_SHOWN
 from graphmem.reading.contextual import SESSION_HEADS
+from graphmem.retrieval.holding import NOW_ONLY
 
 LOOKED_AT = 500
 """How many messages of each side are looked at."""
@@ -64,7 +65,11 @@ async def more_turns(asked: ExpansionAsked, *, client_id: str, graph: Graph) -> 
     """
     middle = await _middle(asked, client_id, graph)
     heads = await graph.rows(
-        SESSION_HEADS, client_id=client_id, session_ids=[middle.session_id], characters=0
+        SESSION_HEADS,
+        client_id=client_id,
+        session_ids=[middle.session_id],
+        characters=0,
+        **NOW_ONLY.of_versions,
     )
     if not heads:
         raise SessionNotFound(middle.session_id)

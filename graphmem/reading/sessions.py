@@ -8,6 +8,7 @@ from graphmem.errors import SessionNotFound
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.session import RelatedSession, RelatedSessions
+from graphmem.retrieval.holding import NOW_ONLY, Holding
 
 MOST_RELATED = 5
 """How many sessions one shows for each reason."""
@@ -36,13 +37,18 @@ async def related(
     *,
     client_id: str,
     conversation_id: str | None = None,
+    holding: Holding = NOW_ONLY,
     graph: Graph,
 ) -> list[RelatedSession]:
-    """Return the sessions that some are related to, the strongest first, each for each reason."""
+    """Return the sessions that some are related to, the strongest first, each for each reason.
+
+    At other times than now what was known then of the links that still stand, and the summaries of then.
+    """
     return await graph.rows(
         RELATED_SESSIONS,
         client_id=client_id,
         session_ids=list(session_ids),
         conversation_ids=[conversation_id] if conversation_id else [],
         most=MOST_RELATED,
+        **holding.of_versions,
     )

@@ -51,6 +51,17 @@ class Holding(Struct, frozen=True, kw_only=True):
             "ending": not self.only_active and not self.include_superseded,
         }
 
+    @property
+    def of_versions(self) -> dict[str, Any]:
+        """Return the conditions for what has versions, and whether they decide: else what is active holds."""
+        return self.conditions | {"timed": not self.only_active}
+
+    @property
+    def of_messages(self) -> dict[str, Any]:
+        """Return the conditions for what has no versions and never ends."""
+        every = self.of_versions
+        return {name: every[name] for name in ("timed", "valid_by", "created_by")}
+
 
 NOW_ONLY = Holding()
 """What holds now."""

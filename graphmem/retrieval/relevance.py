@@ -48,7 +48,12 @@ def matched_share(asked: frozenset[str], text: str) -> float:
     """Return the share of the asked stems that occur in a text, 0–1; 0 when nothing is asked."""
     if not asked:
         return 0.0
-    return len(asked.intersection(map(_stem, words_of(text)))) / len(asked)
+    return len(asked & stems_in(text)) / len(asked)
+
+
+def stems_in(text: str) -> frozenset[str]:
+    """Return the stems of a text's words; its length does not matter much, since texts repeat their words."""
+    return frozenset(map(_stem, words_of(text)))
 
 
 def matched_shares(asked: frozenset[str], texts: Sequence[str]) -> list[float]:

@@ -11,8 +11,11 @@ from graphmem.service.bound import DEFAULT_CLIENT
 from graphmem.service.contexts import Contexts
 from graphmem.service.contextual import Contextual
 from graphmem.service.conversations import Conversations
+from graphmem.service.cypher import Exploring
+from graphmem.service.entities import Naming
 from graphmem.service.episodes import Episodes
 from graphmem.service.facts import Facts
+from graphmem.service.graph import Analysing
 from graphmem.service.hyde import Hypotheses
 from graphmem.service.jobs import BackgroundWork
 from graphmem.service.links import Linking
@@ -49,8 +52,11 @@ class Graphmem(
     Digests,
     Spans,
     Linking,
+    Naming,
     Runs,
     Spotting,
+    Exploring,
+    Analysing,
 ):
     """A running graphmem, as one client sees it."""
 

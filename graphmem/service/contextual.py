@@ -10,7 +10,7 @@ from graphmem.model.contextual import (
 )
 from graphmem.model.validation import validated
 from graphmem.reading import contextual, more_turns
-from graphmem.service.noting import Noting, seen_by_context
+from graphmem.service.noting import Noting, seen_by_context, seen_by_expansion
 
 
 class Contextual(Noting):
@@ -42,6 +42,9 @@ class Contextual(Noting):
 
         Raises `InvalidInput`, `MemoryNotFound`, `SessionNotFound`, `Unavailable`.
         """
-        return await more_turns.more_turns(
+        began = self._began()
+        answer = await more_turns.more_turns(
             validated(asked, ExpansionAsked), client_id=self.client_id, graph=self.runtime.graph
         )
+        self._note("expand", began, lambda: seen_by_expansion(answer))
+        return answer

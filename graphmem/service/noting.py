@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from graphmem.graph.installation import Calibration
 from graphmem.model.access import Read, Shown
-from graphmem.model.contextual import ContextualQuery, ContextualResult
+from graphmem.model.contextual import ContextualQuery, ContextualResult, MoreTurns
 from graphmem.model.hyde import Turn, TurnAsked
 from graphmem.model.recall import Item, Question, Recalled
 from graphmem.model.retrieval import FactsAsked, Retrieved
@@ -143,4 +143,15 @@ def seen_by_context(asked: ContextualQuery, answer: ContextualResult) -> Seen:
         tokens=answer.tokens_used,
         found=0 if answer.fallback else len(hits),
         shown=[Shown(id, rank, score) for rank, (id, score) in enumerate(hits, start=1)],
+    )
+
+
+def seen_by_expansion(answer: MoreTurns) -> Seen:
+    """Return what more of a session was shown: nobody asked in words, and nothing was scored."""
+    return Seen(
+        question="",
+        conversation_id=answer.conversation_id,
+        tokens=answer.tokens_used,
+        found=len(answer.messages),
+        shown=[Shown(turn.id, rank, 0.0) for rank, turn in enumerate(answer.messages, start=1)],
     )

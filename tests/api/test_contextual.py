@@ -72,6 +72,8 @@ async def test_what_cannot_be_asked_is_refused(http: httpx.AsyncClient) -> None:
     for path, body, field in (
         (SEARCH, {"query": "x", "top_sessions": 21}, "top_sessions"),
         (SEARCH, {"query": "x", "unknown": 1}, "unknown"),
+        (SEARCH, {"query": "x", "as_of": "2026-03-03T09:00:00"}, "as_of"),
+        (SEARCH, {"query": "x", "known_as_of": 7}, "known_as_of"),
         (EXPAND, {}, "memory_id"),
         (EXPAND, {"session_id": "s", "direction": "up"}, "direction"),
         (EXPAND, {"session_id": "s", "max_tokens": 0}, "max_tokens"),

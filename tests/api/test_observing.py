@@ -63,7 +63,7 @@ async def test_no_text_ever_stands_in_the_log(
     await exercised(http, runtime, asking)
     assert len([line for line in log_lines if " api.access: " in line]) >= 10
     assert [line for line in log_lines if " ERROR " in line]
-    assert [line for line in log_lines if " WARNING graphmem.reading.recall: " in line]
+    assert [line for line in log_lines if " WARNING graphmem.reading.understanding: " in line]
     assert not [line for line in log_lines if SECRET in line]
 
 
@@ -78,7 +78,7 @@ async def test_every_line_of_a_request_names_it(
     finally:
         await embedder.close()
     ours = [line for line in log_lines if " graphmem." in line or " api." in line]
-    assert {line.split()[2] for line in ours} == {"graphmem.reading.recall:", "api.access:"}
+    assert {line.split()[2] for line in ours} == {"graphmem.reading.understanding:", "api.access:"}
     for line in ours:
         assert line.endswith(f" request_id=line:1 client={memory.client_id}")
 

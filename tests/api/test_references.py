@@ -57,6 +57,32 @@ async def test_a_card_keeps_what_was_said_of_its_source(http: httpx.AsyncClient)
     assert memory["span_token_estimate"] == 42  # S1.35
 
 
+async def test_a_span_pointer_says_where_a_source_lies_and_leads_to_nothing(
+    http: httpx.AsyncClient, rival_http: httpx.AsyncClient
+) -> None:
+    text = "The rival's prices rise in May."
+    theirs = {
+        "id": "s-theirs",
+        "source_type": "knowledge_base",
+        "source_id": "kb",
+        "start_byte": 0,
+        "end_byte": len(text),
+        "content": text,
+    }
+    assert (await rival_http.post("/api/v0/spans", json=theirs)).status_code == 201
+    shown = []
+    for span_id in ("s-theirs", "s-unknown"):
+        pointer = {"span_id": span_id, "start_byte": 0, "end_byte": len(text)}
+        made = await http.post(PATH, json=card(span_pointer=pointer))
+        assert made.status_code == 201, "a source may lie elsewhere, and be registered later"
+        path = f"/api/v0/memories/{made.json()['id']}/chunk"
+        chunk = await http.post(path, json={"max_tokens": 100})
+        assert chunk.status_code == 200, chunk.text
+        assert text not in chunk.text
+        shown.append(chunk.json()["content"])
+    assert shown[0] == shown[1]
+
+
 async def test_many_cards_come_back_in_their_order_and_one_target_may_have_several(
     http: httpx.AsyncClient,
 ) -> None:

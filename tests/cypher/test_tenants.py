@@ -19,6 +19,7 @@ FORGED = [
     ("Fact", "MENTIONS", "Entity"),
     ("Reference", "NAMES", "Entity"),
     ("Summary", "SUMMARIZES", "Session"),
+    ("Entity", "ALIAS_OF", "Entity"),
     ("Fact", "SUPERSEDES", "Fact"),
     ("Fact", "CONTRADICTS", "Fact"),
     ("Fact", "DERIVED_FROM", "Fact"),

@@ -4,17 +4,24 @@ import asyncio
 import time
 import uuid
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from prometheus_client import REGISTRY
 
 from graphmem import background
-from graphmem.background import Background
-from graphmem.jobs.outbox import Claim, Swept, enqueue
+from graphmem.background import RETAIN, WORK, Background
+from graphmem.graph.driver import Graph
+from graphmem.jobs.outbox import Claim, Due, Swept, enqueue, postpone_all
 from graphmem.jobs.worker import Worker
 from graphmem.model.job import Job
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
+from graphmem.writing.aliases import ALIASES
+from tests.planted import plant
+
+NAMING = ("We asked Anna.", "Yes, Anna Schmidt did.")
 
 
 @pytest.fixture
@@ -177,3 +184,142 @@ async def test_a_worker_that_is_cancelled_from_outside_ends(
     running._task.cancel()
     await asyncio.wait([running._task], timeout=1)
     assert running._task.cancelled()
+    await running.ended()
+
+
+DECADES = 36_500
+OLD = "1900-01-01T00:00:00Z"
+
+
+async def aged(memory: Graphmem) -> None:
+    """Leave a run and a read of a time that no other test knows."""
+    run = await memory.run(agent_type="lead", episode_id="ep")
+    await run.end("success")
+    await memory.runtime.graph.execute(
+        "CYPHER 25 MATCH (run:Run {client_id: $client}) SET run.ended_at = datetime($old)",
+        client=memory.client_id,
+        old=OLD,
+    )
+    await memory.runtime.graph.execute(
+        "CYPHER 25 CREATE (:Access {client_id: $client, id: 'old', run_id: '', operation: 'recall', "
+        "at: datetime($old), tokens: 0, duration_ms: 1.0, params: '{}', found: 0, shown: 0})",
+        client=memory.client_id,
+        old=OLD,
+    )
+
+
+async def kept(memory: Graphmem) -> tuple[int, int]:
+    """Return how many runs and how many recorded reads a client has."""
+    [row] = await memory.runtime.graph.execute(
+        "CYPHER 25 RETURN COUNT { (:Run {client_id: $client}) } AS runs, "
+        "COUNT { (:Access {client_id: $client, run_id: ''}) } AS reads",
+        client=memory.client_id,
+    )
+    return row["runs"], row["reads"]
+
+
+@pytest.mark.parametrize(
+    ("days", "left"), [((0, 0), (1, 1)), ((DECADES, 0), (1, 0)), ((0, DECADES), (0, 1))]
+)
+async def test_what_is_old_goes_as_far_as_the_settings_say(
+    memory: Graphmem,
+    days: tuple[int, int],
+    left: tuple[int, int],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    await aged(memory)
+    caplog.set_level("INFO", logger="graphmem.background")
+    before = {what: forgotten(what) for what in background.RECORDS}
+    settings = replace(memory.runtime.settings, keep_accesses_days=days[0], keep_runs_days=days[1])
+
+    await WORK[RETAIN](held(), replace(memory.runtime, settings=settings))
+
+    assert await kept(memory) == left
+    assert forgotten("reads") - before["reads"] >= 1 - left[1]
+    assert forgotten("runs") - before["runs"] >= 1 - left[0]
+    told = [line for line in caplog.messages if line.startswith("old records are deleted")]
+    assert len(told) == (1 if any(days) else 0)
+    assert memory.client_id not in caplog.text
+    await WORK[RETAIN](
+        held(),
+        replace(
+            memory.runtime,
+            settings=replace(settings, keep_accesses_days=DECADES, keep_runs_days=DECADES),
+        ),
+    )
+    assert await kept(memory) == (0, 0)
+
+
+async def test_the_deletion_of_what_is_old_is_queued_at_the_start_once_however_many_start(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        running = Background(runtime, {RETAIN: WORK[RETAIN]})
+        running.start()
+        async with asyncio.timeout(30):
+            while not (queued := await retained(runtime)):
+                await asyncio.sleep(0.05)
+        await running.ended()
+        [run_at] = queued
+        assert run_at.to_native() <= datetime.now(UTC) + background.RETAIN_FIRST
+    assert await retained(runtime) == queued, "a start does not put it off"
+
+
+async def retained(runtime: Runtime) -> list[Any]:
+    rows = await runtime.graph.execute(
+        "MATCH (job:Job {client_id: '*', kind: 'retain', state: 'queued'}) RETURN job.run_at AS at"
+    )
+    return [row["at"] for row in rows]
+
+
+def forgotten(what: str) -> float:
+    return REGISTRY.get_sample_value("graphmem_forgotten_total", {"what": what}) or 0.0
+
+
+def held() -> Claim:
+    return Claim(
+        client_id="*", id="retain", kind=RETAIN, key=RETAIN, payload="{}",
+        state="running", attempts=1, lease="l",
+    )  # fmt: skip
+
+
+async def test_new_names_are_noticed_and_their_aliases_found(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"kind": "fact", "text": text, "version": 1, "keywords": []} for text in NAMING]
+    asked: list[int] = []
+
+    async def queued(*, now: datetime, graph: Graph, **_: object) -> None:
+        """Fail once; then queue this client's job only: others use the same database."""
+        asked.append(1)
+        if len(asked) == 1:
+            raise RuntimeError("sesame")
+        job = Due(id=str(uuid.uuid4()), kind=ALIASES, key=ALIASES, run_at=now, earliest=True)
+        await graph.write(lambda tx: postpone_all(tx, [job], client_id=memory.client_id, now=now))
+
+    monkeypatch.setattr(background, "NOTICE_SECONDS", 0.05)
+    monkeypatch.setattr(background, "queue_aliases", queued)
+    running = Background(memory.runtime, {ALIASES: background.WORK[ALIASES]})
+    running.start()
+    await plant(memory, *rows)
+    async with asyncio.timeout(60):
+        while (await memory.entities(name="anna")).entities[0].alias_of is None:
+            await asyncio.sleep(0.05)
+    await running.ended()
+    assert (await memory.jobs(kind=ALIASES)).jobs
+    ended = len(asked)
+    await asyncio.sleep(0.2)
+    assert len(asked) == ended > 1, "it stops with the worker, and not when something fails"
+
+
+async def test_who_does_not_know_aliases_does_not_notice_names(
+    runtime: Runtime, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def queued(**_: object) -> None:
+        raise AssertionError("nobody would do it")
+
+    monkeypatch.setattr(background, "queue_aliases", queued)
+    running = Background(runtime, {kind: background.WORK[ALIASES]})
+    running.start()
+    await asyncio.sleep(0.1)
+    await running.ended()

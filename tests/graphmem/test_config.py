@@ -106,6 +106,8 @@ def test_an_xdg_variable_is_followed(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         ("GRAPHMEM_NEO4J_PAGE_CACHE", "512"),
         ("GRAPHMEM_NEO4J_START_SECONDS", "0"),
         ("GRAPHMEM_EMBEDDING_THREADS", "65"),
+        ("GRAPHMEM_KEEP_ACCESSES_DAYS", "-1"),
+        ("GRAPHMEM_KEEP_RUNS_DAYS", "36501"),
         ("GRAPHMEM_LOG_LEVEL", "loud"),
     ],
 )

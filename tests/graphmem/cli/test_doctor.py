@@ -5,13 +5,19 @@ import pytest
 
 from graphmem import config
 from graphmem.cli import doctor
-from graphmem.model.finding import Connection, Examination, Finding
+from graphmem.model.finding import Connection, Examination, Finding, Way
 
 FINDINGS = {
     severity: Finding(severity=severity, subject="disk", what=f"it is {severity}", remedy="buy one")
     for severity in ("ok", "note", "warning", "problem")
 }
-CONNECTION = Connection(uri="bolt://x", user="neo4j", database="neo4j", credentials="a file")
+CONNECTION = Connection(
+    uri="bolt://x",
+    user="neo4j",
+    database="neo4j",
+    credentials="a file",
+    ways=[Way(program="NeoDash", how="with a click")],
+)
 
 
 @pytest.fixture
@@ -44,7 +50,9 @@ def test_each_finding_is_a_line_with_what_to_do_below_it(invoke, finds):
     assert "✗ disk: it is problem" in lines
     assert lines[lines.index("✗ disk: it is problem") + 1] == "    → buy one"
     assert lines[-1] == "1 problem, 2 ok"
-    assert "to connect: bolt://x, user neo4j, database neo4j, password in a file" in lines
+    told = lines.index("to connect: bolt://x, user neo4j, database neo4j, password in a file")
+    assert lines[told + 1] == "    NeoDash: with a click"
+    assert "graphmem cypher" in lines[told + 2]
 
 
 def test_a_program_gets_all_of_it(invoke, finds):
@@ -66,6 +74,9 @@ def test_a_real_server_is_examined_and_its_password_is_not_told(graphmem, enviro
     examined = json.loads(told.stdout)
     assert examined["connection"]["uri"] == environment["GRAPHMEM_NEO4J_URI"]
     assert environment["GRAPHMEM_NEO4J_PASSWORD"] not in told.stdout + told.stderr
+    ways = {way["program"]: way["how"] for way in examined["connection"]["ways"]}
+    assert {"Neo4j Browser", "NeoDash", "Bloom", "any Bolt driver"} <= set(ways)
+    assert all(environment["GRAPHMEM_NEO4J_USER"] in how for how in ways.values())
     assert {"server", "migrations", "memories"} <= {one["subject"] for one in examined["findings"]}
 
 

@@ -22,9 +22,16 @@ HEAVY = (
     "onnxruntime",
     "bpe_openai",
     "rich",
+    "mcp",
+    "pydantic",
 )
 NAMES = sorted(commands.commands)
-SETTINGS = {"serve": LISTENING + RUNNING, "demo": LISTENING + RUNNING, "stop": ("data_dir",)}
+SETTINGS = {
+    "serve": LISTENING + RUNNING,
+    "demo": LISTENING + RUNNING,
+    "stop": ("data_dir",),
+    "cypher": NEO4J,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +52,18 @@ def raised(problem: BaseException) -> Result:
 
 
 def test_there_are_these_commands():
-    assert NAMES == ["demo", "doctor", "import", "migrate", "recall", "reembed", "serve", "stop"]
+    assert NAMES == [
+        "cypher",
+        "demo",
+        "doctor",
+        "import",
+        "mcp",
+        "migrate",
+        "recall",
+        "reembed",
+        "serve",
+        "stop",
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)

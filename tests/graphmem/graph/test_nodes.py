@@ -9,7 +9,7 @@ from neomodel import AsyncStructuredNode
 from neomodel.async_.relationship_manager import AsyncRelationshipDefinition
 
 from graphmem.cli.story_records import load
-from graphmem.errors import NotFound
+from graphmem.errors import CypherRefused, NotFound
 from graphmem.graph import nodes
 from graphmem.model.progress import silent
 from graphmem.model.vocabulary import KINDS
@@ -93,6 +93,9 @@ async def written(runtime: Runtime) -> Graphmem:
     await catalogued(memory, loaded.ids["message:m001"])
     await concluded(memory, conversation)
     await performed(memory)
+    await memory.cypher("RETURN $x AS x", {"x": 1})
+    with pytest.raises(CypherRefused):
+        await memory.cypher("CREATE (n)")
     await runtime.afterwards.settled()
     return memory
 
@@ -122,6 +125,10 @@ async def concluded(memory: Graphmem, conversation: str) -> None:
         await memory.remember_fact(fact, conversation_id=conversation)
     said = {"role": "user", "content": "The harbour light is red.", "session_id": "later"}
     await memory.remember(conversation, [{**said, "importance": 0.9}, said])
+    names = "Anna, or Anna Stone, runs Continuous Integration (CI); RetryPolicy is retry_policy."
+    await memory.remember_fact(names, conversation_id=conversation)
+    assert (await memory.find_aliases()).made >= 3
+    await memory.undo_alias("Anna")
     await memory.segment(conversation)
     await memory.retrieve_memory("harbour light", conversation)
     await memory.runtime.afterwards.settled()

@@ -1,12 +1,15 @@
 """Contextual retrieval: the right sessions, in them the right messages, around these what was said."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.model.contextual import ContextualResult
+from graphmem.reading import contextual
 from graphmem.retrieval.filters import Filters, scope_groups
+from graphmem.retrieval.holding import NOW_ONLY
 from graphmem.retrieval.session_messages import CANDIDATES_IN_SESSIONS
 from graphmem.retrieval.words import lucene_query, terms
 from graphmem.service import Graphmem
@@ -93,6 +96,33 @@ async def test_hard_narrowing_asks_summaries_first(memory: Graphmem) -> None:
     soft = await memory.search_contextual("bug in the authentication")
     assert sessions(hard)[0] == "garden"
     assert sessions(soft)[0] == "bug"
+
+
+async def test_a_time_that_is_named_decides_between_sessions_alike(memory: Graphmem) -> None:
+    await memory.open_conversation("c")
+    for month in ("03", "05", "08"):
+        said = {"session_id": month, "role": "user", "content": "The boat was painted again."}
+        await memory.remember("c", [said | {"occurred_at": f"2026-{month}-20T09:00:00Z"}])
+    for question, first in (("in May", "05"), ("on 2026-03-18", "03"), ("", "08")):
+        found = await memory.search_contextual(f"Who painted the boat {question}?")
+        assert sessions(found)[0] == first
+
+
+async def test_what_a_session_covers_of_the_question_weighs_beside_its_best_message(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await memory.open_conversation("c")
+    told = {
+        "whole": ["We sail on Sunday with the boat.", "The engine is loud.", "Paint costs a lot."],
+        "half": ["The boat and its engine were sold."],
+    }
+    for name, texts in told.items():
+        said = [{"session_id": name, "role": "user", "content": text} for text in texts]
+        await memory.remember("c", said)
+    for share, first in ((0.0, "half"), (5.0, "whole")):
+        monkeypatch.setattr(contextual, "COVERAGE_SHARE", share)
+        found = await memory.search_contextual("boat engine paint sail", min_relevance=0.0)
+        assert sessions(found)[0] == first
 
 
 async def test_neighbours_are_in_order_clipped_and_not_repeated(memory: Graphmem) -> None:
@@ -243,6 +273,7 @@ async def test_inside_a_session_the_search_reads_that_session_however_large_the_
                 embedding=embedding,
                 words=words,
                 limit=500,
+                **NOW_ONLY.of_messages,
             )
             summary = await result.consume()
         return total(summary.profile)
@@ -263,6 +294,98 @@ def total(plan: dict[str, Any]) -> int:
     return plan.get("dbHits", 0) + sum(map(total, plan.get("children", [])))
 
 
+LATE = datetime.fromisoformat("2026-03-03T09:04:00Z")
+"""When five of the bug's eight messages had been said, and nothing of its deployment."""
+FIRST, SECOND = "The auth bug: a token without exp is let in.", "The auth bug is found and mended."
+
+
+async def told_twice(memory: Graphmem) -> dict[str, str]:
+    """Tell the story, with a summary of the bug's session after five messages and another in the end."""
+    mine = await tell(memory)
+    for text, at in ((FIRST, LATE), (SECOND, LATE + timedelta(minutes=3))):
+        await memory.add_summary(
+            type="session", target_id=mine["bug"], text=text, last_activity_at=at
+        )
+    await memory.summarize_session(mine["deploy"])
+    return mine
+
+
+async def test_then_only_what_had_been_said_then_is_told(memory: Graphmem, rival: Graphmem) -> None:
+    # S5.21
+    mine = await told_twice(memory)
+    await told_twice(rival)
+    asked = {"query": QUESTION, "top_sessions": 20, "neighbours": 10, "min_relevance": 0.0}
+    now = await memory.search_contextual(**asked)
+    assert {len(one.messages) for one in now.contexts if one.session_id == mine["bug"]} == {8}
+    assert {"bug", "deploy"} <= set(sessions(now))
+    for narrowing in ("soft", "hard"):
+        then = await memory.search_contextual(**asked, narrowing=narrowing, as_of=LATE)
+        [context] = then.contexts
+        assert (context.session_id, context.summary) == (mine["bug"], FIRST)
+        assert [turn.idx for turn in context.messages] == [0, 1, 2, 3, 4]
+        assert then.cross_links == []
+        assert SECOND not in then.prompt
+    later = await memory.search_contextual(**asked, as_of=LATE + timedelta(minutes=3))
+    assert later.contexts[0].summary == SECOND
+    before = await memory.search_contextual(QUESTION, as_of=LATE - timedelta(days=1))
+    assert (before.contexts, before.items, before.fallback) == ([], [], "global")
+
+
+async def test_between_two_summaries_the_first_message_heads_where_neither_held(
+    memory: Graphmem,
+) -> None:
+    await told_twice(memory)
+    early = await memory.search_contextual(
+        "refactor the auth module", as_of=LATE - timedelta(minutes=2), min_relevance=0.0
+    )
+    [context] = early.contexts
+    assert context.summary is None
+    assert early.prompt.startswith(f"## Session: {BUG[0][1]}...")
+
+
+async def test_what_was_not_known_then_is_not_told(memory: Graphmem, rival: Graphmem) -> None:
+    mine = await tell(memory)
+    await told_twice(rival)
+    await memory.add_summary(type="session", target_id=mine["bug"], text=FIRST)
+    await memory.summarize_session(mine["deploy"])
+    asked = {"query": QUESTION, "top_sessions": 1}
+    known = await memory.search_contextual(**asked)
+    summary = (await memory.summaries(type="session", limit=1)).summaries[0]
+    linked_at = summary.created_at
+    assert {link.session_id for link in known.cross_links} == {mine["deploy"]}
+    await memory.add_summary(type="session", target_id=mine["bug"], text=SECOND)
+    await memory.remember(
+        "c", [{"session_id": "bug", "role": "user", "content": "The auth bug is back."}]
+    )
+    now = await memory.search_contextual(**asked, neighbours=10)
+    assert now.contexts[0].summary == SECOND
+    assert "The auth bug is back." in now.prompt
+    then = await memory.search_contextual(**asked, neighbours=10, known_as_of=linked_at)
+    assert [one.summary for one in then.contexts] == [FIRST]
+    assert "The auth bug is back." not in then.prompt
+    assert {link.session_id for link in then.cross_links} == {mine["deploy"]}
+    before = await memory.search_contextual(
+        **asked, known_as_of=linked_at - timedelta(microseconds=1)
+    )
+    assert [one.session_id for one in before.contexts] == [mine["bug"]]
+    assert before.cross_links == []
+
+
+async def test_then_everything_is_what_held_then(memory: Graphmem) -> None:
+    await tell(memory, "garden")
+    old = await memory.remember_fact("The neutron star merger is a rumour.", valid_at=LATE)
+    await memory.supersede_fact(
+        old.id, fact="The neutron star merger was seen.", valid_at=LATE + timedelta(days=1)
+    )
+    asked = {"query": "neutron star merger", "min_relevance": 0.9, "top_k": 1, "top_sessions": 1}
+    for moment, text in (
+        (LATE, "The neutron star merger is a rumour."),
+        (LATE + timedelta(days=1), "The neutron star merger was seen."),
+    ):
+        found = await memory.search_contextual(**asked, as_of=moment)
+        assert (found.fallback, [item.text for item in found.items]) == ("global", [text])
+
+
 async def test_what_cannot_be_asked_names_the_field(memory: Graphmem) -> None:
     for asked, field in (
         ({"query": " "}, "query"),
@@ -272,6 +395,8 @@ async def test_what_cannot_be_asked_names_the_field(memory: Graphmem) -> None:
         ({"query": "x", "narrowing": "none"}, "narrowing"),
         ({"query": "x", "min_relevance": 2}, "min_relevance"),
         ({"query": "x", "max_tokens": 0}, "max_tokens"),
+        ({"query": "x", "as_of": "2026-03-03T09:00:00"}, "as_of"),
+        ({"query": "x", "known_as_of": "0001-01-01T00:00:00Z"}, "known_as_of"),
     ):
         with pytest.raises(InvalidInput, match=field):
             await memory.search_contextual(**asked)

@@ -25,5 +25,10 @@ def test_both_forms_of_load_csv_are_closed() -> None:
     assert SETTINGS["internal.dbms.cypher_ip_blocklist"] == "0.0.0.0/0,::/0"
 
 
+def test_a_transaction_has_only_so_much_time_and_memory() -> None:
+    assert SETTINGS["db.transaction.timeout"] == "120s"
+    assert SETTINGS["db.memory.transaction.max"] == "256m"
+
+
 def test_authentication_is_never_turned_off() -> None:
     assert not any("auth_enabled" in name for name in SETTINGS)

@@ -23,11 +23,12 @@ from graphmem.cli.reembed import _cancelled, _reembedded
 from graphmem.config import Settings
 from graphmem.doctor import model as doctor_model
 from graphmem.doctor import schema as doctor_schema
-from graphmem.errors import ModelMismatch, Unavailable
+from graphmem.embedding import Model
+from graphmem.errors import ModelMismatch, SettingError, Unavailable
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.installation import Calibration, Installation, installation
 from graphmem.graph.schema import vector_index
-from graphmem.model.progress import silent
+from graphmem.model.progress import Progress, silent
 from graphmem.model.side import FIRST, SECOND
 from graphmem.model.vocabulary import KINDS
 from graphmem.observing.metrics import REEMBEDDED
@@ -191,7 +192,7 @@ def running_with(runtime: Runtime) -> str:
     return runtime.embedder.model.name
 
 
-# S4.7 S4.8 S4.17
+# S4.7 S4.8
 async def test_a_store_is_embedded_anew_and_every_process_switches(start: Start, graph: Graph):
     one, two = await start(PLAIN), await start(PLAIN)
     memory, there = Graphmem(one, CLIENT), Graphmem(two, CLIENT)
@@ -218,7 +219,7 @@ async def test_a_store_is_embedded_anew_and_every_process_switches(start: Start,
     assert one.embedder.beside is two.embedder.beside is None
 
 
-# S4.15 S4.18 S4.37
+# S4.15 S4.18 S4.51
 async def test_until_the_switch_every_answer_comes_from_the_old_model_whole(start: Start):
     one, two = await start(PLAIN), await start(PLAIN)
     memory = Graphmem(one, CLIENT)
@@ -241,10 +242,18 @@ async def test_until_the_switch_every_answer_comes_from_the_old_model_whole(star
     async with asyncio.TaskGroup() as group:
         for asked in asking:
             group.create_task(ask_on(asked))
-        await changed(one, SLOW)
+        await wanted(one.graph, SLOW)
+        async with working(one):
+            await until(one.graph, "embedding")
+            began = len(answers)
+            await until(one.graph, "switched", "cleaning", None)
+            meanwhile = answers[began:]
+            await until(one.graph, None)
         await asyncio.sleep(1)
         ended.set()
     after = await nearest(memory, "Note c-77 about thing77")
+    # Nobody waited for the vectors that were being made.
+    assert len([name for name, _ in meanwhile if name == PLAIN]) > 5
     assert after[0] == ids[77]
     old = [found for name, found in answers if name == PLAIN]
     new = [found for name, found in answers if name == SLOW]
@@ -482,6 +491,40 @@ async def test_a_change_that_is_given_up_leaves_everything_as_it_was(start: Star
     assert rows == []
 
 
+# S4.17 S4.37
+async def test_a_model_that_cannot_be_loaded_is_told_once_and_the_old_one_goes_on(
+    own_settings: Settings,
+    graph: Graph,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(serving, "LOAD_AGAIN_SECONDS", 0.0)
+    tried: list[str] = []
+
+    def lacking(settings: Settings, progress: Progress) -> Model:
+        if settings.embedding_model == KIN:
+            tried.append(KIN)
+            raise SettingError("GRAPHMEM_EMBEDDING_MODEL", f"{KIN!r} cannot be fetched: mend it")
+        return load(settings, progress)
+
+    settings = replace(own_settings, embedding_model=PLAIN)
+    async with running(settings, load=lacking) as runtime:
+        memory = Graphmem(runtime, CLIENT)
+        ids = await written(memory, 20)
+        began = asyncio.get_running_loop().time()
+        await wanted(graph, KIN)
+        assert asyncio.get_running_loop().time() - began < 5, "asking for it waits for nothing"
+        async with asyncio.timeout(30), working(runtime):
+            while len(tried) < 4:
+                await asyncio.sleep(0.05)
+            assert (await nearest(memory, "Note c-7 about thing7"))[0] == ids[7]
+        assert await sides(graph) == (20, 20, 0)
+        assert running_with(runtime) == PLAIN
+        await give_up(id="x", now=now(), graph=graph)
+    told = [one for one in caplog.records if "cannot follow the change" in one.getMessage()]
+    assert [one.levelname for one in told if one.levelname != "DEBUG"] == ["ERROR"]
+
+
 async def test_another_change_is_refused_while_one_is_under_way(start: Start, graph: Graph):
     runtime = await start(PLAIN)
     await wanted(graph, KIN)
@@ -511,7 +554,6 @@ async def test_a_change_back_uses_the_first_side_again(start: Start, graph: Grap
     assert (await nearest(memory, "Note c-7 about thing7"))[0] == ids[7]
 
 
-# S4.16 S4.51
 async def test_a_process_may_be_set_to_the_model_before_or_after_and_to_no_third(
     start: Start, graph: Graph
 ):

@@ -28,7 +28,7 @@ ORDER BY session, version"""
 EDGES = """CYPHER 25
 MATCH (here:Session {client_id: $client_id})-[link:RELATES_TO]->(there:Session)
 RETURN here.external_id AS here, there.external_id AS there, link.basis AS basis, link.score AS score,
-  link.entities AS entities, there.client_id AS client_id, link.created_at IS NOT NULL AS dated
+  link.entities AS entities, there.client_id AS client_id, toString(link.created_at) AS known_at
 ORDER BY here, there, basis"""
 AGED = """CYPHER 25
 MATCH (session:Session {client_id: $client_id})
@@ -223,11 +223,13 @@ async def test_links_come_with_the_summary_and_are_replaced_with_it(
     assert shared["entities"] == ["validate_token()"]
     assert 0.25 <= shared["score"] <= 1
     assert {one["client_id"] for one in found} == {memory.client_id}
-    assert all(one["dated"] for one in found)
+    assert all(one["known_at"] for one in found)
     await memory.add_summary(type="session", target_id=mine["bug"], text="Nothing of interest.")
     again = await edges(memory)
     assert [one for one in again if one["here"] == "bug" and one["basis"] == "similarity"] == []
-    assert [one["there"] for one in again if one["here"] == "bug"] == ["deploy"]
+    [kept] = [one for one in again if one["here"] == "bug"]
+    # What was known before stays known since then.
+    assert (kept["there"], kept["known_at"]) == ("deploy", shared["known_at"])
 
 
 def test_topics_are_what_recurs_and_what_is_named_but_nobody_who_speaks() -> None:
