@@ -6,7 +6,8 @@ Asks the 44 questions of `bench.narrowing_set` over its 44 sessions, whose summa
 itself, with the real embedding model. Results stand in the order of the answer: the best session first, in
 it the best message first. Contextual search shows as hits only what matches, which may be fewer than three:
 its precision is the relevant share of those that it shows, nothing shown counts as 0, and `shown` says how
-many there are. `global, by meaning` is what S5 compares with: the messages that lie nearest.
+many there are; `of three places` is the strict share, where a place that stays empty counts as wrong.
+`global, by meaning` is what S5 compares with: the messages that lie nearest.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import asyncio
 import json
 import statistics
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -36,29 +38,40 @@ async def measure(runtime: Runtime) -> dict[str, Any]:
     memory = Graphmem(runtime, f"precision-{uuid.uuid4().hex}")
     ids = await load(memory, conversation)
     await summarize(memory)
-    precision: dict[str, list[float]] = {name: [] for name in (*NARROWED, *GLOBAL)}
-    shown: dict[str, list[int]] = {name: [] for name in precision}
+    relevant: dict[str, list[int]] = {name: [] for name in (*NARROWED, *GLOBAL)}
+    shown: dict[str, list[int]] = {name: [] for name in relevant}
     for question in conversation["questions"]:
-        relevant = set(question["evidence"])
+        evidence = set(question["evidence"])
         for name, options in NARROWED.items():
             first = [ids[id] for id in await narrowed(memory, question["text"], options)]
-            precision[name].append(len(relevant & set(first)) / max(len(first), 1))
+            relevant[name].append(len(evidence & set(first)))
             shown[name].append(len(first))
         for name, ranking in GLOBAL.items():
             found = await memory.recall(
                 question["text"], limit=CUT, kinds=["message"], ranking=ranking
             )
             first = [item.external_id for item in found.items if item.external_id]
-            precision[name].append(len(relevant & set(first)) / max(len(first), 1))
+            relevant[name].append(len(evidence & set(first)))
             shown[name].append(len(first))
     return {
         "sessions": len(conversation["sessions"]),
         "questions": len(conversation["questions"]),
         f"precision@{CUT}": {
-            name: round(100 * statistics.fmean(values), 2) for name, values in precision.items()
+            name: percent(
+                right / max(many, 1) for right, many in zip(rights, shown[name], strict=True)
+            )
+            for name, rights in relevant.items()
+        },
+        "of three places": {
+            name: percent(right / CUT for right in rights) for name, rights in relevant.items()
         },
         "shown": {name: round(statistics.fmean(many), 2) for name, many in shown.items()},
     }
+
+
+def percent(shares: Iterable[float]) -> float:
+    """Return the mean of some shares in percent."""
+    return round(100 * statistics.fmean(shares), 2)
 
 
 async def narrowed(memory: Graphmem, question: str, options: dict[str, Any]) -> list[str]:

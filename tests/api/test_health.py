@@ -21,14 +21,14 @@ async def without_database(runtime: Runtime, unused_tcp_port: int):
     await driver.close()
 
 
-async def test_alive_and_ready(http: httpx.AsyncClient) -> None:
+async def test_alive_and_ready(http: httpx.AsyncClient) -> None:  # B7
     assert (await http.get("/health/live")).json() == {"status": "live"}
     assert (await http.get("/health/ready")).json() == {"status": "ready"}
 
 
 async def test_without_the_database_it_lives_but_is_not_ready(
     without_database: Runtime, asking
-) -> None:
+) -> None:  # B7
     async with asking(create_app(without_database)) as http:
         assert (await http.get("/health/live")).status_code == 200
         for path, method in (("/health/ready", "GET"), ("/api/v0/memories/any", "GET")):

@@ -40,7 +40,7 @@ def value(samples: Samples, name: str, **labels: str) -> float:
     return samples.get((name, frozenset(labels.items())), 0.0)
 
 
-async def test_requests_are_counted_and_timed_by_their_route(http: httpx.AsyncClient) -> None:
+async def test_requests_are_counted_and_timed_by_their_route(http: httpx.AsyncClient) -> None:  # B8
     route = "/api/v0/memories/{memory_id}"
     before = await scraped(http)
     for id in ("a", "b", "c"):

@@ -93,7 +93,7 @@ async def test_a_request_leaves_nothing_of_itself_to_the_next(
 
 async def test_a_recall_shows_as_a_tree_of_a_request_and_its_queries(
     http: httpx.AsyncClient, spans
-) -> None:
+) -> None:  # B8
     made = await http.post("/api/v0/conversations", json={})
     path = f"/api/v0/conversations/{made.json()['id']}/messages"
     await http.post(path, json={"messages": [MESSAGE]})

@@ -526,7 +526,7 @@ SEQUENCES = int(os.environ.get("GRAPHMEM_TEST_RATING_SEQUENCES", "60"))
 
 async def test_random_ratings_over_http_end_where_the_reference_ends(
     http: httpx.AsyncClient, memory: Graphmem
-) -> None:  # S2.46 S2.47
+) -> None:  # S2.46 S2.47 B5
     chance = random.Random(f"ratings {SEQUENCES}")
     scheduler = fsrs.Scheduler(enable_fuzzing=False)
     c = await talk(memory)

@@ -10,7 +10,7 @@ from graphmem.cli.story import QUESTIONS
 from graphmem.resources import folder
 
 
-def test_once_tells_the_story_and_ends(graphmem):
+def test_once_tells_the_story_and_ends(graphmem):  # B9
     result = graphmem("demo", "--once")
     assert result.returncode == 0, result.stderr
     assert "195 messages in Neo4j" in result.stdout
