@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
+from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Transaction
 from graphmem.jobs.outbox import Claim, Due, Effect, postpone, postpone_all
 from graphmem.jobs.worker import STOP_SECONDS, Handler, Worker
@@ -308,7 +309,15 @@ async def _queued(due: Due, now: datetime, transaction: Transaction) -> None:
 
 
 def _handler(work: Work, runtime: Runtime) -> Handler:
-    return lambda held: work(held, runtime)
+    async def handled(held: Claim) -> Effect | None:
+        try:
+            return await work(held, runtime)
+        except ConversationNotFound:
+            # It was deleted after the job was taken: there is nothing left to do.
+            log.info("the conversation of job %s (%s) is gone", held.id, held.kind)
+            return None
+
+    return handled
 
 
 def _is_cut_off() -> bool:

@@ -34,8 +34,12 @@ RECORD_BYTES = 8 * 2**20
 LARGE_BYTES = 2**15
 """From which length on a row is made plain in a thread: the others are not kept waiting."""
 
-AT_ONCE = 1_000
-"""How many rows the database sends before it is asked for more."""
+FIRST_ROWS, MOST_ROWS = 16, 1_000
+"""How many rows the database sends at first, and later at most, before it is asked for more."""
+
+AT_ONCE_BYTES = 8 * 2**20
+"""How many bytes these may be if all are as long as the longest yet: the server lays them all out, in memory
+that it has once for everybody."""
 
 LEAVE_SECONDS = 0.2
 """How long a statement that brought enough is waited for until it ends in good order."""
@@ -114,7 +118,7 @@ async def explained(statement: Statement, *, seconds: float, graph: Graph) -> Pl
     head = f"EXPLAIN {statement.head}"
     query = neo4j.Query(f"{head}\n{statement.text}", timeout=seconds)
     with _ours(len(head), seconds):
-        async with graph.reading(fetch_size=AT_ONCE) as session:
+        async with graph.reading(fetch_size=FIRST_ROWS) as session:
             result = await session.run(query, dict(statement.parameters))
             summary = await result.consume()
     plan: Any = summary.plan
@@ -136,7 +140,7 @@ async def answered(statement: Statement, *, bounds: Bounds, graph: Graph) -> Row
     taking = _Taking(Plain(Budget(ANSWER_BYTES, ANSWER_VALUES), named=bounds.embeddings_named))
     try:
         with _ours(len(statement.head), bounds.seconds):
-            async with graph.reading(fetch_size=AT_ONCE) as session:
+            async with graph.reading(fetch_size=FIRST_ROWS) as session:
                 result = await session.run(query, dict(statement.parameters))
                 await taking.take(result, bounds.rows)
     except _BrokenOff:
@@ -156,6 +160,7 @@ class _Taking:
     async def take(self, result: neo4j.AsyncResult, most: int) -> None:
         """Take so many rows at most, and leave the rest on the server. Raises `_BrokenOff`."""
         self.columns.extend(result.keys())
+        longest = 1
         with _bounded(result) as length:
             async for record in result:
                 if len(self.rows) == most:
@@ -165,6 +170,9 @@ class _Taking:
                     self.rows.append(await self._plainly(record, length()))
                 except TooBig:
                     raise _BrokenOff from None
+                longest = max(longest, length())
+                # The driver's word for it is said once for a session, before any row is known.
+                result._fetch_size = max(FIRST_ROWS, min(AT_ONCE_BYTES // longest, MOST_ROWS))
             await _left(result)
 
     async def _plainly(self, record: neo4j.Record, length: int) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from prometheus_client import REGISTRY
 
 from graphmem import background
 from graphmem.background import RETAIN, WORK, Background
+from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph
 from graphmem.jobs.outbox import Claim, Due, Swept, enqueue, postpone_all
 from graphmem.jobs.worker import Worker
@@ -63,6 +64,22 @@ async def test_it_does_what_it_knows(memory: Graphmem, kind: str) -> None:
             await asyncio.sleep(0.05)
     await running.ended()
     assert done == [("k", memory.runtime)]
+
+
+async def test_a_job_whose_conversation_is_gone_meanwhile_is_done(
+    memory: Graphmem, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work(held: Claim, runtime: Runtime) -> None:
+        raise ConversationNotFound(held.key)
+
+    await queue(memory, kind)
+    running = Background(memory.runtime, {kind: work})
+    running.start()
+    async with asyncio.timeout(30):
+        while (await only(memory)).state != "done":
+            await asyncio.sleep(0.05)
+    await running.ended()
+    assert "failed" not in caplog.text
 
 
 async def test_without_anything_to_do_it_only_sweeps(runtime: Runtime) -> None:
