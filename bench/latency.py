@@ -57,7 +57,7 @@ UNWIND $rows AS row
 CREATE (m:Memory:Message)
 SET m = row.properties
 WITH m, row
-CALL db.create.setNodeVectorProperty(m, 'embedding', row.embeddings.embedding)
+CALL db.create.setNodeVectorProperty(m, 'embedding', row.vector)
 FINISH
 """
 
@@ -234,7 +234,8 @@ async def ways_of_writing(
 
     async def bare_unwind(turn: int) -> None:
         chunk = rows[turn * ROWS[BARE] : (turn + 1) * ROWS[BARE]]
-        await runtime.graph.execute(BARE_WRITE, rows=[memory.row for memory in chunk])
+        bare = [memory.row | {"vector": memory.embedding.vector} for memory in chunk]
+        await runtime.graph.execute(BARE_WRITE, rows=bare)
 
     def remember(name: str) -> Callable[[int], Awaitable[Any]]:
         async def way(turn: int) -> None:

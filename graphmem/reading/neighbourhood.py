@@ -32,11 +32,9 @@ from graphmem.retrieval.entities import normalized
 FAN_OUT = 32
 """To how many nodes a node leads, but for the one that is asked for: that leads to as many as are shown."""
 
-LOOKED_AT = 500
-"""Among how many edges of one type of the node that is asked for the newest are chosen, at least."""
-
-LOOKED_AT_BEYOND = 200
-"""Among how many of any other node."""
+LOOKED_AT = 200
+"""Among how many edges of one type of a node the newest are chosen; of the one that is asked for among
+twice as many as may be shown, if that is more."""
 
 QUIET = 200
 """With how many edges a node is no hub: all of them are looked at for edges between what is shown."""
@@ -283,7 +281,7 @@ async def _walked(root: str, asked: NeighbourhoodAsked, *, client_id: str, graph
         frontier = walk.frontier(depth)
         if not frontier or (walk.full and not walk.room):
             break
-        looked_at = LOOKED_AT_BEYOND if depth else max(LOOKED_AT, 2 * asked.limit)
+        looked_at = LOOKED_AT if depth else max(LOOKED_AT, 2 * asked.limit)
         fan_out = FAN_OUT if depth else walk.room
         steps = await graph.limited(
             NEIGHBOURS,

@@ -219,9 +219,9 @@ async def test_a_hub_stays_within_its_bounds(memory: Graphmem, hub: str) -> None
 
 async def test_of_what_is_looked_at_the_newest_is_shown(memory: Graphmem) -> None:
     [id] = await plant(memory, {"kind": "fact", "text": "the middle", "keywords": []})
-    await memory.runtime.graph.execute(HUB, client=memory.client_id, hub=id, number=400)
+    await memory.runtime.graph.execute(HUB, client=memory.client_id, hub=id, number=200)
     found = await memory.neighbourhood(id, limit=5)
-    assert [node.id for node in found.nodes] == [id, "n400", "n399", "n398", "n397"]
+    assert [node.id for node in found.nodes] == [id, "n200", "n199", "n198", "n197"]
 
 
 async def test_of_a_hub_farther_away_a_few_are_shown_and_it_is_named(
