@@ -41,6 +41,11 @@ RETRY_SECONDS = 15.0
 FAULTS = 5
 """How often what should not happen is tried again: it may have met a deletion or a write just then."""
 
+DEADLOCK = "Neo.TransientError.Transaction.DeadlockDetected"
+COLLISIONS = 6
+"""How often a transaction that met another in a deadlock is tried again, also by who counts its own retries:
+nothing has failed, and nothing of it was done."""
+
 LISTED = "rows"
 """The one column of a query that returns its rows as a list; times in it are ISO texts."""
 
@@ -238,7 +243,7 @@ class Graph:
     ) -> Result:
         deadline = time.monotonic() + self._retry_seconds
         pause = 0.05
-        faults = 0
+        faults = collisions = 0
         tries = itertools.count()
         while True:
             shown.set_attribute("graphmem.retries", next(tries))
@@ -266,7 +271,9 @@ class Graph:
                 log.info("another writer came first: %s; trying again", _name(problem))
             except (Neo4jError, DriverError, OSError) as problem:
                 _raise_unless_it_passes(problem)
-                if time.monotonic() + pause > deadline:
+                collisions += _name(problem) == DEADLOCK
+                is_over = time.monotonic() + pause > deadline
+                if is_over and not (_name(problem) == DEADLOCK and collisions <= COLLISIONS):
                     raise Unavailable(
                         f"the database does not answer ({_name(problem)})"
                     ) from problem

@@ -184,6 +184,19 @@ async def test_after_the_time_for_retries_it_is_unavailable(graph: Graph, failin
     assert raised.value.__cause__ is DEADLOCK
 
 
+async def test_who_counts_its_own_retries_is_spared_a_few_deadlocks(graph: Graph, failing_reads):
+    failing = failing_reads(Failing(DEADLOCK, times=3))
+    assert await graph.impatient().rows(ONE) == [Note("one")]
+    assert failing.calls == 4
+
+
+async def test_who_counts_its_own_retries_hears_of_the_first_failure(graph: Graph, failing_reads):
+    failing = failing_reads(Failing(TransientError("later"), times=1))
+    with pytest.raises(Unavailable):
+        await graph.impatient().rows(ONE)
+    assert failing.calls == 1
+
+
 async def test_a_database_that_is_gone_is_unavailable_for_every_kind_of_call(free_port: int):
     driver = neo4j.AsyncGraphDatabase.driver(
         f"bolt://127.0.0.1:{free_port}", auth=("neo4j", "x"), connection_timeout=0.2
