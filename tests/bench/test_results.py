@@ -1,0 +1,34 @@
+"""The results that are committed: each is the report of a bench, and the README says the same."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RESULTS = Path(__file__).parents[2] / "bench" / "results"
+REPORTS = sorted(path.stem for path in RESULTS.glob("*.json"))
+
+
+def report(name: str) -> dict[str, Any]:
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_each_is_of_a_bench_with_a_command_and_has_passed(name: str, repository: Path) -> None:
+    # B10
+    assert (repository / "bench" / f"{name}.py").is_file()
+    assert f"\nbench-{name}:" in (repository / "Makefile").read_text(encoding="utf-8")
+    assert report(name).get("passed", True) is True
+
+
+def test_the_readme_says_what_they_say(repository: Path) -> None:
+    # B10
+    latency, graph, hops = report("latency"), report("graph"), report("hops")
+    said = (repository / "README.md").read_text(encoding="utf-8")
+    for name in ("embedding", "reference query", "recall", "recall over HTTP"):
+        one, eight = (latency["callers"][many]["milliseconds"][name] for many in ("1", "8"))
+        cells = (f"{round(part['p50'])} / {round(part['p95'])}" for part in (one, eight))
+        assert f"| {name} | {' | '.join(cells)} |" in said
+    assert f"{graph['p50 of the hub to ready']:.1f} times" in said
+    assert f"{hops['p50 of one hop to none']:.2f} times" in said
