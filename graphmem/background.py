@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from graphmem.errors import ConversationNotFound
-from graphmem.graph.driver import Transaction
+from graphmem.graph.driver import Graph, Transaction
 from graphmem.jobs.outbox import Claim, Due, Effect, postpone, postpone_all
 from graphmem.jobs.worker import STOP_SECONDS, Handler, Worker
 from graphmem.observing.logs import traced
@@ -205,8 +205,29 @@ WORK: Mapping[str, Work] = {
 END_SECONDS = STOP_SECONDS + 3.0
 """How long the worker may take to end; then it is cut off, and its job comes due again."""
 
-NOTICE_SECONDS = 5.0
+NOTICE_EVERY = timedelta(seconds=5)
 """How often new names are noticed; the writes that bring them queue nothing."""
+
+
+async def _queue_aliases(graph: Graph) -> None:
+    """Queue the search for aliases of whoever has new names."""
+    await queue_aliases(now=datetime.now(UTC), new_id=_new_id, graph=graph)
+
+
+async def _queue_retention(graph: Graph) -> None:
+    """Queue the deletion of what has become old, soon after the start."""
+    now = datetime.now(UTC)
+    due = Due(id=_new_id(), kind=RETAIN, key=RETAIN, run_at=now + RETAIN_FIRST, earliest=True)
+    await graph.write(
+        lambda transaction: postpone_all(transaction, [due], client_id=INSTALLATION, now=now)
+    )
+
+
+REGULAR: Mapping[str, tuple[Callable[[Graph], Awaitable[None]], timedelta]] = {
+    ALIASES: (_queue_aliases, NOTICE_EVERY),
+    RETAIN: (_queue_retention, RETAIN_EVERY),
+}
+"""What queues the jobs that come by themselves, and how often."""
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
@@ -222,22 +243,20 @@ class Background:
     ) -> None:
         handlers = {kind: _handler(one, runtime) for kind, one in work.items()}
         self._worker = Worker(runtime.graph, handlers)
-        self._graph = runtime.graph
-        self._notices = ALIASES in work
-        self._retains = RETAIN in work
+        regular = {kind: one for kind, one in REGULAR.items() if kind in work}
+        self._regular = {
+            kind: (partial(one, runtime.graph), every) for kind, (one, every) in regular.items()
+        }
         self._first_pause = pause
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._noticing: asyncio.Task[None] | None = None
-        self._retaining: asyncio.Task[None] | None = None
+        self._beside: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
         """Begin to work."""
         self._task = asyncio.create_task(self._kept(), name="worker")
-        if self._notices:
-            self._noticing = asyncio.create_task(self._noticed(), name="new names")
-        if self._retains:
-            self._retaining = asyncio.create_task(self._retained_daily(), name="retention")
+        for what, (queue_work, every) in self._regular.items():
+            self._beside.append(asyncio.create_task(self._repeated(what, queue_work, every)))
 
     def stop(self) -> None:
         """Take no more jobs; what is in progress may end."""
@@ -249,40 +268,28 @@ class Background:
         self.stop()
         if self._task is None:
             return
-        for beside in (self._noticing, self._retaining):
-            if beside is not None:
-                beside.cancel()
-                await asyncio.wait([beside])
+        for beside in self._beside:
+            beside.cancel()
+            await asyncio.wait([beside])
         _, late = await asyncio.wait([self._task], timeout=END_SECONDS)
         if late:
             log.error("the worker does not end and is cut off; its job comes due again")
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    async def _noticed(self) -> None:
-        """Queue the search for aliases of whoever has new names, every few seconds."""
+    async def _repeated(
+        self, kind: str, queue_work: Callable[[], Awaitable[object]], every: timedelta
+    ) -> None:
+        """Queue regular work now and then; what could not be queued is queued soon."""
         while not self._stopping.is_set():
+            pause = every.total_seconds()
             try:
-                await queue_aliases(now=datetime.now(UTC), new_id=_new_id, graph=self._graph)
+                await queue_work()
             except Exception as problem:
-                log.warning("new names wait: %s", traced(problem))
+                log.warning("work of the kind %s is queued later: %s", kind, traced(problem))
+                pause = min(pause, LONGEST_PAUSE)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), NOTICE_SECONDS)
-
-    async def _retained_daily(self) -> None:
-        """Queue the deletion of what has become old, soon after the start and then daily."""
-        while not self._stopping.is_set():
-            now, again = datetime.now(UTC), RETAIN_EVERY.total_seconds()
-            due = Due(
-                id=_new_id(), kind=RETAIN, key=RETAIN, run_at=now + RETAIN_FIRST, earliest=True
-            )
-            try:
-                await self._graph.write(partial(_queued, due, now))
-            except Exception as problem:
-                log.warning("what is old waits: %s", traced(problem))
-                again = LONGEST_PAUSE
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), again)
+                await asyncio.wait_for(self._stopping.wait(), pause)
 
     async def _kept(self) -> None:
         """Run the worker, and run it again when it falls: at once at first, then more patiently."""
@@ -302,10 +309,6 @@ class Background:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._stopping.wait(), pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
-
-
-async def _queued(due: Due, now: datetime, transaction: Transaction) -> None:
-    await postpone_all(transaction, [due], client_id=INSTALLATION, now=now)
 
 
 def _handler(work: Work, runtime: Runtime) -> Handler:

@@ -11,6 +11,9 @@ from graphmem.config import Settings
 from graphmem.errors import CypherMistake, CypherRefused
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphmem.cli.statements import Statement
     from graphmem.graph.driver import Graph
     from graphmem.model.cypher import Limits, Table
 
@@ -44,6 +47,13 @@ class Explorer:
         self.graph = graph
         self.limits = limits
         self.parameters = parameters
+
+    async def show(self, found: "Sequence[Statement]", typed: str, shape: str) -> None:
+        """Print what the statements found in what was typed answer, one after the other. Raises as `run`."""
+        from graphmem.cli.tables import SHOWING
+
+        for one in found:
+            SHOWING[shape](await self.run(one.text, within=typed, start=one.start))
 
     async def run(self, text: str, *, within: str = "", start: int = 0) -> "Table":
         """Return what a statement answers; where it stands `within` a text, that is where it is wrong.
@@ -140,11 +150,4 @@ async def _explored(
                 from graphmem.cli.cypher_shell import converse
 
                 await converse(explorer, shape)
-            for one in found:
-                await _run_and_show(explorer, one.text, typed or "", one.start, shape)
-
-
-async def _run_and_show(explorer: Explorer, text: str, typed: str, start: int, shape: str) -> None:
-    from graphmem.cli.tables import SHOWING
-
-    SHOWING[shape](await explorer.run(text, within=typed, start=start))
+            await explorer.show(found, typed or "", shape)

@@ -15,7 +15,6 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from graphmem.cli.cypher import Explorer
 from graphmem.cli.showing import harmless
 from graphmem.cli.statements import COMMANDS, completions, is_complete, parameter, statements
-from graphmem.cli.tables import SHOWING
 from graphmem.errors import GraphmemError
 from graphmem.graph.inspection import KNOWN_NAMES, SHOWN_INDEXES, KnownNames
 from graphmem.model.graph import EDGE_TYPES, LABELS
@@ -86,8 +85,7 @@ async def answer(typed: str, explorer: Explorer, names: KnownNames, shape: str) 
         if typed.lstrip().startswith(":"):
             await _command(typed.strip().removesuffix(";").strip(), explorer, names)
             return
-        for one in statements(typed):
-            SHOWING[shape](await explorer.run(one.text, within=typed, start=one.start))
+        await explorer.show(statements(typed), typed, shape)
     except click.ClickException as problem:
         problem.show()
     except GraphmemError as problem:

@@ -271,9 +271,10 @@ class Graph:
                 log.info("another writer came first: %s; trying again", _name(problem))
             except (Neo4jError, DriverError, OSError) as problem:
                 _raise_unless_it_passes(problem)
-                collisions += _name(problem) == DEADLOCK
-                is_over = time.monotonic() + pause > deadline
-                if is_over and not (_name(problem) == DEADLOCK and collisions <= COLLISIONS):
+                is_deadlock = _name(problem) == DEADLOCK
+                collisions += is_deadlock
+                is_spared = is_deadlock and collisions <= COLLISIONS
+                if time.monotonic() + pause > deadline and not is_spared:
                     raise Unavailable(
                         f"the database does not answer ({_name(problem)})"
                     ) from problem

@@ -3,7 +3,7 @@
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.cypher import Audit, AuditAsked, AuditEntry
-from graphmem.reading.pages import cursor, position
+from graphmem.reading.pages import cursor, page, position
 
 AUDIT = Query("reading/audit", AuditEntry)
 
@@ -22,6 +22,5 @@ async def audit(asked: AuditAsked, *, graph: Graph) -> Audit:
         before_id=before_id,
         limit=asked.limit + 1,
     )
-    shown = rows[: asked.limit]
-    more = len(rows) > asked.limit
-    return Audit(entries=shown, cursor=cursor(shown[-1].at, shown[-1].id) if more else None)
+    shown, after = page(rows, asked.limit, lambda row: cursor(row.at, row.id))
+    return Audit(entries=shown, cursor=after)

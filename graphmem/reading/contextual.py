@@ -159,7 +159,7 @@ async def _summaries(query: ContextualQuery, asked: Understood, reading: Reading
 
 
 async def _found(
-    source_type: str, query: ContextualQuery, asked: Understood, reading: Reading
+    source_type: str | None, query: ContextualQuery, asked: Understood, reading: Reading
 ) -> list[Candidate]:
     return await candidates(
         asked.embedding,
@@ -171,7 +171,7 @@ async def _found(
     )
 
 
-def _filters(query: ContextualQuery, reading: Reading, source_type: str | None = None) -> Filters:
+def _filters(query: ContextualQuery, reading: Reading, source_type: str | None) -> Filters:
     conversation = query.conversation_id
     return Filters(
         source_type=frozenset({source_type}) if source_type else None,
@@ -342,14 +342,7 @@ async def _everything(
     query: ContextualQuery, asked: Understood, reading: Reading
 ) -> ContextualResult:
     """Return what a search over everything finds, flagged as such."""
-    found = await candidates(
-        asked.embedding,
-        asked.words,
-        _filters(query, reading),
-        client_id=reading.client_id,
-        weight=asked.weight,
-        graph=reading.graph,
-    )
+    found = await _found(None, query, asked, reading)
     composed = await compose(
         ranked(found, asked.words, "bm25" if asked.degraded else "default"),
         limit=query.top_sessions * query.top_k,

@@ -1,12 +1,11 @@
 """Listing the names that a client's memories mention, in the order of their normal forms."""
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-
 from graphmem.errors import InvalidInput
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.entity import Entities, EntitiesAsked, EntityShown
 from graphmem.model.text import checked_text
+from graphmem.reading.pages import foreign, opened, page, sealed
 from graphmem.retrieval.entities import normalized
 
 LAST = "\U0010ffff"
@@ -21,17 +20,16 @@ async def entities(asked: EntitiesAsked, *, client_id: str, graph: Graph) -> Ent
     Raises `InvalidInput`, `Unavailable`.
     """
     beginning = _beginning(asked.name)
-    after = _position(asked.cursor)
+    start = _position(asked.cursor)
     rows = await graph.rows(
         ENTITIES,
         client_id=client_id,
-        **{"from": max(beginning, after)},
+        **{"from": max(beginning, start)},
         below=beginning + LAST,
         limit=asked.limit + 1,
     )
-    shown = rows[: asked.limit]
-    more = len(rows) > asked.limit
-    return Entities(entities=shown, cursor=_cursor(shown[-1].normalized) if more else None)
+    shown, after = page(rows, asked.limit, lambda row: sealed(row.normalized))
+    return Entities(entities=shown, cursor=after)
 
 
 def _beginning(name: str | None) -> str:
@@ -43,18 +41,14 @@ def _beginning(name: str | None) -> str:
     raise InvalidInput("name", "is the beginning of no name: it needs a letter or a digit")
 
 
-def _cursor(normal: str) -> str:
-    return urlsafe_b64encode(normal.encode()).decode()
-
-
 def _position(given: str | None) -> str:
     """Return the first normal form after a cursor. Raises `InvalidInput` for what no list has given."""
     if given is None:
         return ""
     try:
-        normal = urlsafe_b64decode(given.encode()).decode()
+        normal = opened(given)
     except ValueError as problem:
-        raise InvalidInput("cursor", "is not one that this list has given") from problem
-    if not normal or _cursor(normal) != given:
-        raise InvalidInput("cursor", "is not one that this list has given")
+        raise foreign() from problem
+    if not normal or sealed(normal) != given:
+        raise foreign()
     return normal + "\0"

@@ -259,8 +259,7 @@ def _filters(asked: TurnAsked) -> Filters:
         kind=frozenset({"fact"}),
         conversation_id=frozenset({asked.conversation_id}) if asked.conversation_id else None,
         scope=frozenset(asked.scopes) if asked.scopes else None,
-        as_of=_holding(asked).as_of,
-        known_as_of=_holding(asked).known_as_of,
+        **asdict(_holding(asked)),
     )
 
 

@@ -3,7 +3,7 @@
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.job import JOB_STATES, Job, Jobs, JobsAsked
-from graphmem.reading.pages import cursor, position
+from graphmem.reading.pages import cursor, page, position
 
 JOBS = Query("reading/jobs", Job)
 
@@ -20,6 +20,5 @@ async def jobs(asked: JobsAsked, *, client_id: str, graph: Graph) -> Jobs:
         before_id=before_id,
         limit=asked.limit + 1,
     )
-    shown = rows[: asked.limit]
-    more = len(rows) > asked.limit
-    return Jobs(jobs=shown, cursor=cursor(shown[-1].created_at, shown[-1].id) if more else None)
+    shown, after = page(rows, asked.limit, lambda row: cursor(row.created_at, row.id))
+    return Jobs(jobs=shown, cursor=after)

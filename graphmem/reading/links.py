@@ -11,7 +11,7 @@ from graphmem.graph.query import Query
 from graphmem.model.link import Links, LinksAsked, LinkShown
 from graphmem.model.times import BEGINNING
 from graphmem.model.vocabulary import KINDS, LinkType
-from graphmem.reading.pages import cursor, position
+from graphmem.reading.pages import cursor, page, position
 
 
 class Placed(Struct, frozen=True):
@@ -50,13 +50,8 @@ async def links(memory_id: str, asked: LinksAsked, *, client_id: str, graph: Gra
     )
     if not rows:
         raise MemoryNotFound(memory_id)
-    found = rows[0].links
-    shown = found[: asked.limit]
-    more = len(found) > asked.limit
-    return Links(
-        links=[one.link for one in shown],
-        cursor=cursor(shown[-1].at, shown[-1].key) if more else None,
-    )
+    shown, after = page(rows[0].links, asked.limit, lambda one: cursor(one.at, one.key))
+    return Links(links=[one.link for one in shown], cursor=after)
 
 
 def _types(asked: LinksAsked) -> list[str]:

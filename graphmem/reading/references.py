@@ -5,7 +5,7 @@ from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.reference import Reference, References, ReferencesAsked, StoredReference
 from graphmem.model.times import BEGINNING, utc
-from graphmem.reading.pages import cursor, position
+from graphmem.reading.pages import cursor, page, position
 
 REFERENCES = Query("reading/references", StoredReference)
 REFERENCE = Query("reading/reference", StoredReference)
@@ -26,12 +26,8 @@ async def references(asked: ReferencesAsked, *, client_id: str, graph: Graph) ->
         before_id=before_id,
         limit=asked.limit + 1,
     )
-    shown = rows[: asked.limit]
-    more = len(rows) > asked.limit
-    return References(
-        references=[row.shown for row in shown],
-        cursor=cursor(shown[-1].occurred_at, shown[-1].id) if more else None,
-    )
+    shown, after = page(rows, asked.limit, lambda row: cursor(row.occurred_at, row.id))
+    return References(references=[row.shown for row in shown], cursor=after)
 
 
 async def reference(reference_id: str, *, client_id: str, graph: Graph) -> Reference:

@@ -3,7 +3,7 @@
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.review import REVIEW_STATES, Review, Reviews, ReviewsAsked
-from graphmem.reading.pages import cursor, position
+from graphmem.reading.pages import cursor, page, position
 
 REVIEWS = Query("reading/reviews", Review)
 
@@ -23,6 +23,5 @@ async def reviews(asked: ReviewsAsked, *, client_id: str, graph: Graph) -> Revie
         before_id=before_id,
         limit=asked.limit + 1,
     )
-    shown = rows[: asked.limit]
-    more = len(rows) > asked.limit
-    return Reviews(reviews=shown, cursor=cursor(shown[-1].at, shown[-1].id) if more else None)
+    shown, after = page(rows, asked.limit, lambda row: cursor(row.at, row.id))
+    return Reviews(reviews=shown, cursor=after)

@@ -21,7 +21,7 @@ from graphmem.model.run import (
     RunStatus,
     TreeRun,
 )
-from graphmem.reading.pages import cursor, position
+from graphmem.reading.pages import cursor, page, position
 from graphmem.runs.ending import end_run
 from graphmem.runs.standing import Standing, standing
 
@@ -118,9 +118,8 @@ async def accesses(
         before_id=before_id,
         limit=asked.limit + 1,
     )
-    shown = [_shown(row) for row in rows[: asked.limit]]
-    more = len(rows) > asked.limit
-    return Accesses(accesses=shown, cursor=cursor(shown[-1].at, shown[-1].id) if more else None)
+    shown, after = page(rows, asked.limit, lambda row: cursor(row.at, row.id))
+    return Accesses(accesses=[_shown(row) for row in shown], cursor=after)
 
 
 def _shown(row: Recorded) -> Access:

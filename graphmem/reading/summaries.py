@@ -5,7 +5,7 @@ from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.summary import Summaries, SummariesAsked, Summary
 from graphmem.model.times import BEGINNING, utc
-from graphmem.reading.pages import cursor, position
+from graphmem.reading.pages import cursor, page, position
 
 SUMMARIES = Query("reading/summaries", Summary)
 SUMMARY = Query("reading/summary", Summary)
@@ -26,11 +26,8 @@ async def summaries(asked: SummariesAsked, *, client_id: str, graph: Graph) -> S
         before_id=before_id,
         limit=asked.limit + 1,
     )
-    shown = rows[: asked.limit]
-    more = len(rows) > asked.limit
-    return Summaries(
-        summaries=shown, cursor=cursor(shown[-1].occurred_at, shown[-1].id) if more else None
-    )
+    shown, after = page(rows, asked.limit, lambda row: cursor(row.occurred_at, row.id))
+    return Summaries(summaries=shown, cursor=after)
 
 
 async def summary(summary_id: str, *, client_id: str, graph: Graph) -> Summary:

@@ -15,16 +15,12 @@ from graphmem.embedding import Vector
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.vocabulary import Kind, Role
+from graphmem.retrieval.enough import MOST_CANDIDATES, enough, falls_short
 from graphmem.retrieval.filters import Filters, conditions, ranges, scope_groups
 from graphmem.retrieval.words import lucene_query, scope_query
 
 CANDIDATES = 100
 """How many memories each leg brings, unless more are asked for."""
-
-MOST_CANDIDATES = 10_000
-"""How many memories a leg looks at before it gives up on a filter that lets hardly any pass."""
-
-GROWTH = 4
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -88,17 +84,12 @@ async def candidates(
     if filters.impossible:
         return []
     lucene = lucene_query(words, scope_groups(filters, client_id), weight)
-    limit = wanted
-    while True:
-        found = await _both_legs(embedding, lucene, filters, limit, client_id, graph)
-        vector_leg = [candidate for candidate in found if candidate.by_vector]
-        words_leg = [candidate for candidate in found if candidate.bm25 is not None]
-        if limit >= MOST_CANDIDATES or not any(
-            len(leg) >= limit and _passing(leg) < wanted for leg in (vector_leg, words_leg)
-        ):
-            break
-        limit = min(limit * GROWTH, MOST_CANDIDATES)
-    if embedding is not None and len(vector_leg) < limit and _passing(vector_leg) < wanted:
+    found, limit = await enough(
+        lambda limit: _both_legs(embedding, lucene, filters, limit, client_id, graph),
+        lambda found: (_by_vector(found), _by_words(found)),
+        wanted,
+    )
+    if embedding is not None and falls_short(_by_vector(found), limit, wanted):
         found = _united(found, await _exactly(embedding, filters, wanted, client_id, graph))
     return _cut([candidate for candidate in found if candidate.passes], wanted)
 
@@ -151,8 +142,12 @@ async def _exactly(
     )
 
 
-def _passing(leg: list[Candidate]) -> int:
-    return sum(candidate.passes for candidate in leg)
+def _by_vector(found: list[Candidate]) -> list[Candidate]:
+    return [candidate for candidate in found if candidate.by_vector]
+
+
+def _by_words(found: list[Candidate]) -> list[Candidate]:
+    return [candidate for candidate in found if candidate.bm25 is not None]
 
 
 def _united(found: list[Candidate], exact: list[Candidate]) -> list[Candidate]:
@@ -166,8 +161,8 @@ def _united(found: list[Candidate], exact: list[Candidate]) -> list[Candidate]:
 
 def _cut(found: list[Candidate], wanted: int) -> list[Candidate]:
     """Return what stands among the best `wanted` of a leg; out of a leg's cut is out of that leg."""
-    nearest = {c.id for c in best([c for c in found if c.by_vector], "cosine", wanted)}
-    matching = {c.id for c in best([c for c in found if c.bm25 is not None], "bm25", wanted)}
+    nearest = {c.id for c in best(_by_vector(found), "cosine", wanted)}
+    matching = {c.id for c in best(_by_words(found), "bm25", wanted)}
     return [
         replace(
             candidate,

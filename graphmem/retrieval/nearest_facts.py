@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from graphmem.embedding import Vector
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.retrieval.candidates import GROWTH, MOST_CANDIDATES
+from graphmem.retrieval.enough import MOST_CANDIDATES, enough, falls_short
 from graphmem.retrieval.filters import Filters, conditions, ranges, scope_groups
 from graphmem.retrieval.words import lucene_query, scope_query
 
@@ -64,23 +64,22 @@ async def nearest_facts(search: Search, *, client_id: str, graph: Graph) -> list
 
 
 async def _indexed(search: Search, client_id: str, graph: Graph) -> tuple[list[NearFact], bool]:
-    """Return what the indexes find, and whether the vectors have found too little for all there is.
+    """Return what the indexes find, and whether the vectors have found too little for all there is."""
+    found, limit = await enough(
+        lambda limit: _asked(search, limit, client_id, graph),
+        lambda found: [
+            *_by_vector(found, search),
+            [fact for fact in found if fact.bm25 is not None],
+        ],
+        search.wanted,
+    )
+    return found, any(falls_short(leg, limit, search.wanted) for leg in _by_vector(found, search))
 
-    More is asked for while what the index cannot decide lets too few through.
-    """
-    limit, wanted = search.wanted, search.wanted
-    while True:
-        found = await _asked(search, limit, client_id, graph)
-        legs = [
-            [fact for fact in found if place in fact.places]
-            for place in range(len(search.embeddings))
-        ]
-        by_words = [fact for fact in found if fact.bm25 is not None]
-        if limit >= MOST_CANDIDATES or not any(
-            len(leg) >= limit and _passing(leg) < wanted for leg in [*legs, by_words]
-        ):
-            return found, any(len(leg) < limit and _passing(leg) < wanted for leg in legs)
-        limit = min(limit * GROWTH, MOST_CANDIDATES)
+
+def _by_vector(found: Sequence[NearFact], search: Search) -> list[list[NearFact]]:
+    """Return for each vector what it has found."""
+    places = range(len(search.embeddings))
+    return [[fact for fact in found if place in fact.places] for place in places]
 
 
 async def _asked(search: Search, limit: int, client_id: str, graph: Graph) -> list[NearFact]:
@@ -121,10 +120,6 @@ async def _exactly(search: Search, client_id: str, graph: Graph) -> list[NearFac
 
 def _numbered(embeddings: Sequence[Vector]) -> list[dict[str, Any]]:
     return [{"place": place, "vector": embedding} for place, embedding in enumerate(embeddings)]
-
-
-def _passing(leg: Sequence[NearFact]) -> int:
-    return sum(fact.passes for fact in leg)
 
 
 def _united(found: Sequence[NearFact], exact: Sequence[NearFact]) -> list[NearFact]:

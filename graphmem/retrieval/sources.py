@@ -18,7 +18,7 @@ from graphmem.graph.query import Query
 from graphmem.graph.scope import scope_word
 from graphmem.model.times import BEGINNING, END
 from graphmem.model.vocabulary import KINDS, Kind, SourceType
-from graphmem.retrieval.candidates import GROWTH, MOST_CANDIDATES
+from graphmem.retrieval.enough import MOST_CANDIDATES, enough
 from graphmem.retrieval.filters import LAST_TEXT
 from graphmem.retrieval.holding import NOW_ONLY, Holding
 from graphmem.retrieval.words import lucene_query, scope_query
@@ -250,17 +250,11 @@ async def _branch(
 ) -> Pool:
     """Return one source's candidates; more are asked for while times let too few through."""
     scope = _scope(branch, client_id)
-    lucene, limit = lucene_query(words, scope, weight), wanted
-    while True:
-        rows = await _both_legs(embedding, lucene, branch, limit, client_id, graph)
-        by_words = [row for row in rows if row.bm25 is not None]
-        by_vector = [row for row in rows if row.by_vector]
-        if limit >= MOST_CANDIDATES or not any(
-            len(leg) >= limit and sum(row.passes for row in leg) < wanted
-            for leg in (by_words, by_vector)
-        ):
-            break
-        limit = min(limit * GROWTH, MOST_CANDIDATES)
+    lucene = lucene_query(words, scope, weight)
+    rows, limit = await enough(
+        lambda limit: _both_legs(embedding, lucene, branch, limit, client_id, graph), _legs, wanted
+    )
+    by_words, by_vector = _legs(rows)
     found = {row.id: row for row in rows if row.passes}
     full = len(by_vector) >= limit
     if embedding is not None and not full:
@@ -275,6 +269,11 @@ async def _branch(
     )
 
 
+def _legs(rows: list[Found]) -> tuple[list[Found], list[Found]]:
+    """Return what the words have found, and what the vector has."""
+    return [row for row in rows if row.bm25 is not None], [row for row in rows if row.by_vector]
+
+
 async def _both_legs(
     embedding: Vector | None,
     lucene: str,
@@ -283,21 +282,17 @@ async def _both_legs(
     client_id: str,
     graph: Graph,
 ) -> list[Found]:
-    common = {"client_id": client_id, "words": lucene, "limit": limit, "longest": LONG_TEXT}
-    if embedding is not None:
-        return await _indexed(embedding, common, branch, graph)
-    return await graph.rows(
-        SOURCES_BY_WORDS, **common, **passing(branch), **branch.holding.conditions
-    )
-
-
-async def _indexed(
-    embedding: Vector,
-    common: dict[str, Any],
-    branch: Sources,
-    graph: Graph,
-) -> list[Found]:
-    """Return what both indexes find."""
+    """Return what both indexes find; without a vector, what the words do."""
+    common: dict[str, Any] = {
+        "client_id": client_id,
+        "words": lucene,
+        "limit": limit,
+        "longest": LONG_TEXT,
+    }
+    if embedding is None:
+        return await graph.rows(
+            SOURCES_BY_WORDS, **common, **passing(branch), **branch.holding.conditions
+        )
     common |= {
         "embedding": embedding,
         "since": branch.since,

@@ -53,7 +53,6 @@ class Asker(Struct, frozen=True):
 RECORD_READS = Query("writing/record_reads", Done, writes=True)
 FORGET_READS = Query("writing/forget_reads", Done, writes=True)
 CLIENTS_WITH_OLD_READS = Query("writing/clients_with_old_reads", Asker)
-FORGET_OLD_READS = Query("writing/forget_old_reads", Done, writes=True)
 
 Noted = Callable[[], Read]
 """Tells a read when it is to be written: what costs time is worked out then, in a thread."""
@@ -179,13 +178,7 @@ async def forget_old_reads(*, before: datetime, graph: Graph) -> int:
         CLIENTS_WITH_OLD_READS, before=before, limit=FORGOTTEN_AT_ONCE
     ):
         for client in clients:
-            rows = await graph.change(
-                FORGET_OLD_READS,
-                client_id=client.client_id,
-                before=before,
-                limit=FORGOTTEN_AT_ONCE,
-            )
-            total += rows[0].written
+            total += await forget_reads(client_id=client.client_id, before=before, graph=graph)
     return total
 
 

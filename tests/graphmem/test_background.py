@@ -3,7 +3,7 @@
 import asyncio
 import time
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -314,8 +314,10 @@ async def test_new_names_are_noticed_and_their_aliases_found(
         job = Due(id=str(uuid.uuid4()), kind=ALIASES, key=ALIASES, run_at=now, earliest=True)
         await graph.write(lambda tx: postpone_all(tx, [job], client_id=memory.client_id, now=now))
 
-    monkeypatch.setattr(background, "NOTICE_SECONDS", 0.05)
     monkeypatch.setattr(background, "queue_aliases", queued)
+    queue_work, _ = background.REGULAR[ALIASES]
+    often = {ALIASES: (queue_work, timedelta(seconds=0.05))}
+    monkeypatch.setattr(background, "REGULAR", often)
     running = Background(memory.runtime, {ALIASES: background.WORK[ALIASES]})
     running.start()
     await plant(memory, *rows)
@@ -332,11 +334,14 @@ async def test_new_names_are_noticed_and_their_aliases_found(
 async def test_who_does_not_know_aliases_does_not_notice_names(
     runtime: Runtime, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    asked: list[int] = []
+
     async def queued(**_: object) -> None:
-        raise AssertionError("nobody would do it")
+        asked.append(1)
 
     monkeypatch.setattr(background, "queue_aliases", queued)
     running = Background(runtime, {kind: background.WORK[ALIASES]})
     running.start()
     await asyncio.sleep(0.1)
     await running.ended()
+    assert not asked, "nobody would do it"

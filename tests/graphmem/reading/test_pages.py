@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.errors import InvalidInput
-from graphmem.reading.pages import FIRST, cursor, position
+from graphmem.reading.pages import FIRST, cursor, page, position
 
 
 @given(st.datetimes(timezones=st.just(UTC)), st.text(st.characters(codec="utf-8")))
@@ -27,3 +27,9 @@ def test_without_a_cursor_a_list_begins_at_its_beginning():
 def test_what_no_list_has_given_is_refused(given: str):
     with pytest.raises(InvalidInput, match="cursor: is not one that this list has given"):
         position(given)
+
+
+def test_a_page_leads_on_where_more_was_found_than_it_shows():
+    assert page([3, 2, 1], 2, str) == ([3, 2], "2")
+    assert page([3, 2], 2, str) == ([3, 2], None)
+    assert page([], 2, str) == ([], None)
