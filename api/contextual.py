@@ -81,7 +81,8 @@ async def expand_context(
 ) -> MoreTurns:
     """Return more messages of a session: earlier or later than a hit or than what was shown, or around it.
 
-    The nearest come first into the budget; what was shown is not repeated.
+    The nearest come first into the budget; what was shown is not repeated. With `as_of` or `known_as_of` only
+    what had been said by then, as far as it was known, is there.
     """
     return await memory.expand_context(**msgspec.structs.asdict(data))
 

@@ -8,9 +8,13 @@ CYPHER 25
 // $last        int           and ends
 // $shown       list<string>  the messages that are passed over
 // $limit       int           how many of each
+// $timed       boolean       whether the two times below decide, not only what holds now
+// $valid_by    datetime      the last valid_at that passes
+// $created_by  datetime      the last created_at that passes
 CALL () {
   MATCH (message:Message {client_id: $client_id, session_id: $session_id})
   WHERE message.idx < $first AND NOT message.id IN $shown
+    AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
   RETURN message
   ORDER BY message.idx DESC
   LIMIT $limit
@@ -19,6 +23,7 @@ CALL () {
 
   MATCH (message:Message {client_id: $client_id, session_id: $session_id})
   WHERE message.idx >= $first AND message.idx <= $last AND NOT message.id IN $shown
+    AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
   RETURN message
   ORDER BY message.idx
   LIMIT $limit
@@ -27,6 +32,7 @@ CALL () {
 
   MATCH (message:Message {client_id: $client_id, session_id: $session_id})
   WHERE message.idx > $last AND NOT message.id IN $shown
+    AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
   RETURN message
   ORDER BY message.idx
   LIMIT $limit

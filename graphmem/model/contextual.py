@@ -114,7 +114,7 @@ class ContextualResult(Struct, frozen=True, kw_only=True):
 
 
 class ExpansionAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Around what more is asked for, in which direction, what was shown already, and how much more.
+    """Around what more is asked for, in which direction, what was shown already, how much more, as of when.
 
     Exactly one of `memory_id`, a message or what else belongs to a session, and `session_id`.
     """
@@ -124,6 +124,8 @@ class ExpansionAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     direction: Direction = "around"
     shown: Annotated[list[GivenId], Meta(max_length=SHOWN)] = []
     max_tokens: Annotated[int, Meta(ge=1, le=200_000)] = 1024
+    as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
+    known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
 
 
 class MoreTurns(Struct, frozen=True, kw_only=True):

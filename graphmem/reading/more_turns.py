@@ -12,7 +12,7 @@ from graphmem.model.vocabulary import Kind
 from graphmem.reading.assembling import NearbyTurn, turn_of
 from graphmem.reading.composing import OMITTED_SHOWN
 from graphmem.reading.contextual import SESSION_HEADS
-from graphmem.retrieval.holding import NOW_ONLY
+from graphmem.retrieval.holding import holding_asked
 
 LOOKED_AT = 500
 """How many messages of each side are looked at."""
@@ -61,15 +61,17 @@ TURNS = Query("reading/turns", NearbyTurn)
 async def more_turns(asked: ExpansionAsked, *, client_id: str, graph: Graph) -> MoreTurns:
     """Return more messages of a session in their order, those nearest to what is known first into the budget.
 
-    What was shown is not repeated. Raises `InvalidInput`, `MemoryNotFound`, `SessionNotFound`.
+    What was shown is not repeated; with times only what had been said by then is there.
+    Raises `InvalidInput`, `MemoryNotFound`, `SessionNotFound`.
     """
+    then = holding_asked(asked.as_of, asked.known_as_of, include_superseded=False)
     middle = await _middle(asked, client_id, graph)
     heads = await graph.rows(
         SESSION_HEADS,
         client_id=client_id,
         session_ids=[middle.session_id],
         characters=0,
-        **NOW_ONLY.of_versions,
+        **then.of_versions,
     )
     if not heads:
         raise SessionNotFound(middle.session_id)
@@ -81,6 +83,7 @@ async def more_turns(asked: ExpansionAsked, *, client_id: str, graph: Graph) -> 
         last=middle.last,
         shown=asked.shown,
         limit=LOOKED_AT,
+        **then.of_messages,
     )
     taken, omitted = packed(nearest(sizes, middle, asked.direction), asked.max_tokens)
     turns = await graph.rows(TURNS, client_id=client_id, ids=[one.id for one in taken])

@@ -1,5 +1,7 @@
 """Tell me more: the nearest first into the budget, in order, nothing twice."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from graphmem.errors import InvalidInput, MemoryNotFound, SessionNotFound
@@ -70,6 +72,21 @@ async def test_from_a_session_on_from_what_was_shown(memory: Graphmem) -> None:
     summary = await memory.summarize_session(ids["bug"])
     from_summary = await memory.expand_context(memory_id=summary.id)
     assert at(from_summary) == list(range(8))
+
+
+async def test_with_a_time_only_what_had_been_said_by_then_is_there(memory: Graphmem) -> None:
+    ids = await tell(memory, "bug")
+    listed = await places(memory, ids["bug"])
+    fourth = datetime(2026, 3, 3, 9, 3, tzinfo=UTC)
+    then = await memory.expand_context(memory_id=listed[1], shown=[listed[1]], as_of=fourth)
+    assert (at(then), then.more_later) == ([0, 2, 3], False)
+    asked = {"session_id": ids["bug"], "direction": "later"}
+    known = await memory.expand_context(**asked, known_as_of=datetime.now(UTC))
+    assert at(known) == list(range(8))
+    before = await memory.expand_context(**asked, known_as_of=datetime.now(UTC) - timedelta(days=1))
+    assert (at(before), before.more_earlier, before.more_later) == ([], False, False)
+    with pytest.raises(InvalidInput, match="as_of"):
+        await memory.expand_context(**asked, as_of="2026-03-03T09:00:00")
 
 
 async def test_what_is_foreign_looks_like_what_is_not_there(
