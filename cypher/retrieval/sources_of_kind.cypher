@@ -36,7 +36,7 @@ CALL () {
 }
 WITH memory, max(vector) AS vector, max(bm25) AS bm25
 RETURN collect(memory {
-  .id, .kind, .source_type, .importance, .token_count,
+  .id, .kind, .source_type, .source_id, .importance, .token_count, .start_byte, .end_byte, .sha256,
   occurred_at: toString(memory.occurred_at),
   text: CASE WHEN size(memory.search_text) <= $longest THEN memory.search_text END,
   cosine: 2 * coalesce(vector, vector.similarity.cosine(memory.embedding, $embedding)) - 1,

@@ -15,11 +15,15 @@ OPTIONAL MATCH (done:Access {client_id: $client_id, run_id: $id, operation_id: $
 WITH run, done, COLLECT {
   // Without its label: with it the index of all clients' holds is searched instead.
   MATCH (run)-[:HOLDS]->(hold {client_id: $client_id})
-  WHERE hold.expires_at > $now AND hold.operation_id <> $operation_id
-  RETURN hold.tokens
-} AS others
-WITH run, done, reduce(sum = 0, tokens IN others | sum + tokens) AS held
-WITH run, done, held, CASE
+  RETURN hold
+} AS holds
+WITH
+  run, done,
+  [hold IN holds WHERE hold.operation_id = $operation_id] AS own,
+  [hold IN holds WHERE hold.operation_id <> $operation_id AND hold.expires_at > $now | hold.tokens]
+    AS others
+WITH run, done, own, reduce(sum = 0, tokens IN others | sum + tokens) AS held
+WITH run, done, own, held, CASE
   WHEN done IS NOT NULL THEN 'done'
   WHEN run.status = 'timeout' OR (run.status = 'active' AND run.deadline <= $now) THEN 'timeout'
   WHEN run.status <> 'active' THEN 'ended'
@@ -27,19 +31,26 @@ WITH run, done, held, CASE
   WHEN $tokens > run.max_tokens - run.spent - run.given - held THEN 'exhausted'
   ELSE 'granted'
 END AS verdict
-FOREACH (_ IN CASE WHEN verdict = 'granted' AND $tokens > 0 THEN [true] ELSE [] END |
-  MERGE (hold:Hold {client_id: $client_id, run_id: $id, operation_id: $operation_id})
+WITH run, done, own, held, verdict, verdict = 'granted' AND $tokens > 0 AS holding
+FOREACH (hold IN CASE WHEN holding THEN own ELSE [] END |
   SET hold.tokens = $tokens, hold.expires_at = $expires_at
-  MERGE (run)-[:HOLDS]->(hold)
 )
-RETURN
-  verdict,
-  done.operation AS done_operation,
-  done.params AS done_params,
-  done.answer AS done_answer,
-  run.max_tokens - run.spent - run.given - held AS remaining,
-  run.max_retries - run.retries - run.retries_given AS remaining_retries,
-  run.spent AS spent,
-  run.retries AS retries,
-  run.started_at AS started_at,
-  run.deadline AS deadline
+FOREACH (_ IN CASE WHEN holding AND size(own) = 0 THEN [true] ELSE [] END |
+  // Nobody else can: the run is locked. MERGE would cost twice as much.
+  CREATE (run)-[:HOLDS]->(:Hold {
+    client_id: $client_id, run_id: $id, operation_id: $operation_id,
+    tokens: $tokens, expires_at: $expires_at
+  })
+)
+RETURN collect({
+  verdict: verdict,
+  done_operation: done.operation,
+  done_params: done.params,
+  done_answer: done.answer,
+  remaining: run.max_tokens - run.spent - run.given - held,
+  remaining_retries: run.max_retries - run.retries - run.retries_given,
+  spent: run.spent,
+  retries: run.retries,
+  started_at: toString(run.started_at),
+  deadline: toString(run.deadline)
+}) AS rows

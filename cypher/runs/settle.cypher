@@ -21,8 +21,17 @@ MATCH (run:Run {client_id: $client_id, id: $id})
 SET run.locked = true
 WITH run
 OPTIONAL MATCH (done:Access {client_id: $client_id, run_id: $id, operation_id: $operation_id})
-OPTIONAL MATCH (hold:Hold {client_id: $client_id, run_id: $id, operation_id: $operation_id})
-WITH run, done, hold, CASE
+WITH run, done, COLLECT {
+  // Without its label: with it the index of all clients' holds is searched instead.
+  MATCH (run)-[:HOLDS]->(hold {client_id: $client_id})
+  RETURN hold
+} AS holds
+WITH
+  run, done,
+  [hold IN holds WHERE hold.operation_id = $operation_id][0] AS hold,
+  [hold IN holds WHERE hold.operation_id <> $operation_id AND hold.expires_at > $now | hold.tokens]
+    AS others
+WITH run, done, hold, others, CASE
   WHEN done IS NOT NULL THEN 'done'
   WHEN run.status = 'timeout' OR (run.status = 'active' AND run.deadline <= $now) THEN 'timeout'
   WHEN run.status <> 'active' THEN 'ended'
@@ -31,7 +40,7 @@ WITH run, done, hold, CASE
   ELSE 'granted'
 END AS verdict
 DETACH DELETE hold
-WITH run, done, verdict
+WITH run, done, others, verdict
 CALL (run, verdict) {
   WITH run, verdict
   WHERE verdict = 'granted'
@@ -73,24 +82,20 @@ CALL (run, verdict) {
   }
   RETURN count(*) AS recorded
 }
-RETURN
-  verdict,
-  done.operation AS done_operation,
-  done.params AS done_params,
-  done.answer AS done_answer,
-  run.max_tokens - run.spent - run.given AS remaining,
-  run.max_retries - run.retries - run.retries_given AS remaining_retries,
-  run.spent AS spent,
-  run.retries AS retries,
-  run.started_at AS started_at,
-  run.deadline AS deadline,
-  COLLECT {
-    // Without its label: with it the index of all clients' holds is searched instead.
-    MATCH (run)-[:HOLDS]->(hold {client_id: $client_id})
-    WHERE hold.expires_at > $now
-    RETURN hold.tokens
-  } AS holds,
-  COLLECT {
+RETURN collect({
+  verdict: verdict,
+  done_operation: done.operation,
+  done_params: done.params,
+  done_answer: done.answer,
+  remaining: run.max_tokens - run.spent - run.given,
+  remaining_retries: run.max_retries - run.retries - run.retries_given,
+  spent: run.spent,
+  retries: run.retries,
+  started_at: toString(run.started_at),
+  deadline: toString(run.deadline),
+  holds: others,
+  below: COLLECT {
     MATCH (run)(()-[:SPAWNED]->(:Run {client_id: $client_id})){1,4}(below:Run)
     RETURN below {.spent, .retries}
-  } AS below
+  }
+}) AS rows

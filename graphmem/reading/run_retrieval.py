@@ -2,7 +2,7 @@
 
 import asyncio
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,11 +16,11 @@ from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
 from graphmem.model.run import LeftOutSpan, RetrievalResult, RetrievedSpan, RunQuestion
 from graphmem.model.vocabulary import Kind
-from graphmem.reading.run_spans import RunSpan, run_spans
+from graphmem.reading.run_spans import run_spans
 from graphmem.reading.search import Hit, ordered, weighed
 from graphmem.reading.understanding import Understood
 from graphmem.retrieval.relevance import asked_stems
-from graphmem.retrieval.sources import Pool, Sources, pool
+from graphmem.retrieval.sources import Found, Pool, Sources, pool
 from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.retrieval.words import terms, weights
 from graphmem.runs.parameters import Parameters, continued
@@ -81,10 +81,17 @@ class Ahead:
         self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
 
+class Delivery(Struct, frozen=True):
+    """What is delivered of a hit: its text, and its source."""
+
+    text: str
+    source_id: str
+
+
 class Packed(Struct, frozen=True):
     """What is delivered, what did not fit, and what cannot be delivered at all."""
 
-    taken: list[tuple[Hit, RunSpan]]
+    taken: list[tuple[Hit, Delivery]]
     omitted: list[LeftOutSpan]
     lost: int
 
@@ -124,38 +131,35 @@ async def retrieve(
 
     Raises `Unavailable`.
     """
-    best = [hit.found.id for hit in hits[:POOL]]
-    spans = await run_spans(best, client_id=client_id, graph=graph)
-    packed = pack(hits[:POOL], spans, question.max_tokens)
+    best = [hit.found for hit in hits[:POOL]]
+    packed = pack(hits[:POOL], await _deliveries(best, client_id, graph), question.max_tokens)
     has_more = len(hits) > len(packed.taken) + packed.lost
     return RetrievalResult(
-        spans=[_span(rank, hit, span) for rank, (hit, span) in enumerate(packed.taken, start=1)],
-        tokens_used=sum(span.token_count for _, span in packed.taken),
+        spans=[_span(rank, *taken) for rank, taken in enumerate(packed.taken, start=1)],
+        tokens_used=sum(hit.found.token_count for hit, _ in packed.taken),
         has_more=has_more,
         cursor=urlsafe_b64encode(access_id.encode()).decode() if has_more else None,
         omitted=packed.omitted,
     )
 
 
-def pack(hits: Sequence[Hit], spans: dict[str, RunSpan], max_tokens: int) -> Packed:
-    """Take by rank what fits; what has gone meanwhile, or is not what was stored, is not delivered."""
+def pack(hits: Sequence[Hit], deliveries: Mapping[str, Delivery | None], max_tokens: int) -> Packed:
+    """Take by rank what fits; what has gone meanwhile, or is not what was stored (None), is not delivered."""
     room, lost = max_tokens, 0
-    taken: list[tuple[Hit, RunSpan]] = []
+    taken: list[tuple[Hit, Delivery]] = []
     omitted: list[LeftOutSpan] = []
     for hit in hits:
-        span = spans.get(hit.found.id)
-        if span is None:
+        id, tokens = hit.found.id, hit.found.token_count
+        if id not in deliveries:
             lost += 1
-        elif not span.sound:
+        elif (delivery := deliveries[id]) is None:
             lost += 1
-            omitted.append(
-                LeftOutSpan(span_id=span.id, token_count=span.token_count, reason="damaged")
-            )
-        elif span.token_count > room:
-            omitted.append(LeftOutSpan(span_id=span.id, token_count=span.token_count))
+            omitted.append(LeftOutSpan(span_id=id, token_count=tokens, reason="damaged"))
+        elif tokens > room:
+            omitted.append(LeftOutSpan(span_id=id, token_count=tokens))
         else:
-            room -= span.token_count
-            taken.append((hit, span))
+            room -= tokens
+            taken.append((hit, delivery))
     return Packed(taken, omitted, lost)
 
 
@@ -278,16 +282,34 @@ def _is_all(candidates: Pool) -> bool:
     return candidates.all_by_vector and candidates.all_by_words
 
 
-def _span(rank: int, hit: Hit, span: RunSpan) -> RetrievedSpan:
+async def _deliveries(
+    best: Sequence[Found], client_id: str, graph: Graph
+) -> dict[str, Delivery | None]:
+    """Return what can be delivered: as the search brought it where that is whole, else read again."""
+    brought = {
+        one.id: Delivery(text, one.source_id) for one in best if (text := one.content) is not None
+    }
+    others = [one.id for one in best if one.id not in brought]
+    if not others:
+        return {**brought}
+    read = await run_spans(others, client_id=client_id, graph=graph)
+    sound = {
+        id: Delivery(one.text, one.source_id) if one.sound else None for id, one in read.items()
+    }
+    return brought | sound
+
+
+def _span(rank: int, hit: Hit, delivery: Delivery) -> RetrievedSpan:
+    found = hit.found
     return RetrievedSpan(
-        span_id=span.id,
-        source_type=span.source_type,
-        source_id=span.source_id,
-        token_count=span.token_count,
+        span_id=found.id,
+        source_type=found.source_type,
+        source_id=delivery.source_id,
+        token_count=found.token_count,
         relevance_score=hit.relevance,
-        content=span.text,
+        content=delivery.text,
         rank=rank,
-        importance=span.importance,
-        occurred_at=span.occurred_at,
+        importance=found.importance,
+        occurred_at=found.occurred_at,
         scores=hit.scores,
     )

@@ -7,6 +7,7 @@ rare one is not crowded out by a common one.
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from hashlib import sha256
 from typing import Any, get_args
 
 from msgspec import Struct
@@ -100,6 +101,19 @@ class Found(Struct, frozen=True, kw_only=True):
     by_vector: bool = False
     passes: bool = True
     """Whether it passes what the words index could not decide."""
+    source_id: str = ""
+    start_byte: int | None = None
+    end_byte: int | None = None
+    sha256: str | None = None
+    """Of a span where it is in its source, and its text's hash; not every search brings these."""
+
+    @property
+    def content(self) -> str | None:
+        """The text of a span, if its hash says so: what is searched begins with it."""
+        if self.text is None or self.start_byte is None or self.end_byte is None:
+            return None
+        content = self.text.encode()[: self.end_byte - self.start_byte]
+        return content.decode() if sha256(content).hexdigest() == self.sha256 else None
 
 
 class Text(Struct, frozen=True):

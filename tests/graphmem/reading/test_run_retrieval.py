@@ -172,12 +172,31 @@ async def test_summaries_are_retrieved_too_and_references_and_messages_are_not(
 async def test_what_is_not_what_was_stored_is_not_delivered(memory: Graphmem) -> None:
     await memory.register_spans([span(0, "Product pricing one."), span(1, "Product pricing two.")])
     await memory.runtime.graph.execute(
-        "MATCH (m:Memory {client_id: $c, id: 'span-0'}) SET m.text = 'forged'", c=memory.client_id
+        "MATCH (m:Memory {client_id: $c, id: 'span-0'}) "
+        "SET m.text = 'forged', m.search_text = 'Product pricing none.'",
+        c=memory.client_id,
     )
     run = await run_of(memory)
     result = await run.retrieve("product pricing", max_tokens=500)
     assert (ids(result), result.has_more) == (["span-1"], False)
     assert [(one.span_id, one.reason) for one in result.omitted] == [("span-0", "damaged")]
+
+
+async def test_what_is_delivered_is_the_content_without_its_tags_or_what_else_is_searched(
+    memory: Graphmem,
+) -> None:
+    plain, odd = "Product pricing, in euros: 49 €.", "Product pricing — übrigens"
+    tagged = span(0, plain, metadata={"tags": ["offer", "season"]})
+    await memory.register_spans([tagged, span(1, odd)])
+    await memory.runtime.graph.execute(
+        "MATCH (m:Memory {client_id: $c, id: 'span-1'}) SET m.search_text = 'Product prices'",
+        c=memory.client_id,
+    )
+    run = await run_of(memory)
+    note = "Product pricing: the shop asks for the old price."
+    await run.write(type="log", content=note, metadata={"topic": "product pricing"})
+    result = await run.retrieve("product pricing", max_tokens=500)
+    assert {one.content for one in result.spans} == {plain, odd, note}
 
 
 async def test_a_cursor_belongs_to_its_question_and_its_run(memory: Graphmem) -> None:
