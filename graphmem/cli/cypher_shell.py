@@ -12,7 +12,7 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from graphmem.cli.cypher import Explorer
+from graphmem.cli.explorer import Explorer
 from graphmem.cli.showing import harmless
 from graphmem.cli.statements import COMMANDS, completions, is_complete, parameter, statements
 from graphmem.errors import GraphmemError

@@ -73,8 +73,8 @@ class FoundFact(Struct, frozen=True, kw_only=True):
     score: float
 
 
-class FoundEpisode(Struct, frozen=True, kw_only=True):
-    """An episode that was found; `score` is Σ 1 / (60 + rank) over the two legs × retrievability."""
+class StoredEpisode(Struct, frozen=True, kw_only=True):
+    """An episode that was found, as it is stored."""
 
     id: str
     conversation_id: str
@@ -89,6 +89,11 @@ class FoundEpisode(Struct, frozen=True, kw_only=True):
     created_at: datetime
     last_reviewed_at: datetime
     consolidated_at: datetime | None
+
+
+class FoundEpisode(StoredEpisode, frozen=True, kw_only=True):
+    """An episode that was found; `score` is Σ 1 / (60 + rank) over the two legs × retrievability."""
+
     score: float
 
 

@@ -260,8 +260,8 @@ class Accesses(Struct, frozen=True, kw_only=True):
     cursor: str | None
 
 
-class TreeRun(Struct, frozen=True, kw_only=True):
-    """One run of a tree; spent + held + given + remaining = max_tokens.
+class RunInTree(Struct, frozen=True, kw_only=True):
+    """What one run of a tree has used and gave; spent + held + given + remaining = max_tokens.
 
     `given` is what its children have of it, `returned` what it gave back to its parent at its end.
     """
@@ -279,10 +279,15 @@ class TreeRun(Struct, frozen=True, kw_only=True):
     remaining: int
     returned: int
     retries_used: int
-    operations: dict[str, int]
-    """How often each operation was performed, refused and failed ones included."""
     started_at: datetime
     ended_at: datetime | None
+
+
+class TreeRun(RunInTree, frozen=True, kw_only=True):
+    """One run of a tree, and those right below it."""
+
+    operations: dict[str, int]
+    """How often each operation was performed, refused and failed ones included."""
     children: list["TreeRun"] = []
 
 

@@ -20,7 +20,7 @@ from graphmem.model.retrieval import (
     FoundFact,
     MemoryAsked,
     Retrieved,
-    Said,
+    StoredEpisode,
 )
 from graphmem.model.text import checked_text
 from graphmem.model.times import END
@@ -51,24 +51,6 @@ class StoredFact(Struct, frozen=True, kw_only=True):
     sources: int
     valid_at: datetime
     invalid_at: datetime | None
-
-
-class StoredEpisode(Struct, frozen=True, kw_only=True):
-    """An episode that was found."""
-
-    id: str
-    conversation_id: str
-    messages: list[Said]
-    title: str
-    summary: str
-    stability: float
-    difficulty: float
-    surprise: float
-    start_at: datetime
-    end_at: datetime
-    created_at: datetime
-    last_reviewed_at: datetime
-    consolidated_at: datetime | None
 
 
 class Strength(Struct, frozen=True):

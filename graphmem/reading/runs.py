@@ -17,8 +17,7 @@ from graphmem.model.run import (
     AccessesAsked,
     Operation,
     Returned,
-    RunOutcome,
-    RunStatus,
+    RunInTree,
     TreeRun,
 )
 from graphmem.reading.pages import cursor, page, position
@@ -33,25 +32,10 @@ class Performed(Struct, frozen=True):
     times: int
 
 
-class Branch(Struct, frozen=True, kw_only=True):
+class Branch(RunInTree, frozen=True, kw_only=True):
     """A run of a tree, before it has its place in it."""
 
-    id: str
-    parent_session_id: str | None
-    agent_type: str
-    depth: int
-    status: RunStatus
-    outcome: RunOutcome | None
-    max_tokens: int
-    spent: int
-    held: int
-    given: int
-    remaining: int
-    returned: int
-    retries_used: int
     operations: list[Performed]
-    started_at: datetime
-    ended_at: datetime | None
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
