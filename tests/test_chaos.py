@@ -43,8 +43,9 @@ ORDER BY position
 class Service:
     """`graphmem serve` in a process of its own, that can be killed and started again."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, **said: str) -> None:
         self.settings = settings
+        self.said = said
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -55,6 +56,7 @@ class Service:
             "GRAPHMEM_DATA_DIR": str(self.settings.data_dir),
             "GRAPHMEM_CACHE_DIR": str(self.settings.cache_dir),
             "GRAPHMEM_NEO4J_HEAP": "512m",
+            **self.said,
         }
         self.process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -89,8 +91,8 @@ class Service:
 
 
 @asynccontextmanager
-async def service(folder: Path) -> AsyncIterator[tuple[Service, httpx.AsyncClient]]:
-    started = Service(config.load({}, data_dir=folder))
+async def service(folder: Path, **said: str) -> AsyncIterator[tuple[Service, httpx.AsyncClient]]:
+    started = Service(config.load({}, data_dir=folder), **said)
     await started.start()
     try:
         async with httpx.AsyncClient(

@@ -116,7 +116,9 @@ async def performed_under_fire(
 
 
 async def test_budgets_survive_a_kill(tmp_path: Path) -> None:
-    async with service(tmp_path / "data") as (started, client):
+    # The children stay open, and about one operation in ten begins one.
+    limit = {"GRAPHMEM_MAX_CONCURRENT_SESSIONS": str(RUNS + OPERATIONS)}
+    async with service(tmp_path / "data", **limit) as (started, client):
         spans = [span(place) for place in range(8)]
         assert (await insistent(client, "/api/v0/spans", spans)).status_code == 201
         budget = {"max_tokens": RUN_TOKENS, "max_time_ms": 3_600_000, "max_retries": 1_000}
