@@ -24,7 +24,7 @@ def test_each_is_of_a_bench_with_a_command_and_has_passed(name: str, repository:
 
 def test_the_readme_says_what_they_say(repository: Path) -> None:
     # B10
-    latency, graph, hops = report("latency"), report("graph"), report("hops")
+    latency, graph, hops, runs = map(report, ("latency", "graph", "hops", "runs"))
     said = (repository / "README.md").read_text(encoding="utf-8")
     for name in ("embedding", "reference query", "recall", "recall over HTTP"):
         one, eight = (latency["callers"][many]["milliseconds"][name] for many in ("1", "8"))
@@ -32,3 +32,6 @@ def test_the_readme_says_what_they_say(repository: Path) -> None:
         assert f"| {name} | {' | '.join(cells)} |" in said
     assert f"{graph['p50 of the hub to ready']:.1f} times" in said
     assert f"{hops['p50 of one hop to none']:.2f} times" in said
+    one, eight = (runs["callers"][callers]["retrieve to that"] for callers in ("1", "8"))
+    assert f"takes {one:.2f} of what a search" in said
+    assert f"{eight:.2f} at eight callers" in said
