@@ -35,3 +35,14 @@ def test_the_readme_says_what_they_say(repository: Path) -> None:
     one, eight = (runs["callers"][callers]["retrieve to that"] for callers in ("1", "8"))
     assert f"takes {one:.2f} of what a search" in said
     assert f"{eight:.2f} at eight callers" in said
+
+
+def test_the_readme_says_what_the_report_of_contextual_search_says(repository: Path) -> None:
+    # S5.30 B10
+    result = report("contextual")
+    said = " ".join((repository / "README.md").read_text(encoding="utf-8").split())
+    grown, scan = result["inside one session, many to few"], result["many"]["against a scan"]
+    assert f"{grown['db hits']:.2f} times the database's hits, {grown['p50']:.2f} times" in said
+    assert f"takes {scan['scan to hard']:.1f} times as long as contextual search, hard" in said
+    assert f"{scan['scan to soft']:.1f} times as long as soft" in said
+    assert max(grown.values()) <= result["bar"]
