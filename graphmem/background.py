@@ -7,7 +7,6 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import partial
 
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph, Transaction
@@ -243,10 +242,8 @@ class Background:
     ) -> None:
         handlers = {kind: _handler(one, runtime) for kind, one in work.items()}
         self._worker = Worker(runtime.graph, handlers)
-        regular = {kind: one for kind, one in REGULAR.items() if kind in work}
-        self._regular = {
-            kind: (partial(one, runtime.graph), every) for kind, (one, every) in regular.items()
-        }
+        self._graph = runtime.graph
+        self._regular = [kind for kind in REGULAR if kind in work]
         self._first_pause = pause
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -255,8 +252,9 @@ class Background:
     def start(self) -> None:
         """Begin to work."""
         self._task = asyncio.create_task(self._kept(), name="worker")
-        for what, (queue_work, every) in self._regular.items():
-            self._beside.append(asyncio.create_task(self._repeated(what, queue_work, every)))
+        self._beside = [
+            asyncio.create_task(self._repeated(kind), name=kind) for kind in self._regular
+        ]
 
     def stop(self) -> None:
         """Take no more jobs; what is in progress may end."""
@@ -277,14 +275,13 @@ class Background:
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    async def _repeated(
-        self, kind: str, queue_work: Callable[[], Awaitable[object]], every: timedelta
-    ) -> None:
+    async def _repeated(self, kind: str) -> None:
         """Queue regular work now and then; what could not be queued is queued soon."""
+        queue_work, every = REGULAR[kind]
         while not self._stopping.is_set():
             pause = every.total_seconds()
             try:
-                await queue_work()
+                await queue_work(self._graph)
             except Exception as problem:
                 log.warning("work of the kind %s is queued later: %s", kind, traced(problem))
                 pause = min(pause, LONGEST_PAUSE)

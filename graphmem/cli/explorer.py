@@ -39,8 +39,8 @@ class Explorer:
         for one in found:
             SHOWING[shape](await self.run(one.text, within=typed, start=one.start))
 
-    async def run(self, text: str, *, within: str = "", start: int = 0) -> "Table":
-        """Return what a statement answers; where it stands `within` a text, that is where it is wrong.
+    async def run(self, text: str, *, within: str, start: int) -> "Table":
+        """Return what a statement answers; what is wrong is shown in the text that it begins at `start` of.
 
         Raises `Wrong`, `InvalidInput`, `TookTooLong`, `TookTooMuch`, `Unavailable`.
         """
@@ -56,4 +56,4 @@ class Explorer:
         except (CypherMistake, CypherRefused) as problem:
             sentence = _SAID_TWICE.sub("", str(problem).removeprefix("query: ").partition("\n")[0])
             offset = None if problem.offset is None else start + problem.offset
-            raise Wrong(marked(sentence, within or text, offset)) from problem
+            raise Wrong(marked(sentence, within, offset)) from problem

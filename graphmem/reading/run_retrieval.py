@@ -1,7 +1,6 @@
 """Retrieving in a run: the spans and summaries that answer best, as many as fit into what was asked for."""
 
 import asyncio
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
 from graphmem.model.run import LeftOutSpan, RetrievalResult, RetrievedSpan, RunQuestion
 from graphmem.model.vocabulary import Kind
+from graphmem.reading.pages import opened, sealed
 from graphmem.reading.run_spans import run_spans
 from graphmem.reading.search import Hit, ordered, weighed
 from graphmem.reading.understanding import Understood
@@ -138,7 +138,7 @@ async def retrieve(
         spans=[_span(rank, *taken) for rank, taken in enumerate(packed.taken, start=1)],
         tokens_used=sum(hit.found.token_count for hit, _ in packed.taken),
         has_more=has_more,
-        cursor=urlsafe_b64encode(access_id.encode()).decode() if has_more else None,
+        cursor=sealed(access_id) if has_more else None,
         omitted=packed.omitted,
     )
 
@@ -201,7 +201,7 @@ def previous(cursor: str | None) -> str:
     if cursor is None:
         return ""
     try:
-        return urlsafe_b64decode(cursor.encode()).decode()
+        return opened(cursor)
     except ValueError as problem:
         raise _foreign() from problem
 
