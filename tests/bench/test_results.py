@@ -10,6 +10,13 @@ RESULTS = Path(__file__).parents[2] / "bench" / "results"
 REPORTS = sorted(path.stem for path in RESULTS.glob("*.json"))
 
 
+TO_PARTS = "p50 to embedding + reference query"
+WAYS_OF_WRITING = {
+    "remember with cached vectors": "remember with cached vectors to bare UNWIND",
+    "remember with embedding": "remember with embedding to the embedder",
+}
+
+
 def report(name: str) -> dict[str, Any]:
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
@@ -30,11 +37,27 @@ def test_the_readme_says_what_they_say(repository: Path) -> None:
         one, eight = (latency["callers"][many]["milliseconds"][name] for many in ("1", "8"))
         cells = (f"{round(part['p50'])} / {round(part['p95'])}" for part in (one, eight))
         assert f"| {name} | {' | '.join(cells)} |" in said
+    assert f"that is {latency['callers']['1'][TO_PARTS]['recall over HTTP']} times" in said
+    assert f"({latency['recording']['1 callers']['p50 ratio']} of the median" in said
+    writing = latency["writing"]
+    rows = writing["rows a second"]
+    for name, ratio in WAYS_OF_WRITING.items():
+        assert f"{rows[name]:,}" in said
+        assert f"{writing[ratio]} of" in said
+    assert f"took {latency['resident megabytes']['service']} MB" in said
     assert f"{graph['p50 of the hub to ready']:.1f} times" in said
     assert f"{hops['p50 of one hop to none']:.2f} times" in said
     one, eight = (runs["callers"][callers]["retrieve to that"] for callers in ("1", "8"))
     assert f"takes {one:.2f} of what a search" in said
     assert f"{eight:.2f} at eight callers" in said
+
+
+def test_the_readme_says_how_long_a_turn_took_at_most(repository: Path) -> None:
+    # B10
+    modes = [mode for mode in report("hyde").values() if isinstance(mode, dict) and "p99" in mode]
+    longest = max(mode["p99"] for mode in modes)
+    said = (repository / "README.md").read_text(encoding="utf-8")
+    assert f"took {longest:.2f} s at most" in said
 
 
 def test_the_readme_says_what_the_report_of_contextual_search_says(repository: Path) -> None:
