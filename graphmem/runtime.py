@@ -65,8 +65,7 @@ async def running(
         models = Models(settings, load or load_model)
         serving = await models.start(graph, progress)
         stack.push_async_callback(serving.embedder.close)
-        afterwards = Afterwards()
-        stack.push_async_callback(afterwards.ended)
+        afterwards = await stack.enter_async_context(Afterwards())
         llm = language_model(settings)
         if llm is not None:
             stack.push_async_callback(llm.close)

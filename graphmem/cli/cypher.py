@@ -89,14 +89,15 @@ async def _explored(
 ) -> None:
     from graphmem.cli.progress import shown
     from graphmem.cli.statements import statements
+    from graphmem.jobs.afterwards import Afterwards
     from graphmem.runtime import database
 
     found = [] if typed is None else statements(typed)
     if typed is not None and not found:
         raise Wrong('no statement: try "MATCH (n) RETURN count(n)"')
     with shown(transient=True) as progress:
-        async with database(settings, progress) as graph:
-            explorer = Explorer(graph, limits, parameters)
+        async with database(settings, progress) as graph, Afterwards() as afterwards:
+            explorer = Explorer(graph, afterwards, limits, parameters)
             if typed is None:
                 from graphmem.cli.cypher_shell import converse
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from graphmem.cli.statements import Statement
     from graphmem.graph.driver import Graph
+    from graphmem.jobs.afterwards import Afterwards
     from graphmem.model.cypher import Limits, Table
 
 _SAID_TWICE = re.compile(r" \(line \d+, column \d+ \(offset: \d+\)\)$")
@@ -27,8 +28,15 @@ class Wrong(click.ClickException):
 class Explorer:
     """Runs statements on one database, within limits, with the parameters that are set."""
 
-    def __init__(self, graph: "Graph", limits: "Limits", parameters: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        graph: "Graph",
+        afterwards: "Afterwards",
+        limits: "Limits",
+        parameters: dict[str, Any],
+    ) -> None:
         self.graph = graph
+        self._afterwards = afterwards
         self.limits = limits
         self.parameters = parameters
 
@@ -51,7 +59,12 @@ class Explorer:
         asked = Asked(id=new_id(), client_id=DEFAULT_CLIENT, at=now(), via="shell")
         try:
             return await explore(
-                text, self.parameters, limits=self.limits, asked=asked, graph=self.graph
+                text,
+                self.parameters,
+                limits=self.limits,
+                asked=asked,
+                graph=self.graph,
+                afterwards=self._afterwards,
             )
         except (CypherMistake, CypherRefused) as problem:
             sentence = _SAID_TWICE.sub("", str(problem).removeprefix("query: ").partition("\n")[0])

@@ -4,8 +4,6 @@ An entry holds the text as it was sent, since only that tells what was looked at
 names alone. It stands in the graph and never in a log.
 """
 
-import asyncio
-import logging
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -15,8 +13,8 @@ from msgspec import Struct
 from graphmem.errors import CypherMistake, CypherRefused, GraphmemError, TookTooLong, TookTooMuch
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
+from graphmem.jobs.afterwards import Afterwards
 from graphmem.model.cypher import Asked, CypherAsked, Outcome, Table
-from graphmem.observing.logs import traced
 
 KEPT = timedelta(days=90)
 """How long an entry is kept."""
@@ -47,11 +45,6 @@ OUTCOMES: Mapping[type[BaseException], Outcome] = {
     TookTooMuch: "cut_off",
 }
 
-log = logging.getLogger(__name__)
-
-_settling: set["asyncio.Task[None]"] = set()
-"""Ends that are still being kept: a task that nobody holds may vanish."""
-
 
 async def begin(sent: CypherAsked, *, asked: Asked, graph: Graph) -> None:
     """Keep that a statement was sent. Raises `Unavailable`: what cannot be kept is not run."""
@@ -70,24 +63,25 @@ async def begin(sent: CypherAsked, *, asked: Asked, graph: Graph) -> None:
 
 
 async def end(
-    ended: Table | BaseException, milliseconds: float, *, asked: Asked, graph: Graph
+    ended: Table | BaseException,
+    milliseconds: float,
+    *,
+    asked: Asked,
+    graph: Graph,
+    afterwards: Afterwards,
 ) -> None:
     """Keep how a statement ended; the answer does not wait long for it, and never fails for it."""
     properties = {"milliseconds": milliseconds, **_told(ended)}
-    task = asyncio.create_task(_settled(properties, asked, graph), name="audit")
-    _settling.add(task)
-    task.add_done_callback(_settling.discard)
-    await asyncio.wait([task], timeout=PATIENCE_SECONDS)
+    await afterwards.do_soon(
+        "the end of a statement in the audit",
+        _settled(properties, asked, graph),
+        patience_seconds=PATIENCE_SECONDS,
+    )
 
 
 async def _settled(properties: dict[str, Any], asked: Asked, graph: Graph) -> None:
-    try:
-        await graph.change(
-            SETTLE_AUDIT, client_id=asked.client_id, id=asked.id, properties=properties
-        )
-        await forget(asked=asked, graph=graph)
-    except Exception as problem:
-        log.warning("the end of a statement is not in the audit: %s", traced(problem))
+    await graph.change(SETTLE_AUDIT, client_id=asked.client_id, id=asked.id, properties=properties)
+    await forget(asked=asked, graph=graph)
 
 
 async def forget(*, asked: Asked, graph: Graph, most: int = MOST) -> int:

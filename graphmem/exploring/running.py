@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from graphmem.errors import CypherMistake, TookTooLong
@@ -21,6 +22,7 @@ from graphmem.graph.driver import Graph
 from graphmem.graph.exploring import Bounds, Plan, Statement, answered, explained
 from graphmem.graph.plain import EMBEDDINGS
 from graphmem.graph.query import Query
+from graphmem.jobs.afterwards import Afterwards
 from graphmem.model.cypher import Asked, CypherAsked, Limits, PlanStep, PlanSummary, Table
 from graphmem.model.text import checked_text
 from graphmem.model.validation import validated
@@ -41,9 +43,11 @@ async def explore(
     limits: Limits = DEFAULTS,
     asked: Asked,
     graph: Graph,
+    afterwards: Afterwards,
 ) -> Table:
     """Return what a statement that only reads answers, of all clients; it is kept in the audit.
 
+    How it ended may be kept a little after the answer, which `afterwards` waits for.
     Raises `CypherRefused`, `CypherMistake`, `InvalidInput`, `TookTooLong`, `TookTooMuch`, `Unavailable`.
     """
     sent = _checked(query, parameters or {}, limits)
@@ -52,12 +56,13 @@ async def explore(
     began = time.perf_counter()
     deadline = asyncio.get_running_loop().time() + sent.timeout_ms / 1000
     await audit.begin(sent, asked=asked, graph=impatient)
+    end = partial(audit.end, asked=asked, graph=graph, afterwards=afterwards)
     try:
         table = await _limited(sent, deadline, impatient)
     except BaseException as problem:
-        await audit.end(problem, _milliseconds(began), asked=asked, graph=graph)
+        await end(problem, _milliseconds(began))
         raise
-    await audit.end(table, table.milliseconds, asked=asked, graph=graph)
+    await end(table, table.milliseconds)
     return table
 
 

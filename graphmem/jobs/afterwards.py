@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, Self
 
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import LEFT_UNDONE
@@ -25,15 +25,33 @@ class Afterwards:
         self._end_seconds = end_seconds
         self._under_way: set[asyncio.Task[None]] = set()
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.ended()
+
     def do(self, what: str, work: Coroutine[Any, Any, None]) -> None:
         """Begin a piece of work; when it fails, a line of the log and a counter tell what it was."""
+        self._begun(what, work)
+
+    async def do_soon(
+        self, what: str, work: Coroutine[Any, Any, None], *, patience_seconds: float
+    ) -> None:
+        """Begin a piece of work as `do` does, and wait for its end, but no longer than so many seconds."""
+        task = self._begun(what, work)
+        if task is not None:
+            await asyncio.wait([task], timeout=patience_seconds)
+
+    def _begun(self, what: str, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None] | None":
         if len(self._under_way) >= self._most:
             work.close()
             _left_undone(what, "too much is under way")
-            return
+            return None
         task = asyncio.create_task(_done(what, work), name=what)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
+        return task
 
     async def settled(self) -> None:
         """Wait until nothing is under way."""

@@ -33,6 +33,7 @@ class Exploring(Bound):
             limits=Limits(max_rows=max_rows, timeout_ms=timeout_ms),
             asked=Asked(id=new_id(), client_id=self.client_id, at=now(), via=via),
             graph=self.runtime.graph,
+            afterwards=self.runtime.afterwards,
         )
 
     async def cypher_audit(

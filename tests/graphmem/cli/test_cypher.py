@@ -80,6 +80,32 @@ def test_nothing_is_written(invoke):
     assert json.loads(told.stdout)["rows"] == [{"n": 0}]
 
 
+@pytest.mark.parametrize(
+    ("statement", "outcome"),
+    [("RETURN $name AS one", "answered"), ("RETRUN $name", "mistaken"), ("CREATE (n)", "refused")],
+)
+def test_it_is_left_only_when_the_end_of_its_statement_is_in_the_audit(
+    invoke, monkeypatch, statement, outcome
+):
+    monkeypatch.setattr("graphmem.exploring.audit.PATIENCE_SECONDS", 0.0)
+    name = f"n{uuid.uuid4().hex}"
+    shown = invoke("cypher", f"{statement} // {name}", "--param", 'name="x"').stderr
+    assert "left undone" not in shown
+    audited = (
+        "MATCH (a:Audit) WHERE a.query CONTAINS $name AND a.query <> $this RETURN a.outcome AS o"
+    )
+    told = invoke(
+        "cypher",
+        f"{audited}",
+        "--json",
+        "--param",
+        f'name="{name}"',
+        "--param",
+        f"this={json.dumps(audited)}",
+    )
+    assert json.loads(told.stdout)["rows"] == [{"o": outcome}]
+
+
 def test_what_takes_too_long_is_cut_off(invoke):
     long = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b RETURN sum(a * b) AS s"
     result = invoke("cypher", long, "--timeout", "0.5")
@@ -134,7 +160,7 @@ def typing(runtime: Runtime, monkeypatch, tmp_path: Path):
     monkeypatch.setattr("platformdirs.user_state_path", lambda name: tmp_path / "state" / name)
 
     async def typed(text: str, shape: str = "csv") -> None:
-        explorer = Explorer(runtime.graph, Limits(), {})
+        explorer = Explorer(runtime.graph, runtime.afterwards, Limits(), {})
         with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
             pipe.send_text(text)
             await cypher_shell.converse(explorer, shape)

@@ -22,12 +22,15 @@ from graphmem.errors import SetupError, TookTooLong, TookTooMuch, Unavailable
 from graphmem.exploring import Asked, Limits, Table, explore
 from graphmem.graph.driver import Graph, connect
 from graphmem.graph.exploring import ANSWER_BYTES
+from graphmem.jobs.afterwards import Afterwards
 from graphmem.server.private import PrivateServer, private_server
 
 NODES = 3_000
 LIMIT_MS = 3_000
 
 Well = tuple[Graph, PrivateServer]
+
+AFTERWARDS = Afterwards()
 
 
 @pytest_asyncio.fixture(scope="module")
@@ -49,6 +52,7 @@ async def own(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Well]:
                     await ask(graph, "MATCH (n:T) RETURN n LIMIT 1", 60_000)
                 yield graph, server
             finally:
+                await AFTERWARDS.ended()
                 await graph.close()
     except SetupError as problem:
         if os.environ.get("CI"):
@@ -59,7 +63,7 @@ async def own(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Well]:
 async def ask(graph: Graph, query: str, timeout_ms: int = LIMIT_MS, max_rows: int = 1_000) -> Table:
     asked = Asked(id=str(uuid.uuid4()), client_id="limits", at=datetime.now(UTC))
     limits = Limits(max_rows=max_rows, timeout_ms=timeout_ms)
-    return await explore(query, {}, limits=limits, asked=asked, graph=graph)
+    return await explore(query, {}, limits=limits, asked=asked, graph=graph, afterwards=AFTERWARDS)
 
 
 async def outcome(graph: Graph, query: str, timeout_ms: int = LIMIT_MS) -> tuple[Any, float]:

@@ -26,6 +26,24 @@ async def test_the_caller_does_not_wait_for_it() -> None:
     assert done.is_set()
 
 
+async def test_a_caller_may_wait_for_it_a_moment() -> None:
+    hold = asyncio.Event()
+    async with Afterwards() as afterwards:
+        done: list[str] = []
+
+        async def work(what: str) -> None:
+            if what == "slow":
+                await hold.wait()
+            done.append(what)
+
+        await afterwards.do_soon("quick", work("quick"), patience_seconds=30)
+        assert done == ["quick"]
+        await afterwards.do_soon("slow", work("slow"), patience_seconds=0.01)
+        assert done == ["quick"]
+        hold.set()
+    assert done == ["quick", "slow"], "the end waits for it"
+
+
 async def test_a_failure_is_counted_and_logged_without_its_text(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
