@@ -1,6 +1,7 @@
 CYPHER 25
 // The sessions that some are related to, with why: written links both ways, and memories of theirs that are
-// linked; only sessions that are there take part.
+// linked; only sessions that are there take part. A written link holds as long as the version of the summary
+// with which it was written: that of the newest stands at the session, that of another at the version.
 //
 // $client_id         string        whose sessions
 // $session_ids       list<string>  the sessions, by their own ids
@@ -15,17 +16,45 @@ CYPHER 25
 UNWIND $session_ids AS session_id
 MATCH (session:Session {client_id: $client_id, id: session_id})
 CALL (session) {
-  UNWIND ['similarity', 'entities'] AS basis
-  CALL (session, basis) {
-    MATCH (session)-[link:RELATES_TO {basis: basis}]-(other:Session {client_id: $client_id})
-    WHERE (size($conversation_ids) = 0 OR other.conversation_id IN $conversation_ids)
-      AND (NOT $timed OR link.created_at <= $created_by)
-    WITH other, max(link.score) AS score, collect(link.entities) AS named
-    ORDER BY score DESC, other.id
-    LIMIT $most
-    RETURN other, score, coalesce(named[0], []) AS entities
+  CALL (session) {
+    MATCH (session)-[link:RELATES_TO]-(other:Session {client_id: $client_id})
+    RETURN link, other, startNode(link) AS holder
+
+    UNION ALL
+
+    FILTER $timed
+    MATCH (session)<-[:SUMMARIZES]-(holder:Summary {client_id: $client_id})
+      -[link:RELATES_TO]->(other:Session {client_id: $client_id})
+    RETURN link, other, holder
+
+    UNION ALL
+
+    FILTER $timed
+    MATCH (session)<-[link:RELATES_TO]-(holder:Summary {client_id: $client_id})
+      -[:SUMMARIZES]->(other:Session {client_id: $client_id})
+    RETURN link, other, holder
   }
-  RETURN other, basis, score, entities
+  WITH link, other, holder
+  WHERE (size($conversation_ids) = 0 OR other.conversation_id IN $conversation_ids)
+    AND (NOT $timed OR EXISTS {
+      MATCH (holder)(()<-[:SUMMARIZES]-(:Summary {client_id: $client_id})){0,1}(version:Summary {
+        source_type: 'session_summary'
+      })
+      WHERE (version = holder OR version.active)
+        AND version.valid_at <= $valid_by AND version.invalid_at >= $invalid_from
+        AND version.created_at <= $created_by AND version.superseded_at >= $superseded_from
+        AND (NOT $ending OR NOT EXISTS {
+          MATCH (version)(()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
+          WHERE newer.created_at <= $created_by AND newer.valid_at <= $valid_by
+        })
+    })
+  WITH link, other
+  ORDER BY link.score DESC
+  WITH link.basis AS basis, other, max(link.score) AS score, collect(link.entities) AS named
+  ORDER BY score DESC, other.id
+  WITH basis, collect({other: other, score: score, entities: coalesce(named[0], [])})[..$most] AS best
+  UNWIND best AS one
+  RETURN one.other AS other, basis, one.score AS score, one.entities AS entities
 
   UNION ALL
 

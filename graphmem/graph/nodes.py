@@ -262,7 +262,10 @@ class Fact(Memory):
 
 
 class Summary(Memory):
-    """A digest of a session, a thread or a plan; each has fields of its own."""
+    """A digest of a session, a thread or a plan; each has fields of its own.
+
+    A superseded one of a session keeps the sessions that it related its own to.
+    """
 
     version = IntegerProperty(required=True)
     platform = StringProperty()
@@ -282,6 +285,9 @@ class Summary(Memory):
     content_span_ids = ArrayProperty(StringProperty())
 
     session = AsyncRelationshipTo("Session", "SUMMARIZES", cardinality=AsyncZeroOrOne)
+    related_sessions = AsyncRelationshipTo(
+        "Session", "RELATES_TO", cardinality=AsyncZeroOrMore, model=Linked
+    )
 
 
 class Reference(Memory):

@@ -42,7 +42,7 @@ async def related(
 ) -> list[RelatedSession]:
     """Return the sessions that some are related to, the strongest first, each for each reason.
 
-    At other times than now what was known then of the links that still stand, and the summaries of then.
+    At other times than now with the links and the summaries of then.
     """
     return await graph.rows(
         RELATED_SESSIONS,

@@ -1,6 +1,7 @@
 """Links between sessions: to those summarized alike, and to those that mention the same rare things.
 
-They are written with a session's summary, in its transaction, in the place of those before.
+They are written with a session's summary, in its transaction; those before go to the version before, so
+that other times than now see them.
 """
 
 import math
@@ -72,13 +73,14 @@ LINK_SESSIONS = Query("writing/link_sessions", Done, writes=True)
 async def link_session(
     transaction: Transaction,
     session_id: str,
+    summary_id: str,
     embedding: Vector,
     *,
     client_id: str,
     now: datetime,
     calibration: Calibration,
 ) -> None:
-    """Link a session, with this embedding of its summary, to the client's others."""
+    """Link a session, with its new summary and the embedding of that, to the client's others."""
     near = await transaction.rows(
         NEAREST_SESSIONS,
         client_id=client_id,
@@ -98,6 +100,7 @@ async def link_session(
         LINK_SESSIONS,
         client_id=client_id,
         session_id=session_id,
+        summary_id=summary_id,
         ids=sorted({session_id, *(link.id for link in links)}),
         rows=[asdict(link) for link in links],
         now=now,

@@ -130,6 +130,7 @@ async def keep(transaction: Transaction, new: Prepared, summarizing: Summarizing
             await link_session(
                 transaction,
                 target.session_id,
+                new.draft.id,
                 new.embedding.vector,
                 client_id=client_id,
                 now=now,

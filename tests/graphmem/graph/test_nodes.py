@@ -119,7 +119,7 @@ async def catalogued(memory: Graphmem, message: str) -> None:
 
 
 async def concluded(memory: Graphmem, conversation: str) -> None:
-    """Say a fact again and one like it, ask for episodes, rate one, cut what was said into episodes."""
+    """Say a fact again and one like it, ask for episodes, rate one, cut what was said, sum up anew."""
     await memory.set_categories(["user_fact", "guideline"])
     for fact in ("Mara has two cats.", "Mara has two cats.", "Mara has three cats."):
         await memory.remember_fact(fact, conversation_id=conversation)
@@ -128,6 +128,8 @@ async def concluded(memory: Graphmem, conversation: str) -> None:
     names = "Anna, or Anna Stone, runs Continuous Integration (CI); RetryPolicy is retry_policy."
     await memory.remember_fact(names, conversation_id=conversation)
     assert (await memory.find_aliases()).made >= 3
+    for old in (await memory.summaries(type="session")).summaries:
+        await memory.add_summary(type="session", target_id=old.target_id, text="Nothing at all.")
     await memory.undo_alias("Anna")
     await memory.segment(conversation)
     await memory.retrieve_memory("harbour light", conversation)

@@ -1,6 +1,6 @@
 """Contextual retrieval: the right sessions, in them the right messages, around these what was said."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,8 +8,9 @@ import pytest
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.model.contextual import ContextualResult
 from graphmem.reading import contextual
+from graphmem.reading.sessions import related
 from graphmem.retrieval.filters import Filters, scope_groups
-from graphmem.retrieval.holding import NOW_ONLY
+from graphmem.retrieval.holding import NOW_ONLY, Holding
 from graphmem.retrieval.session_messages import CANDIDATES_IN_SESSIONS
 from graphmem.retrieval.words import lucene_query, terms
 from graphmem.service import Graphmem
@@ -296,6 +297,9 @@ def total(plan: dict[str, Any]) -> int:
 
 LATE = datetime.fromisoformat("2026-03-03T09:04:00Z")
 """When five of the bug's eight messages had been said, and nothing of its deployment."""
+
+LATER = datetime(2026, 3, 20, tzinfo=UTC)
+"""When all had been said."""
 FIRST, SECOND = "The auth bug: a token without exp is let in.", "The auth bug is found and mended."
 
 
@@ -369,6 +373,58 @@ async def test_what_was_not_known_then_is_not_told(memory: Graphmem, rival: Grap
     )
     assert [one.session_id for one in before.contexts] == [mine["bug"]]
     assert before.cross_links == []
+
+
+async def test_then_sessions_are_related_as_the_summaries_of_then_say(
+    memory: Graphmem, rival: Graphmem
+) -> None:
+    # S5.10 S5.21
+    mine = await tell(memory)
+    await tell(rival)
+    garden = await memory.summarize_session(mine["garden"])
+    trip = await memory.summarize_session(mine["trip"])
+    like_garden, like_trip, like_both = [
+        await memory.add_summary(
+            type="session", target_id=mine["bug"], text=text, last_activity_at=LATER + after
+        )
+        for text, after in (
+            (garden.text, timedelta(0)),
+            (trip.text, timedelta(days=2)),
+            (f"{garden.text} {trip.text}", timedelta(days=4)),
+        )
+    ]
+
+    async def alike(name: str, **times: datetime) -> list[str]:
+        assert await related_then(rival, mine[name], **times) == set()
+        return sorted(await related_then(memory, mine[name], **times))
+
+    async def related_then(asker: Graphmem, session_id: str, **times: datetime) -> set[str]:
+        found = await related(
+            [session_id],
+            client_id=asker.client_id,
+            holding=Holding(**times),
+            graph=asker.runtime.graph,
+        )
+        names = {id: name for name, id in mine.items()}
+        return {names[one.session_id] for one in found if one.basis == "similarity"}
+
+    day = timedelta(days=1)
+    for times, names in (
+        ({}, ["garden", "trip"]),
+        ({"as_of": LATER - day}, []),
+        ({"as_of": LATER}, ["garden"]),
+        ({"as_of": LATER + 3 * day}, ["trip"]),
+        ({"as_of": LATER + 5 * day}, ["garden", "trip"]),
+        ({"known_as_of": trip.created_at}, []),
+        ({"known_as_of": like_garden.created_at}, ["garden"]),
+        ({"known_as_of": like_trip.created_at}, ["trip"]),
+        ({"known_as_of": like_both.created_at}, ["garden", "trip"]),
+        ({"known_as_of": like_garden.created_at, "as_of": LATER + 5 * day}, ["garden"]),
+        ({"known_as_of": like_both.created_at, "as_of": LATER}, ["garden"]),
+    ):
+        assert await alike("bug", **times) == names, times
+        assert await alike("garden", **times) == ["bug"] * ("garden" in names), times
+        assert await alike("trip", **times) == ["bug"] * ("trip" in names), times
 
 
 async def test_then_everything_is_what_held_then(memory: Graphmem) -> None:

@@ -30,6 +30,10 @@ MATCH (here:Session {client_id: $client_id})-[link:RELATES_TO]->(there:Session)
 RETURN here.external_id AS here, there.external_id AS there, link.basis AS basis, link.score AS score,
   link.entities AS entities, there.client_id AS client_id, toString(link.created_at) AS known_at
 ORDER BY here, there, basis"""
+EDGES_BEFORE = EDGES.replace(
+    "(here:Session {client_id: $client_id})",
+    "(:Summary {client_id: $client_id, id: $id})-[:SUPERSEDES]->(here)",
+)
 AGED = """CYPHER 25
 MATCH (session:Session {client_id: $client_id})
 SET session.last_active_at = session.last_active_at - duration({hours: 1})"""
@@ -224,12 +228,19 @@ async def test_links_come_with_the_summary_and_are_replaced_with_it(
     assert 0.25 <= shared["score"] <= 1
     assert {one["client_id"] for one in found} == {memory.client_id}
     assert all(one["known_at"] for one in found)
-    await memory.add_summary(type="session", target_id=mine["bug"], text="Nothing of interest.")
+    new = await memory.add_summary(
+        type="session", target_id=mine["bug"], text="Nothing of interest."
+    )
     again = await edges(memory)
     assert [one for one in again if one["here"] == "bug" and one["basis"] == "similarity"] == []
     [kept] = [one for one in again if one["here"] == "bug"]
     # What was known before stays known since then.
     assert (kept["there"], kept["known_at"]) == ("deploy", shared["known_at"])
+    # What it was linked to before stands at the summary of before.
+    before = [one | {"here": None} for one in found if one["here"] == "bug"]
+    old = await memory.runtime.graph.execute(EDGES_BEFORE, id=new.id, client_id=memory.client_id)
+    assert [one | {"here": None} for one in old] == before
+    assert before
 
 
 def test_topics_are_what_recurs_and_what_is_named_but_nobody_who_speaks() -> None:
