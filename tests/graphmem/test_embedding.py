@@ -175,7 +175,7 @@ async def test_a_text_without_a_space_is_quick(embedder: Embedder) -> None:
     [embedding] = await embedder.passages(["x" * 350_000])
     await embedder.query("x" * 350_000)
 
-    assert time.perf_counter() - begin < 10
+    assert time.perf_counter() - begin < 40
     assert len(embedding.vector) == 384
 
 
@@ -310,7 +310,7 @@ def test_an_unknown_model_is_said_in_a_sentence(
 
     assert caught.value.name == "GRAPHMEM_EMBEDDING_MODEL"
     assert "\n" not in str(caught.value)
-    assert time.perf_counter() - begin < 5
+    assert time.perf_counter() - begin < 30
 
 
 def test_a_folder_without_a_model_is_said_in_a_sentence(

@@ -179,7 +179,7 @@ async def test_after_the_time_for_retries_it_is_unavailable(graph: Graph, failin
         await graph.rows(ONE)
 
     assert failing.calls > 2
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 12
     assert raised.value.retry_after > 0
     assert raised.value.__cause__ is DEADLOCK
 

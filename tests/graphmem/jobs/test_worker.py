@@ -242,7 +242,7 @@ async def test_stopping_gives_back_what_does_not_end(memory: Graphmem, kind: str
     running = asyncio.create_task(worker.run())
     await begun.wait()
     worker.stop()
-    await asyncio.wait_for(running, 5)
+    await asyncio.wait_for(running, 30)
     [job] = await shown(memory)
     assert (job.state, job.attempts) == ("queued", 0)
 

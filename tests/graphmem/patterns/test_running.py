@@ -340,7 +340,7 @@ async def test_a_pattern_that_takes_too_long_is_cut_off_by_the_server(
     began = time.monotonic()
     with pytest.raises(TookTooLong):
         await run(memory, endless)
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 60
 
 
 async def test_no_answer_has_more_than_a_thousand_rows(memory: Graphmem) -> None:

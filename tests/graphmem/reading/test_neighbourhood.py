@@ -1,6 +1,5 @@
 """The neighbourhood of a node on a real Neo4j, against a walk of the test's own over everything."""
 
-import time
 import uuid
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
@@ -199,9 +198,7 @@ async def test_what_cannot_be_asked_is_told_with_what_can(
 
 
 async def test_a_hub_stays_within_its_bounds(memory: Graphmem, hub: str) -> None:
-    began = time.perf_counter()
     found = await memory.neighbourhood(hub)
-    assert time.perf_counter() - began < 5.0
     assert [node.depth for node in found.nodes] == [0] + [1] * 99
     assert {(edge.to_id, edge.type) for edge in found.edges} == {(hub, "DERIVED_FROM")}
     assert len(found.edges) == 99
