@@ -109,7 +109,8 @@ bench-retrieval: $(VENV)/development.stamp
 
 .PHONY: chaos
 chaos: $(VENV)/development.stamp
-	@GRAPHMEM_CHAOS_MESSAGES=$(or $(WRITES),10000) GRAPHMEM_CHAOS_JOBS=$(or $(JOBS),1000) \
+	@GRAPHMEM_CHAOS_MESSAGES=$(or $(WRITES),10000) GRAPHMEM_CHAOS_BACK_SECONDS=10 \
+		GRAPHMEM_CHAOS_JOBS=$(or $(JOBS),1000) \
 		GRAPHMEM_CHAOS_OPERATIONS=$(or $(OPERATIONS),500) $(BIN)/python -m pytest -q \
 		tests/test_chaos.py tests/test_chaos_runs.py tests/graphmem/jobs/test_killed.py
 
