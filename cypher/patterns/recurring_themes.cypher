@@ -12,6 +12,7 @@ CYPHER 25
 // $question            string       the theme, in any words; '' for all themes [0..2000 = ""]
 // $question_embedding  list<float>  its vector
 // $background          list<float>  what texts have in common that have nothing in common
+// $unsummarized        list<map>    id and vector of sessions that have no summary yet
 // $conversation_id     string       of this conversation only, '' for all [0..128 = ""]
 // $since               datetime     sessions that began then or later [= "beginning"]
 // $until               datetime     and before then [= "end"]
@@ -50,7 +51,17 @@ WITH
   [message IN messages | {
     vector: message.embedding,
     weight: CASE message.role WHEN 'user' THEN 1.0 ELSE 0.5 END
-  }] + [summary IN summaries | {vector: summary.embedding, weight: 2.0}] AS parts
+  }] AS said,
+  [summary IN summaries | summary.embedding]
+    + [one IN $unsummarized WHERE one.id = session.id | one.vector] AS wholes
+// What was said in pieces counts somewhat more than all of it at once.
+WITH
+  session,
+  messages,
+  topics,
+  [part IN said |
+    {vector: part.vector, weight: part.weight / reduce(all = 0.0, one IN said | all + one.weight)}]
+    + [whole IN wholes | {vector: whole, weight: 0.7}] AS parts
 WITH
   session,
   messages,

@@ -17,10 +17,11 @@ A parameter that a caller may set ends with its bounds and, unless it must be gi
 number from and to, of a text from and to how many characters or its choices (`[fact|episode = "fact"]`),
 of a time nothing (`[= "beginning"]`, `"now"` or `"end"`). One without brackets is filled by graphmem:
 `$client_id`, `$now`, `$background` (the mean vector of texts that have nothing to do with each other),
-`$x_embedding` (the vector of the text `$x`, empty when that is) and `$x_normalized` (the form in which
-equal names are equal). A line `detector` names what finds in the rows what Cypher cannot. A line `query`
-names the pattern whose query is run with these parameters, in the place of one of its own: what it takes
-beside them has its defaults.
+`$unsummarized` (id and vector of sessions that have no summary yet, among those that `$conversation_id`,
+`$since`, `$until` and `$newest` name), `$x_embedding` (the vector of the text `$x`, empty when that is)
+and `$x_normalized` (the form in which equal names are equal). A line `detector` names what finds in the
+rows what Cypher cannot. A line `query` names the pattern whose query is run with these parameters, in the
+place of one of its own: what it takes beside them has its defaults.
 """
 
 import json
@@ -39,12 +40,16 @@ from graphmem.model.pattern import (
     PatternParameter,
     ValueType,
 )
+from graphmem.retrieval.whole_sessions import TAKES
 
 LANGUAGE = "CYPHER 25"
+UNSUMMARIZED = "unsummarized"
+
 FILLED: Mapping[str, str] = {
     "client_id": "string",
     "now": "datetime",
     "background": "list<float>",
+    UNSUMMARIZED: "list<map>",
 }
 """What graphmem knows by itself, and its type."""
 
@@ -183,18 +188,26 @@ def _check(lines: _Lines) -> None:
             lines.refuse(f"it has no {field}")
     if lines.fields.get("detector", DETECTORS[0]) not in DETECTORS:
         lines.refuse(f"its detector is none of {', '.join(DETECTORS)}")
-    texts = {one.name for one in lines.parameters if one.type == "string"}
-    legal = {**FILLED} | {f"{text}{end}": kind for text in texts for end, kind in FROM_TEXT.items()}
-    for name, kind in lines.filled.items():
-        if legal.get(name) != kind:
-            lines.refuse(f"nobody sets ${name}: give it bounds in brackets")
-    if "client_id" not in lines.filled:
-        lines.refuse("it has no $client_id")
+    _check_filled(lines)
     if LIMIT not in {one.name for one in lines.parameters}:
         lines.refuse(f"it has no ${LIMIT}")
     columns = [column.name for column in lines.columns]
     if "memory_ids" not in columns or len(set(columns)) < len(columns):
         lines.refuse("its columns are not all different, with memory_ids among them")
+
+
+def _check_filled(lines: _Lines) -> None:
+    """Raise `PatternDamaged` for a parameter that graphmem cannot fill, or lacks."""
+    texts = {one.name for one in lines.parameters if one.type == "string"}
+    legal = {**FILLED} | {f"{text}{end}": kind for text in texts for end, kind in FROM_TEXT.items()}
+    for name, kind in lines.filled.items():
+        if legal.get(name) != kind:
+            lines.refuse(f"nobody sets ${name}: give it bounds in brackets")
+    missing = TAKES - {one.name for one in lines.parameters}
+    if UNSUMMARIZED in lines.filled and missing:
+        lines.refuse(f"${UNSUMMARIZED} takes ${', $'.join(sorted(missing))} too")
+    if "client_id" not in lines.filled:
+        lines.refuse("it has no $client_id")
 
 
 def _json(lines: _Lines, what: str, text: str) -> Any:

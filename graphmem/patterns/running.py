@@ -13,11 +13,13 @@ from graphmem.embedding import Embedder, Vector
 from graphmem.graph.driver import Graph
 from graphmem.model.pattern import MOST_ROWS, Pattern, PatternAnswer
 from graphmem.patterns.catalogue import Entry, catalogue, found
+from graphmem.patterns.header import UNSUMMARIZED
 from graphmem.patterns.parameters import Values, defaults, values
 from graphmem.patterns.rising import rising
 from graphmem.patterns.themes import Sessions, recurring
 from graphmem.retrieval.calibration import RELATED
 from graphmem.retrieval.entities import normalized
+from graphmem.retrieval.whole_sessions import whole_sessions
 
 SECONDS = 10.0
 """How long the server works on a pattern before it cuts it off."""
@@ -68,7 +70,7 @@ async def answer(
         seconds=SECONDS,
         most=MOST_ROWS + 1,
         **sent,
-        **await _filled(entry, sent, asked, embedder),
+        **await _filled(entry, sent, asked, graph, embedder),
     )
     if entry.pattern.detector:
         shown = msgspec.convert(rows, list[Sessions])
@@ -81,7 +83,9 @@ async def answer(
     )
 
 
-async def _filled(entry: Entry, chosen: Values, asked: Asked, embedder: Embedder) -> Values:
+async def _filled(
+    entry: Entry, chosen: Values, asked: Asked, graph: Graph, embedder: Embedder
+) -> Values:
     """Return the parameters that no caller sets."""
     found: Values = {}
     for name in entry.filled:
@@ -89,6 +93,10 @@ async def _filled(entry: Entry, chosen: Values, asked: Asked, embedder: Embedder
             found[name] = getattr(asked, name)
         elif name == "background":
             found[name] = await background(embedder)
+        elif name == UNSUMMARIZED:
+            found[name] = await whole_sessions(
+                chosen, client_id=asked.client_id, seconds=SECONDS, graph=graph, embedder=embedder
+            )
         elif name.endswith("_normalized"):
             found[name] = normalized(chosen[name.removesuffix("_normalized")])
         else:

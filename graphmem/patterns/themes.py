@@ -3,7 +3,8 @@
 What all of a client's sessions share says nothing, so it is taken away first: cosines are those around
 the mean of the sessions, and of few sessions, whose mean may be their one theme, around that of texts
 that have nothing to do with each other. Sessions are then joined while the average cosine between two
-groups is high enough (average linkage), which needs no number of themes.
+groups is high enough (average linkage), which needs no number of themes; two groups that are themes by
+themselves stay apart where they are much nearer inside than to each other.
 """
 
 import itertools
@@ -22,25 +23,31 @@ from graphmem.retrieval.words import stem, stems
 JOINED = 0.16
 """How near two groups of sessions are, on average, to be one theme; cosine around the sessions' mean.
 
-Found on tests/patterns: .15 to .18 do about as well there.
+This and what follows was chosen on the sets of `bench/themes.py`: .12 to .18 do about as well there.
 """
 
-ASKED = 0.15
+APART = 0.8
+"""Two groups of `THEME` sessions or more are one if as near as this share of how near they are inside."""
+
+THEME = 3
+"""How many sessions are a theme by themselves."""
+
+ASKED = 0.12
 """How near the sessions of a theme are to a question about it, on average."""
 
-ALONE = 0.22
+ALONE = 0.26
 """How near a session that belongs to no theme must be to a question."""
 
 FEW = 12
 """Below so many sessions their own mean says nothing."""
 
-FEW_JOINED = 0.26
+FEW_JOINED = 0.32
 """What `JOINED` is around the mean of unrelated texts: everything that people say lies nearer there."""
 
-FEW_ASKED = 0.18
+FEW_ASKED = 0.21
 """What `ASKED` is there."""
 
-BESIDE = 0.75
+BESIDE = 0.6
 """How near another theme must be to a question, as a share of the nearest one's nearness."""
 
 SEEN_CHARACTERS = 4_000
@@ -189,14 +196,29 @@ def together(found: Space) -> list[list[int]]:
     return joined(found.near, FEW_JOINED if found.few else JOINED)
 
 
+class Group(Struct):
+    """Places that were joined, how near they are inside, and the themes that they are."""
+
+    places: list[int]
+    nearness: float = 0.0
+    """The sum over its pairs."""
+    themes: list[list[int]] = []
+
+    @property
+    def inside(self) -> float:
+        """The average over its pairs."""
+        return self.nearness / math.comb(len(self.places), 2)
+
+
 def joined(near: Matrix, least: float) -> list[list[int]]:
-    """Return groups between which the average nearness is below `least` (average linkage).
+    """Return groups between which the average nearness is below `least` (average linkage), or `APART`.
 
     By chains of nearest neighbours (Benzécri 1982; Murtagh 1983): the same groups as always joining the
-    nearest two, in quadratic time.
+    nearest two, in quadratic time. What is joined into one is cut again from the top where both parts are
+    themes that stand apart.
     """
     near = [list(row) for row in near]
-    groups = {place: [place] for place in range(len(near))}
+    groups = {place: Group([place], themes=[[place]]) for place in range(len(near))}
     open_places = set(groups)
     chain: list[int] = []
     while open_places:
@@ -218,16 +240,30 @@ def joined(near: Matrix, least: float) -> list[list[int]]:
             del chain[-2:]
             _join(near, groups, best, last)
             open_places.discard(last)
-    return sorted((sorted(group) for group in groups.values()), key=lambda group: group[0])
+    themes = (theme for group in groups.values() for theme in group.themes)
+    return sorted((sorted(theme) for theme in themes), key=lambda theme: theme[0])
 
 
-def _join(near: Matrix, groups: dict[int, list[int]], one: int, other: int) -> None:
+def _join(near: Matrix, groups: dict[int, Group], one: int, other: int) -> None:
     """Put two groups under the first's place, with the averages of both."""
-    first, second = len(groups[one]), len(groups[other])
+    groups[one] = _both(groups[one], groups[other], near[one][other])
+    first, second = len(groups[one].places) - len(groups[other].places), len(groups[other].places)
     for place in groups:
         average = (first * near[one][place] + second * near[other][place]) / (first + second)
         near[one][place] = near[place][one] = average
-    groups[one] += groups.pop(other)
+    del groups[other]
+
+
+def _both(one: Group, other: Group, between: float) -> Group:
+    """Return two groups as one, which is one theme unless they stand apart."""
+    sizes = len(one.places), len(other.places)
+    places = one.places + other.places
+    apart = min(sizes) >= THEME and between < APART * min(one.inside, other.inside)
+    return Group(
+        places,
+        one.nearness + other.nearness + between * sizes[0] * sizes[1],
+        one.themes + other.themes if apart else [places],
+    )
 
 
 def answering(found: Space) -> list[int]:

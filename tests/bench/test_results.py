@@ -52,6 +52,16 @@ def test_the_readme_says_what_they_say(repository: Path) -> None:
     assert f"{eight:.2f} at eight callers" in said
 
 
+def test_the_readme_says_how_well_themes_are_found(repository: Path) -> None:
+    # B10
+    told, summarized = (report("themes")[state]["mean"] for state in ("as told", "summarized"))
+    said = " ".join((repository / "README.md").read_text(encoding="utf-8").split())
+    assert f"{told['precision']} % precision and {told['recall']} % recall of sessions" in said
+    assert f"{summarized['precision']} and {summarized['recall']} once all" in said
+    questions = f"{told['precision of questions']} and {told['recall of questions']} %"
+    assert f"its sessions with {questions}" in said
+
+
 def test_the_readme_says_how_long_a_turn_took_at_most(repository: Path) -> None:
     # B10
     modes = [mode for mode in report("hyde").values() if isinstance(mode, dict) and "p99" in mode]

@@ -113,6 +113,11 @@ def test_a_query_that_cannot_be_borrowed_is_refused(query: str, problem: str) ->
         ("[1..20]", "[]", "neither a length nor choices"),
         ('[= "beginning"]', '[1..2 = "beginning"]', "which a datetime has not"),
         ("how near [0.5..1 = 0.9]", "how near", "nobody sets $near"),
+        (
+            "// $name ",
+            "// $unsummarized  list<map>  of what\n// $name ",
+            "$unsummarized takes $conversation_id, $newest, $until too",
+        ),
         ("// $client_id  string    whose\n", "", "no $client_id"),
         ("// $limit      int       how many [1..1000 = 50]\n", "", "no $limit"),
         ("// $near       float ", "// $near       list<float>", "no caller can set"),

@@ -1,6 +1,5 @@
 """What each pattern finds, in memories that a client has really written."""
 
-import statistics
 import time
 import uuid
 from collections import Counter
@@ -10,18 +9,21 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from bench import themes
+from bench.themes import judged, named, tell
 from graphmem.errors import InvalidInput, PatternNotFound, TookTooLong
 from graphmem.graph.query import Query
 from graphmem.model.pattern import MOST_ROWS
+from graphmem.model.times import BEGINNING, END
 from graphmem.patterns import catalogue as shelf
 from graphmem.patterns import running
 from graphmem.patterns.themes import TOLD, TOLD_OF_EACH
+from graphmem.retrieval.whole_sessions import whole_sessions
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from tests.patterned import ASKED, QUESTION, START, live
-from tests.themes import judged, records, tell
 
-SESSIONS = records("sessions")
+SESSIONS = themes.sessions("mixed")
 
 
 @pytest_asyncio.fixture(scope="module")
@@ -48,22 +50,20 @@ async def lived(runtime: Runtime) -> Lived:
     return Lived(memory, await live(memory))
 
 
-def sessions(row: dict[str, Any]) -> list[str]:
-    return [one["session_external_id"] for one in row["occasions"]]
-
-
-def test_the_set_is_as_large_as_it_must_be() -> None:
-    themes = {one["theme"] for one in SESSIONS} - {None}
-    assert len(SESSIONS) >= 40
-    assert len(themes) == 8
-    assert sum(one["theme"] is None for one in SESSIONS) >= 12
-    assert themes == {one["theme"] for one in records("questions")}
+@pytest.mark.parametrize("name", themes.SETS)
+def test_a_set_is_as_large_as_it_must_be(name: str) -> None:
+    told = themes.sessions(name)
+    planted = {one["theme"] for one in told} - {None}
+    assert len(told) >= 40
+    assert len(planted) == 8
+    assert sum(one["theme"] is None for one in told) >= 12
+    assert planted == set(themes.questions()[name])
 
 
 async def test_planted_themes_are_found_among_sessions_of_none(told: Graphmem) -> None:
     # B6
     answer = await told.pattern("recurring_themes")
-    precision, recall, found = judged([sessions(row) for row in answer.rows], SESSIONS)
+    precision, recall, found = judged([named(row) for row in answer.rows], SESSIONS)
     assert precision >= 0.8
     assert recall >= 0.8
     assert found >= 7
@@ -71,15 +71,55 @@ async def test_planted_themes_are_found_among_sessions_of_none(told: Graphmem) -
 
 async def test_a_question_finds_all_sessions_of_its_theme(told: Graphmem) -> None:
     # S5.19
-    precisions, recalls = [], []
-    for asked in records("questions"):
-        answer = await told.pattern("recurring_themes", {"question": asked["question"]})
-        found = {session for row in answer.rows for session in sessions(row)}
-        wanted = {one["session"] for one in SESSIONS if one["theme"] == asked["theme"]}
-        precisions.append(len(found & wanted) / max(1, len(found)))
-        recalls.append(len(found & wanted) / len(wanted))
-    assert statistics.fmean(precisions) >= 0.8
-    assert statistics.fmean(recalls) >= 0.8
+    precision, recall = await themes.asked(told, "mixed")
+    assert precision >= 0.8
+    assert recall >= 0.8
+
+
+@pytest.mark.parametrize("name", ["engineer", "household"])
+async def test_themes_are_found_in_what_others_say(memory: Graphmem, name: str) -> None:
+    """`make bench-themes` measures .82 to .9: processors round the model's numbers differently."""
+    told = themes.sessions(name)
+    await tell(memory, told)
+    rows = (await memory.pattern("recurring_themes")).rows
+    precision, recall, _ = judged([named(row) for row in rows], told)
+    assert precision >= 0.7
+    assert recall >= 0.7
+
+
+async def test_what_has_no_summary_yet_is_looked_at_as_a_whole(
+    memory: Graphmem, rival: Graphmem
+) -> None:
+    told = SESSIONS[:6]
+    await tell(memory, told)
+    await tell(rival, SESSIONS[6:8])
+    rows = await memory.runtime.graph.execute(
+        "MATCH (s:Session {client_id: $client}) RETURN s.external_id AS name, s.id AS id",
+        client=memory.client_id,
+    )
+    ids = {row["name"]: row["id"] for row in rows}
+    await memory.summarize_session(ids["s02"])
+
+    async def found(**chosen: Any) -> dict[str, list[float]]:
+        asked = {"conversation_id": "", "since": BEGINNING, "until": END, "newest": 300} | chosen
+        wholes = await whole_sessions(
+            asked,
+            client_id=memory.client_id,
+            seconds=10.0,
+            graph=memory.runtime.graph,
+            embedder=memory.runtime.embedder,
+        )
+        return {one["id"]: one["vector"] for one in wholes}
+
+    wholes = await found()
+    assert set(wholes) == set(ids.values()) - {ids["s02"]}
+    text = "\n".join(said.partition(": ")[2] for said in SESSIONS[0]["messages"])
+    [whole] = await memory.runtime.embedder.passages([text])
+    # The model's numbers depend a little on what else is in its batch.
+    assert sum(a * b for a, b in zip(wholes[ids["s01"]], whole.vector, strict=True)) > 0.98
+    assert set(await found(newest=2)) == {ids["s05"], ids["s06"]}
+    assert set(await found(until=datetime.fromisoformat(SESSIONS[2]["at"]))) == {ids["s01"]}
+    assert await found(conversation_id="another") == {}
 
 
 async def test_struggling_with_auth_is_shown_in_time_order_with_count_span_and_rhythm(
@@ -90,7 +130,7 @@ async def test_struggling_with_auth_is_shown_in_time_order_with_count_span_and_r
         "recurring_themes", {"question": "I've been struggling with auth a lot, haven't I?"}
     )
     [row] = answer.rows
-    assert sessions(row) == ["s01", "s11", "s22", "s33", "s44"]
+    assert named(row) == ["s01", "s11", "s22", "s33", "s44"]
     times = [one["at"] for one in row["occasions"]]
     assert times == sorted(times)
     assert (row["sessions"], row["first_at"], row["last_at"]) == (5, times[0], times[-1])
@@ -135,24 +175,24 @@ async def test_a_session_whose_summary_names_what_was_asked_is_on_the_theme(
     [before] = (await memory.pattern("recurring_themes", asked)).rows
     [other] = [one for one in SESSIONS if one["session"] == "s06"]
     assert other["theme"] is None
-    assert "s06" not in sessions(before)
+    assert "s06" not in named(before)
     found = await memory.recall(other["messages"][0].partition(": ")[2], limit=1)
     await memory.add_summary(
         type="session", target_id=str(found.items[0].session_id), text="A talk.", topics=["Auth"]
     )
     [after] = (await memory.pattern("recurring_themes", asked)).rows
-    assert set(sessions(after)) == {*sessions(before), "s06"}
+    assert set(named(after)) == {*named(before), "s06"}
     times = [one["at"] for one in after["occasions"]]
     assert times == sorted(times)
     [theirs] = (await rival.pattern("recurring_themes", asked)).rows
-    assert sessions(theirs) == sessions(before)
+    assert named(theirs) == named(before)
 
 
 async def test_a_theme_keeps_to_its_times_and_its_conversation(told: Graphmem) -> None:
     asked = {"question": "auth", "since": "2026-01-17T00:00:00Z", "until": "2026-02-26T00:00:00Z"}
     answer = await told.pattern("recurring_themes", asked)
-    assert {"s11", "s22", "s33"} <= set(sessions(answer.rows[0]))
-    assert {"s01", "s44"}.isdisjoint(sessions(answer.rows[0]))
+    assert {"s11", "s22", "s33"} <= set(named(answer.rows[0]))
+    assert {"s01", "s44"}.isdisjoint(named(answer.rows[0]))
     elsewhere = await told.pattern("recurring_themes", {"conversation_id": "other"})
     assert elsewhere.rows == []
 
@@ -161,10 +201,10 @@ async def test_few_sessions_have_their_theme_too(memory: Graphmem) -> None:
     few = [one for one in SESSIONS if one["theme"] == "sleep" or one["session"] in {"s03", "s06"}]
     await tell(memory, few)
     [row] = (await memory.pattern("recurring_themes")).rows
-    assert set(sessions(row)) <= {one["session"] for one in few if one["theme"]}
+    assert set(named(row)) <= {one["session"] for one in few if one["theme"]}
     assert row["sessions"] >= 4
     asked = await memory.pattern("recurring_themes", {"question": "insomnia"})
-    assert len(sessions(asked.rows[0])) >= 4
+    assert len(named(asked.rows[0])) >= 4
     assert (await memory.pattern("recurring_themes", {"question": "piano tuning"})).rows == []
 
 

@@ -8,34 +8,56 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from graphmem.patterns.rising import direction
-from graphmem.patterns.themes import Sessions, joined, rhythm, space
+from graphmem.patterns.themes import APART, THEME, Sessions, joined, rhythm, space
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def greedily(near: list[list[float]], least: float) -> set[frozenset[int]]:
-    """Join the nearest two groups, again and again, as the definition has it."""
+    """Join the nearest two groups, again and again, and cut what stands apart, as the definition has it."""
     groups = [frozenset({place}) for place in range(len(near))]
+    made_of: dict[frozenset[int], tuple[frozenset[int], frozenset[int]]] = {}
 
     def between(one: frozenset[int], other: frozenset[int]) -> float:
         return statistics.fmean(near[a][b] for a in one for b in other)
+
+    def inside(group: frozenset[int]) -> float:
+        return statistics.fmean(near[a][b] for a, b in itertools.combinations(group, 2))
+
+    def cut(group: frozenset[int]) -> set[frozenset[int]]:
+        one, other = made_of.get(group, (frozenset(), frozenset()))
+        if min(len(one), len(other)) < THEME:
+            return {group}
+        if between(one, other) >= APART * min(inside(one), inside(other)):
+            return {group}
+        return cut(one) | cut(other)
 
     while len(groups) > 1:
         one, other = max(itertools.combinations(groups, 2), key=lambda pair: between(*pair))
         if between(one, other) < least:
             break
+        made_of[one | other] = (one, other)
         groups = [group for group in groups if group not in (one, other)] + [one | other]
-    return set(groups)
+    return set().union(*map(cut, groups))
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_chains_of_neighbours_join_what_the_definition_joins(seed: int) -> None:
     dice = random.Random(seed)
-    count = dice.randrange(1, 14)
+    count = dice.randrange(1, 24)
     near = [[1.0] * count for _ in range(count)]
     for a, b in itertools.combinations(range(count), 2):
         near[a][b] = near[b][a] = dice.random()
-    assert {frozenset(group) for group in joined(near, 0.5)} == greedily(near, 0.5)
+    for least in (0.0, 0.3, 0.5):
+        assert {frozenset(group) for group in joined(near, least)} == greedily(near, least)
+
+
+def test_two_themes_near_each_other_stay_apart_and_one_spread_out_stays_one() -> None:
+    def blocks(inside: float, between: float) -> list[list[float]]:
+        return [[inside if a // 3 == b // 3 else between for b in range(6)] for a in range(6)]
+
+    assert joined(blocks(0.6, 0.3), 0.2) == [[0, 1, 2], [3, 4, 5]]
+    assert joined(blocks(0.35, 0.3), 0.2) == [[0, 1, 2, 3, 4, 5]]
 
 
 def test_nothing_has_no_themes() -> None:
