@@ -11,7 +11,6 @@ run's own; written as the product writes them, with vectors of `bench.words_mode
 - storage: vectors kept, and bytes of the store with and without summaries.
 """
 
-import argparse
 import asyncio
 import json
 import random
@@ -27,6 +26,7 @@ from msgspec.structs import replace
 
 from bench.comparing import Asked, cost, queries_of
 from bench.latency import Ask, interleaved, say, timed
+from bench.reporting import arguments, report
 from bench.store import BEGINNING, words
 from bench.words_model import WordsModel
 from graphmem import config
@@ -318,17 +318,13 @@ def _ratios(
 
 async def main() -> None:
     """Measure and write the report."""
-    parser = argparse.ArgumentParser(prog="bench.contextual", description=__doc__)
+    parser = arguments("contextual", __doc__)
     parser.add_argument("--sessions", type=int, default=2_000, help="of 50 messages each")
-    parser.add_argument("--out", type=Path, help="where the report goes")
     given = parser.parse_args()
     with TemporaryDirectory(prefix="graphmem-contextual-") as folder:
         settings = replace(config.load({}), data_dir=Path(folder) / "data", embedding_model=None)
         result = await measure(settings, given.sessions)
-    print(json.dumps(result, indent=2, ensure_ascii=False))
-    if given.out:
-        text = json.dumps(result, indent=2, ensure_ascii=False)
-        given.out.write_text(text + "\n", encoding="utf-8")
+    report(result, given.out)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,7 @@ One client on a private Neo4j of the run's own: so many messages in sessions of 
 one name. Everything is asked over HTTP, in turns, so that a busy moment of the machine hits all alike.
 """
 
-import argparse
 import asyncio
-import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,6 +15,7 @@ import httpx
 from msgspec.structs import replace
 
 from bench.latency import Ask, interleaved, say, served, timed
+from bench.reporting import arguments, report
 from bench.store import corpus, fill
 from graphmem import config
 from graphmem.model.graph import MOST_NODES, NODES
@@ -120,9 +119,8 @@ async def measure(http: httpx.AsyncClient, edges: int) -> dict[str, Any]:
 
 async def main() -> None:
     """Measure and write the report."""
-    parser = argparse.ArgumentParser(prog="bench.graph", description=__doc__)
+    parser = arguments("graph", __doc__)
     parser.add_argument("--edges", type=int, default=10_000)
-    parser.add_argument("--out", type=Path, help="where the report goes")
     given = parser.parse_args()
     with TemporaryDirectory(prefix="graphmem-graph-") as folder:
         settings = replace(config.load({}), data_dir=Path(folder) / "data")
@@ -130,9 +128,7 @@ async def main() -> None:
             await grow(runtime, given.edges)
             async with served(settings) as (http, _):
                 result = await measure(http, given.edges)
-    print(json.dumps(result, indent=2))
-    if given.out:
-        given.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    report(result, given.out)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,7 @@ One client on a private Neo4j of the run's own: references with ten links each o
 hubs with a thousand. Vectors are near those of real embeddings.
 """
 
-import argparse
 import asyncio
-import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bench.latency import ASKED, WARMED, Ask, interleaved, say, timed
+from bench.reporting import arguments, report
 from bench.store import STATEMENT_ROWS, Corpus, corpus, memories, questions
 from graphmem import config
 from graphmem.runtime import Runtime, running
@@ -122,17 +121,14 @@ async def measure(runtime: Runtime, number: int) -> dict[str, Any]:
 
 async def main() -> None:
     """Measure and write the report."""
-    parser = argparse.ArgumentParser(prog="bench.hops", description=__doc__)
+    parser = arguments("hops", __doc__)
     parser.add_argument("--memories", type=int, default=100_000)
-    parser.add_argument("--out", type=Path, help="where the report goes")
     given = parser.parse_args()
     with TemporaryDirectory(prefix="graphmem-hops-") as folder:
         settings = replace(config.load({}), data_dir=Path(folder) / "data")
         async with running(settings) as runtime:
             result = await measure(runtime, given.memories)
-    print(json.dumps(result, indent=2))
-    if given.out:
-        given.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    report(result, given.out)
 
 
 if __name__ == "__main__":

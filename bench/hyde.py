@@ -9,9 +9,7 @@ misbehaves: percentiles of the time to the whole answer over HTTP (ASGI, no sock
 had to do without.
 """
 
-import argparse
 import asyncio
-import json
 import random
 import statistics
 import time
@@ -25,6 +23,7 @@ import httpx
 from msgspec.structs import replace
 
 from api.app import create_app
+from bench.reporting import arguments, write
 from bench.store import corpus
 from graphmem import config
 from graphmem.llm import LanguageModel
@@ -108,9 +107,8 @@ async def one_way(
 
 async def main() -> None:
     """Measure and write the report."""
-    parser = argparse.ArgumentParser(prog="bench.hyde", description=__doc__)
+    parser = arguments("hyde", __doc__)
     parser.add_argument("--turns", type=int, default=160)
-    parser.add_argument("--out", type=Path, help="where the report goes")
     given = parser.parse_args()
     with TemporaryDirectory(prefix="graphmem-hyde-") as folder:
         settings = replace(config.load({}), data_dir=Path(folder) / "data")
@@ -121,8 +119,7 @@ async def main() -> None:
                 await memory.remember_facts([{"fact": text} for text in texts[start : start + 100]])
             stub.answer = hypotheses(texts)
             figures = await ways(runtime, stub, given.turns)
-    if given.out:
-        given.out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    write(figures, given.out)
 
 
 if __name__ == "__main__":

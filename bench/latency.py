@@ -8,7 +8,6 @@ both, ids and scores returned); the embedding alone; recall in process; recall o
 once more with what is asked and shown recorded, and without (`GRAPHMEM_RECORD`), in turns.
 """
 
-import argparse
 import asyncio
 import json
 import os
@@ -26,6 +25,7 @@ import httpx
 import psutil
 from msgspec.structs import replace
 
+from bench.reporting import arguments, report
 from bench.store import Corpus, corpus, fill, memories, questions
 from graphmem import config
 from graphmem.config import Settings
@@ -354,20 +354,17 @@ def contents(data: Path | None) -> list[str]:
 
 async def main() -> None:
     """Measure and write the report."""
-    parser = argparse.ArgumentParser(prog="bench.latency", description=__doc__)
+    parser = arguments("latency", __doc__)
     parser.add_argument("--memories", type=int, default=100_000)
     parser.add_argument(
         "--texts", type=Path, help="a set whose messages are written, as in quality"
     )
-    parser.add_argument("--out", type=Path, help="where the report goes")
     given = parser.parse_args()
     with TemporaryDirectory(prefix="graphmem-latency-") as folder:
         settings = replace(config.load({}), data_dir=Path(folder) / "data")
         async with running(settings) as runtime:
             result = await measure(runtime, settings, given.memories, contents(given.texts))
-    print(json.dumps(result, indent=2))
-    if given.out:
-        given.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    report(result, given.out)
 
 
 if __name__ == "__main__":

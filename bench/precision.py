@@ -10,17 +10,15 @@ many there are; `of three places` is the strict share, where a place that stays 
 `global, by meaning` is what S5 compares with: the messages that lie nearest.
 """
 
-import argparse
 import asyncio
-import json
 import statistics
 import uuid
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from bench import narrowing_set
 from bench.quality import load, store, summarize
+from bench.reporting import arguments, report
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 
@@ -87,14 +85,11 @@ async def narrowed(memory: Graphmem, question: str, options: dict[str, Any]) -> 
 
 async def main() -> None:
     """Measure and write the report."""
-    parser = argparse.ArgumentParser(prog="bench.precision", description=__doc__)
-    parser.add_argument("--out", type=Path, help="where the report goes")
+    parser = arguments("precision", __doc__)
     given = parser.parse_args()
     async with store() as runtime:
         result = await measure(runtime)
-    print(json.dumps(result, indent=2))
-    if given.out:
-        given.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    report(result, given.out)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ messages orders sessions by their first.
 A set of passages is measured as `bench.passages` says.
 """
 
-import argparse
 import asyncio
 import json
 import random
@@ -40,6 +39,7 @@ from msgspec.structs import replace
 
 from bench import passages
 from bench.cached import CachedModel
+from bench.reporting import arguments, write
 from graphmem import config
 from graphmem.embedding import Embedder
 from graphmem.model.recall import Recalled
@@ -308,9 +308,8 @@ def show(result: dict[str, Any]) -> None:
 
 async def main() -> None:
     """Measure a set and write the report."""
-    parser = argparse.ArgumentParser(prog="bench.quality", description=__doc__)
+    parser = arguments("quality", __doc__)
     parser.add_argument("--data", type=Path, required=True, help="the evaluation set, a JSON file")
-    parser.add_argument("--out", type=Path, help="where the report goes")
     parser.add_argument("--ranking", action="append", choices=RANKINGS, help="only these rankings")
     given = parser.parse_args()
     data = json.loads(given.data.read_text(encoding="utf-8"))
@@ -325,8 +324,7 @@ async def main() -> None:
                 asked = dict.fromkeys(["default", *asked, *WAYS])
             result |= report(await measure(runtime, data["conversations"], asked))
             show(result)
-    if given.out:
-        given.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    write(result, given.out)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,7 @@ turns: the embedding alone; the bare queries of all four legs, run at once; `ret
 default limits, in process.
 """
 
-import argparse
 import asyncio
-import json
 import uuid
 from collections.abc import Iterator
 from datetime import timedelta
@@ -21,6 +19,7 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from bench.latency import ASKED, WARMED, Ask, interleaved, timed
+from bench.reporting import arguments, report
 from bench.store import STATEMENT_ROWS, Corpus, corpus, memories, questions
 from graphmem import config
 from graphmem.graph.scope import scope_word
@@ -144,17 +143,14 @@ async def measure(runtime: Runtime, facts: int) -> dict[str, Any]:
 
 async def main() -> None:
     """Measure and write the report."""
-    parser = argparse.ArgumentParser(prog="bench.retrieval", description=__doc__)
+    parser = arguments("retrieval", __doc__)
     parser.add_argument("--facts", type=int, default=100_000)
-    parser.add_argument("--out", type=Path, help="where the report goes")
     given = parser.parse_args()
     with TemporaryDirectory(prefix="graphmem-retrieval-") as folder:
         settings = replace(config.load({}), data_dir=Path(folder) / "data")
         async with running(settings) as runtime:
             result = await measure(runtime, given.facts)
-    print(json.dumps(result, indent=2))
-    if given.out:
-        given.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    report(result, given.out)
 
 
 if __name__ == "__main__":

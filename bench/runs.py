@@ -7,7 +7,6 @@ node; a search of the spans; the same question retrieved in a run, which holds t
 the contents, charges and records. The bar: p50 of retrieve ≤ p50 of search + 4 × p50 of the bare write.
 """
 
-import argparse
 import asyncio
 import json
 import time
@@ -20,6 +19,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bench.latency import Ask, interleaved, say
+from bench.reporting import arguments, report
 from bench.store import STATEMENT_ROWS, WRITERS, Corpus, corpus, memories, questions
 from graphmem import config
 from graphmem.runtime import Runtime, running
@@ -118,17 +118,14 @@ async def measure(runtime: Runtime, number: int) -> dict[str, Any]:
 
 async def main() -> None:
     """Measure and write the report."""
-    parser = argparse.ArgumentParser(prog="bench.runs", description=__doc__)
+    parser = arguments("runs", __doc__)
     parser.add_argument("--spans", type=int, default=100_000)
-    parser.add_argument("--out", type=Path, help="where the report goes")
     given = parser.parse_args()
     with TemporaryDirectory(prefix="graphmem-runs-") as folder:
         settings = replace(config.load({}), data_dir=Path(folder) / "data")
         async with running(settings) as runtime:
             result = await measure(runtime, given.spans)
-    print(json.dumps(result, indent=2))
-    if given.out:
-        given.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    report(result, given.out)
 
 
 if __name__ == "__main__":

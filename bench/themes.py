@@ -11,7 +11,6 @@ Precision and recall are those of sessions: each theme that is found stands for 
 and the reverse. `questions` are the same for one question about each theme, in percent as well.
 """
 
-import argparse
 import asyncio
 import json
 import statistics
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.quality import store, summarize
+from bench.reporting import arguments, write
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 
@@ -140,14 +140,12 @@ def percent(share: float) -> float:
 
 async def main() -> None:
     """Measure and write the report."""
-    parser = argparse.ArgumentParser(prog="bench.themes", description=__doc__)
-    parser.add_argument("--out", type=Path, help="where the report goes")
+    parser = arguments("themes", __doc__)
     given = parser.parse_args()
     async with store() as runtime:
         result = await measure(runtime)
     print(json.dumps({state: figures["mean"] for state, figures in result.items()}, indent=2))
-    if given.out:
-        given.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    write(result, given.out)
 
 
 if __name__ == "__main__":

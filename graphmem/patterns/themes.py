@@ -196,13 +196,13 @@ def together(found: Space) -> list[list[int]]:
     return joined(found.near, FEW_JOINED if found.few else JOINED)
 
 
-class Group(Struct):
+class Group(Struct, frozen=True):
     """Places that were joined, how near they are inside, and the themes that they are."""
 
     places: list[int]
+    themes: list[list[int]]
     nearness: float = 0.0
     """The sum over its pairs."""
-    themes: list[list[int]] = []
 
     @property
     def inside(self) -> float:
@@ -218,7 +218,7 @@ def joined(near: Matrix, least: float) -> list[list[int]]:
     themes that stand apart.
     """
     near = [list(row) for row in near]
-    groups = {place: Group([place], themes=[[place]]) for place in range(len(near))}
+    groups = {place: Group([place], [[place]]) for place in range(len(near))}
     open_places = set(groups)
     chain: list[int] = []
     while open_places:
@@ -246,23 +246,22 @@ def joined(near: Matrix, least: float) -> list[list[int]]:
 
 def _join(near: Matrix, groups: dict[int, Group], one: int, other: int) -> None:
     """Put two groups under the first's place, with the averages of both."""
-    groups[one] = _both(groups[one], groups[other], near[one][other])
-    first, second = len(groups[one].places) - len(groups[other].places), len(groups[other].places)
+    first, second = len(groups[one].places), len(groups[other].places)
+    groups[one] = _both(groups[one], groups.pop(other), near[one][other])
     for place in groups:
         average = (first * near[one][place] + second * near[other][place]) / (first + second)
         near[one][place] = near[place][one] = average
-    del groups[other]
 
 
 def _both(one: Group, other: Group, between: float) -> Group:
     """Return two groups as one, which is one theme unless they stand apart."""
-    sizes = len(one.places), len(other.places)
+    first, second = len(one.places), len(other.places)
     places = one.places + other.places
-    apart = min(sizes) >= THEME and between < APART * min(one.inside, other.inside)
+    apart = min(first, second) >= THEME and between < APART * min(one.inside, other.inside)
     return Group(
         places,
-        one.nearness + other.nearness + between * sizes[0] * sizes[1],
         one.themes + other.themes if apart else [places],
+        one.nearness + other.nearness + between * first * second,
     )
 
 
