@@ -1,14 +1,15 @@
-"""One real Neo4j and one real embedding model for all tests.
+"""One real Neo4j for all tests, and one real embedding model for each process of the run.
 
 The server: `GRAPHMEM_TEST_NEO4J_URI` (with `…_PASSWORD`), else the local launcher, else
 testcontainers, else the tests that need one are skipped loudly; in CI that is a failure.
+Several processes of one run (pytest-xdist) join the launcher's server; the last to leave stops it.
 """
 
 import os
 import signal
 import uuid
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from graphmem.errors import SetupError
 from graphmem.runtime import Runtime, running
 from graphmem.server.private import private_server
 from graphmem.service import Graphmem
+
+pytest_plugins = ["tests.tiers"]
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and their children too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -39,7 +42,7 @@ async def neo4j_settings(
         return
     async with AsyncExitStack() as stack:
         try:
-            settings = config.load(_cache(), data_dir=tmp_path_factory.mktemp("neo4j") / "data")
+            settings = config.load(_cache(), data_dir=_shared(tmp_path_factory) / "neo4j")
             server = await stack.enter_async_context(private_server(settings))
             uri, user, password = server.uri, server.user, server.password
         except SetupError as problem:
@@ -47,28 +50,33 @@ async def neo4j_settings(
         yield config.load({}, neo4j_uri=uri, neo4j_user=user, neo4j_password=password)
 
 
+def _shared(factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that all processes of this run share."""
+    own = factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
 def _cache() -> dict[str, str]:
     """Return the environment without our settings, but for where fetched files are kept."""
     return {name: os.environ.get(name, "") for name in ("GRAPHMEM_CACHE_DIR",)}
 
 
-def _container(problem: SetupError):
-    from contextlib import contextmanager
+@contextmanager
+def _container(problem: SetupError) -> Iterator[tuple[str, str, str]]:
+    try:
+        from testcontainers.neo4j import Neo4jContainer
 
-    @contextmanager
-    def started():
-        try:
-            from testcontainers.neo4j import Neo4jContainer
-
-            with Neo4jContainer(NEO4J_IMAGE) as container:
-                yield container.get_connection_url(), container.username, container.password
-        except Exception as other:
-            sentence = f"no Neo4j for the tests: {problem}; and no container: {other}"
-            if os.environ.get("CI"):
-                pytest.fail(sentence)
-            pytest.skip(sentence)
-
-    return started()
+        container = Neo4jContainer(NEO4J_IMAGE)
+        container.start()
+    except Exception as other:
+        sentence = f"no Neo4j for the tests: {problem}; and no container: {other}"
+        if os.environ.get("CI"):
+            pytest.fail(sentence)
+        pytest.skip(sentence)
+    try:
+        yield container.get_connection_url(), container.username, container.password
+    finally:
+        container.stop()
 
 
 @pytest_asyncio.fixture(scope="session")

@@ -24,6 +24,8 @@ from graphmem.config import Settings
 from graphmem.runtime import database
 from graphmem.server.private import status
 
+pytestmark = pytest.mark.usefixtures("own_server", "killed_processes")
+
 MESSAGES = int(os.environ.get("GRAPHMEM_CHAOS_MESSAGES", "600"))
 BATCH = 10
 WRITERS = 4

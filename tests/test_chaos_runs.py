@@ -13,12 +13,15 @@ from typing import Any
 import httpx
 import msgspec
 import psutil
+import pytest
 
 from graphmem.model.run import TreeRun
 from graphmem.runtime import database
 from graphmem.server.private import status
 from tests.budgeted import STORED, below, check, span
 from tests.test_chaos import Service, answers, service
+
+pytestmark = pytest.mark.usefixtures("own_server", "killed_processes")
 
 OPERATIONS = int(os.environ.get("GRAPHMEM_CHAOS_OPERATIONS", "60"))
 RUNS = 20 if OPERATIONS >= 500 else 5

@@ -243,7 +243,10 @@ class Image(NamedTuple):
 
 @pytest.fixture(scope="module")
 def image(
-    stages: list[list[Line]], repository: Path, tmp_path_factory: pytest.TempPathFactory
+    stages: list[list[Line]],
+    repository: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    built_files: None,
 ) -> Image:
     """The image's steps, done in a clean folder."""
     root = tmp_path_factory.mktemp("image")

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not SITE, reason="opt-in: `make test-llm` fetche
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[str]:
+def served(language_model: None) -> Iterator[str]:
     """The address of a real server on loopback."""
     sys.path.insert(0, str(SITE))
     import xllamacpp

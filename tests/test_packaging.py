@@ -36,7 +36,9 @@ MIRRORED = {"cypher": "graphmem/_data/cypher", "seed": "graphmem/_data/seed"}
 
 
 @pytest.fixture(scope="session")
-def wheel(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+def wheel(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, built_files: None
+) -> set[str]:
     """The names in the wheel, built from this tree without the network."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
 import httpx
 import pytest
@@ -13,9 +14,16 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from api.app import create_app
+from graphmem import config
+from graphmem.embedding import Embedder
+from graphmem.graph.installation import Calibration
 from graphmem.observing.logs import Text, show_log
+from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
+from graphmem.tokens import TokenCounter
+from tests.fake_models import FakeModel
+from tests.scripted import ScriptedGraph
 
 Asking = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
@@ -83,6 +91,30 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
 async def http(app: Litestar, memory: Graphmem) -> AsyncIterator[httpx.AsyncClient]:
     """HTTP as a client of this test's own."""
     async with client_of(app, x_client_id=memory.client_id) as client:
+        yield client
+
+
+@pytest_asyncio.fixture(scope="session")
+async def offline() -> AsyncIterator[Runtime]:
+    """A graphmem without a database: any query is a mistake, which HTTP answers with a 500."""
+    graph: Any = ScriptedGraph({})
+    embedder = Embedder(FakeModel("fake-384-plain"))
+    settings = config.load({}, record="off")
+    calibration = Calibration(low=0.5, high=0.8)
+    yield Runtime(settings, graph, embedder, TokenCounter(), Vocabulary(graph), calibration)
+    await embedder.close()
+
+
+@pytest.fixture(scope="session")
+def offline_app(offline: Runtime) -> Litestar:
+    """The application without a database, with keys off."""
+    return create_app(offline)
+
+
+@pytest_asyncio.fixture(scope="session")
+async def refusing(offline_app: Litestar) -> AsyncIterator[httpx.AsyncClient]:
+    """HTTP of an application without a database: any query is a 500, so a refusal comes before it."""
+    async with client_of(offline_app, x_client_id="refused") as client:
         yield client
 
 

@@ -16,6 +16,7 @@ from graphmem.model.conversation import Batch
 from graphmem.model.recall import Question
 
 RECALL = "/api/v0/recall"
+NOWHERE = "/api/v0/conversations/unknown"
 JSON = {"Content-Type": "application/json"}
 
 STRANGE = {
@@ -169,14 +170,27 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 
 @pytest.mark.parametrize(("body", "field"), REFUSED.values(), ids=REFUSED)
 async def test_a_question_that_cannot_be_names_the_field(
-    body: bytes, field: str, http: httpx.AsyncClient
+    body: bytes, field: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.post(RECALL, content=body, headers=JSON)
+    answer = await refusing.post(RECALL, content=body, headers=JSON)
     assert answer.status_code == 400, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     problem = answer.json()
     assert (problem["code"], problem["field"]) == ("invalid_input", field)
     assert problem["detail"].startswith(field)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [(RECALL, {"query": ""}, "query"), ("/api/v0/conversations", {"id": "a b"}, "id")],
+)
+async def test_beside_a_database_a_refusal_is_the_same_problem(
+    path: str, body: dict[str, Any], field: str, http: httpx.AsyncClient
+) -> None:
+    answer = await http.post(path, json=body)
+    assert answer.status_code == 400, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json()["code"], answer.json()["field"]) == ("invalid_input", field)
 
 
 @pytest.mark.parametrize(
@@ -189,9 +203,9 @@ async def test_a_question_that_cannot_be_names_the_field(
     ],
 )
 async def test_a_refusal_names_the_limit_and_the_remedy(
-    body: dict[str, Any], words: list[str], http: httpx.AsyncClient
+    body: dict[str, Any], words: list[str], refusing: httpx.AsyncClient
 ) -> None:
-    detail = (await http.post(RECALL, json=body)).json()["detail"]
+    detail = (await refusing.post(RECALL, json=body)).json()["detail"]
     assert all(word in detail for word in words)
 
 
@@ -215,26 +229,42 @@ BAD_MESSAGES: dict[str, tuple[dict[str, Any], str, int]] = {
 
 
 @pytest.mark.parametrize(("changes", "field", "status"), BAD_MESSAGES.values(), ids=BAD_MESSAGES)
-async def test_one_bad_message_refuses_the_batch_and_writes_nothing(
-    changes: dict[str, Any], field: str, status: int, http: httpx.AsyncClient, conversation: str
+async def test_one_bad_message_refuses_the_batch(
+    changes: dict[str, Any], field: str, status: int, refusing: httpx.AsyncClient
 ) -> None:
-    await http.post(f"{conversation}/messages", json={"messages": [message()]})
     batch = {"messages": [message(), message(**changes), message()]}
-    answer = await http.post(
-        f"{conversation}/messages", content=json.dumps(batch).encode(), headers=JSON
+    answer = await refusing.post(
+        f"{NOWHERE}/messages", content=json.dumps(batch).encode(), headers=JSON
     )
     assert answer.status_code == status, answer.text
     assert answer.json()["field"] == f"messages[1].{field}"
+
+
+@pytest.mark.parametrize(
+    ("messages", "status", "field"),
+    [
+        ([message(), message(role="boss"), message()], 400, "messages[1].role"),
+        ([message(), message(content="x" * 1_000_001)], 413, "messages[1].content"),
+        ([message()] * 1_001, 400, "messages"),
+    ],
+    ids=["role", "too long", "too many"],
+)
+async def test_a_batch_that_is_refused_writes_nothing(
+    messages: list[Any], status: int, field: str, http: httpx.AsyncClient, conversation: str
+) -> None:
+    await http.post(f"{conversation}/messages", json={"messages": [message()]})
+    answer = await http.post(f"{conversation}/messages", json={"messages": messages})
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    code = "too_large" if status == 413 else "invalid_input"
+    assert (answer.json()["code"], answer.json()["field"]) == (code, field)
     assert await count(http, conversation) == 1
 
 
 @pytest.mark.parametrize("messages", [[], [message()] * 1_001, {}, None])
-async def test_a_batch_holds_1_to_1000_messages(
-    messages: Any, http: httpx.AsyncClient, conversation: str
-) -> None:
-    answer = await http.post(f"{conversation}/messages", json={"messages": messages})
+async def test_a_batch_holds_1_to_1000_messages(messages: Any, refusing: httpx.AsyncClient) -> None:
+    answer = await refusing.post(f"{NOWHERE}/messages", json={"messages": messages})
     assert (answer.status_code, answer.json()["field"]) == (400, "messages")
-    assert await count(http, conversation) == 0
 
 
 @pytest.mark.parametrize(
@@ -263,8 +293,8 @@ async def test_long_messages_are_remembered_whole(
 
 
 @pytest.mark.parametrize("id", ["", "a b", "a/b", "a\n", "é", "x" * 129, "\x00", 5])
-async def test_an_id_that_cannot_be_is_refused(id: Any, http: httpx.AsyncClient) -> None:
-    answer = await http.post("/api/v0/conversations", json={"id": id})
+async def test_an_id_that_cannot_be_is_refused(id: Any, refusing: httpx.AsyncClient) -> None:
+    answer = await refusing.post("/api/v0/conversations", json={"id": id})
     assert (answer.status_code, answer.json()["field"]) == (400, "id")
 
 
@@ -287,8 +317,8 @@ async def test_any_title_is_legal(title: str, http: httpx.AsyncClient) -> None:
         {"Content-Type": "application/json", "Content-Encoding": "gzip"},
     ],
 )
-async def test_only_json_is_read(headers: dict[str, str], http: httpx.AsyncClient) -> None:
-    answer = await http.post(RECALL, content=b'{"query": "a"}', headers=headers)
+async def test_only_json_is_read(headers: dict[str, str], refusing: httpx.AsyncClient) -> None:
+    answer = await refusing.post(RECALL, content=b'{"query": "a"}', headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_media_type")
     assert answer.headers["content-type"] == "application/problem+json"
 
@@ -307,10 +337,10 @@ async def megabytes(number: int) -> AsyncIterator[bytes]:
 
 @pytest.mark.parametrize("announced", [True, False], ids=["content-length", "chunked"])
 async def test_a_body_beyond_the_limit_names_the_limit(
-    announced: bool, http: httpx.AsyncClient
+    announced: bool, refusing: httpx.AsyncClient
 ) -> None:
     content = b" " * (BODY_BYTES + 1) if announced else megabytes(33)
-    answer = await http.post(RECALL, content=content, headers=JSON)
+    answer = await refusing.post(RECALL, content=content, headers=JSON)
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
     assert answer.json()["field"] == "body"
     assert "33,554,432" in answer.json()["detail"]

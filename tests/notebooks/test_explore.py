@@ -33,7 +33,10 @@ def committed(repository: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def executed(
-    committed: dict[str, Any], neo4j_settings: Settings, tmp_path_factory: pytest.TempPathFactory
+    committed: dict[str, Any],
+    neo4j_settings: Settings,
+    tmp_path_factory: pytest.TempPathFactory,
+    whole_program: None,
 ) -> Cells:
     """Its cells after it has run, for a client of this test's own."""
     notebook = json.loads(json.dumps(committed))

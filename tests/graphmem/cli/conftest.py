@@ -42,7 +42,9 @@ def invoke(environment: dict[str, str]) -> Callable[..., Result]:
 
 
 @pytest.fixture
-def graphmem(environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+def graphmem(
+    environment: dict[str, str], whole_program: None
+) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run a command as a program, on the tests' Neo4j."""
 
     def done(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
@@ -62,7 +64,7 @@ def graphmem(environment: dict[str, str]) -> Callable[..., subprocess.CompletedP
 
 @pytest.fixture
 def started(
-    environment: dict[str, str],
+    environment: dict[str, str], whole_program: None
 ) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     """Start a command as a program that goes on; it is ended with the test."""
     running: list[subprocess.Popen[str]] = []

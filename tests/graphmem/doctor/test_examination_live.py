@@ -32,7 +32,7 @@ OPTIONS {indexConfig: {`vector.dimensions`: 8, `vector.similarity_function`: 'eu
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def settings(tmp_path_factory: pytest.TempPathFactory, own_server: None) -> Settings:
     data_dir = tmp_path_factory.mktemp("doctor") / "data"
     return load(data_dir=data_dir, neo4j_heap="512m", neo4j_page_cache="64m", neo4j_uri=None)
 

@@ -63,7 +63,9 @@ asyncio.run(start())
 
 
 @pytest.fixture(scope="module")
-async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[PrivateServer]:
+async def server(
+    tmp_path_factory: pytest.TempPathFactory, own_server: None
+) -> AsyncIterator[PrivateServer]:
     """One private server for the module."""
     settings = config.load(
         data_dir=tmp_path_factory.mktemp("schema") / "data",

@@ -8,11 +8,15 @@ from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from graphmem.graph.driver import Transaction
 from graphmem.jobs.outbox import enqueue
 from graphmem.model.job import JobsAsked
 from graphmem.reading.jobs import jobs
 from graphmem.service import Graphmem
+
+pytestmark = pytest.mark.usefixtures("killed_processes")
 
 JOBS = int(os.environ.get("GRAPHMEM_CHAOS_JOBS", "200"))
 LEASE_SECONDS = 3.0

@@ -22,7 +22,7 @@ from graphmem.server.process import servers
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def settings(tmp_path_factory: pytest.TempPathFactory, own_server: None) -> Settings:
     """A small server in a folder whose name is no plain word."""
     data_dir = tmp_path_factory.mktemp("private") / "where é lives"
     return load(data_dir=data_dir, neo4j_heap="512m", neo4j_page_cache="64m")
@@ -144,14 +144,16 @@ def locked_store(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path / "data"
 
 
-async def test_a_store_that_another_neo4j_holds_is_named(locked_store: Path) -> None:
+async def test_a_store_that_another_neo4j_holds_is_named(
+    locked_store: Path, own_server: None
+) -> None:
     with pytest.raises(DataFolderInUse, match="another process holds the store"):
         async with private_server(load(data_dir=locked_store)):
             pass
 
 
 async def test_a_setting_that_neo4j_refuses_is_shown_from_its_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_server: None
 ) -> None:
     monkeypatch.setattr(private, "conf", lambda port, page_cache: "no.such.setting=1\n")
 

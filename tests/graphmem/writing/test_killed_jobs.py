@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 import pytest_asyncio
 
 from graphmem.jobs.outbox import enqueue
@@ -64,6 +65,8 @@ MATCH (job:Job {client_id: $client_id, kind: $kind, key: 'c'})
 SET job.kind = $mine, job.run_at = datetime() - duration('PT1M')"""
 JOB = "MATCH (job:Job {client_id: $client_id, kind: $mine}) RETURN job.state AS state"
 
+
+pytestmark = pytest.mark.usefixtures("killed_processes")
 
 @pytest_asyncio.fixture
 async def stub() -> AsyncIterator[StubModel]:

@@ -52,7 +52,9 @@ Start = Callable[[str], Awaitable[Runtime]]
 
 
 @pytest.fixture(scope="module")
-async def own_settings(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Settings]:
+async def own_settings(
+    tmp_path_factory: pytest.TempPathFactory, own_server: None
+) -> AsyncIterator[Settings]:
     """Settings that name a private Neo4j of this module's own."""
     private = config.load(
         data_dir=tmp_path_factory.mktemp("reembedding") / "data",
