@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import httpx
 import pytest
@@ -271,7 +272,7 @@ print("returned", flush=True)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(("start", "lines"), [(0, 2), (60, 1)], ids=["serving", "starting"])
 async def test_a_signal_closes_everything_in_order(
-    number: signal.Signals, start: int, lines: int, repository
+    number: signal.Signals, start: int, lines: int, repository: Path, whole_program: None
 ) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable,

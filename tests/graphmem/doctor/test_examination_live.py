@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import psutil
 import pytest
@@ -257,7 +258,7 @@ async def test_another_server_is_examined_by_its_address(settings: Settings, run
     assert "java" not in {one.subject for one in examined.findings}
 
 
-async def test_nothing_is_started_unless_asked(tmp_path):
+async def test_nothing_is_started_unless_asked(tmp_path: Path, own_server: None) -> None:
     idle = load(data_dir=tmp_path / "data", neo4j_heap="512m", neo4j_page_cache="64m")
     examined = await examine(idle)
     assert examined.healthy

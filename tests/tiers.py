@@ -1,0 +1,77 @@
+"""The tier of a test, derived from the fixtures that it uses: unit, live or slow.
+
+A test that needs the one Neo4j of the run is *live*. A test that needs one of the costly things below is
+*slow*; it uses the fixture of that name, by itself or through another fixture. Every other test is *unit*.
+"""
+
+from collections.abc import Iterable
+
+import pytest
+
+LIVE = frozenset({"neo4j_settings"})
+SLOW = frozenset(
+    {
+        "own_server",
+        "killed_processes",
+        "bulk_data",
+        "whole_program",
+        "built_files",
+        "language_model",
+    }
+)
+TIERS = {
+    "unit": "needs no database",
+    "live": "needs the one Neo4j of the run",
+    "slow": "needs a server of its own, killed processes, bulk data, whole programs or built files",
+}
+
+
+def tier(fixtures: Iterable[str]) -> str:
+    """Return the name of the tier of a test that uses these fixtures."""
+    used = set(fixtures)
+    if used & SLOW:
+        return "slow"
+    return "live" if used & LIVE else "unit"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare one marker for each tier, so that `-m unit` selects it."""
+    for name, meaning in TIERS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test with its tier, before `-m` selects."""
+    for item in items:
+        item.add_marker(tier(getattr(item, "fixturenames", ())))
+
+
+@pytest.fixture(scope="session")
+def own_server() -> None:
+    """The test starts a Neo4j of its own, or stops one."""
+
+
+@pytest.fixture(scope="session")
+def killed_processes() -> None:
+    """The test kills processes while they work."""
+
+
+@pytest.fixture(scope="session")
+def bulk_data() -> None:
+    """The test writes or reads thousands of memories, or megabytes of text."""
+
+
+@pytest.fixture(scope="session")
+def whole_program() -> None:
+    """The test starts graphmem as a program, which loads the embedding model again."""
+
+
+@pytest.fixture(scope="session")
+def built_files() -> None:
+    """The test builds the wheel or runs the steps of the image."""
+
+
+@pytest.fixture(scope="session")
+def language_model() -> None:
+    """The test asks a real language model."""
