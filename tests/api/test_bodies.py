@@ -229,7 +229,7 @@ BAD_MESSAGES: dict[str, tuple[dict[str, Any], str, int]] = {
 
 
 @pytest.mark.parametrize(("changes", "field", "status"), BAD_MESSAGES.values(), ids=BAD_MESSAGES)
-async def test_one_bad_message_refuses_the_batch(
+async def test_one_bad_message_refuses_the_batch_and_writes_nothing(
     changes: dict[str, Any], field: str, status: int, refusing: httpx.AsyncClient
 ) -> None:
     batch = {"messages": [message(), message(**changes), message()]}
