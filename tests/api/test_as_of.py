@@ -1,11 +1,14 @@
 """What was true then, and what was known then, over HTTP, in every way of reading."""
 
-from collections.abc import Awaitable, Callable
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import httpx
 import pytest
+import pytest_asyncio
+from litestar import Litestar
 
 from api.summaries import THREAD
 from tests.api.test_superseding import conversation_of
@@ -61,6 +64,27 @@ async def posted(http: httpx.AsyncClient, path: str, **body: Any) -> httpx.Respo
     return answer
 
 
+class Read(NamedTuple):
+    """A decision that tests only read, and the client whose it is."""
+
+    http: httpx.AsyncClient
+    decision: Decision
+
+
+@pytest_asyncio.fixture(scope="module")
+async def ours(app: Litestar, asking: Any) -> AsyncIterator[Read]:
+    """A decision of one client."""
+    async with asking(app, x_client_id=f"test-{uuid.uuid4().hex}") as http:
+        yield Read(http, await decided(http))
+
+
+@pytest_asyncio.fixture(scope="module")
+async def theirs(app: Litestar, asking: Any) -> AsyncIterator[Read]:
+    """The same decision of another client."""
+    async with asking(app, x_client_id=f"rival-{uuid.uuid4().hex}") as http:
+        yield Read(http, await decided(http))
+
+
 async def recalled(http: httpx.AsyncClient, c: str, **times: Any) -> str:
     return (await posted(http, "/recall", query=QUERY, conversation_id=c, **times)).text
 
@@ -108,13 +132,12 @@ WAYS: list[Way] = [
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_every_way_of_reading_sees_what_held_then(
-    way: Way, http: httpx.AsyncClient, rival_http: httpx.AsyncClient
+    way: Way, ours: Read, theirs: Read
 ) -> None:  # B4 S4.28
-    theirs = await decided(rival_http)
-    it = await decided(http)
+    it = ours.decision
 
     async def seen(**times: Any) -> list[str]:
-        text = await way(http, it.conversation, **times)
+        text = await way(ours.http, it.conversation, **times)
         return [one for one in (POSTGRES, SQLITE) if one in text]
 
     assert await seen() == [SQLITE]
@@ -130,8 +153,8 @@ async def test_every_way_of_reading_sees_what_held_then(
     assert await seen(as_of=LATER, known_as_of=it.new_known) == [SQLITE]
     assert await seen(as_of=MARCH, known_as_of=it.new_known) == [POSTGRES]
     assert await seen(as_of=MARCH, include_superseded=True) == [POSTGRES]
-    assert POSTGRES not in await way(http, theirs.conversation, as_of=MARCH)
-    assert POSTGRES in await way(rival_http, theirs.conversation, as_of=MARCH)
+    assert POSTGRES not in await way(ours.http, theirs.decision.conversation, as_of=MARCH)
+    assert POSTGRES in await way(theirs.http, theirs.decision.conversation, as_of=MARCH)
 
 
 async def test_a_correction_of_the_past_replaces_what_was_said_from_that_date_on(
@@ -152,13 +175,13 @@ async def test_a_correction_of_the_past_replaces_what_was_said_from_that_date_on
 
 
 async def test_a_fact_of_then_says_until_when_it_was_true_as_far_as_that_was_known(
-    http: httpx.AsyncClient,
+    ours: Read,
 ) -> None:
-    it = await decided(http)
+    it = ours.decision
 
     async def until(**times: Any) -> Any:
         asked = {"query": QUERY, "conversation_id": it.conversation}
-        found = await posted(http, "/retrieve_memory/raw", **asked, **times)
+        found = await posted(ours.http, "/retrieve_memory/raw", **asked, **times)
         [fact] = found.json()["semantic"]
         return fact["id"], fact["invalid_at"]
 
@@ -244,17 +267,17 @@ async def test_a_span_without_content_is_never_found(http: httpx.AsyncClient) ->
         assert (await posted(http, "/recall", query="kb", **times)).json()["items"] == []
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/recall",
-        "/search",
-        "/spans/search",
-        "/retrieve_memory",
-        "/retrieve_memory/raw",
-        "/context_pre_retrieve",
-    ],
-)
+PATHS = [
+    "/recall",
+    "/search",
+    "/spans/search",
+    "/retrieve_memory",
+    "/retrieve_memory/raw",
+    "/context_pre_retrieve",
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     "times",
     [
@@ -266,9 +289,20 @@ async def test_a_span_without_content_is_never_found(http: httpx.AsyncClient) ->
     ],
 )
 async def test_a_time_that_cannot_be_used_is_named(
-    path: str, times: dict[str, Any], http: httpx.AsyncClient
+    path: str, times: dict[str, Any], refusing: httpx.AsyncClient
 ) -> None:
-    c = {"conversation_id": "550e8400-e29b-41d4-a716-446655440001"}
-    body = {"query": "x"} | ({} if path == "/spans/search" else c) | times
-    answer = await http.post(f"{API}{path}", json=body)
+    answer = await refusing.post(f"{API}{path}", json=question(path) | times)
     assert (answer.status_code, answer.json()["field"]) == (400, next(iter(times))), answer.text
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_beside_a_database_it_is_named_as_well(path: str, http: httpx.AsyncClient) -> None:
+    answer = await http.post(f"{API}{path}", json=question(path) | {"as_of": "2026-05-04"})
+    assert answer.status_code == 400, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json()["code"], answer.json()["field"]) == ("invalid_input", "as_of")
+
+
+def question(path: str) -> dict[str, Any]:
+    c = {"conversation_id": "550e8400-e29b-41d4-a716-446655440001"}
+    return {"query": "x"} | ({} if path == "/spans/search" else c)
