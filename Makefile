@@ -1,4 +1,4 @@
-# graphmem: `make demo` shows it, `make test` tests it, `make check` checks everything.
+# graphmem: `make demo` shows it, `make test` tests it in minutes, `make check` checks everything.
 #
 # Nothing but Python 3.11 or newer is needed. Everything is installed into .venv, by hash, once.
 
@@ -16,9 +16,12 @@ PYTHONS := $(PYTHON) python3.13 python3.12 python3.11 python3 python
 help:
 	@echo 'make demo              fetch and start Neo4j, load a story, ask it, serve the API'
 	@echo 'make demo ONCE=1       the same, and end after the questions'
-	@echo 'make test              run all tests; fails below 85 % coverage'
+	@echo 'make test              run the unit and live tests, on a Neo4j of their own (minutes)'
+	@echo 'make unit              run the tests that need no database (under a minute)'
+	@echo 'make slow              run the tests that start servers and programs, or kill them'
+	@echo 'make lint              format, lint, types, import arrows (seconds)'
+	@echo 'make check             lint, then all tests; fails below 90 % coverage'
 	@echo 'make test-llm          run the tests that need a real language model; fetches a small one'
-	@echo 'make check             format, lint, types, import arrows, then the tests'
 	@echo 'make cookbook          ask the seed story all that the cookbook asks, write the answers down'
 	@echo 'make notebook          run notebooks/explore.ipynb whole, into build/'
 	@echo 'make bench-quality     DATA=set.json RANKING=contextual OUT=report.json: measure what is found'
@@ -40,9 +43,21 @@ help:
 demo: $(VENV)/runtime.stamp
 	@$(BIN)/graphmem demo $(if $(ONCE),--once)
 
+# Processes that run tests side by side; they share one Neo4j. A file stays in one process.
+WORKERS := 2
+PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --durations 10
+
 .PHONY: test
 test: $(VENV)/development.stamp
-	@$(BIN)/python -m pytest --cov
+	@$(PYTEST) -m 'unit or live'
+
+.PHONY: unit
+unit: $(VENV)/development.stamp
+	@$(PYTEST) -m unit
+
+.PHONY: slow
+slow: $(VENV)/development.stamp
+	@$(PYTEST) -m slow
 
 # A real server with a small model, outside the environment: only these tests use it.
 LLM = $(VENV)/llm
@@ -56,13 +71,20 @@ test-llm: $(VENV)/development.stamp $(LLM)/installed.stamp
 	@GRAPHMEM_TEST_LLM=$(LLM) $(BIN)/python -m pytest -q tests/test_llm_live.py
 
 # In CI a file that is not formatted fails; elsewhere it is formatted.
-.PHONY: check
-check: $(VENV)/development.stamp
+.PHONY: lint
+lint: $(VENV)/development.stamp
 	@$(BIN)/ruff format $(if $(CI),--check) .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(MAKE) test
+
+# The everyday command first, so that what it finds is told first; then the rest, with the coverage of both.
+.PHONY: check
+check: lint
+	@rm -f .coverage
+	@$(MAKE) test PYTEST='$(PYTEST) --cov --cov-report='
+	@$(MAKE) slow PYTEST='$(PYTEST) --cov --cov-append --cov-report='
+	@$(BIN)/coverage report
 
 .PHONY: cookbook
 cookbook: $(VENV)/development.stamp
