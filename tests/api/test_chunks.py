@@ -1,13 +1,18 @@
 """Peek and chunk over HTTP: no content for free, no token too many, nothing of anybody else's."""
 
+import uuid
+from collections.abc import AsyncIterator
 from hashlib import sha256
 from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
+from litestar import Litestar
 from msgspec import structs
 
 from graphmem.errors import ItemNotFound, MemoryNotFound
+from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from tests.planted import join, plan, plant, plant_content, reference, thread
 
@@ -151,20 +156,43 @@ async def test_a_peek_shows_no_content_and_another_s_is_unknown(
     assert (unknown.status_code, unknown.json()["code"]) == (404, "memory_not_found")
 
 
+@pytest.fixture(scope="module")
+def reader(runtime: Runtime) -> Graphmem:
+    """The memory of a client that tests only read."""
+    return Graphmem(runtime, f"test-{uuid.uuid4().hex}")
+
+
+@pytest_asyncio.fixture(scope="module")
+async def reader_http(
+    app: Litestar, asking: Any, reader: Graphmem
+) -> AsyncIterator[httpx.AsyncClient]:
+    """HTTP as that client."""
+    async with asking(app, x_client_id=reader.client_id) as client:
+        yield client
+
+
+@pytest_asyncio.fixture(scope="module")
+async def long_thread(reader: Graphmem) -> str:
+    """The id of a thread's summary with much text."""
+    [id] = await plant(reader, thread(text=PROSE * 9))
+    return id
+
+
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 20, 50, 200, 200_000])
 @pytest.mark.parametrize("strategy", ["end", "sentence", "middle"])
 @pytest.mark.parametrize("header", [False, True])
 async def test_a_chunk_is_never_longer_than_asked(
-    header: bool, strategy: str, limit: int, http: httpx.AsyncClient, memory: Graphmem
-) -> None:
+    header: bool, strategy: str, limit: int, reader_http: httpx.AsyncClient, reader: Graphmem,
+    long_thread: str,
+) -> None:  # fmt: skip
     # S1.19 S1.52 S1.53
     # S1.55 S1.66
-    [id] = await plant(memory, thread(text=PROSE * 9))
+    id = long_thread
     asked = {"max_tokens": limit, "truncation_strategy": strategy, "include_header": header}
 
-    taken = (await http.post(chunk_of(id), json=asked)).json()
+    taken = (await reader_http.post(chunk_of(id), json=asked)).json()
 
-    count = memory.runtime.tokens.count
+    count = reader.runtime.tokens.count
     line = "[thread_summary: Thread: instagram (10 messages)]\n" if header else ""
     assert taken.keys() == {"id", "content", "token_count", "truncated", "header"}
     assert taken["id"] == id
@@ -178,15 +206,13 @@ async def test_a_chunk_is_never_longer_than_asked(
 
 
 async def test_the_end_is_cut_and_there_is_no_header_unless_asked(
-    http: httpx.AsyncClient, memory: Graphmem
+    reader_http: httpx.AsyncClient, long_thread: str
 ) -> None:
     # S1.19 S1.20
-    [id] = await plant(memory, thread(text=PROSE * 9))
-
-    taken = (await http.post(chunk_of(id), json={"max_tokens": 5})).json()
+    taken = (await reader_http.post(chunk_of(long_thread), json={"max_tokens": 5})).json()
 
     assert taken == {
-        "id": id,
+        "id": long_thread,
         "content": "The keeper walks down...",
         "token_count": 5,
         "truncated": True,
@@ -293,14 +319,24 @@ async def test_an_unknown_item_is_told_in_the_specification_s_words(
     ],
 )
 async def test_what_cannot_be_asked_is_named(
-    body: Any, field: str, said: str, http: httpx.AsyncClient
+    body: Any, field: str, said: str, refusing: httpx.AsyncClient
 ) -> None:
     # S1.19
-    answer = await http.post(chunk_of("unknown"), json=body)
+    answer = await refusing.post(chunk_of("unknown"), json=body)
 
     assert answer.status_code == 400
     assert answer.json()["field"] == field
     assert said in answer.json()["detail"]
+
+
+async def test_beside_a_database_it_is_named_as_well(
+    reader_http: httpx.AsyncClient, long_thread: str
+) -> None:
+    answer = await reader_http.post(chunk_of(long_thread), json={"max_tokens": 0})
+
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json()["code"], answer.json()["field"]) == ("invalid_input", "max_tokens")
 
 
 async def test_python_and_http_answer_alike(http: httpx.AsyncClient, memory: Graphmem) -> None:
