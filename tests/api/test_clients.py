@@ -3,9 +3,13 @@
 import hashlib
 import os
 import time
+import uuid
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
+from litestar import Litestar
 from msgspec.structs import replace
 
 from api.app import create_app
@@ -13,6 +17,9 @@ from api.clients import Client, Keys, check_listener, read_keys
 from graphmem import config
 from graphmem.errors import SettingError
 from graphmem.runtime import Runtime
+from graphmem.service import Graphmem
+
+UNKNOWN = "/api/v0/memories/x"
 
 
 def line(client: str, role: str, key: str) -> str:
@@ -24,24 +31,46 @@ def bearer(key: str, **headers: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def keys_file(tmp_path: Path, memory, rival) -> Path:
+def us() -> str:
+    """The client whose key is `ours`."""
+    return f"test-{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def them() -> str:
+    """The client whose key is `theirs`."""
+    return f"rival-{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def keys_file(tmp_path: Path, us: str, them: str) -> Path:
     path = tmp_path / "keys"
     path.write_text(
-        "# who may ask\n\n"
-        + line(memory.client_id, "agent", "ours")
-        + line(rival.client_id, "operator", "theirs")
+        "# who may ask\n\n" + line(us, "agent", "ours") + line(them, "operator", "theirs")
     )
     return path
 
 
-@pytest.fixture
-def keyed(runtime: Runtime, keys_file: Path):
-    """The application, with keys on."""
+def with_keys(runtime: Runtime, keys_file: Path) -> Litestar:
     return create_app(replace(runtime, settings=replace(runtime.settings, keys_file=keys_file)))
 
 
-async def test_the_key_decides_whose_memory_it_is(keyed, asking, memory) -> None:
-    opened = await memory.open_conversation()
+@pytest.fixture
+def keyed(runtime: Runtime, keys_file: Path) -> Litestar:
+    """The application, with keys on."""
+    return with_keys(runtime, keys_file)
+
+
+@pytest.fixture
+def offline_keyed(offline: Runtime, keys_file: Path) -> Litestar:
+    """The application without a database, with keys on."""
+    return with_keys(offline, keys_file)
+
+
+async def test_the_key_decides_whose_memory_it_is(
+    keyed: Litestar, asking: Any, runtime: Runtime, us: str
+) -> None:
+    opened = await Graphmem(runtime, us).open_conversation()
     path = f"/api/v0/conversations/{opened.id}"
     async with asking(keyed) as http:
         assert (await http.delete(path, headers=bearer("theirs"))).status_code == 404
@@ -60,8 +89,10 @@ async def test_the_key_decides_whose_memory_it_is(keyed, asking, memory) -> None
         {"X-Client-Id": "default"},
     ],
 )
-async def test_without_a_good_key_nothing_is_answered(headers, keyed, asking) -> None:
-    async with asking(keyed) as http:
+async def test_without_a_good_key_nothing_is_answered(
+    headers: dict[str, str | bytes], offline_keyed: Litestar, asking: Any
+) -> None:
+    async with asking(offline_keyed) as http:
         for method, path in (("GET", "/api/v0/memories/x"), ("POST", "/api/v0/recall")):
             answer = await http.request(method, path, headers=headers)
             assert answer.status_code == 401
@@ -70,34 +101,46 @@ async def test_without_a_good_key_nothing_is_answered(headers, keyed, asking) ->
             assert "ours" not in answer.text
 
 
-async def test_two_keys_at_once_are_none(keyed, asking) -> None:
+async def test_beside_a_database_a_wrong_key_is_refused_too(keyed: Litestar, asking: Any) -> None:
     async with asking(keyed) as http:
+        answer = await http.get(UNKNOWN, headers=bearer("wrong"))
+        assert answer.status_code == 401
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert answer.json()["code"] == "unauthorized"
+
+
+async def test_two_keys_at_once_are_none(offline_keyed: Litestar, asking: Any) -> None:
+    async with asking(offline_keyed) as http:
         two = [("Authorization", "Bearer ours"), ("Authorization", "Bearer theirs")]
-        assert (await http.get("/api/v0/memories/x", headers=two)).status_code == 401
+        assert (await http.get(UNKNOWN, headers=two)).status_code == 401
 
 
-async def test_the_client_header_must_agree_with_the_key(keyed, asking, memory, rival) -> None:
+async def test_the_client_header_must_agree_with_the_key(
+    keyed: Litestar, asking: Any, us: str, them: str
+) -> None:
     async with asking(keyed) as http:
-        agreeing = bearer("ours", **{"X-Client-Id": memory.client_id})
-        assert (await http.get("/api/v0/memories/x", headers=agreeing)).status_code == 404
-        other = bearer("ours", **{"X-Client-Id": rival.client_id})
-        answer = await http.get("/api/v0/memories/x", headers=other)
+        agreeing = bearer("ours", **{"X-Client-Id": us})
+        assert (await http.get(UNKNOWN, headers=agreeing)).status_code == 404
+        other = bearer("ours", **{"X-Client-Id": them})
+        answer = await http.get(UNKNOWN, headers=other)
         assert answer.status_code == 401
         assert "X-Client-Id" in answer.json()["detail"]
 
 
-async def test_health_and_schema_need_no_key(keyed, asking) -> None:
+async def test_health_and_schema_need_no_key(keyed: Litestar, asking: Any) -> None:
     async with asking(keyed) as http:
         for path in ("/health/live", "/health/ready", "/schema", "/schema/openapi.json"):
             assert (await http.get(path)).status_code == 200
 
 
-async def test_a_key_is_revoked_without_a_restart(keyed, asking, keys_file: Path) -> None:
+async def test_a_key_is_revoked_without_a_restart(
+    keyed: Litestar, asking: Any, keys_file: Path
+) -> None:
     async with asking(keyed) as http:
-        assert (await http.get("/api/v0/memories/x", headers=bearer("theirs"))).status_code == 404
+        assert (await http.get(UNKNOWN, headers=bearer("theirs"))).status_code == 404
         keys_file.write_text(keys_file.read_text().rpartition("\n")[0].rpartition("\n")[0] + "\n")
-        assert (await http.get("/api/v0/memories/x", headers=bearer("theirs"))).status_code == 401
-        assert (await http.get("/api/v0/memories/x", headers=bearer("ours"))).status_code == 404
+        assert (await http.get(UNKNOWN, headers=bearer("theirs"))).status_code == 401
+        assert (await http.get(UNKNOWN, headers=bearer("ours"))).status_code == 404
 
 
 def test_a_change_within_the_same_moment_is_seen(keys_file: Path) -> None:
@@ -124,14 +167,14 @@ def test_a_file_that_has_settled_is_read_once(
 
 @pytest.mark.parametrize("damage", ["broken line\n", None])
 def test_keys_stay_good_when_the_file_is_damaged(
-    damage: str | None, keys_file: Path, memory, caplog: pytest.LogCaptureFixture
+    damage: str | None, keys_file: Path, us: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     keys = Keys(keys_file)
     if damage is None:
         keys_file.unlink()
     else:
         keys_file.write_text(damage)
-    assert keys.client("ours") == Client(memory.client_id, "agent")
+    assert keys.client("ours") == Client(us, "agent")
     assert "the keys stay as they were" in caplog.text
 
 
@@ -174,44 +217,57 @@ def test_loopback_may_always_be_listened_on(host: str) -> None:
 
 
 @pytest.mark.parametrize("client", ["", "a b", "a" * 129, "é", "a\x00b", "../x", "a,b"])
-async def test_a_client_id_that_cannot_be_names_the_header(client: str, app, asking) -> None:
-    async with asking(app) as http:
-        answer = await http.get(
-            "/api/v0/memories/x", headers={"X-Client-Id": client.encode("latin-1")}
-        )
+async def test_a_client_id_that_cannot_be_names_the_header(
+    client: str, refusing: httpx.AsyncClient
+) -> None:
+    answer = await refusing.get(UNKNOWN, headers={"X-Client-Id": client.encode("latin-1")})
     assert (answer.status_code, answer.json()["field"]) == (400, "X-Client-Id")
 
 
-async def test_two_client_ids_at_once_are_none(app, asking) -> None:
-    async with asking(app) as http:
+async def test_beside_a_database_it_names_the_header_too(http: httpx.AsyncClient) -> None:
+    answer = await http.get(UNKNOWN, headers={"X-Client-Id": "a b"})
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json()["code"], answer.json()["field"]) == ("invalid_input", "X-Client-Id")
+
+
+async def test_two_client_ids_at_once_are_none(offline_app: Litestar, asking: Any) -> None:
+    async with asking(offline_app) as http:
         two = [("X-Client-Id", "a"), ("X-Client-Id", "b")]
-        assert (await http.get("/api/v0/memories/x", headers=two)).status_code == 400
+        assert (await http.get(UNKNOWN, headers=two)).status_code == 400
 
 
-@pytest.mark.parametrize(
-    ("origin", "status"),
-    [
-        ("http://localhost:5173", 404),
-        ("http://127.0.0.1:8000", 404),
-        ("http://evil.example", 403),
-        ("null", 403),
-        ("http://[", 403),
-    ],
-)
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://["])
 async def test_a_page_from_elsewhere_may_not_ask_without_a_key(
-    origin: str, status: int, http
+    origin: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.get("/api/v0/memories/x", headers={"Origin": origin})
-    assert answer.status_code == status
+    answer = await refusing.get(UNKNOWN, headers={"Origin": origin})
+    assert answer.status_code == 403
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [("localhost:8000", 404), ("[::1]:8000", 404), ("evil.example", 403), ("[", 403), ("", 403)],
-)
+@pytest.mark.parametrize("host", ["evil.example", "[", ""])
 async def test_a_host_that_was_rebound_may_not_be_asked_without_a_key(
-    host: str, status: int, http
+    host: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.get("/api/v0/memories/x", headers={"Host": host})
+    answer = await refusing.get(UNKNOWN, headers={"Host": host})
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": "http://localhost:5173"}, 404),
+        ({"Origin": "http://127.0.0.1:8000"}, 404),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Host": "localhost:8000"}, 404),
+        ({"Host": "[::1]:8000"}, 404),
+        ({"Host": "evil.example"}, 403),
+    ],
+)
+async def test_a_page_of_this_machine_may_ask_without_a_key(
+    headers: dict[str, str], status: int, http: httpx.AsyncClient
+) -> None:
+    answer = await http.get(UNKNOWN, headers=headers)
     assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
