@@ -42,12 +42,14 @@ def them() -> str:
     return f"rival-{uuid.uuid4().hex}"
 
 
+def lines(us: str, them: str) -> str:
+    return "# who may ask\n\n" + line(us, "agent", "ours") + line(them, "operator", "theirs")
+
+
 @pytest.fixture
 def keys_file(tmp_path: Path, us: str, them: str) -> Path:
     path = tmp_path / "keys"
-    path.write_text(
-        "# who may ask\n\n" + line(us, "agent", "ours") + line(them, "operator", "theirs")
-    )
+    path.write_text(lines(us, them))
     return path
 
 
@@ -61,10 +63,12 @@ def keyed(runtime: Runtime, keys_file: Path) -> Litestar:
     return with_keys(runtime, keys_file)
 
 
-@pytest.fixture
-def offline_keyed(offline: Runtime, keys_file: Path) -> Litestar:
+@pytest.fixture(scope="module")
+def offline_keyed(offline: Runtime, tmp_path_factory: pytest.TempPathFactory) -> Litestar:
     """The application without a database, with keys on."""
-    return with_keys(offline, keys_file)
+    path = tmp_path_factory.mktemp("offline") / "keys"
+    path.write_text(lines("us", "them"))
+    return with_keys(offline, path)
 
 
 async def test_the_key_decides_whose_memory_it_is(
