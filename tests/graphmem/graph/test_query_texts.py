@@ -1,0 +1,215 @@
+"""Every query file as a text: its header, its one declaration in Python. No server is needed.
+
+A rule is a function that says what is wrong with a text; its test names all files that break it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import graphmem
+from graphmem.graph.schema import schema_files
+from tests.graphmem.graph.query_files import (
+    BORROWING,
+    DECLARED,
+    EXAMPLES,
+    FILES,
+    PATTERNS,
+    QUERIES,
+    SCHEMA,
+    TEXTS,
+    body,
+    header,
+    offenders,
+    parameters,
+)
+
+Rule = Callable[[str, str], Iterator[str]]
+
+SIMILARITY = re.compile(r"vector\.similarity\.\w+\([^()]*\)")
+
+
+def beginning(name: str, text: str) -> Iterator[str]:
+    """Say where a text does not begin with the language and a sentence, or is not plain."""
+    lines = header(text)
+    sentence = " ".join(
+        line.removeprefix("//").strip() for line in lines[: (*lines, "//").index("//")]
+    )
+    if not text.startswith("CYPHER 25\n// "):
+        yield "it does not begin with CYPHER 25 and a comment"
+    if not re.fullmatch(r"[A-Z][^$]+[.]", sentence):
+        yield f"its first comment is no sentence: {sentence!r}"
+    if not text.endswith("\n"):
+        yield "its last line does not end"
+    if "\t" in text:
+        yield "it holds a tab"
+
+
+def declared(name: str, text: str) -> Iterator[str]:
+    """Say which parameters the header and the text, or the Python, do not agree on."""
+    listed = parameters(text)
+    used = set(re.findall(r"\$(\w+)", body(text)))
+    # What a detector alone uses does not stand in the query.
+    detected = name in PATTERNS and "\n// detector " in text
+    if missing := used - set(listed):
+        yield f"its header does not declare {sorted(missing)}"
+    if not detected and (idle := set(listed) - used):
+        yield f"its text does not use {sorted(idle)}"
+    if unknown := set(listed.values()) - set(EXAMPLES):
+        yield f"it uses types that are not in the list: {sorted(unknown)}"
+    lines = [line for line in header(text) if line.startswith("// $")]
+    if len(lines) != len(listed):
+        yield "it has not one line for each parameter, with name, type and meaning"
+    if name in QUERIES and QUERIES[name].parameters != set(listed):
+        yield f"Python sees {sorted(QUERIES[name].parameters)}, the header {sorted(listed)}"
+
+
+def client(name: str, text: str) -> Iterator[str]:
+    """Say whether a text neither names its client nor says that it is of any client, or does both."""
+    if name.startswith(("schema/", "graph/")) or name in BORROWING:
+        return
+    named = "$client_id" in body(text)
+    everybody_s = "of any client" in " ".join(header(text))
+    if not named and not everybody_s:
+        yield "it does not name its client, and does not say that it is of any client"
+    if named and everybody_s:
+        yield "it names its client, and says that it is of any client"
+
+
+def returned_embeddings(name: str, text: str) -> Iterator[str]:
+    """Say which parts of a text return an embedding, or all properties of a node."""
+    _, *returned = re.split(r"\bRETURN\b", SIMILARITY.sub("", body(text)))
+    for part in returned:
+        if found := re.search(r"\.embedding\b|\{\s*\.\*", part):
+            yield f"it returns {found[0]}"
+
+
+def renamed_rows(name: str, text: str) -> Iterator[str]:
+    """Say which keys `embedding` are not a memory's: they are renamed with the side and not found then."""
+    owners = set(re.findall(r"(\$?\w+)\.embedding\b", body(text)))
+    for owner in sorted(owners):
+        if owner.startswith("$") or owner in {"row", "one"}:
+            yield f"{owner}.embedding would be renamed with the side"
+
+
+def breaking(rule: Rule) -> list[str]:
+    """Return all files that break a rule, each with the reason."""
+    return offenders(FILES, lambda name: rule(name, TEXTS[name]))
+
+
+def test_there_is_nothing_but_query_files() -> None:
+    assert len(FILES) > 200
+    assert {path.suffix for path in FILES.values()} == {".cypher"}
+
+
+def test_each_begins_with_the_language_and_a_sentence() -> None:
+    wrong = breaking(beginning)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_header_declares_what_the_text_uses_with_a_type_of_the_closed_list() -> None:
+    wrong = breaking(declared)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_each_names_its_client() -> None:
+    """What belongs to no client, or works for all of them, says so."""
+    wrong = breaking(client)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_none_returns_an_embedding() -> None:
+    wrong = breaking(returned_embeddings)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_only_a_memory_has_what_is_renamed_with_the_side() -> None:
+    wrong = breaking(renamed_rows)
+    assert not wrong, "\n".join(wrong)
+
+
+KEPT = """\
+CYPHER 25
+// The texts of a client's memories.
+//
+// $client_id  string       whose memories
+// $near       list<float>  an embedding
+MATCH (memory:Memory {client_id: $client_id})
+RETURN memory.id AS id, vector.similarity.cosine(memory.embedding, $near) AS score
+"""
+"""A text that keeps every rule."""
+
+
+@pytest.mark.parametrize("rule", [beginning, declared, client, returned_embeddings, renamed_rows])
+def test_a_text_that_keeps_a_rule_is_not_named(rule: Rule) -> None:
+    assert list(rule("reading/kept", KEPT)) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "old", "new", "reason"),
+    [
+        (beginning, "CYPHER 25", "CYPHER 5", "does not begin with CYPHER 25"),
+        (beginning, "memories.", "memories", 'no sentence: "The texts of a client\'s memories"'),
+        (beginning, "The texts", "the texts", "no sentence"),
+        (beginning, " AS score\n", " AS score", "last line"),
+        (beginning, "MATCH ", "MATCH\t", "a tab"),
+        (declared, "$near)", "$vector)", "does not declare ['vector']"),
+        (declared, "$near)", "[1.0])", "does not use ['near']"),
+        (declared, "list<float>", "vector<float>", "not in the list: ['vector<float>']"),
+        (declared, "  an embedding", "", "not one line for each parameter"),
+        (client, "{client_id: $client_id}", "", "does not name its client"),
+        (client, "a client's memories", "memories of any client", "it names its client, and says"),
+        (returned_embeddings, "memory.id", "memory.embedding", "returns .embedding"),
+        (returned_embeddings, "memory.id", "memory {.*}", "returns {.*"),
+        (renamed_rows, "memory.embedding", "row.embedding", "row.embedding would be renamed"),
+        (renamed_rows, "memory.embedding", "$one.embedding", "$one.embedding would be renamed"),
+    ],
+)
+def test_a_text_that_breaks_a_rule_is_named(rule: Rule, old: str, new: str, reason: str) -> None:
+    assert old in KEPT
+    assert reason in "\n".join(rule("reading/broken", KEPT.replace(old, new)))
+
+
+def test_every_file_is_declared_once_and_every_declaration_has_its_file() -> None:
+    named = Counter(query.name for _, query in DECLARED.values())
+
+    assert set(named) == set(FILES) - SCHEMA - PATTERNS
+    assert [name for name, count in named.items() if count > 1] == []
+
+
+def test_the_constant_has_the_name_of_its_file() -> None:
+    names = {(constant, query.name) for constant, query in DECLARED.values()}
+
+    assert [pair for pair in names if pair[0] != pair[1].rpartition("/")[2].upper()] == []
+
+
+def test_the_schema_s_files_are_numbered_without_a_gap() -> None:
+    files = schema_files()
+
+    assert [file.number for file in files] == list(range(1, len(files) + 1))
+    assert {f"schema/{file.name}" for file in files} == SCHEMA
+
+
+def test_a_statement_of_the_schema_may_be_repeated() -> None:
+    wrong = [
+        f"{file.name}: {statement}"
+        for file in schema_files()
+        for statement in file.statements
+        if not re.search(r"\bIF (NOT )?EXISTS\b", statement)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_pattern_holds_a_query_or_names_one() -> None:
+    assert {name for name in PATTERNS if "RETURN" not in body(TEXTS[name])} == BORROWING
+
+
+def test_the_words_of_a_path_are_a_folder_of_python_and_a_file() -> None:
+    """`cypher/writing/` is run from `graphmem/writing/`."""
+    package = Path(graphmem.__file__).parent
+
+    folders = {name.partition("/")[0] for name in set(FILES) - SCHEMA}
+    assert [name for name in folders if not (package / name).is_dir()] == []
