@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphmem.errors import ContextNotFound, InvalidInput, TooLarge
+from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from tests.planted import plant, reference, thread
 
@@ -344,22 +345,32 @@ async def test_another_s_context_and_another_s_memory_are_unknown(
     ],
 )
 async def test_what_cannot_be_begun_is_named(
-    body: dict[str, Any], field: str, said: str, http: httpx.AsyncClient
+    body: dict[str, Any], field: str, said: str, refusing: httpx.AsyncClient
 ) -> None:
     # S1.22
-    answer = await http.post(PATH, json=body)
+    answer = await refusing.post(PATH, json=body)
 
     assert answer.status_code == 400
     assert answer.json()["field"] == field
     assert said in answer.json()["detail"]
 
 
-async def test_a_prompt_that_is_too_long_is_refused(
-    http: httpx.AsyncClient, memory: Graphmem
-) -> None:
-    body = {"max_tokens": 200_000, "system_prompt": "x" * 1_000_001}
+async def test_beside_a_database_it_is_named_as_well(http: httpx.AsyncClient) -> None:
+    for body in ({"max_tokens": 0}, {"max_tokens": 505, "system_prompt": PROMPT}):
+        answer = await http.post(PATH, json=body)
 
-    assert (await http.post(PATH, json=body)).status_code == 413
+        assert answer.status_code == 400
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert (answer.json()["code"], answer.json()["field"]) == ("invalid_input", "max_tokens")
+
+
+async def test_a_prompt_that_is_too_long_is_refused(
+    refusing: httpx.AsyncClient, offline: Runtime
+) -> None:
+    body: dict[str, Any] = {"max_tokens": 200_000, "system_prompt": "x" * 1_000_001}
+    memory = Graphmem(offline)
+
+    assert (await refusing.post(PATH, json=body)).status_code == 413
     with pytest.raises(TooLarge):
         await memory.create_context(**body)
     with pytest.raises(InvalidInput):
@@ -371,13 +382,22 @@ async def test_a_prompt_that_is_too_long_is_refused(
     [({}, "id"), ({"id": ""}, "id"), ({"id": 7}, "id"), ({"id": "x" * 257}, "id"), ([], "body")],
 )
 async def test_what_cannot_be_added_is_named(
-    body: Any, field: str, http: httpx.AsyncClient
+    body: Any, field: str, refusing: httpx.AsyncClient
 ) -> None:
-    context = await begun(http, max_tokens=1000)
-
-    answer = await http.post(f"{PATH}/{context['id']}/memories", json=body)
+    answer = await refusing.post(f"{PATH}/ctx-unknown/memories", json=body)
 
     assert (answer.status_code, answer.json()["field"]) == (400, field)
+
+
+async def test_what_cannot_be_added_changes_nothing(http: httpx.AsyncClient) -> None:
+    context = await begun(http, max_tokens=1000)
+
+    answer = await http.post(f"{PATH}/{context['id']}/memories", json={"id": ""})
+
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
+    assert answer.json()["field"] == "id"
+    assert await shown(http, context) == context
 
 
 async def test_nothing_that_a_context_holds_is_logged(

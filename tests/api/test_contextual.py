@@ -1,6 +1,9 @@
 """Contextual retrieval over HTTP: search, tell me more, sessions' summaries and what is related."""
 
+from typing import Any
+
 import httpx
+import pytest
 
 from tests.told_sessions import messages
 
@@ -68,8 +71,9 @@ async def test_linked_memories_relate_their_sessions(http: httpx.AsyncClient) ->
     ]
 
 
-async def test_what_cannot_be_asked_is_refused(http: httpx.AsyncClient) -> None:
-    for path, body, field in (
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
         (SEARCH, {"query": "x", "top_sessions": 21}, "top_sessions"),
         (SEARCH, {"query": "x", "unknown": 1}, "unknown"),
         (SEARCH, {"query": "x", "as_of": "2026-03-03T09:00:00"}, "as_of"),
@@ -77,8 +81,28 @@ async def test_what_cannot_be_asked_is_refused(http: httpx.AsyncClient) -> None:
         (EXPAND, {}, "memory_id"),
         (EXPAND, {"session_id": "s", "direction": "up"}, "direction"),
         (EXPAND, {"session_id": "s", "max_tokens": 0}, "max_tokens"),
-    ):
-        answer = await http.post(path, json=body)
-        assert answer.status_code == 400, answer.text
-        assert field in answer.text
-        assert answer.headers["content-type"].startswith("application/problem+json")
+    ],
+)
+async def test_what_cannot_be_asked_is_refused(
+    path: str, body: dict[str, Any], field: str, refusing: httpx.AsyncClient
+) -> None:
+    answer = await refusing.post(path, json=body)
+    assert answer.status_code == 400, answer.text
+    assert field in answer.text
+    assert answer.headers["content-type"].startswith("application/problem+json")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        (SEARCH, {"query": "x", "top_sessions": 21}, "top_sessions"),
+        (EXPAND, {"session_id": "s", "max_tokens": 0}, "max_tokens"),
+    ],
+)
+async def test_beside_a_database_it_is_refused_as_well(
+    path: str, body: dict[str, Any], field: str, http: httpx.AsyncClient
+) -> None:
+    answer = await http.post(path, json=body)
+    assert answer.status_code == 400, answer.text
+    assert answer.headers["content-type"].startswith("application/problem+json")
+    assert (answer.json()["code"], answer.json()["field"]) == ("invalid_input", field)

@@ -9,6 +9,7 @@ import pytest
 from api.bodies import decoded
 from api.entities import ALIAS, UNDONE
 from graphmem.model.entity import NewAlias, UndoneAlias
+from graphmem.service import Graphmem
 from tests.planted import plant
 
 PATH = "/api/v0/entities"
@@ -16,9 +17,11 @@ SAID = ("We asked Anna about the Ledger.", "Yes, Anna Schmidt did, in PostgreSQL
 
 
 @pytest.fixture
-async def told(memory, http: httpx.AsyncClient) -> None:
+async def told(memory: Graphmem, http: httpx.AsyncClient) -> None:
     """Memories with two names of one person, and two that no rule joins."""
-    rows = [{"kind": "fact", "text": text, "version": 1, "keywords": []} for text in SAID]
+    rows: list[dict[str, Any]] = [
+        {"kind": "fact", "text": text, "version": 1, "keywords": []} for text in SAID
+    ]
     await plant(memory, *rows)
 
 
@@ -98,19 +101,40 @@ async def test_what_belongs_to_another_client_is_unknown(
     ],
 )
 async def test_what_cannot_be_a_name_is_refused(
-    path: str, body: dict[str, Any], field: str, http: httpx.AsyncClient, told: None
+    path: str, body: dict[str, Any], field: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.post(f"{PATH}/{path}", json=body)
+    answer = await refusing.post(f"{PATH}/{path}", json=body)
     assert answer.status_code == 400
     assert field in f"{answer.json().get('field')} {answer.json()['detail']}"
+
+
+async def test_what_is_refused_joins_and_parts_nothing(http: httpx.AsyncClient, told: None) -> None:
+    await http.post(f"{PATH}/aliases/run")
+    before = await listed(http)
+    for path, body, field in (
+        ("aliases", ALIAS.value | {"rule": "path"}, "rule"),
+        ("aliases/undo", UNDONE.value | {"rule": "path"}, "rule"),
+    ):
+        answer = await http.post(f"{PATH}/{path}", json=body)
+        assert answer.status_code == 400
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert (answer.json()["code"], answer.json()["field"]) == ("invalid_input", field)
+    assert await listed(http) == before
 
 
 @pytest.mark.parametrize(
     "query", [{"limit": 0}, {"limit": 201}, {"name": ""}, {"cursor": "x"}, {"other": "x"}]
 )
 async def test_a_list_that_cannot_be_asked_for_is_refused(
-    query: dict[str, Any], http: httpx.AsyncClient
+    query: dict[str, Any], refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.get(PATH, params=query)
+    answer = await refusing.get(PATH, params=query)
     assert answer.status_code == 400
     assert next(iter(query)) in answer.text
+
+
+async def test_beside_a_database_it_is_refused_as_well(http: httpx.AsyncClient) -> None:
+    answer = await http.get(PATH, params={"limit": 0})
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json()["code"], answer.json()["field"]) == ("invalid_input", "limit")
