@@ -1,16 +1,15 @@
 """A client's small graph, and what can be seen of it."""
 
-from collections.abc import Awaitable, Callable
+import uuid
+from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
 import pytest_asyncio
 from msgspec import Struct
 
+from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from tests.planted import plant
-
-Seen = Callable[[], Awaitable[list[dict[str, Any]]]]
 
 SEEN = """
 MATCH (n {client_id: $client}) WHERE NOT n:Audit
@@ -31,9 +30,14 @@ class Small(Struct):
     memory: Graphmem
     parameters: dict[str, Any]
 
+    async def seen(self) -> list[dict[str, Any]]:
+        """Return what stands in the graph for the client."""
+        graph = self.memory.runtime.graph
+        return await graph.execute(SEEN, client=self.memory.client_id)
 
-@pytest_asyncio.fixture
-async def small(memory: Graphmem) -> Small:
+
+async def planted(memory: Graphmem) -> Small:
+    """Write the small graph for a client."""
     fact = {"kind": "fact", "category": "preference", "scope": "user"}
     a, b = await plant(
         memory,
@@ -50,11 +54,17 @@ async def small(memory: Graphmem) -> Small:
     return Small(memory, {"c": memory.client_id, "a": a, "b": b})
 
 
-@pytest.fixture
-def seen(memory: Graphmem) -> Seen:
-    """What stands in the graph for the client."""
+@pytest_asyncio.fixture(scope="module")
+async def small(runtime: Runtime) -> AsyncIterator[Small]:
+    """A small graph that the tests of a module share, since none of them may change it."""
+    shared = await planted(Graphmem(runtime, f"small-{uuid.uuid4().hex}"))
+    before = await shared.seen()
+    assert len(before) == 2
+    yield shared
+    assert await shared.seen() == before, "a test of this module has changed the graph"
 
-    async def look() -> list[dict[str, Any]]:
-        return await memory.runtime.graph.execute(SEEN, client=memory.client_id)
 
-    return look
+@pytest_asyncio.fixture
+async def own_small(memory: Graphmem) -> Small:
+    """A small graph of the test's own, which it may change."""
+    return await planted(memory)

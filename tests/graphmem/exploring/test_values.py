@@ -102,14 +102,14 @@ async def test_no_embedding_is_ever_returned(expression: str, small: Small) -> N
     assert "embedding" not in names(table.rows)
 
 
-async def test_neither_side_of_a_change_of_model_is_returned(small: Small) -> None:
-    await small.memory.runtime.graph.execute(
+async def test_neither_side_of_a_change_of_model_is_returned(own_small: Small) -> None:
+    await own_small.memory.runtime.graph.execute(
         "MATCH (m:Fact {client_id: $c}) SET m.embedding_2 = [x IN range(1, 700) | 0.5]",
-        c=small.memory.client_id,
+        c=own_small.memory.client_id,
     )
     for expression in ("m", "m.embedding_2", "properties(m)", "[m.embedding_2]"):
-        table = await small.memory.cypher(
-            f"MATCH (m:Fact {{client_id: $c}}) RETURN {expression} AS x", small.parameters
+        table = await own_small.memory.cypher(
+            f"MATCH (m:Fact {{client_id: $c}}) RETURN {expression} AS x", own_small.parameters
         )
         assert longest(table.rows) < 64
         assert "embedding_2" not in names(table.rows)
