@@ -183,6 +183,23 @@ async def test_a_batch_is_all_or_none(
     [
         (fact(category="recipe"), "category", ", ".join(CATEGORIES)),
         ([fact(), fact("x", category="recipe")], "[1].category", "identity, preference"),
+        ([fact(), fact("  ")], "[1].fact", "blank"),
+    ],
+)
+async def test_what_cannot_be_a_fact_writes_nothing(
+    body: Any, field: str, told: str, http: httpx.AsyncClient, runtime: Runtime, memory: Graphmem
+) -> None:
+    answer = await http.post(FACTS, json=body)
+    assert answer.status_code == 400, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json()["code"], answer.json()["field"]) == ("invalid_input", field)
+    assert told in answer.json()["detail"]
+    assert await stored(runtime, memory) == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "told"),
+    [
         (fact("  "), "fact", "blank"),
         (fact(""), "fact", "length >= 1"),
         ({"category": "goal"}, "fact", "missing required"),
@@ -196,17 +213,16 @@ async def test_a_batch_is_all_or_none(
     ],
 )
 async def test_what_cannot_be_a_fact_is_named(
-    body: Any, field: str, told: str, http: httpx.AsyncClient, runtime: Runtime, memory: Graphmem
+    body: Any, field: str, told: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.post(FACTS, json=body)
+    answer = await refusing.post(FACTS, json=body)
     assert answer.status_code == 400, answer.text
     assert answer.json()["field"] == field
     assert told in answer.json()["detail"]
-    assert await stored(runtime, memory) == {}
 
 
-async def test_too_long_a_fact_is_too_large(http: httpx.AsyncClient) -> None:
-    answer = await http.post(FACTS, json=fact("x" * 10_001))
+async def test_too_long_a_fact_is_too_large(refusing: httpx.AsyncClient) -> None:
+    answer = await refusing.post(FACTS, json=fact("x" * 10_001))
     assert (answer.status_code, answer.json()["field"]) == (413, "fact")
 
 
@@ -241,7 +257,15 @@ async def test_categories_are_the_client_s_own(
     ],
 )
 async def test_categories_that_cannot_be_are_named(
-    categories: Any, field: str, http: httpx.AsyncClient
+    categories: Any, field: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.put("/api/v0/categories", json={"categories": categories})
+    answer = await refusing.put("/api/v0/categories", json={"categories": categories})
     assert (answer.status_code, answer.json()["field"]) == (400, field)
+
+
+async def test_categories_that_cannot_be_change_nothing(http: httpx.AsyncClient) -> None:
+    answer = await http.put("/api/v0/categories", json={"categories": ["a", "a"]})
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
+    assert answer.json()["field"] == "categories"
+    assert (await http.get("/api/v0/categories")).json() == {"categories": list(CATEGORIES)}

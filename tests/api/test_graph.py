@@ -1,21 +1,41 @@
 """The graph over HTTP: the neighbourhood of a node and the schema, for one client."""
 
+import uuid
+from collections.abc import AsyncIterator
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import httpx
 import pytest
+import pytest_asyncio
+from litestar import Litestar
 
 from graphmem.model.graph import EDGE_TYPES
+from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from tests.patterned import live
 from tests.planted import join, plant
 
 
-async def test_a_neighbourhood_is_nodes_and_edges(
-    http: httpx.AsyncClient, memory: Graphmem
-) -> None:
-    # B2
+class Life(NamedTuple):
+    """A client's life, which tests only read."""
+
+    http: httpx.AsyncClient
+    memory: Graphmem
+    ids: dict[str, str]
+
+
+@pytest_asyncio.fixture(scope="module")
+async def life(runtime: Runtime, app: Litestar, asking: Any) -> AsyncIterator[Life]:
+    memory = Graphmem(runtime, f"test-{uuid.uuid4().hex}")
     ids = await live(memory)
+    async with asking(app, x_client_id=memory.client_id) as http:
+        yield Life(http, memory, ids)
+
+
+async def test_a_neighbourhood_is_nodes_and_edges(life: Life) -> None:
+    # B2
+    http, _, ids = life
     answer = await http.get(f"/api/v0/graph/{ids['tea']}", params={"depth": 2})
     assert answer.status_code == 200, answer.text
     told = answer.json()
@@ -36,8 +56,8 @@ async def test_a_neighbourhood_is_nodes_and_edges(
     assert again.content == answer.content
 
 
-async def test_python_and_http_answer_the_same(http: httpx.AsyncClient, memory: Graphmem) -> None:
-    ids = await live(memory)
+async def test_python_and_http_answer_the_same(life: Life) -> None:
+    http, memory, ids = life
     over_http = (await http.get(f"/api/v0/graph/{ids['tea']}?depth=3&limit=2")).json()
     in_process = await memory.neighbourhood(ids["tea"], depth=3, limit=2)
     assert [node["id"] for node in over_http["nodes"]] == [node.id for node in in_process.nodes]
@@ -45,6 +65,24 @@ async def test_python_and_http_answer_the_same(http: httpx.AsyncClient, memory: 
     schema = (await http.get("/api/v0/graph/schema")).json()
     labels = {one.label: one.count for one in (await memory.graph_schema()).labels}
     assert {one["label"]: one["count"] for one in schema["labels"]} == labels
+
+
+class Joined(NamedTuple):
+    """Four spans that are only read: the first is joined to each of the others by an edge of a type."""
+
+    http: httpx.AsyncClient
+    ids: list[str]
+
+
+@pytest_asyncio.fixture(scope="module")
+async def joined(runtime: Runtime, app: Litestar, asking: Any) -> AsyncIterator[Joined]:
+    memory = Graphmem(runtime, f"test-{uuid.uuid4().hex}")
+    a, b, c, d = await plant(memory, *({"kind": "span", "text": f"part {n}"} for n in range(4)))
+    await join(memory, "REFINES", (a, b))
+    await join(memory, "REFERENCES", (c, a))
+    await join(memory, "CONTRADICTS", (a, d))
+    async with asking(app, x_client_id=memory.client_id) as http:
+        yield Joined(http, [a, b, c, d])
 
 
 @pytest.mark.parametrize(
@@ -56,13 +94,8 @@ async def test_python_and_http_answer_the_same(http: httpx.AsyncClient, memory: 
         "types=refines%2C%20references",
     ],
 )
-async def test_types_are_named_several_times_or_with_commas(
-    query: str, http: httpx.AsyncClient, memory: Graphmem
-) -> None:
-    a, b, c, d = await plant(memory, *({"kind": "span", "text": f"part {n}"} for n in range(4)))
-    await join(memory, "REFINES", (a, b))
-    await join(memory, "REFERENCES", (c, a))
-    await join(memory, "CONTRADICTS", (a, d))
+async def test_types_are_named_several_times_or_with_commas(query: str, joined: Joined) -> None:
+    http, [a, b, c, _] = joined
     told = (await http.get(f"/api/v0/graph/{a}?{query}")).json()
     assert {node["id"] for node in told["nodes"]} == {a, b, c}
     assert {edge["type"] for edge in told["edges"]} == {"REFINES", "REFERENCES"}
@@ -85,19 +118,26 @@ async def test_types_are_named_several_times_or_with_commas(
     ],
 )
 async def test_what_cannot_be_asked_is_told_with_what_can(
-    query: str, field: str, legal: str, http: httpx.AsyncClient
+    query: str, field: str, legal: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.get(f"/api/v0/graph/x?{query}")
+    answer = await refusing.get(f"/api/v0/graph/x?{query}")
     assert answer.status_code == 400, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["field"] == field
     assert legal in answer.json()["detail"]
 
 
+async def test_beside_a_database_it_is_told_as_well(joined: Joined) -> None:
+    answer = await joined.http.get(f"/api/v0/graph/{joined.ids[0]}?depth=4")
+    assert answer.status_code == 400, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json()["code"], answer.json()["field"]) == ("invalid_input", "depth")
+
+
 async def test_a_foreign_node_is_not_found_as_an_unknown_one(
-    http: httpx.AsyncClient, rival_http: httpx.AsyncClient, memory: Graphmem
+    life: Life, rival_http: httpx.AsyncClient
 ) -> None:
-    ids = await live(memory)
+    http, memory, ids = life
     [session] = [
         node.id
         for node in (await memory.neighbourhood("life", types="part_of")).nodes
@@ -112,11 +152,8 @@ async def test_a_foreign_node_is_not_found_as_an_unknown_one(
         assert answer.json()["detail"] == f"no node {id!r}"
 
 
-async def test_the_schema_is_the_client_s_own(
-    http: httpx.AsyncClient, rival_http: httpx.AsyncClient, memory: Graphmem
-) -> None:
-    await live(memory)
-    told = (await http.get("/api/v0/graph/schema")).json()
+async def test_the_schema_is_the_client_s_own(life: Life, rival_http: httpx.AsyncClient) -> None:
+    told = (await life.http.get("/api/v0/graph/schema")).json()
     labels = {one["label"]: one for one in told["labels"]}
     assert labels["Message"]["count"] == 7
     assert labels["Message"]["count_is_exact"] is True

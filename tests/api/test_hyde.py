@@ -1,5 +1,7 @@
 """What a turn should know, over HTTP."""
 
+from typing import Any
+
 import httpx
 import pytest
 
@@ -12,7 +14,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graphmem.reading.hyde.SECONDS", 30.0)
 
 
-async def test_without_a_language_model_it_answers_and_says_so(http: httpx.AsyncClient):
+async def test_without_a_language_model_it_answers_and_says_so(http: httpx.AsyncClient) -> None:
     kept = (await http.post("/api/v0/facts", json={"fact": "Mara prefers tabs."})).json()
     asked = {"turn_id": "t", "window": ["user: What does Mara prefer?"], "on_failure": "window"}
 
@@ -36,7 +38,7 @@ async def test_without_a_language_model_it_answers_and_says_so(http: httpx.Async
 
 async def test_another_client_s_turn_is_another_turn(
     http: httpx.AsyncClient, rival_http: httpx.AsyncClient
-):
+) -> None:
     await http.post("/api/v0/facts", json={"fact": "Mara prefers tabs."})
     asked = {"turn_id": "t", "window": ["user: What does Mara prefer?"], "on_failure": "window"}
     assert (await http.post(PATH, json=asked)).json()["memories"]
@@ -57,6 +59,15 @@ async def test_another_client_s_turn_is_another_turn(
         ({"turn_id": "t", "window": ["a"], "depth": 1}, "depth"),
     ],
 )
-async def test_a_bad_question_names_its_field(http: httpx.AsyncClient, body, field):
-    answer = await http.post(PATH, json=body)
+async def test_a_bad_question_names_its_field(
+    refusing: httpx.AsyncClient, body: dict[str, Any], field: str
+) -> None:
+    answer = await refusing.post(PATH, json=body)
     assert (answer.status_code, answer.json()["field"]) == (400, field)
+
+
+async def test_beside_a_database_it_names_its_field_too(http: httpx.AsyncClient) -> None:
+    answer = await http.post(PATH, json={"turn_id": "t", "window": ["a"], "hypotheses": 0})
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
+    assert answer.json()["field"] == "hypotheses"

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import httpx
 import pytest
+from litestar import Litestar
 
 from graphmem.jobs.outbox import enqueue
 from graphmem.service import Graphmem
@@ -82,16 +83,23 @@ def cursor(text: str) -> str:
     ],
 )
 async def test_what_cannot_be_asked_is_named(
-    query: str, field: str, said: str, http: httpx.AsyncClient
+    query: str, field: str, said: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.get(f"/api/v0/jobs?{query}")
+    answer = await refusing.get(f"/api/v0/jobs?{query}")
     assert answer.status_code == 400
     assert answer.json()["field"] == field
     assert said in answer.json()["detail"]
 
 
-def test_the_description_says_what_may_be_asked(app) -> None:
-    operation = app.openapi_schema.to_schema()["paths"]["/api/v0/jobs"]["get"]
+async def test_beside_a_database_it_is_named_as_well(http: httpx.AsyncClient) -> None:
+    answer = await http.get("/api/v0/jobs?limit=0")
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json()["code"], answer.json()["field"]) == ("invalid_input", "limit")
+
+
+def test_the_description_says_what_may_be_asked(offline_app: Litestar) -> None:
+    operation = offline_app.openapi_schema.to_schema()["paths"]["/api/v0/jobs"]["get"]
     parameters = {one["name"]: one["schema"] for one in operation["parameters"]}
     assert parameters.keys() == {"state", "kind", "limit", "cursor"}
     assert (parameters["limit"]["minimum"], parameters["limit"]["maximum"]) == (1, 200)
