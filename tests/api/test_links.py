@@ -1,6 +1,7 @@
 """Links over HTTP: five types, made once, seen from both ends, between memories of one client."""
 
 import asyncio
+import uuid
 from typing import Any
 
 import httpx
@@ -10,8 +11,11 @@ import pytest
 from api.bodies import decoded
 from api.links import LINK
 from graphmem.model.link import NewLink
+from graphmem.service import Graphmem
 
 PATH = "/api/v0/links"
+GOOD = {"from": str(uuid.UUID(int=1)), "to": str(uuid.UUID(int=2)), "type": "refines"}
+"""A link that could be, between memories that are not there."""
 
 
 @pytest.fixture
@@ -27,7 +31,7 @@ async def listed(http: httpx.AsyncClient, id: str, **query: Any) -> list[dict[st
     return answer.json()["links"]
 
 
-async def edges(memory) -> int:
+async def edges(memory: Graphmem) -> int:
     rows = await memory.runtime.graph.execute(
         "MATCH (:Memory {client_id: $client})-[link]->(:Memory) RETURN count(link) AS found",
         client=memory.client_id,
@@ -192,32 +196,45 @@ async def test_unknown_and_foreign_memories_look_the_same_and_nothing_is_linked(
     ],
 )
 async def test_a_link_that_cannot_be_is_refused(
-    change: dict[str, Any],
-    field: str,
-    said: str,
-    http: httpx.AsyncClient,
-    memory,
-    three: list[str],
+    change: dict[str, Any], field: str, said: str, refusing: httpx.AsyncClient
 ) -> None:
-    good = {"from": three[0], "to": three[1], "type": "refines"}
-    one = await http.post(PATH, json=good | change)
+    one = await refusing.post(PATH, json=GOOD | change)
     assert (one.status_code, one.json()["field"]) == (400, field)
     assert said in one.json()["detail"]
-    many = await http.post(PATH, json=[good, good | change])
+    many = await refusing.post(PATH, json=[GOOD, GOOD | change])
     assert (many.status_code, many.json()["field"]) == (400, f"[1].{field}")
+
+
+async def test_a_link_that_is_refused_is_not_made(
+    http: httpx.AsyncClient, memory: Graphmem, three: list[str]
+) -> None:
+    good = {"from": three[0], "to": three[1], "type": "refines"}
+    for body, field in (
+        (good | {"type": "supersedes"}, "type"),
+        ([good, good | {"type": "references", "start_byte": 1}], "[1].end_byte"),
+    ):
+        answer = await http.post(PATH, json=body)
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
+        assert answer.json()["field"] == field
     assert await edges(memory) == 0
 
 
-async def test_a_memory_is_not_linked_to_itself(http: httpx.AsyncClient, three: list[str]) -> None:
-    answer = await http.post(PATH, json={"from": three[0], "to": three[0], "type": "refines"})
+async def test_a_memory_is_not_linked_to_itself(refusing: httpx.AsyncClient) -> None:
+    answer = await refusing.post(PATH, json=GOOD | {"to": GOOD["from"]})
     assert (answer.status_code, answer.json()["field"]) == (400, "to")
 
 
 @pytest.mark.parametrize(
     "query", ["type=supersedes", "kind=book", "limit=0", "limit=201", "cursor=x", "colour=red"]
 )
-async def test_a_list_that_cannot_be_is_refused(
-    query: str, http: httpx.AsyncClient, three: list[str]
-) -> None:
-    answer = await http.get(f"/api/v0/memories/{three[0]}/links?{query}")
+async def test_a_list_that_cannot_be_is_refused(query: str, refusing: httpx.AsyncClient) -> None:
+    answer = await refusing.get(f"/api/v0/memories/{GOOD['from']}/links?{query}")
     assert (answer.status_code, answer.json()["field"]) == (400, query.partition("=")[0])
+
+
+async def test_beside_a_database_it_is_refused_as_well(http: httpx.AsyncClient) -> None:
+    answer = await http.get(f"/api/v0/memories/{GOOD['from']}/links?limit=0")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
+    assert answer.json()["field"] == "limit"

@@ -7,8 +7,8 @@ from graphmem.service import Graphmem
 from tests.patterned import ASKED, live
 
 
-async def test_the_catalogue_tells_all_that_is_needed_to_ask(http: httpx.AsyncClient) -> None:
-    answer = await http.get("/api/v0/patterns")
+async def test_the_catalogue_tells_all_that_is_needed_to_ask(refusing: httpx.AsyncClient) -> None:
+    answer = await refusing.get("/api/v0/patterns")
     assert answer.status_code == 200
     patterns = {one["name"]: one for one in answer.json()["patterns"]}
     assert set(patterns) == set(ASKED)
@@ -48,8 +48,8 @@ async def test_a_pattern_answers_columns_and_rows_with_their_memories(
     assert (await http.post(path, json={})).json()["rows"] == answer.json()["rows"]
 
 
-async def test_an_unknown_pattern_is_not_found(http: httpx.AsyncClient) -> None:
-    answer = await http.post("/api/v0/patterns/none", json={})
+async def test_an_unknown_pattern_is_not_found(refusing: httpx.AsyncClient) -> None:
+    answer = await refusing.post("/api/v0/patterns/none", json={})
     assert answer.status_code == 404
     assert answer.json()["code"] == "pattern_not_found"
     assert "recurring_themes" in answer.json()["detail"]
@@ -69,9 +69,17 @@ async def test_an_unknown_pattern_is_not_found(http: httpx.AsyncClient) -> None:
     ],
 )
 async def test_what_cannot_be_used_is_told_with_what_can(
-    name: str, body: dict[str, object], field: str, legal: str, http: httpx.AsyncClient
+    name: str, body: dict[str, object], field: str, legal: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.post(f"/api/v0/patterns/{name}", json=body)
+    answer = await refusing.post(f"/api/v0/patterns/{name}", json=body)
     assert answer.status_code == 400, answer.text
     assert answer.json()["field"] == field
     assert legal in answer.json()["detail"]
+
+
+async def test_beside_a_database_it_is_told_as_well(http: httpx.AsyncClient) -> None:
+    body = {"parameters": {"limit": 1001}}
+    answer = await http.post("/api/v0/patterns/bridges", json=body)
+    assert answer.status_code == 400, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json()["code"], answer.json()["field"]) == ("invalid_input", "parameters.limit")

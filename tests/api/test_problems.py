@@ -1,9 +1,10 @@
 """Every failure has a status and the one shape, and tells nothing that it should not."""
 
+from typing import Any
+
 import httpx
 import msgspec
 import pytest
-from litestar import Litestar
 from msgspec.structs import replace
 
 from api.access import Access
@@ -12,6 +13,7 @@ from api.problems import STATUS, Problem, status_of
 from graphmem import errors
 from graphmem.embedding import Embedder
 from graphmem.errors import GraphmemError
+from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.runtime import Runtime
 
 TABLE = {
@@ -63,21 +65,10 @@ def test_every_error_has_a_status(error: type[GraphmemError]) -> None:
     assert expected is None or status_of(error) == expected
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "status", "code"),
-    [
-        ("GET", "/", 404, "not_found"),
-        ("GET", "/api/v0/nothing", 404, "not_found"),
-        ("GET", "/schema/nothing.json", 404, "not_found"),
-        ("GET", "/api/v0/recall", 405, "method_not_allowed"),
-        ("PUT", "/health/live", 405, "method_not_allowed"),
-        ("GET", "/api/v0/memories/none", 404, "memory_not_found"),
-        ("DELETE", "/api/v0/conversations/none", 404, "conversation_not_found"),
-    ],
-)
-async def test_every_failure_has_the_same_shape(
+async def check_shape(
     method: str, path: str, status: int, code: str, http: httpx.AsyncClient
 ) -> None:
+    """Assert that what is answered to a request is a problem of the one shape."""
     answer = await http.request(method, path, headers={"X-Request-Id": "test:1"})
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
@@ -87,17 +78,48 @@ async def test_every_failure_has_the_same_shape(
     assert problem.request_id == answer.headers["x-request-id"] == "test:1"
 
 
-async def test_a_method_that_is_not_taken_is_told_which_are(http: httpx.AsyncClient) -> None:
-    answer = await http.get("/api/v0/recall")
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/", 404, "not_found"),
+        ("GET", "/api/v0/nothing", 404, "not_found"),
+        ("GET", "/schema/nothing.json", 404, "not_found"),
+        ("GET", "/api/v0/recall", 405, "method_not_allowed"),
+        ("PUT", "/health/live", 405, "method_not_allowed"),
+    ],
+)
+async def test_every_failure_has_the_same_shape(
+    method: str, path: str, status: int, code: str, refusing: httpx.AsyncClient
+) -> None:
+    await check_shape(method, path, status, code, refusing)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/api/v0/nothing", 404, "not_found"),
+        ("GET", "/api/v0/recall", 405, "method_not_allowed"),
+        ("GET", "/api/v0/memories/none", 404, "memory_not_found"),
+        ("DELETE", "/api/v0/conversations/none", 404, "conversation_not_found"),
+    ],
+)
+async def test_beside_a_database_it_has_the_same_shape(
+    method: str, path: str, status: int, code: str, http: httpx.AsyncClient
+) -> None:
+    await check_shape(method, path, status, code, http)
+
+
+async def test_a_method_that_is_not_taken_is_told_which_are(refusing: httpx.AsyncClient) -> None:
+    answer = await refusing.get("/api/v0/recall")
     assert "POST" in answer.headers["allow"]
     assert "POST" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("given", ["a b", "", "x" * 129, "a\tb", "é"])
 async def test_a_request_id_that_is_not_sane_is_replaced(
-    given: str, http: httpx.AsyncClient
+    given: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.get("/health/live", headers={"X-Request-Id": given.encode()})
+    answer = await refusing.get("/health/live", headers={"X-Request-Id": given.encode()})
     assert len(answer.headers["x-request-id"]) == 32
 
 
@@ -148,16 +170,17 @@ async def test_an_embedder_that_fails_is_unavailable(runtime: Runtime, asking) -
 class Crashing:
     """A graph whose every call fails as no one foresaw, quoting the parameters."""
 
-    async def rows(self, _query, **parameters):
+    async def rows(self, _query: Any, **parameters: Any) -> Any:
         raise RuntimeError(f"secret {parameters}")
 
     write = rows
 
 
 async def test_what_nobody_foresaw_says_nothing_of_itself(
-    runtime: Runtime, asking, log_lines: list[str]
+    offline: Runtime, asking: Any, log_lines: list[str]
 ) -> None:
-    crashing: Litestar = create_app(replace(runtime, graph=Crashing()))
+    graph: Any = Crashing()
+    crashing = create_app(replace(offline, graph=graph, vocabulary=Vocabulary(graph)))
     async with asking(crashing) as http:
         answer = await http.post("/api/v0/recall", json={"query": "sesame-4711"})
     assert answer.status_code == 500
@@ -171,8 +194,8 @@ async def test_what_nobody_foresaw_says_nothing_of_itself(
     assert not [line for line in log_lines if "sesame" in line]
 
 
-async def test_an_error_outside_every_route_is_answered_too(app: Litestar, asking) -> None:
-    async def broken(scope, receive, send) -> None:
+async def test_an_error_outside_every_route_is_answered_too(asking: Any) -> None:
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
         raise RuntimeError("secret")
 
     async with asking(Access(broken)) as http:
