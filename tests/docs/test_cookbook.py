@@ -3,8 +3,10 @@
 `make cookbook` writes the answers; without it a document that says something else fails.
 """
 
+import asyncio
 import os
 import uuid
+from difflib import unified_diff
 from typing import Any
 
 import pytest
@@ -66,6 +68,21 @@ class Kitchen(Struct):
     indexes: list[dict[str, Any]]
 
 
+AT_ONCE = 4
+"""How many recipes are asked at a time."""
+
+
+async def all_answered(memory: Graphmem) -> dict[str, str]:
+    """Ask every recipe, and return the answers by their headings."""
+    free = asyncio.Semaphore(AT_ONCE)
+
+    async def one(recipe: Recipe) -> str:
+        async with free:
+            return await answered(memory, recipe)
+
+    return dict(zip(HEADINGS, await asyncio.gather(*map(one, RECIPES)), strict=True))
+
+
 async def answered(memory: Graphmem, recipe: Recipe) -> str:
     """Ask as an operator does, behind the guard."""
     found = await memory.cypher(recipe.query, {"client_id": memory.client_id}, timeout_ms=60_000)
@@ -80,22 +97,17 @@ async def kitchen(runtime: Runtime) -> Kitchen:
     await told(memory)
     assert runtime.recorder is not None
     await runtime.recorder.settled()
-    answers = {recipe.heading: await answered(memory, recipe) for recipe in RECIPES}
+    answers = await all_answered(memory)
     if WRITE:
         DOCUMENT.write_text(rewritten(DOCUMENT.read_text("utf-8"), answers), "utf-8")
     rival = {"one": memory.client_id, "other": f"rival-{uuid.uuid4().hex}"}
     await runtime.graph.execute(TWINS, **rival)
     await runtime.graph.execute(CROSSED, **rival)
-    crossed = {recipe.heading: await answered(memory, recipe) for recipe in RECIPES}
+    crossed = await all_answered(memory)
     return Kitchen(memory, answers, crossed, await runtime.graph.execute(INDEXES))
 
 
-def written(heading: str) -> str:
-    [recipe] = [one for one in recipes(DOCUMENT.read_text("utf-8")) if one.heading == heading]
-    return recipe.answer
-
-
-def test_there_is_much_to_ask_and_each_question_is_explained():
+def test_there_is_much_to_ask_and_each_question_is_explained() -> None:
     assert len(RECIPES) == DOCUMENT.read_text("utf-8").count("\n### ") >= 24
     assert len(set(HEADINGS)) == len(RECIPES)
     for recipe in RECIPES:
@@ -104,15 +116,32 @@ def test_there_is_much_to_ask_and_each_question_is_explained():
         assert "$client_id" in recipe.query
 
 
-@pytest.mark.parametrize("heading", HEADINGS)
-async def test_the_answer_is_what_the_story_gives(kitchen, heading):
-    assert kitchen.answers[heading] == written(heading), "make cookbook writes it anew"
-    assert "\n" in kitchen.answers[heading], "a question without an answer shows nothing"
+async def test_the_answers_are_what_the_story_gives(kitchen: Kitchen) -> None:
+    written = {one.heading: one.answer for one in recipes(DOCUMENT.read_text("utf-8"))}
+    wrong = [
+        line
+        for heading, answer in kitchen.answers.items()
+        if answer != written[heading]
+        for line in (f"### {heading}", *changes(written[heading], answer))
+    ]
+    assert not wrong, "\n".join(["make cookbook writes them anew:", *wrong])
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=HEADINGS)
-def test_every_node_names_its_client(recipe):
-    assert open_nodes(recipe.query) == []
+def changes(old: str, new: str) -> list[str]:
+    """Return the lines of an answer that have changed."""
+    return list(unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0))[2:]
+
+
+async def test_every_question_has_an_answer(kitchen: Kitchen) -> None:
+    assert set(kitchen.answers) == set(HEADINGS)
+    nothing = [heading for heading, answer in kitchen.answers.items() if "\n" not in answer]
+    assert not nothing, "a question without an answer shows nothing"
+
+
+def test_every_node_names_its_client() -> None:
+    found = {recipe.heading: open_nodes(recipe.query) for recipe in RECIPES}
+    wrong = [f"{heading}: {' '.join(nodes)}" for heading, nodes in found.items() if nodes]
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize(
@@ -130,33 +159,43 @@ def test_every_node_names_its_client(recipe):
         ("MATCH (a:Memory) SEARCH a IN (…) WHERE a.kind = 'fact' RETURN a", ["(a:Memory)"]),
     ],
 )
-def test_a_node_without_its_client_is_seen(query, nodes):
+def test_a_node_without_its_client_is_seen(query: str, nodes: list[str]) -> None:
     assert open_nodes(query) == nodes
 
 
-@pytest.mark.parametrize("heading", HEADINGS)
-async def test_forged_edges_to_another_client_change_nothing(kitchen, heading):
-    assert kitchen.crossed[heading] == kitchen.answers[heading]
+async def test_forged_edges_to_another_client_change_nothing(kitchen: Kitchen) -> None:
+    assert len(kitchen.crossed) == len(RECIPES)
+    changed = [
+        line
+        for heading, answer in kitchen.crossed.items()
+        if answer != kitchen.answers[heading]
+        for line in (f"### {heading}", *changes(kitchen.answers[heading], answer))
+    ]
+    assert not changed, "\n".join(changed)
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=HEADINGS)
-async def test_an_index_that_begins_with_the_client_can_serve(kitchen, recipe):
+async def test_an_index_that_begins_with_the_client_can_serve(kitchen: Kitchen) -> None:
     # Whether it does, the planner decides by how much there is: the story alone is little.
-    asked_about = anchors(recipe.query)
-    assert any(
-        set(index["properties"]) <= asked_about.get(label, set())
-        for index in kitchen.indexes
-        for label in index["labels"]
-    )
+    def served(recipe: Recipe) -> bool:
+        asked_about = anchors(recipe.query)
+        return any(
+            set(index["properties"]) <= asked_about.get(label, set())
+            for index in kitchen.indexes
+            for label in index["labels"]
+        )
+
+    unserved = [recipe.heading for recipe in RECIPES if not served(recipe)]
+    assert not unserved, "\n".join(unserved)
 
 
-async def test_a_client_of_nothing_gets_no_answers(kitchen):
+async def test_a_client_of_nothing_gets_no_answers(kitchen: Kitchen) -> None:
     nobody = kitchen.memory.for_client(f"nobody-{uuid.uuid4().hex}")
-    for recipe in RECIPES:
-        assert await answered(nobody, recipe) == "Nothing.", recipe.heading
+    answers = await all_answered(nobody)
+    answering = [f"{heading}\n{one}" for heading, one in answers.items() if one != "Nothing."]
+    assert not answering, "\n".join(answering)
 
 
-async def test_the_decay_curves_are_those_of_the_retrieval(kitchen):
+async def test_the_decay_curves_are_those_of_the_retrieval(kitchen: Kitchen) -> None:
     found = await kitchen.memory.cypher(
         "MATCH (episode:Episode {client_id: $client_id})"
         " RETURN episode.title AS title, episode.stability AS stability",
@@ -173,7 +212,7 @@ async def test_the_decay_curves_are_those_of_the_retrieval(kitchen):
         ]
 
 
-def test_an_answer_is_rewritten_and_nothing_else():
+def test_an_answer_is_rewritten_and_nothing_else() -> None:
     text = "# Title\n\n### One?\n\nWords.\n\n```cypher\nRETURN 1 AS one\n```\n\nold\n\n## Part\n\nMore.\n"
     new = rewritten(text, {"One?": table(["one"], [{"one": 1}])})
     assert new == text.replace("old", "| one |\n| --- |\n| 1 |")
