@@ -296,28 +296,39 @@ SPAN = {
     ],
 )
 async def test_a_card_that_cannot_be_is_refused(
-    change: dict[str, Any], field: str, said: str, http: httpx.AsyncClient
+    change: dict[str, Any], field: str, said: str, refusing: httpx.AsyncClient
 ) -> None:
-    one = await http.post(PATH, json=card(**change))
+    one = await refusing.post(PATH, json=card(**change))
     assert one.status_code in ({413} if "at most" in said else {400})
     assert one.json()["field"] == field
     assert said in one.json()["detail"]
-    many = await http.post(PATH, json=[card(), card(**change)])
+    many = await refusing.post(PATH, json=[card(), card(**change)])
     assert many.json()["field"] == f"[1].{field}"
+
+
+async def test_a_card_that_is_refused_is_not_written(http: httpx.AsyncClient) -> None:
+    for body, status, code, field in (
+        (card(importance=1.1), 400, "invalid_input", "importance"),
+        ([card(), card(label="l" * 4_097)], 413, "too_large", "[1].label"),
+    ):
+        answer = await http.post(PATH, json=body)
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert (answer.status_code, answer.json()["code"]) == (status, code)
+        assert answer.json()["field"] == field
     assert (await http.get(PATH)).json()["references"] == []
 
 
 @pytest.mark.parametrize("body", [[], "x", 1, [[]], [card()] * 1_001])
 async def test_a_body_that_is_neither_a_card_nor_some_is_refused(
-    body: Any, http: httpx.AsyncClient
+    body: Any, refusing: httpx.AsyncClient
 ) -> None:
-    assert (await http.post(PATH, json=body)).status_code == 400
+    assert (await refusing.post(PATH, json=body)).status_code == 400
 
 
 @pytest.mark.parametrize("label", [r"\ud800", r"a\udc00b"])
-async def test_half_a_character_is_refused(label: str, http: httpx.AsyncClient) -> None:
+async def test_half_a_character_is_refused(label: str, refusing: httpx.AsyncClient) -> None:
     for part in (f'"label": "{label}"', f'"label": "x", "metadata": {{"{label}": 1}}'):
-        answer = await http.post(
+        answer = await refusing.post(
             PATH,
             content=f'{{"type": "offer", "target_id": "t", {part}}}',
             headers={"Content-Type": "application/json"},
@@ -338,10 +349,24 @@ async def test_half_a_character_is_refused(label: str, http: httpx.AsyncClient) 
     ],
 )
 async def test_a_content_that_cannot_be_is_refused(
-    body: Any, status: int, field: str, http: httpx.AsyncClient, reference: str
+    body: Any, status: int, field: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.put(f"{PATH}/{reference}/content", json=body)
+    answer = await refusing.put(f"{PATH}/unknown/content", json=body)
     assert (answer.status_code, answer.json()["field"]) == (status, field)
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "code"),
+    [(" \n\t", 400, "invalid_input"), ("ä" * 500_001, 413, "too_large")],
+    ids=["blank", "too long"],
+)
+async def test_a_content_that_is_refused_is_not_written(
+    content: str, status: int, code: str, http: httpx.AsyncClient, reference: str
+) -> None:
+    answer = await put(http, reference, content)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert answer.json()["field"] == "content"
     assert (await http.get(f"{PATH}/{reference}")).json()["content_sha256"] is None
 
 
@@ -359,7 +384,14 @@ async def test_a_content_that_cannot_be_is_refused(
     ],
 )
 async def test_a_list_that_cannot_be_is_refused(
-    query: str, field: str, http: httpx.AsyncClient
+    query: str, field: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.get(f"{PATH}?{query}")
+    answer = await refusing.get(f"{PATH}?{query}")
     assert (answer.status_code, answer.json()["field"]) == (400, field)
+
+
+async def test_beside_a_database_it_is_refused_as_well(http: httpx.AsyncClient) -> None:
+    answer = await http.get(f"{PATH}?limit=0")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
+    assert answer.json()["field"] == "limit"

@@ -214,30 +214,48 @@ async def test_unknown_and_foreign_spans_look_the_same(
     ],
 )
 async def test_a_span_that_cannot_be_is_refused(
-    change: dict[str, Any], field: str, said: str, http: httpx.AsyncClient
+    change: dict[str, Any], field: str, said: str, refusing: httpx.AsyncClient
 ) -> None:
-    one = await http.post(PATH, json=span() | change)
+    one = await refusing.post(PATH, json=span() | change)
     assert one.status_code in ({413} if "at most" in said else {400})
     assert one.json()["field"] == field
     assert said in one.json()["detail"]
-    many = await http.post(PATH, json=[span(id="good"), span() | change])
+    many = await refusing.post(PATH, json=[span(id="good"), span() | change])
     assert many.json()["field"] == f"[1].{field}"
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "code", "field"),
+    [
+        ({"end_byte": 58}, 400, "invalid_input", "[1].end_byte"),
+        ({"content": "x" * 1_000_001}, 413, "too_large", "[1].content"),
+        ({"id": "good"}, 400, "invalid_input", "[1].id"),
+    ],
+    ids=["length", "too long", "twice"],
+)
+async def test_of_spans_that_are_refused_none_is_written(
+    change: dict[str, Any], status: int, code: str, field: str, http: httpx.AsyncClient
+) -> None:
+    answer = await http.post(PATH, json=[span(id="good"), span() | change])
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert answer.json()["field"] == field
     assert (await http.get(f"{PATH}/good")).status_code == 404
 
 
-async def test_an_id_that_stands_twice_is_refused(http: httpx.AsyncClient) -> None:
-    answer = await http.post(PATH, json=[span(id="a"), span(id="b"), span(id="a")])
+async def test_an_id_that_stands_twice_is_refused(refusing: httpx.AsyncClient) -> None:
+    answer = await refusing.post(PATH, json=[span(id="a"), span(id="b"), span(id="a")])
     assert (answer.status_code, answer.json()["field"]) == (400, "[2].id")
 
 
 @pytest.mark.parametrize("body", [[], "x", [span()] * 1_001])
 async def test_a_body_that_is_neither_a_span_nor_some_is_refused(
-    body: Any, http: httpx.AsyncClient
+    body: Any, refusing: httpx.AsyncClient
 ) -> None:
-    assert (await http.post(PATH, json=body)).status_code == 400
+    assert (await refusing.post(PATH, json=body)).status_code == 400
 
 
-async def test_half_a_character_is_refused(http: httpx.AsyncClient) -> None:
+async def test_half_a_character_is_refused(refusing: httpx.AsyncClient) -> None:
     text = msgspec.json.encode(span()).decode().replace("pricing", r"\udfff")
-    answer = await http.post(PATH, content=text, headers={"Content-Type": "application/json"})
+    answer = await refusing.post(PATH, content=text, headers={"Content-Type": "application/json"})
     assert (answer.status_code, answer.json()["field"]) == (400, "content")

@@ -6,6 +6,8 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from litestar import Litestar
+from litestar.openapi.spec import Example
 
 from api.bodies import decoded
 from api.summaries import PLAN, SESSION, THREAD
@@ -15,12 +17,12 @@ PATH = "/api/v0/summaries"
 
 
 @pytest.mark.parametrize("example", [THREAD, PLAN, SESSION])
-def test_the_examples_can_be_sent(example) -> None:
+def test_the_examples_can_be_sent(example: Example) -> None:
     assert decoded(msgspec.json.encode(example.value), NewSummary)
 
 
-def test_the_description_shows_how_types_are_told_apart(app) -> None:
-    document = app.openapi_schema.to_schema()
+def test_the_description_shows_how_types_are_told_apart(offline_app: Litestar) -> None:
+    document = offline_app.openapi_schema.to_schema()
     body = document["paths"][PATH]["post"]["requestBody"]["content"]["application/json"]["schema"]
     for one in body["oneOf"]:
         shape = document["components"]["schemas"][one["$ref"].rpartition("/")[2]]
@@ -207,35 +209,60 @@ async def test_unknown_and_foreign_summaries_look_the_same(
     ],
 )
 async def test_a_summary_that_cannot_be_is_refused(
-    example, change: dict[str, Any], field: str, said: str, http: httpx.AsyncClient
+    example: Example, change: dict[str, Any], field: str, said: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.post(PATH, json=example.value | change)
+    answer = await refusing.post(PATH, json=example.value | change)
     assert answer.status_code in ({413} if "at most" in said else {400})
     assert answer.json()["field"] == field
     assert said in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("example", "change", "status", "code"),
+    [
+        (THREAD, {"key_points": ["a" * 10_001]}, 413, "too_large"),
+        (PLAN, {"total_nodes": 9}, 400, "invalid_input"),
+        (SESSION, {"text": "  "}, 400, "invalid_input"),
+    ],
+    ids=["thread", "plan", "session"],
+)
+async def test_a_summary_that_is_refused_is_not_written(
+    example: Example, change: dict[str, Any], status: int, code: str, http: httpx.AsyncClient
+) -> None:
+    answer = await http.post(PATH, json=example.value | change)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert answer.json()["field"].partition("[")[0] == next(iter(change))
     assert (await http.get(PATH)).json()["summaries"] == []
 
 
-async def test_what_is_missing_is_named(http: httpx.AsyncClient) -> None:
+async def test_what_is_missing_is_named(refusing: httpx.AsyncClient) -> None:
     for example in (THREAD, PLAN, SESSION):
         needed = example.value.keys() - {"key_points", "topics"}
         for name in needed | (
             example.value.keys() & {"key_points"} if example is THREAD else set()
         ):
             given = {key: value for key, value in example.value.items() if key != name}
-            answer = await http.post(PATH, json=given)
+            answer = await refusing.post(PATH, json=given)
             assert (answer.status_code, answer.json()["field"]) == (400, name)
 
 
 @pytest.mark.parametrize(
     "query", ["type=book", "limit=0", "limit=201", "since=x", "cursor=x", "a=b"]
 )
-async def test_a_list_that_cannot_be_is_refused(query: str, http: httpx.AsyncClient) -> None:
-    answer = await http.get(f"{PATH}?{query}")
+async def test_a_list_that_cannot_be_is_refused(query: str, refusing: httpx.AsyncClient) -> None:
+    answer = await refusing.get(f"{PATH}?{query}")
     assert (answer.status_code, answer.json()["field"]) == (400, query.partition("=")[0])
 
 
-async def test_half_a_character_is_refused(http: httpx.AsyncClient) -> None:
+async def test_beside_a_database_it_is_refused_as_well(http: httpx.AsyncClient) -> None:
+    answer = await http.get(f"{PATH}?limit=0")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
+    assert answer.json()["field"] == "limit"
+
+
+async def test_half_a_character_is_refused(refusing: httpx.AsyncClient) -> None:
     text = msgspec.json.encode(PLAN.value).decode().replace("Week 1 complete", r"\ud83d")
-    answer = await http.post(PATH, content=text, headers={"Content-Type": "application/json"})
+    answer = await refusing.post(PATH, content=text, headers={"Content-Type": "application/json"})
     assert (answer.status_code, answer.json()["field"]) == (400, "key_milestones[0]")
