@@ -3,11 +3,13 @@
 import json
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 import httpx
 import msgspec
 import pytest
 from litestar import Litestar
+from litestar.openapi.spec import Example
 
 from api.bodies import decoded
 from api.conversations import BATCH, NEW
@@ -30,11 +32,11 @@ ROUTES = {
 
 
 @pytest.fixture(scope="session")
-def document(app: Litestar) -> dict:
-    return json.loads(json.dumps(app.openapi_schema.to_schema()))
+def document(offline_app: Litestar) -> dict[str, Any]:
+    return json.loads(json.dumps(offline_app.openapi_schema.to_schema()))
 
 
-def operations(document: dict) -> dict[tuple[str, str], dict]:
+def operations(document: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     return {
         (method, path): operation
         for path, item in document["paths"].items()
@@ -42,19 +44,19 @@ def operations(document: dict) -> dict[tuple[str, str], dict]:
     }
 
 
-def test_every_route_is_described(document: dict, app: Litestar) -> None:  # B1
+def test_every_route_is_described(document: dict[str, Any], offline_app: Litestar) -> None:  # B1
     assert document["openapi"].startswith("3.1")
     assert operations(document).keys() >= ROUTES
     served = {
         (method.lower(), route.path_format)
-        for route in app.routes
+        for route in offline_app.routes
         for method in route.methods
         if method not in {"OPTIONS", "HEAD"} and not route.path.startswith("/schema")
     }
     assert operations(document).keys() == served
 
 
-def test_operation_ids_are_unique_and_summaries_are_sentences(document: dict) -> None:
+def test_operation_ids_are_unique_and_summaries_are_sentences(document: dict[str, Any]) -> None:
     described = operations(document).values()
     assert len({operation["operationId"] for operation in described}) == len(described)
     for operation in described:
@@ -63,13 +65,13 @@ def test_operation_ids_are_unique_and_summaries_are_sentences(document: dict) ->
         assert operation["tags"]
 
 
-def test_every_reference_leads_somewhere(document: dict) -> None:
+def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
     references = re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document))
     assert references
     assert set(references) <= document["components"]["schemas"].keys()
 
 
-def test_every_failure_is_described_as_a_problem(document: dict) -> None:
+def test_every_failure_is_described_as_a_problem(document: dict[str, Any]) -> None:
     for (_, path), operation in operations(document).items():
         failures = {status: r for status, r in operation["responses"].items() if status >= "400"}
         if path.startswith("/api/"):
@@ -82,7 +84,7 @@ def test_every_failure_is_described_as_a_problem(document: dict) -> None:
             assert {example["status"] for example in examples} == {int(status)}
 
 
-def test_both_ways_of_saying_who_asks_are_described(document: dict) -> None:
+def test_both_ways_of_saying_who_asks_are_described(document: dict[str, Any]) -> None:
     schemes = document["components"]["securitySchemes"]
     assert schemes["key"] | {"description": ""} == {
         "type": "http",
@@ -97,21 +99,23 @@ def test_both_ways_of_saying_who_asks_are_described(document: dict) -> None:
 @pytest.mark.parametrize(
     ("example", "wanted"), [(NEW, NewConversation), (BATCH, Batch), (QUESTION, Question)]
 )
-def test_every_example_can_be_sent(example, wanted: type) -> None:
+def test_every_example_can_be_sent(example: Example, wanted: type) -> None:
     assert decoded(msgspec.json.encode(example.value), wanted)
 
 
-def test_every_pattern_is_one_that_json_schema_knows(document: dict) -> None:
+def test_every_pattern_is_one_that_json_schema_knows(document: dict[str, Any]) -> None:
     patterns = re.findall(r'"pattern": "((?:[^"\\]|\\.)*)"', json.dumps(document))
     assert patterns
     assert not any(r"\Z" in pattern or r"\A" in pattern for pattern in patterns)
 
 
-async def test_a_program_gets_the_document_and_a_browser_a_page(http: httpx.AsyncClient) -> None:
-    document = await http.get("/schema")
+async def test_a_program_gets_the_document_and_a_browser_a_page(
+    refusing: httpx.AsyncClient,
+) -> None:
+    document = await refusing.get("/schema")
     assert document.headers["content-type"].startswith("application/vnd.oai.openapi+json")
-    assert document.json() == (await http.get("/schema/openapi.json")).json()
-    page = await http.get("/schema", headers={"Accept": "text/html,application/xhtml+xml"})
+    assert document.json() == (await refusing.get("/schema/openapi.json")).json()
+    page = await refusing.get("/schema", headers={"Accept": "text/html,application/xhtml+xml"})
     assert page.headers["content-type"].startswith("text/html")
     for _, path in ROUTES:
         assert path in page.text
@@ -133,8 +137,8 @@ class Links(HTMLParser):
             self.anchors.add(given["id"])
 
 
-async def test_the_page_needs_nothing_from_outside(http: httpx.AsyncClient) -> None:
-    page = await http.get("/schema", headers={"Accept": "text/html"})
+async def test_the_page_needs_nothing_from_outside(refusing: httpx.AsyncClient) -> None:
+    page = await refusing.get("/schema", headers={"Accept": "text/html"})
     links = Links()
     links.feed(page.text)
     inside = {target[1:] for target in links.targets if target.startswith("#")}

@@ -1,8 +1,11 @@
 """Searching over HTTP: what is asked, what is answered, what is refused, what the log shows."""
 
+from typing import Any
+
 import httpx
 import msgspec
 import pytest
+from litestar.openapi.spec import Example
 
 from api.bodies import decoded
 from api.search import QUERY, SPANS
@@ -91,9 +94,9 @@ async def test_a_path_is_shown_with_from_and_to(http: httpx.AsyncClient, memory:
     ],
 )
 async def test_what_cannot_be_asked_is_a_problem_that_names_it(
-    http: httpx.AsyncClient, body: dict, field: str, says: str
+    refusing: httpx.AsyncClient, body: dict[str, Any], field: str, says: str
 ) -> None:
-    answer = await http.post(PATH, json=body)
+    answer = await refusing.post(PATH, json=body)
 
     assert answer.status_code == 400, answer.text
     problem = answer.json()
@@ -101,6 +104,14 @@ async def test_what_cannot_be_asked_is_a_problem_that_names_it(
     assert problem["code"] == "invalid_input"
     assert problem["field"].startswith(field)
     assert says in problem["detail"]
+
+
+async def test_beside_a_database_it_is_the_same_problem(http: httpx.AsyncClient) -> None:
+    answer = await http.post(PATH, json={"query": "x", "max_hops": 4})
+
+    assert answer.status_code == 400, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json()["code"], answer.json()["field"]) == ("invalid_input", "max_hops")
 
 
 async def test_spans_are_searched_over_http(http: httpx.AsyncClient, memory: Graphmem) -> None:
@@ -113,6 +124,7 @@ async def test_spans_are_searched_over_http(http: httpx.AsyncClient, memory: Gra
     none = await http.post(path, json={"query": "pricing", "source_ids": ["nowhere"]})
     assert none.json()["items"] == []
     refused = await http.post(path, json={"query": "pricing", "limit": 0})
+    assert refused.headers["content-type"] == "application/problem+json"
     assert (refused.status_code, refused.json()["field"]) == (400, "limit")
 
 
@@ -130,5 +142,5 @@ async def test_the_log_holds_nothing_of_query_and_memory(
 
 
 @pytest.mark.parametrize(("example", "wanted"), [(QUERY, SearchQuery), (SPANS, SpanQuery)])
-def test_every_example_can_be_sent(example, wanted: type) -> None:
+def test_every_example_can_be_sent(example: Example, wanted: type) -> None:
     assert decoded(msgspec.json.encode(example.value), wanted)

@@ -147,12 +147,9 @@ async def test_foreign_unknown_and_no_facts_are_refused(
 @pytest.mark.parametrize(
     ("body", "status", "field"),
     [
-        ({"fact": " "}, 400, "fact"),
-        ({"fact": "x" * 10_001}, 413, "fact"),
         ({"reason": " "}, 400, "reason"),
         ({"reason": "x" * 2_001}, 413, "reason"),
         ({"valid_at": "2026-05-04T09:00:00"}, 400, "valid_at"),
-        ({"category": "nonsense"}, 400, "category"),
         ({"scope": "two words"}, 400, "scope"),
         ({"keywords": [""]}, 400, "keywords[0]"),
         ({"importance": 1.5}, 400, "importance"),
@@ -160,10 +157,32 @@ async def test_foreign_unknown_and_no_facts_are_refused(
     ],
 )
 async def test_bad_input_is_named(
-    body: dict[str, Any], status: int, field: str, http: httpx.AsyncClient
+    body: dict[str, Any], status: int, field: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await supersede(http, await remembered(http), **body)
+    answer = await supersede(refusing, str(uuid.uuid4()), **body)
     assert (answer.status_code, answer.json()["field"]) == (status, field), answer.text
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "field"),
+    [
+        ({"fact": " "}, 400, "invalid_input", "fact"),
+        ({"fact": "x" * 10_001}, 413, "too_large", "fact"),
+        ({"category": "nonsense"}, 400, "invalid_input", "category"),
+        ({"importance": 1.5}, 400, "invalid_input", "importance"),
+    ],
+    ids=["blank", "too long", "category", "importance"],
+)
+async def test_bad_input_supersedes_nothing(
+    body: dict[str, Any], status: int, code: str, field: str, http: httpx.AsyncClient
+) -> None:
+    old = await remembered(http)
+    answer = await supersede(http, old, **body)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    assert answer.json()["field"] == field
+    [only] = (await http.get(f"/api/v0/memories/{old}/versions")).json()["versions"]
+    assert only["superseded_at"] is None
 
 
 async def test_from_python_as_over_http(memory: Graphmem) -> None:

@@ -1,6 +1,7 @@
 """A chain of versions over HTTP."""
 
 import httpx
+import pytest
 
 from graphmem.service import Graphmem
 from tests.chains import chain
@@ -8,7 +9,7 @@ from tests.chains import chain
 
 async def test_a_chain_is_listed_as_known_then_and_only_to_its_client(
     memory: Graphmem, http: httpx.AsyncClient, rival_http: httpx.AsyncClient
-):
+) -> None:
     ids = await chain(memory)
     path = f"/api/v0/memories/{ids[1]}/versions"
 
@@ -16,6 +17,17 @@ async def test_a_chain_is_listed_as_known_then_and_only_to_its_client(
     assert (answer.status_code, [one["id"] for one in answer.json()["versions"]]) == (200, ids[:1])
 
     assert (await rival_http.get(path)).status_code == 404
-    for wrong in ({"known_as_of": "2026-05-15"}, {"known_as_of": "soon"}, {"as_of": "x"}):
-        refused = await http.get(path, params=wrong)
-        assert (refused.status_code, refused.json()["field"]) == (400, next(iter(wrong)))
+    refused = await http.get(path, params={"known_as_of": "soon"})
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
+    assert refused.json()["field"] == "known_as_of"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"known_as_of": "2026-05-15"}, {"known_as_of": "soon"}, {"as_of": "x"}]
+)
+async def test_a_time_that_cannot_be_used_is_named(
+    wrong: dict[str, str], refusing: httpx.AsyncClient
+) -> None:
+    refused = await refusing.get("/api/v0/memories/unknown/versions", params=wrong)
+    assert (refused.status_code, refused.json()["field"]) == (400, next(iter(wrong)))
