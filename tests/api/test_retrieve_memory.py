@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+import pytest_asyncio
 from litestar import Litestar
 from msgspec.structs import replace
 
@@ -178,8 +179,6 @@ TOO_LONG = "x" * 32_769
         (PLAIN | {"semantic_limit": 2.5}, "semantic_limit", "`int`"),
         (PLAIN | {"semantic_limit": "20"}, "semantic_limit", "`int`"),
         (PLAIN | {"semantic_limit": None}, "semantic_limit", "`int`"),
-        (PLAIN | {"category": "gossip"}, "category", ", ".join(CATEGORIES)),  # S2.9
-        (PLAIN | {"category": ""}, "category", "architectural_decision"),
         (PLAIN | {"category": "x" * 129}, "category", "<= 128"),
         (PLAIN | {"category": 3}, "category", "`str"),
         (PLAIN | {"limit": 3}, "limit", "unknown field"),
@@ -187,12 +186,27 @@ TOO_LONG = "x" * 32_769
 )
 @pytest.mark.parametrize("route", ROUTES)
 async def test_what_cannot_be_asked_is_named(
-    route: str, body: dict[str, Any], field: str, said: str, http: httpx.AsyncClient
+    route: str, body: dict[str, Any], field: str, said: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.post(route, json=body)
+    answer = await refusing.post(route, json=body)
     assert answer.status_code == 400, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["field"] == field
+    assert said in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("category", "said"),
+    [("gossip", ", ".join(CATEGORIES)), ("", "architectural_decision")],  # S2.9
+)
+@pytest.mark.parametrize("route", ROUTES)
+async def test_a_category_that_the_client_has_not_is_told_with_those_it_has(
+    route: str, category: str, said: str, http: httpx.AsyncClient
+) -> None:
+    answer = await http.post(route, json=PLAIN | {"category": category})
+    assert answer.status_code == 400, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json()["code"], answer.json()["field"]) == ("invalid_input", "category")
     assert said in answer.json()["detail"]
 
 
@@ -210,9 +224,9 @@ async def test_what_cannot_be_asked_is_named(
 )
 @pytest.mark.parametrize("route", [MARKDOWN, RAW])
 async def test_what_concerns_episodes_is_checked_where_there_are_some(
-    route: str, given: dict[str, Any], field: str, said: str, http: httpx.AsyncClient
+    route: str, given: dict[str, Any], field: str, said: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.post(route, json=PLAIN | given)
+    answer = await refusing.post(route, json=PLAIN | given)
     assert answer.status_code == 400
     assert answer.json()["field"] == field
     assert said in answer.json()["detail"]
@@ -220,25 +234,43 @@ async def test_what_concerns_episodes_is_checked_where_there_are_some(
 
 @pytest.mark.parametrize("name", ["episodic_limit", "detail"])
 async def test_the_pre_retrieval_knows_no_episodes(
-    name: str, http: httpx.AsyncClient
+    name: str, refusing: httpx.AsyncClient
 ) -> None:  # S2.10
     legal = {"episodic_limit": 5, "detail": "auto"}
-    answer = await http.post(PRE, json=PLAIN | {name: legal[name]})
+    answer = await refusing.post(PRE, json=PLAIN | {name: legal[name]})
     assert (answer.status_code, answer.json()["field"]) == (400, name)
+
+
+async def test_the_pre_retrieval_knows_what_facts_are_narrowed_by(
+    http: httpx.AsyncClient,
+) -> None:  # S2.10
     both = {"semantic_limit": 20, "category": None}
     assert (await http.post(PRE, json=PLAIN | both)).status_code == 200
+
+
+@pytest.fixture(scope="module")
+def reader(runtime: Runtime) -> Graphmem:
+    """The memory of a client that tests only read."""
+    return Graphmem(runtime, f"test-{uuid.uuid4().hex}")
+
+
+@pytest_asyncio.fixture(scope="module")
+async def one_fact(reader: Graphmem) -> str:
+    """The id of a conversation with one fact."""
+    c = await talk(reader)
+    await facts(reader, c, "The team uses Rust")
+    return c
 
 
 @pytest.mark.parametrize(
     "query", ["*", "?", '+-&|!(){}[]^"~*?:\\/ AND OR NOT', "日本", "🦀", "a" * 32_768, "the of"]
 )
 async def test_any_text_is_a_question(
-    query: str, http: httpx.AsyncClient, memory: Graphmem
+    query: str, app: Litestar, asking: Any, reader: Graphmem, one_fact: str
 ) -> None:
-    c = await talk(memory)
-    await facts(memory, c, "The team uses Rust")
-    for route in ROUTES:
-        assert await asked(http, route, c, query)
+    async with asking(app, x_client_id=reader.client_id) as http:
+        for route in ROUTES:
+            assert await asked(http, route, one_fact, query)
 
 
 async def test_the_limits_are_the_specification_s(
@@ -734,8 +766,8 @@ def test_every_example_can_be_sent(example: Any, wanted: type) -> None:
     assert decoded(msgspec.json.encode(example.value), wanted)
 
 
-def test_the_description_shows_markdown_and_limits(app: Litestar) -> None:
-    document = app.openapi_schema.to_schema()
+def test_the_description_shows_markdown_and_limits(offline_app: Litestar) -> None:
+    document = offline_app.openapi_schema.to_schema()
     for route in (MARKDOWN, PRE):
         answer = document["paths"][route]["post"]["responses"]["200"]
         assert list(answer["content"]) == ["text/markdown"]

@@ -364,9 +364,9 @@ def cursor(text: str) -> str:
     ],
 )
 async def test_what_cannot_be_listed_is_named(
-    query: str, field: str, said: str, http: httpx.AsyncClient
+    query: str, field: str, said: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.get(f"{LIST}?{query}")
+    answer = await refusing.get(f"{LIST}?{query}")
     assert (answer.status_code, answer.json()["field"]) == (400, field)
     assert said in answer.json()["detail"]
 
@@ -381,8 +381,10 @@ async def test_what_cannot_be_listed_is_named(
         ([], "body"),
     ],
 )
-async def test_what_cannot_be_run_is_named(body: Any, field: str, http: httpx.AsyncClient) -> None:
-    answer = await http.post(RUN, json=body)
+async def test_what_cannot_be_run_is_named(
+    body: Any, field: str, refusing: httpx.AsyncClient
+) -> None:
+    answer = await refusing.post(RUN, json=body)
     assert (answer.status_code, answer.json()["field"]) == (400, field)
 
 
@@ -507,12 +509,28 @@ async def test_unknown_and_foreign_episodes_look_the_same(
     ],
 )
 async def test_what_cannot_be_rated_is_named(
-    body: dict[str, Any], field: str, said: str, http: httpx.AsyncClient, memory: Graphmem
+    body: dict[str, Any], field: str, said: str, refusing: httpx.AsyncClient
 ) -> None:
-    e = await episode(memory, await talk(memory), RUST)
-    answer = await http.post(f"/api/v0/memories/{e}/review", json=body)
+    answer = await refusing.post("/api/v0/memories/unknown/review", json=body)
     assert (answer.status_code, answer.json()["field"]) == (400, field), answer.text
     assert said in answer.json()["detail"]
+
+
+async def test_what_is_refused_lists_runs_and_rates_nothing(
+    http: httpx.AsyncClient, memory: Graphmem
+) -> None:
+    e = await episode(memory, await talk(memory), RUST)
+    before = await stored(memory, e)
+    for answer, field in (
+        (await http.get(f"{LIST}?limit=0"), "limit"),
+        (await http.post(RUN, json={"conversation_id": ""}), "conversation_id"),
+        (await rate(http, e, "perfect"), "rating"),
+    ):
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
+        assert answer.json()["field"] == field
+    assert await stored(memory, e) == before
+    assert await listed(http) == []
 
 
 @pytest.mark.parametrize(("example", "wanted"), [(RATING, NewRating), (RUN_EXAMPLE, RunAsked)])

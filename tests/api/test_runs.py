@@ -7,6 +7,7 @@ import httpx
 import msgspec
 import pytest
 from litestar import Litestar
+from litestar.openapi.spec import Example
 from msgspec.structs import replace
 
 from api.app import create_app
@@ -517,8 +518,6 @@ VECTOR = [0.1] * 384
         ("retrieve", {"query": "a", "max_tokens": 5, "source_ids": ["a"] * 65}, "source_ids"),
         ("retrieve", {"query": "a", "max_tokens": 5, "min_relevance": 1.1}, "min_relevance"),
         ("retrieve", {"query": "a", "max_tokens": 5, "sort_by": "size"}, "sort_by"),
-        ("retrieve", {"query": "a", "max_tokens": 5, "cursor": "nonsense"}, "cursor"),
-        ("retrieve", {"query": "a", "max_tokens": 5, "cursor": "%%%%"}, "cursor"),
         ("retrieve", {"query": "a", "max_tokens": 5, "operation_id": ""}, "operation_id"),
         ("retrieve", {"query": "a", "max_tokens": 5, "operation_id": "x" * 129}, "operation_id"),
         ("peek", {}, "span_id"),
@@ -541,22 +540,41 @@ VECTOR = [0.1] * 384
     ],
 )
 async def test_what_cannot_be_asked_is_named(
-    what: str, body: dict[str, Any], field: str, http: httpx.AsyncClient
+    what: str, body: dict[str, Any], field: str, refusing: httpx.AsyncClient
 ) -> None:
-    run = await started(http)
-    path = f"{RUNS}/{run['id']}/{what}" if what else RUNS
-    answer = await http.post(path, json=body)
+    path = f"{RUNS}/session-unknown/{what}" if what else RUNS
+    answer = await refusing.post(path, json=body)
     assert answer.status_code in {400, 413}, answer.text
     assert answer.json()["field"] == field
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+async def test_what_cannot_be_asked_changes_no_run(http: httpx.AsyncClient) -> None:
+    run = await started(http)
+    long = {"type": "log", "content": "a", "metadata": {"a": "b" * 100_001}}
+    for what, body, status, field in (
+        ("", AGENT | {"budget": {"max_tokens": 0}}, 400, "budget.max_tokens"),
+        ("retrieve", {"query": "a", "max_tokens": 0}, 400, "max_tokens"),
+        ("retrieve", {"query": "a", "max_tokens": 5, "cursor": "nonsense"}, 400, "cursor"),
+        ("retrieve", {"query": "a", "max_tokens": 5, "cursor": "%%%%"}, 400, "cursor"),
+        ("peek", {}, 400, "span_id"),
+        ("write", {"type": "log", "content": " \n "}, 400, "content"),
+        ("write", long, 413, "metadata"),
+        ("subcall", {"agent_type": "a", "budget_fraction": 1.1}, 400, "budget_fraction"),
+        ("end", {"outcome": "done"}, 400, "outcome"),
+    ):
+        answer = await http.post(f"{RUNS}/{run['id']}/{what}" if what else RUNS, json=body)
+        assert answer.headers["content-type"] == "application/problem+json"
+        code = "too_large" if status == 413 else "invalid_input"
+        assert (answer.status_code, answer.json()["code"]) == (status, code)
+        assert answer.json()["field"] == field
     shown = (await http.get(f"{RUNS}/{run['id']}")).json()
     assert shown["status"] == "active"
     assert shown["budget"]["remaining_tokens"] == 10_000
 
 
-async def test_a_content_beyond_the_limit_is_too_large(http: httpx.AsyncClient) -> None:
-    run = await started(http)
-    answer = await asked(http, run, "write", type="log", content="a" * 1_000_001)
+async def test_a_content_beyond_the_limit_is_too_large(refusing: httpx.AsyncClient) -> None:
+    answer = await asked(refusing, "session-unknown", "write", type="log", content="a" * 1_000_001)
     assert (answer.status_code, answer.json()["field"]) == (413, "content")
 
 
@@ -566,11 +584,18 @@ async def test_a_content_beyond_the_limit_is_too_large(http: httpx.AsyncClient) 
     [("limit=0", "limit"), ("limit=201", "limit"), ("cursor=x", "cursor"), ("page=2", "page")],
 )
 async def test_a_list_of_accesses_is_asked_for_strictly(
-    query: str, field: str, http: httpx.AsyncClient
+    query: str, field: str, refusing: httpx.AsyncClient
 ) -> None:
-    run = await started(http)
-    answer = await http.get(f"{RUNS}/{run['id']}/accesses?{query}")
+    answer = await refusing.get(f"{RUNS}/session-unknown/accesses?{query}")
     assert (answer.status_code, answer.json()["field"]) == (400, field)
+
+
+async def test_beside_a_database_it_is_asked_for_strictly_too(http: httpx.AsyncClient) -> None:
+    run = await started(http)
+    answer = await http.get(f"{RUNS}/{run['id']}/accesses?limit=0")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
+    assert answer.json()["field"] == "limit"
 
 
 # S3.45
@@ -602,12 +627,12 @@ async def test_an_operation_shows_as_a_span_with_what_its_record_holds(
         (END, NewEnd),
     ],
 )
-def test_every_example_can_be_sent(example, wanted: type) -> None:
+def test_every_example_can_be_sent(example: Example, wanted: type) -> None:
     assert decoded(msgspec.json.encode(example.value), wanted)
 
 
 # S3.46
-def test_the_shapes_are_described(app: Litestar) -> None:
-    shapes = app.openapi_schema.to_schema()["components"]["schemas"]
+def test_the_shapes_are_described(offline_app: Litestar) -> None:
+    shapes = offline_app.openapi_schema.to_schema()["components"]["schemas"]
     assert shapes.keys() >= {"Span", "RetrievalBudget", "BudgetState", "RetrievedSpan", "Run"}
     assert shapes["RetrievalBudget"]["properties"]["max_tokens"]["minimum"] == 1
