@@ -2,13 +2,16 @@
 
 import asyncio
 import uuid
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from hashlib import sha256
-from pathlib import Path
+from typing import Any
 
 import httpx
 import neo4j
 import pytest
+import pytest_asyncio
+from litestar import Litestar
 from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -53,12 +56,38 @@ async def test_requests_are_counted_and_timed_by_their_route(http: httpx.AsyncCl
     assert value(after, name, **timed) - value(before, name, **timed) == 3
 
 
-async def test_what_callers_invent_adds_no_series(http: httpx.AsyncClient) -> None:
-    await http.request("BREW", "/no/such/coffee")
-    first = await scraped(http)
+class Silent:
+    """A graph that has no connections and answers nothing."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def pool(self) -> None:
+        return None
+
+    async def rows(self, query: Any, **parameters: Any) -> Any:
+        self.asked.append(query.name)
+        raise RuntimeError("unforeseen")
+
+
+def without_database(offline: Runtime, **parts: Any) -> Litestar:
+    """Return an application that shows metrics without a database."""
+    return create_app(replace(offline, **{"graph": Silent(), **parts}))
+
+
+@pytest_asyncio.fixture(scope="module")
+async def scraping(offline: Runtime, asking: Any) -> AsyncIterator[httpx.AsyncClient]:
+    """HTTP of an application that shows metrics without a database."""
+    async with asking(without_database(offline)) as client:
+        yield client
+
+
+async def test_what_callers_invent_adds_no_series(scraping: httpx.AsyncClient) -> None:
+    await scraping.request("BREW", "/no/such/coffee")
+    first = await scraped(scraping)
     for number in range(5):
-        await http.request(f"BREW{number}", f"/no/such/tea/{number}")
-    second = await scraped(http)
+        await scraping.request(f"BREW{number}", f"/no/such/tea/{number}")
+    second = await scraped(scraping)
     other = {"method": "OTHER", "route": "-", "status": "404"}
     name = "graphmem_http_requests_total"
     assert value(second, name, **other) - value(first, name, **other) == 5
@@ -82,12 +111,15 @@ async def test_the_process_the_pool_and_the_embedder_are_shown(http: httpx.Async
     assert ("graphmem_embedder_waiting", frozenset()) in samples
 
 
-async def test_degraded_answers_are_counted_by_reason(runtime: Runtime, asking) -> None:
+async def test_degraded_answers_are_counted_by_reason(runtime: Runtime, asking: Any) -> None:
     class Broken:
         name, sha256, dimensions = "broken", "0", 384
 
         def embed(self, texts: list[str]) -> list[list[float]]:
             raise RuntimeError
+
+        def truncates(self, text: str) -> bool:
+            return False
 
     embedder = Embedder(Broken())
     try:
@@ -102,7 +134,7 @@ async def test_degraded_answers_are_counted_by_reason(runtime: Runtime, asking) 
 
 
 async def test_jobs_are_counted_by_state_and_by_what_became_of_them(
-    memory: Graphmem, asking
+    memory: Graphmem, asking: Any
 ) -> None:
     kind = f"kind-{uuid.uuid4().hex}"
     for key in ("good", "bad"):
@@ -135,7 +167,7 @@ async def test_jobs_are_counted_by_state_and_by_what_became_of_them(
 
 
 async def test_a_database_that_hangs_does_not_keep_a_scrape(
-    runtime: Runtime, asking, monkeypatch: pytest.MonkeyPatch
+    offline: Runtime, asking: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("api.metrics.FRESH_SECONDS", 3_600.0)
     asked = 0
@@ -150,7 +182,7 @@ async def test_a_database_that_hangs_does_not_keep_a_scrape(
     port = server.sockets[0].getsockname()[1]
     driver = neo4j.AsyncGraphDatabase.driver(f"bolt://127.0.0.1:{port}")
     try:
-        async with asking(create_app(replace(runtime, graph=Graph(driver, "neo4j")))) as http:
+        async with asking(without_database(offline, graph=Graph(driver, "neo4j"))) as http:
             for _ in range(2):
                 # The driver itself would wait for a minute.
                 async with asyncio.timeout(20):
@@ -164,32 +196,25 @@ async def test_a_database_that_hangs_does_not_keep_a_scrape(
         await server.wait_closed()
 
 
-async def test_many_scrapes_ask_the_database_once(runtime: Runtime, asking) -> None:
-    asked: list[str] = []
-
-    class Counting:
-        def pool(self) -> None:
-            return None
-
-        async def rows(self, query, **parameters):
-            asked.append(query.name)
-            raise RuntimeError("unforeseen")
-
-    async with asking(create_app(replace(runtime, graph=Counting()))) as http:
+async def test_many_scrapes_ask_the_database_once(offline: Runtime, asking: Any) -> None:
+    graph = Silent()
+    async with asking(without_database(offline, graph=graph)) as http:
         await asyncio.gather(*(scraped(http) for _ in range(5)))
-    assert asked == ["jobs/counted"]
+    assert graph.asked == ["jobs/counted"]
 
 
 @pytest.mark.parametrize(
     "accept", ["text/plain;version=abc", "application/openmetrics-text;version=q", "*/*", ";;,="]
 )
-async def test_any_accept_is_answered(accept: str, http: httpx.AsyncClient) -> None:
-    assert (await http.get("/metrics", headers={"Accept": accept})).status_code == 200
+async def test_any_accept_is_answered(accept: str, scraping: httpx.AsyncClient) -> None:
+    assert (await scraping.get("/metrics", headers={"Accept": accept})).status_code == 200
 
 
-async def test_open_metrics_are_given_where_they_are_asked_for(http: httpx.AsyncClient) -> None:
+async def test_open_metrics_are_given_where_they_are_asked_for(
+    scraping: httpx.AsyncClient,
+) -> None:
     wanted = {"Accept": "application/openmetrics-text; version=1.0.0"}
-    answer = await http.get("/metrics", headers=wanted)
+    answer = await scraping.get("/metrics", headers=wanted)
     assert answer.headers["content-type"].startswith("application/openmetrics-text")
     assert answer.text.endswith("# EOF\n")
     assert answer.text.count("# EOF") == 1
@@ -197,6 +222,14 @@ async def test_open_metrics_are_given_where_they_are_asked_for(http: httpx.Async
 
 def _line(client: str, role: str, key: str) -> str:
     return f"{client} {role} {sha256(key.encode()).hexdigest()}\n"
+
+
+@pytest.fixture(scope="module")
+def keyed(offline: Runtime, tmp_path_factory: pytest.TempPathFactory) -> Litestar:
+    """An application that shows metrics without a database, with a key of every role."""
+    keys = tmp_path_factory.mktemp("metrics") / "keys"
+    keys.write_text("".join(_line("a", role, role) for role in ("agent", "analyst", "operator")))
+    return without_database(offline, settings=replace(offline.settings, keys_file=keys))
 
 
 @pytest.mark.parametrize(
@@ -216,12 +249,9 @@ def _line(client: str, role: str, key: str) -> str:
     ],
 )
 async def test_who_may_read_them(
-    peer: str, headers: dict[str, str], status: int, runtime: Runtime, tmp_path: Path
+    peer: str, headers: dict[str, str], status: int, keyed: Litestar
 ) -> None:
-    keys = tmp_path / "keys"
-    keys.write_text("".join(_line("a", role, role) for role in ("agent", "analyst", "operator")))
-    app = create_app(replace(runtime, settings=replace(runtime.settings, keys_file=keys)))
-    transport = httpx.ASGITransport(app=app, client=(peer, 4711))
+    transport = httpx.ASGITransport(app=keyed, client=(peer, 4711))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
         answer = await http.get("/metrics", headers=headers)
     assert answer.status_code == status
