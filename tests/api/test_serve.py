@@ -21,18 +21,31 @@ from graphmem.background import Background
 from graphmem.config import Settings
 from graphmem.errors import SettingError, Unavailable
 from graphmem.runtime import Runtime
+from graphmem.service import Graphmem
 
 
-@pytest.fixture
-def running(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Settings to serve the tests' graphmem, which is running already, on any free port."""
+def have_running(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have what is served be a graphmem that is running already."""
 
     @asynccontextmanager
     async def already(settings: Settings, progress: object) -> AsyncIterator[Runtime]:
         yield replace(runtime, settings=settings)
 
     monkeypatch.setattr(api.serve, "running", already)
+
+
+@pytest.fixture
+def running(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Settings to serve the tests' graphmem on any free port."""
+    have_running(runtime, monkeypatch)
     return config.load({}, port=0)
+
+
+@pytest.fixture
+def offline_running(offline: Runtime, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Settings to serve a graphmem without a database on any free port."""
+    have_running(offline, monkeypatch)
+    return config.load({}, port=0, jobs="off")
 
 
 @asynccontextmanager
@@ -48,7 +61,7 @@ async def served(settings: Settings) -> AsyncIterator[tuple[str, asyncio.Task[No
         await asyncio.wait([task])
 
 
-async def test_a_served_graphmem_remembers_and_recalls(running: Settings, memory) -> None:
+async def test_a_served_graphmem_remembers_and_recalls(running: Settings, memory: Graphmem) -> None:
     async with served(running) as (url, _):
         assert url.startswith("http://127.0.0.1:")
         assert not url.endswith(":0")
@@ -97,12 +110,12 @@ async def test_jobs_are_done_beside_the_api_from_when_it_answers_until_it_ends(
 
 
 async def test_what_no_task_waited_for_is_logged_without_its_message(
-    running: Settings, caplog: pytest.LogCaptureFixture
+    offline_running: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def failing() -> None:
         raise RuntimeError("sesame-4711")
 
-    async with served(running):
+    async with served(offline_running):
         task = asyncio.create_task(failing())
         await asyncio.wait([task])
         del task
@@ -137,9 +150,9 @@ async def exchange(url: str, *sent: bytes) -> bytes:
     ids=["long header", "long path", "no http", "negative length"],
 )
 async def test_what_is_no_request_gets_a_problem_too(
-    request_bytes: bytes, running: Settings
+    request_bytes: bytes, offline_running: Settings
 ) -> None:
-    async with served(running) as (url, _):
+    async with served(offline_running) as (url, _):
         answer = await exchange(url, request_bytes)
     assert answer.startswith(b"HTTP/1.1 400")
     assert b"application/problem+json" in answer
@@ -159,22 +172,22 @@ async def test_a_raw_path_that_cannot_be_is_not_found(path: str, running: Settin
             assert b"application/problem+json" in answer
 
 
-async def test_a_chunked_body_beyond_the_limit_is_refused(running: Settings) -> None:
+async def test_a_chunked_body_beyond_the_limit_is_refused(offline_running: Settings) -> None:
     head = (
         b"POST /api/v0/recall HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     )
     chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
-    async with served(running) as (url, _):
+    async with served(offline_running) as (url, _):
         answer = await exchange(url, head, *[chunk] * 33, b"0\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 413")
     assert b'"field":"body"' in answer
 
 
 async def test_a_caller_that_leaves_disturbs_nobody(
-    running: Settings, caplog: pytest.LogCaptureFixture
+    offline_running: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with served(running) as (url, _):
+    async with served(offline_running) as (url, _):
         host, port = url.removeprefix("http://").split(":")
         _, writer = await asyncio.open_connection(host, int(port))
         writer.write(
@@ -189,11 +202,11 @@ async def test_a_caller_that_leaves_disturbs_nobody(
     assert "failed" not in caplog.text
 
 
-async def test_a_port_that_is_taken_is_explained(running: Settings) -> None:
-    async with served(running) as (url, _):
+async def test_a_port_that_is_taken_is_explained(offline_running: Settings) -> None:
+    async with served(offline_running) as (url, _):
         port = int(url.rpartition(":")[2])
         with pytest.raises(SettingError, match=f"GRAPHMEM_PORT: .*port {port}.*name another"):
-            await serve(replace(running, port=port))
+            await serve(replace(offline_running, port=port))
 
 
 def test_a_port_is_taken_before_anything_else_starts(unused_tcp_port: int) -> None:
