@@ -1,17 +1,18 @@
 """Cutting to tokens: never over the limit, never much under it, and honest about it."""
 
 import time
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphmem.model.chunk import TruncationStrategy
-from graphmem.retrieval.truncation import ELLIPSIS, GAP, HEAD, boundary, truncated
+from graphmem.retrieval.truncation import ELLIPSIS, GAP, HEAD, Truncated, boundary, truncated
 from graphmem.tokens import TokenCounter, pieces
 
 TOKENS = TokenCounter()
-STRATEGIES = ("end", "sentence", "middle")
+STRATEGIES: tuple[TruncationStrategy, ...] = ("end", "sentence", "middle")
 HEADER = "[knowledge_base: Product FAQ]\n"
 
 WORDS = st.sampled_from(
@@ -42,7 +43,7 @@ TEXTS = st.one_of(st.lists(WORDS, max_size=80).map("".join), st.text(max_size=30
 )
 def test_no_limit_is_ever_exceeded(
     text: str, limit: int, strategy: TruncationStrategy, header: str
-):
+) -> None:
     # S1.52 S1.53
     # S1.66
     cut = truncated(text, limit, strategy, TOKENS, header=header)
@@ -60,7 +61,9 @@ def test_no_limit_is_ever_exceeded(
 
 @settings(max_examples=300, deadline=None)
 @given(TEXTS, st.integers(1, 200), st.sampled_from(["", HEADER]))
-def test_the_end_is_cut_and_marked_and_as_much_as_fits_is_kept(text: str, limit: int, header: str):
+def test_the_end_is_cut_and_marked_and_as_much_as_fits_is_kept(
+    text: str, limit: int, header: str
+) -> None:
     # S1.54
     cut = truncated(text, limit, "end", TOKENS, header=header)
     if not cut.truncated or cut.content in {"", header}:
@@ -77,7 +80,7 @@ def test_the_end_is_cut_and_marked_and_as_much_as_fits_is_kept(text: str, limit:
 
 @settings(max_examples=300, deadline=None)
 @given(TEXTS, st.integers(1, 200))
-def test_the_middle_is_cut_out_and_marked(text: str, limit: int):
+def test_the_middle_is_cut_out_and_marked(text: str, limit: int) -> None:
     # S1.54
     cut = truncated(text, limit, "middle", TOKENS)
     if not cut.truncated or cut == truncated(text, limit, "end", TOKENS):
@@ -95,7 +98,7 @@ def test_the_middle_is_cut_out_and_marked(text: str, limit: int):
 
 
 @pytest.mark.parametrize("limit", [50, 333, 5_000, 20_000])
-def test_the_middle_keeps_three_fifths_of_its_tokens_before_the_gap(limit: int):
+def test_the_middle_keeps_three_fifths_of_its_tokens_before_the_gap(limit: int) -> None:
     # S1.54
     text = " ".join(f"line {number} of the log" for number in range(20_000))
 
@@ -106,7 +109,7 @@ def test_the_middle_keeps_three_fifths_of_its_tokens_before_the_gap(limit: int):
     assert abs(before - HEAD * (before + after)) <= 2
 
 
-def test_where_no_gap_fits_the_end_is_cut():
+def test_where_no_gap_fits_the_end_is_cut() -> None:
     # S1.54
     text = "The keeper of the light walks down to the harbour"
 
@@ -119,7 +122,7 @@ def sentences(*lengths: int) -> str:
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=20), st.integers(1, 120))
-def test_whole_sentences_are_kept_as_many_as_fit(lengths: list[int], limit: int):
+def test_whole_sentences_are_kept_as_many_as_fit(lengths: list[int], limit: int) -> None:
     # S1.54
     cut = truncated(sentences(*lengths), limit, "sentence", TOKENS)
     fitting = [f"{sentences(*lengths[:count])}{ELLIPSIS}" for count in range(1, len(lengths))]
@@ -140,12 +143,12 @@ def test_whole_sentences_are_kept_as_many_as_fit(lengths: list[int], limit: int)
         ("no sentence ends here at all it goes on", 5, "no sentence ends here..."),
     ],
 )
-def test_a_sentence_ends_where_one_does(text: str, limit: int, content: str):
+def test_a_sentence_ends_where_one_does(text: str, limit: int, content: str) -> None:
     # S1.54
     assert truncated(text, limit, "sentence", TOKENS).content == content
 
 
-def test_where_not_even_the_header_fits_there_is_nothing():
+def test_where_not_even_the_header_fits_there_is_nothing() -> None:
     # S1.53
     needed = TOKENS.count(HEADER)
     for limit in range(1, needed):
@@ -155,11 +158,12 @@ def test_where_not_even_the_header_fits_there_is_nothing():
     assert truncated("about pricing", needed, "end", TOKENS, header=HEADER).content == HEADER
 
 
-def test_an_empty_text_is_not_cut():
+def test_an_empty_text_is_not_cut() -> None:
     assert truncated("", 1, "end", TOKENS).truncated is False
     assert truncated("", 1, "end", TOKENS, header=HEADER).truncated is True
 
 
+SHORT_HEADER = "# "
 LONG = {
     "prose": "The keeper of the light walks down to the harbour. " * 20_000,
     "one word": "x" * 100_000,
@@ -171,23 +175,60 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("text", LONG.values(), ids=LONG.keys())
-@pytest.mark.parametrize("limit", [1, 2, 7, 500, 200_000])
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_megabyte_of_anything_is_cut_soon(strategy: TruncationStrategy, limit: int, text: str):
-    # S1.52 S1.66
-    began = time.perf_counter()
-    cut = truncated(text, limit, strategy, TOKENS, header="# ")
+@cache
+def whole(name: str) -> int:
+    """Return the tokens of a megabyte and its header."""
+    return TOKENS.count(SHORT_HEADER + LONG[name])
 
-    assert time.perf_counter() - began < 10
+
+def check(
+    cut: Truncated, limit: int, strategy: TruncationStrategy, *, name: str, needed: int
+) -> None:
+    """Check that a cut text, which needs so many tokens as a whole, holds its limit and uses it."""
     assert cut.token_count == TOKENS.count(cut.content) <= limit
-    assert cut.truncated == (TOKENS.count("# " + text) > limit)
-    if cut.truncated and limit >= 7 and strategy != "sentence":
+    assert cut.truncated == (needed > limit)
+    # A character is not parted from its marks, unless it has very many.
+    least = 100 if name == "marks" else 7
+    if cut.truncated and limit >= least and strategy != "sentence":
         assert cut.token_count >= limit - 6
 
 
+@pytest.mark.parametrize("name", LONG)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_every_limit_of_one_long_word_is_held_and_used(strategy: TruncationStrategy):
+def test_a_megabyte_of_anything_is_cut_soon(strategy: TruncationStrategy, name: str) -> None:
+    # S1.52 S1.66
+    limit = min(50_000, whole(name) // 2)
+    began = time.perf_counter()
+    cut = truncated(LONG[name], limit, strategy, TOKENS, header=SHORT_HEADER)
+
+    assert time.perf_counter() - began < 10
+    check(cut, limit, strategy, name=name, needed=whole(name))
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_megabyte_that_just_fits_is_not_cut(name: str) -> None:
+    cut = truncated(LONG[name], whole(name), "end", TOKENS, header=SHORT_HEADER)
+
+    assert (cut.content, cut.truncated) == (SHORT_HEADER + LONG[name], False)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(sorted(LONG)), st.integers(0, 3_000), st.sampled_from(STRATEGIES), st.data())
+def test_every_limit_of_anything_is_held_and_used(
+    name: str, characters: int, strategy: TruncationStrategy, data: st.DataObject
+) -> None:
+    # S1.52 S1.66
+    text = LONG[name][:characters]
+    needed = TOKENS.count(SHORT_HEADER + text)
+    limit = data.draw(st.integers(1, needed + 2))
+
+    cut = truncated(text, limit, strategy, TOKENS, header=SHORT_HEADER)
+
+    check(cut, limit, strategy, name=name, needed=needed)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_limit_of_one_long_word_is_held_and_used(strategy: TruncationStrategy) -> None:
     word = "x" * 100_000
     for limit in [*range(1, 40), *range(40, 12_500, 500)]:
         cut = truncated(word, limit, strategy, TOKENS)
@@ -209,15 +250,17 @@ def test_every_limit_of_one_long_word_is_held_and_used(strategy: TruncationStrat
         ("", 0, 0, 0),
     ],
 )
-def test_a_character_is_not_parted_from_its_marks(text: str, place: int, back: int, forth: int):
+def test_a_character_is_not_parted_from_its_marks(
+    text: str, place: int, back: int, forth: int
+) -> None:
     assert boundary(text, place) == back
     assert boundary(text, place, forward=True) == forth
 
 
 @given(TEXTS, st.integers(0, 100))
-def test_a_limit_is_exceeded_exactly_when_the_count_is(text: str, limit: int):
+def test_a_limit_is_exceeded_exactly_when_the_count_is(text: str, limit: int) -> None:
     assert TOKENS.exceeds(text, limit) == (TOKENS.count(text) > limit)
 
 
-def test_a_table_s_pieces_are_the_text():
+def test_a_table_s_pieces_are_the_text() -> None:
     assert "".join(pieces(LONG["prose"], 1_000)) == LONG["prose"]
