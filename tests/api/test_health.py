@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx
 import neo4j
@@ -14,10 +16,10 @@ from graphmem.runtime import Runtime
 
 
 @pytest_asyncio.fixture
-async def without_database(runtime: Runtime, unused_tcp_port: int):
+async def without_database(offline: Runtime, unused_tcp_port: int) -> AsyncIterator[Runtime]:
     """A graphmem whose database is gone."""
     driver = neo4j.AsyncGraphDatabase.driver(f"bolt://127.0.0.1:{unused_tcp_port}")
-    yield replace(runtime, graph=Graph(driver, "neo4j", retry_seconds=0))
+    yield replace(offline, graph=Graph(driver, "neo4j", retry_seconds=0))
     await driver.close()
 
 
@@ -27,7 +29,7 @@ async def test_alive_and_ready(http: httpx.AsyncClient) -> None:  # B7
 
 
 async def test_without_the_database_it_lives_but_is_not_ready(
-    without_database: Runtime, asking
+    without_database: Runtime, asking: Any
 ) -> None:  # B7
     async with asking(create_app(without_database)) as http:
         assert (await http.get("/health/live")).status_code == 200
@@ -39,7 +41,7 @@ async def test_without_the_database_it_lives_but_is_not_ready(
             assert answer.json()["code"] == "unavailable"
 
 
-async def test_a_database_that_hangs_is_not_waited_for(runtime: Runtime, asking) -> None:
+async def test_a_database_that_hangs_is_not_waited_for(offline: Runtime, asking: Any) -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
@@ -47,7 +49,7 @@ async def test_a_database_that_hangs_is_not_waited_for(runtime: Runtime, asking)
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     driver = neo4j.AsyncGraphDatabase.driver(f"bolt://127.0.0.1:{port}")
-    hanging = replace(runtime, graph=Graph(driver, "neo4j"))
+    hanging = replace(offline, graph=Graph(driver, "neo4j"))
     try:
         async with asking(create_app(hanging)) as http:
             started = time.monotonic()

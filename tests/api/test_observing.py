@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import httpx
 from msgspec.structs import replace
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
 from api.app import create_app
@@ -144,10 +145,14 @@ async def test_no_span_ever_holds_a_text(
     assert not [one for one in shown if one.events]
 
 
-async def test_a_caller_s_trace_goes_on(http: httpx.AsyncClient, spans) -> None:
+async def test_a_caller_s_trace_goes_on(
+    refusing: httpx.AsyncClient, spans: InMemorySpanExporter
+) -> None:
     trace_id, span_id = uuid.uuid4().hex, "00f067aa0ba902b7"
-    await http.get("/health/live", headers={"traceparent": f"00-{trace_id}-{span_id}-01"})
+    await refusing.get("/health/live", headers={"traceparent": f"00-{trace_id}-{span_id}-01"})
     [shown] = spans.get_finished_spans()
+    assert shown.context is not None
+    assert shown.parent is not None
     assert f"{shown.context.trace_id:032x}" == trace_id
     assert f"{shown.parent.span_id:016x}" == span_id
 
