@@ -9,11 +9,13 @@ import pytest
 
 SEED = Path(__file__).resolve().parents[2] / "seed"
 
-Records = list[dict[str, Any]]
+Record = dict[str, Any]
+Records = list[Record]
+Read = Callable[[str], Records]
 
 
 @pytest.fixture(scope="session")
-def records() -> Callable[[str], Records]:
+def records() -> Read:
     """Return the records of a file of the story."""
 
     def read(name: str) -> Records:
@@ -25,13 +27,13 @@ def records() -> Callable[[str], Records]:
 
 
 @pytest.fixture(scope="session")
-def messages(records) -> dict[str, dict[str, Any]]:
+def messages(records: Read) -> dict[str, Record]:
     """The messages by their external id, in the story's order."""
     return {message["external_id"]: message for message in records("messages.jsonl")}
 
 
 @pytest.fixture(scope="session")
-def sessions(messages) -> dict[str, Records]:
+def sessions(messages: dict[str, Record]) -> dict[str, Records]:
     """The messages of every session, in their order."""
     by_session: dict[str, Records] = {}
     for message in messages.values():
@@ -40,7 +42,7 @@ def sessions(messages) -> dict[str, Records]:
 
 
 @pytest.fixture(scope="session")
-def keys(records, messages) -> set[str]:
+def keys(records: Read, messages: dict[str, Record]) -> set[str]:
     """Everything that a link may name."""
     return (
         {f"message:{external_id}" for external_id in messages}
@@ -52,9 +54,3 @@ def keys(records, messages) -> set[str]:
         | {f"fact:{record['key']}" for record in records("facts.jsonl")}
         | {f"episode:{record['key']}" for record in records("episodes.jsonl")}
     )
-
-
-@pytest.fixture(scope="session")
-def readme() -> str:
-    """What the story's README says."""
-    return (SEED / "README.md").read_text(encoding="utf-8")

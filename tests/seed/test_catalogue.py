@@ -1,29 +1,32 @@
 """The story's references, summaries and links are well formed, resolve, and agree with the messages."""
 
-import re
 from collections import Counter
 from itertools import pairwise
 
 import pytest
 
+from tests.seed.conftest import Read, Record, Records
+
 VERSIONED = {"page-pricing", "doc-api", "file-ingress"}
 WITH_CONTENT = {"page-pricing", "doc-runbook", "doc-api", "file-ingress", "report-2026-06-12"}
 
 
-def by_target(records):
-    chains = {}
+def by_target(records: Read) -> dict[str, Records]:
+    chains: dict[str, Records] = {}
     for record in records("references.jsonl"):
         chains.setdefault(record["target_id"], []).append(record)
     return chains
 
 
-def latest(records, target_id):
+def latest(records: Read, target_id: str) -> Record:
     """Return a reference's card with the content of its newest version."""
     first, *later = by_target(records)[target_id]
     return first | {"content": (later[-1] if later else first)["content"]}
 
 
-def test_a_changed_content_is_a_later_line_that_names_the_version_it_replaces(records):
+def test_a_changed_content_is_a_later_line_that_names_the_version_it_replaces(
+    records: Read,
+) -> None:
     chains = by_target(records)
     assert {target for target, chain in chains.items() if len(chain) > 1} == VERSIONED
     for chain in chains.values():
@@ -36,7 +39,7 @@ def test_a_changed_content_is_a_later_line_that_names_the_version_it_replaces(re
             assert before["content"] != after["content"]
 
 
-def test_the_long_texts_make_several_spans(records):
+def test_the_long_texts_make_several_spans(records: Read) -> None:
     chains = by_target(records)
     assert {target for target, chain in chains.items() if "content" in chain[0]} == WITH_CONTENT
     for target in ("page-pricing", "doc-runbook", "doc-api"):
@@ -64,7 +67,9 @@ def test_the_long_texts_make_several_spans(records):
         ("file-ingress", "about 3 s", "m131"),
     ],
 )
-def test_the_newest_content_says_what_was_said(records, messages, target_id, text, source):
+def test_the_newest_content_says_what_was_said(
+    records: Read, messages: dict[str, Record], target_id: str, text: str, source: str
+) -> None:
     said, written = text.split("|") if "|" in text else (text, text)
     assert said in messages[source]["content"].replace("**", "")
     assert written in latest(records, target_id)["content"]
@@ -79,19 +84,23 @@ def test_the_newest_content_says_what_was_said(records, messages, target_id, tex
         ("file-ingress", "sessionAffinity: cookie"),
     ],
 )
-def test_what_changed_stands_in_the_old_content_only(records, target_id, text):
+def test_what_changed_stands_in_the_old_content_only(
+    records: Read, target_id: str, text: str
+) -> None:
     old, new = by_target(records)[target_id]
     assert text in old["content"]
     assert text not in new["content"]
 
 
-def test_the_error_table_of_the_api_document_is_the_one_that_was_agreed(records, messages):
+def test_the_error_table_of_the_api_document_is_the_one_that_was_agreed(
+    records: Read, messages: dict[str, Record]
+) -> None:
     rows = [line for line in messages["m118"]["content"].splitlines() if line.startswith("| ")]
     for chain in by_target(records)["doc-api"]:
         assert "\n".join([rows[0], "|---|---|---|", *rows[1:]]) in chain["content"]
 
 
-def test_the_price_list_shows_the_plans_of_its_time(records):
+def test_the_price_list_shows_the_plans_of_its_time(records: Read) -> None:
     old, new = by_target(records)["page-pricing"]
     for record, monthly in ((old, 59), (new, 54)):
         yearly = f"{monthly * 12 * 9 / 10:.2f}"
@@ -100,7 +109,9 @@ def test_the_price_list_shows_the_plans_of_its_time(records):
         assert f"{149 * 12 * 9 / 10:,.2f} € a year (149 × 12 × 0.9)" in record["content"]
 
 
-def test_thread_summaries_count_what_is_in_the_thread(records, sessions):
+def test_thread_summaries_count_what_is_in_the_thread(
+    records: Read, sessions: dict[str, Records]
+) -> None:
     threads = [record for record in records("summaries.jsonl") if record["type"] == "thread"]
     assert len(threads) >= 4
     for thread in threads:
@@ -110,16 +121,18 @@ def test_thread_summaries_count_what_is_in_the_thread(records, sessions):
         assert thread["last_activity_at"] == said[-1]["occurred_at"]
 
 
-def test_every_session_has_one_summary(records, sessions):
+def test_every_session_has_one_summary(records: Read, sessions: dict[str, Records]) -> None:
     summaries = [record for record in records("summaries.jsonl") if record["type"] == "session"]
     assert [summary["target_id"] for summary in summaries] == list(sessions)
     for summary in summaries:
         assert summary["last_activity_at"] == sessions[summary["target_id"]][-1]["occurred_at"]
 
 
-def test_plan_summaries_count_up_and_move_forward(records, messages):
+def test_plan_summaries_count_up_and_move_forward(
+    records: Read, messages: dict[str, Record]
+) -> None:
     said = {message["occurred_at"] for message in messages.values()}
-    plans = {}
+    plans: dict[str, Records] = {}
     for record in records("summaries.jsonl"):
         if record["type"] == "plan":
             plans.setdefault(record["target_id"], []).append(record)
@@ -138,7 +151,9 @@ def test_plan_summaries_count_up_and_move_forward(records, messages):
             assert before["plan_type"] == after["plan_type"]
 
 
-def test_links_join_two_things_that_are_there_and_each_pair_once(records, keys):
+def test_links_join_two_things_that_are_there_and_each_pair_once(
+    records: Read, keys: set[str]
+) -> None:
     links = records("links.jsonl")
     for link in links:
         assert set(link) == {"from", "to", "type"}
@@ -147,12 +162,12 @@ def test_links_join_two_things_that_are_there_and_each_pair_once(records, keys):
     assert len({(link["from"], link["to"], link["type"]) for link in links}) == len(links)
 
 
-def test_every_reference_is_linked(records, keys):
+def test_every_reference_is_linked(records: Read, keys: set[str]) -> None:
     linked = {end for link in records("links.jsonl") for end in (link["from"], link["to"])}
     assert {key for key in keys if key.startswith("reference:")} <= linked
 
 
-def test_a_question_over_hops_has_links_all_the_way(records):
+def test_a_question_over_hops_has_links_all_the_way(records: Read) -> None:
     links = {frozenset((link["from"], link["to"])): link["type"] for link in records("links.jsonl")}
     for question in records("hop_questions.jsonl"):
         assert question["query"].endswith("?")
@@ -160,25 +175,3 @@ def test_a_question_over_hops_has_links_all_the_way(records):
         for step in pairwise(question["path"]):
             assert links[frozenset(step)] in question["link_types"]
         assert frozenset((question["path"][0], question["path"][2])) not in links
-
-
-def test_the_readme_counts_what_is_there(records, readme):
-    rows = dict(re.findall(r"^\| `(\w+\.jsonl)` \| (\d+) \|", readme, re.MULTILINE))
-    assert len(rows) == 9
-    assert {name: len(records(name)) for name in rows} == {
-        name: int(lines) for name, lines in rows.items()
-    }
-    chains = by_target(records)
-    assert f"{len(chains)} sources, {len(VERSIONED)} of them changed" in readme
-    types = Counter(record["type"] for record in records("summaries.jsonl"))
-    assert (
-        f"{types['thread']} of threads, {types['plan']} of plans (2 plans), "
-        f"{types['session']} of sessions"
-    ) in readme
-
-
-def test_the_readme_names_keys_that_are_there(readme, keys, records):
-    named = set(re.findall(r"`((?:message|reference|summary|fact|episode):\S+)`", readme))
-    assert len(named) == 5
-    assert named <= keys
-    assert f"“{records('hop_questions.jsonl')[0]['query']}”" in readme.replace("\n", " ")

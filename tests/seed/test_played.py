@@ -2,9 +2,11 @@
 
 from graphmem.cli.story_records import load_references
 from graphmem.cli.story_run import play
+from graphmem.service import Graphmem
+from tests.seed.conftest import Read
 
 
-async def test_the_run_can_be_played_to_its_end(memory, records):
+async def test_the_run_can_be_played_to_its_end(memory: Graphmem, records: Read) -> None:
     await load_references(memory)
     tree = await play(memory)
 
@@ -24,7 +26,7 @@ async def test_the_run_can_be_played_to_its_end(memory, records):
         }
 
 
-async def test_played_again_nothing_is_done_or_charged_twice(memory):
+async def test_played_again_nothing_is_done_or_charged_twice(memory: Graphmem) -> None:
     await load_references(memory)
     once = await play(memory)
 
@@ -33,7 +35,7 @@ async def test_played_again_nothing_is_done_or_charged_twice(memory):
     assert written.kind in {"reference", "span"}
 
 
-async def test_what_a_child_wrote_is_found_by_others(memory, records):
+async def test_what_a_child_wrote_is_found_by_others(memory: Graphmem, records: Read) -> None:
     await load_references(memory)
     child = next(record for record in records("runs.jsonl") if record["key"] == "price-history")
     [text] = [step["content"] for step in child["steps"] if step["operation"] == "write"]

@@ -1,5 +1,8 @@
 """Every record of the story is what the API takes."""
 
+from collections.abc import Collection
+from typing import Any
+
 import msgspec
 
 from graphmem.model.episode import NewEpisode
@@ -11,15 +14,16 @@ from graphmem.model.run import NewRun, NewWrite, RetrievalBudget, RunQuestion, S
 from graphmem.model.search import SearchQuery
 from graphmem.model.summary import NewSummary
 from graphmem.model.vocabulary import CATEGORIES
+from tests.seed.conftest import Read, Record, Records
 
 
-def taken(record, what, *, apart=()):
+def taken(record: Record, what: Any, *, apart: Collection[str] = ()) -> Any:
     """Convert a record as a request's body is; what only the story knows is set apart."""
     body = {name: value for name, value in record.items() if name not in apart}
     return msgspec.json.decode(msgspec.json.encode(body), type=what)
 
 
-def test_references_and_their_contents_are_taken(records):
+def test_references_and_their_contents_are_taken(records: Read) -> None:
     for record in records("references.jsonl"):
         if "replaces" not in record:
             reference = taken(record, NewReference, apart={"content"})
@@ -29,24 +33,24 @@ def test_references_and_their_contents_are_taken(records):
             taken({"content": record["content"]}, NewContent)
 
 
-def test_summaries_are_taken(records):
+def test_summaries_are_taken(records: Read) -> None:
     for record in records("summaries.jsonl"):
         assert taken(record, NewSummary).type == record["type"]
 
 
-def test_links_are_taken(records):
+def test_links_are_taken(records: Read) -> None:
     for record in records("links.jsonl"):
         taken(record, NewLink)
 
 
-def test_facts_are_taken(records):
+def test_facts_are_taken(records: Read) -> None:
     apart = {"key", "sources", "quote", "supersedes", "reason"}
     for record in records("facts.jsonl"):
         fact = taken(record, NewFact, apart=apart)
         assert fact.category in CATEGORIES
 
 
-def test_episodes_are_taken(records, sessions):
+def test_episodes_are_taken(records: Read, sessions: dict[str, Records]) -> None:
     for record in records("episodes.jsonl"):
         assert set(record) == {"key", "session_id", "first", "last", "title", "summary", "surprise"}
         ids = [message["external_id"] for message in sessions[record["session_id"]]]
@@ -67,12 +71,12 @@ def test_episodes_are_taken(records, sessions):
         assert episode.range.from_idx < episode.range.to_idx
 
 
-def test_ratings_are_taken(records):
+def test_ratings_are_taken(records: Read) -> None:
     for record in records("reviews.jsonl"):
         taken(record, NewRating, apart={"episode"})
 
 
-def test_runs_and_their_steps_are_taken(records):
+def test_runs_and_their_steps_are_taken(records: Read) -> None:
     bodies = {"retrieve": RunQuestion, "write": NewWrite}
     for record in records("runs.jsonl"):
         if record["parent"] is None:
@@ -85,7 +89,7 @@ def test_runs_and_their_steps_are_taken(records):
                 taken(step, bodies[step["operation"]], apart={"operation"})
 
 
-def test_what_is_asked_besides_is_taken(records):
+def test_what_is_asked_besides_is_taken(records: Read) -> None:
     for record in records("asked.jsonl"):
         assert record["times"] > 0
         taken(record, SearchQuery, apart={"times"})
