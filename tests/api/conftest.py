@@ -29,7 +29,7 @@ Asking = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
 
 @asynccontextmanager
-async def client_of(app: Litestar, **headers: str) -> AsyncIterator[httpx.AsyncClient]:
+async def client_of(app: Any, **headers: str) -> AsyncIterator[httpx.AsyncClient]:
     """Have an HTTP client of an application."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     transport = httpx.ASGITransport(app=app)

@@ -218,7 +218,8 @@ async def test_hops_enter_only_what_held_then_over_links_that_were_known(
 async def test_of_superseded_summaries_and_references_only_the_heads_are_found(
     http: httpx.AsyncClient,
 ) -> None:  # B4 S4.28
-    first = THREAD.value | {"target_id": "t", "key_points": ["zqold"]}
+    example: Any = THREAD.value
+    first = example | {"target_id": "t", "key_points": ["zqold"]}
     second = first | {"key_points": ["zqnew"], "last_activity_at": LATER}
     for one in (first, second):
         assert (await http.post(f"{API}/summaries", json=one)).status_code == 201

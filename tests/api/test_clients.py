@@ -150,7 +150,8 @@ async def test_a_key_is_revoked_without_a_restart(
 def test_a_change_within_the_same_moment_is_seen(keys_file: Path) -> None:
     keys = Keys(keys_file)
     before = keys_file.stat()
-    keys_file.write_text(keys_file.read_text().replace(*_digests("ours", "mine")))
+    old, new = _digests("ours", "mine")
+    keys_file.write_text(keys_file.read_text().replace(old, new))
     os.utime(keys_file, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert keys.client("ours") is None
     assert keys.client("mine") is not None
@@ -224,7 +225,7 @@ def test_loopback_may_always_be_listened_on(host: str) -> None:
 async def test_a_client_id_that_cannot_be_names_the_header(
     client: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await refusing.get(UNKNOWN, headers={"X-Client-Id": client.encode("latin-1")})
+    answer = await refusing.get(UNKNOWN, headers={b"X-Client-Id": client.encode("latin-1")})
     assert (answer.status_code, answer.json()["field"]) == (400, "X-Client-Id")
 
 

@@ -297,8 +297,8 @@ async def test_an_expired_context_is_unknown_at_once(
     await asyncio.sleep(1.1)
 
     for method, path in (("GET", ""), ("GET", "/composed"), ("POST", "/memories")):
-        body = {"json": {"id": id}} if method == "POST" else {}
-        answer = await http.request(method, f"{PATH}/{context['id']}{path}", **body)
+        body = {"id": id} if method == "POST" else None
+        answer = await http.request(method, f"{PATH}/{context['id']}{path}", json=body)
         assert (answer.status_code, answer.json()["code"]) == (404, "context_not_found")
 
 
@@ -312,8 +312,8 @@ async def test_another_s_context_and_another_s_memory_are_unknown(
 
     for asked in (theirs["id"], "ctx-unknown"):
         for method, path in (("GET", ""), ("GET", "/composed"), ("POST", "/memories")):
-            body = {"json": {"id": mine}} if method == "POST" else {}
-            answer = await http.request(method, f"{PATH}/{asked}{path}", **body)
+            body = {"id": mine} if method == "POST" else None
+            answer = await http.request(method, f"{PATH}/{asked}{path}", json=body)
             assert answer.status_code == 404
             assert answer.json()["detail"].startswith(f"no context {asked!r}")
     for asked in (foreign, "unknown"):

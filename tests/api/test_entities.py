@@ -13,6 +13,8 @@ from graphmem.service import Graphmem
 from tests.planted import plant
 
 PATH = "/api/v0/entities"
+NEW_ALIAS: Any = ALIAS.value
+UNDOING: Any = UNDONE.value
 SAID = ("We asked Anna about the Ledger.", "Yes, Anna Schmidt did, in PostgreSQL.")
 
 
@@ -26,8 +28,8 @@ async def told(memory: Graphmem, http: httpx.AsyncClient) -> None:
 
 
 def test_the_examples_can_be_sent() -> None:
-    assert decoded(msgspec.json.encode(ALIAS.value), NewAlias)
-    assert decoded(msgspec.json.encode(UNDONE.value), UndoneAlias)
+    assert decoded(msgspec.json.encode(NEW_ALIAS), NewAlias)
+    assert decoded(msgspec.json.encode(UNDOING), UndoneAlias)
 
 
 async def listed(http: httpx.AsyncClient, **query: Any) -> dict[str, dict[str, Any]]:
@@ -44,8 +46,8 @@ async def test_aliases_are_found_shown_made_and_undone(http: httpx.AsyncClient, 
     assert shown["anna"]["alias_of"]["rule"] == "first_name"
     assert [one["name"] for one in shown["anna schmidt"]["aliases"]] == ["Anna"]
 
-    made = await http.post(f"{PATH}/aliases", json=ALIAS.value)
-    again = await http.post(f"{PATH}/aliases", json=ALIAS.value)
+    made = await http.post(f"{PATH}/aliases", json=NEW_ALIAS)
+    again = await http.post(f"{PATH}/aliases", json=NEW_ALIAS)
     assert (made.status_code, again.status_code) == (201, 200)
     assert made.json() | {"created_at": ""} == {
         "alias": "Ledger",
@@ -56,7 +58,7 @@ async def test_aliases_are_found_shown_made_and_undone(http: httpx.AsyncClient, 
     }
     assert again.json() == made.json() | {"created": False}
 
-    undone = await http.post(f"{PATH}/aliases/undo", json=UNDONE.value)
+    undone = await http.post(f"{PATH}/aliases/undo", json=UNDOING)
     assert (undone.status_code, undone.json()["rule"]) == (200, "first_name")
     await http.post(f"{PATH}/aliases/run")
     assert (await listed(http, name="anna"))["anna"]["alias_of"] is None
@@ -75,7 +77,7 @@ async def test_what_belongs_to_another_client_is_unknown(
 ) -> None:
     await http.post(f"{PATH}/aliases/run")
     assert await listed(rival_http) == {}
-    pairs = [("aliases", ALIAS.value), ("aliases/undo", UNDONE.value)]
+    pairs = [("aliases", NEW_ALIAS), ("aliases/undo", UNDOING)]
     for path, body in pairs:
         foreign = await rival_http.post(f"{PATH}/{path}", json=body)
         unknown = await rival_http.post(
@@ -112,8 +114,8 @@ async def test_what_is_refused_joins_and_parts_nothing(http: httpx.AsyncClient, 
     await http.post(f"{PATH}/aliases/run")
     before = await listed(http)
     for path, body, field in (
-        ("aliases", ALIAS.value | {"rule": "path"}, "rule"),
-        ("aliases/undo", UNDONE.value | {"rule": "path"}, "rule"),
+        ("aliases", NEW_ALIAS | {"rule": "path"}, "rule"),
+        ("aliases/undo", UNDOING | {"rule": "path"}, "rule"),
     ):
         answer = await http.post(f"{PATH}/{path}", json=body)
         assert answer.status_code == 400

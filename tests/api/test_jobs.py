@@ -3,6 +3,7 @@
 import uuid
 from base64 import urlsafe_b64encode
 from datetime import UTC, datetime
+from functools import partial
 
 import httpx
 import pytest
@@ -16,8 +17,8 @@ async def queued(memory: Graphmem, kind: str, *keys: str) -> None:
     """Queue a job for each key, of a kind that no worker knows."""
     for key in keys:
         await memory.runtime.graph.write(
-            lambda transaction, key=key: enqueue(
-                transaction,
+            partial(
+                enqueue,
                 client_id=memory.client_id,
                 id=str(uuid.uuid4()),
                 kind=kind,

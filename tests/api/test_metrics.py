@@ -4,6 +4,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -139,8 +140,8 @@ async def test_jobs_are_counted_by_state_and_by_what_became_of_them(
     kind = f"kind-{uuid.uuid4().hex}"
     for key in ("good", "bad"):
         await memory.runtime.graph.write(
-            lambda transaction, key=key: enqueue(
-                transaction,
+            partial(
+                enqueue,
                 client_id=memory.client_id,
                 id=str(uuid.uuid4()),
                 kind=kind,
@@ -249,7 +250,7 @@ def keyed(offline: Runtime, tmp_path_factory: pytest.TempPathFactory) -> Litesta
     ],
 )
 async def test_who_may_read_them(
-    peer: str, headers: dict[str, str], status: int, keyed: Litestar
+    peer: str, headers: dict[str, str], status: int, keyed: Any
 ) -> None:
     transport = httpx.ASGITransport(app=keyed, client=(peer, 4711))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:

@@ -29,6 +29,9 @@ class Quoting:
     def embed(self, texts: list[str]) -> list[list[float]]:
         raise RuntimeError(f"cannot embed {texts}")
 
+    def truncates(self, text: str) -> bool:
+        return False
+
     async def rows(self, _query, **parameters):
         raise ValueError(f"cannot run {parameters}") from KeyError(SECRET)
 

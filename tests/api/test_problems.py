@@ -119,7 +119,7 @@ async def test_a_method_that_is_not_taken_is_told_which_are(refusing: httpx.Asyn
 async def test_a_request_id_that_is_not_sane_is_replaced(
     given: str, refusing: httpx.AsyncClient
 ) -> None:
-    answer = await refusing.get("/health/live", headers={"X-Request-Id": given.encode()})
+    answer = await refusing.get("/health/live", headers={b"X-Request-Id": given.encode()})
     assert len(answer.headers["x-request-id"]) == 32
 
 

@@ -494,7 +494,7 @@ async def test_sources_are_the_sessions_behind_a_fact(
         "CREATE (m)-[:PART_OF]->(e)",
         rival=rival.client_id, client=memory.client_id, id=both,
     )  # fmt: skip
-    cases = (
+    cases: tuple[tuple[list[str], str], ...] = (
         ([], "0 conversations"),
         ([again], "1 conversation"),
         ([both], "2 conversations"),

@@ -446,13 +446,13 @@ async def test_equal_ratings_at_a_time_count_once(
 
 async def test_a_rating_whose_answer_got_lost_has_been_applied_once(memory: Graphmem) -> None:
     e = await episode(memory, await talk(memory), RUST, days_ago=9)
-    call = {
+    call: dict[str, Any] = {
         "client_id": memory.client_id,
         "review_id": str(uuid.uuid4()),
         "now": datetime.now(UTC),
         "graph": memory.runtime.graph,
     }
-    new = writing.NewRating(rating="good")
+    new = NewRating(rating="good")
     assert (await writing.rate(e, new, **call)).applied
     before = await stored(memory, e)
     assert (await writing.rate(e, new, **call)).applied
@@ -563,6 +563,7 @@ async def test_random_ratings_over_http_end_where_the_reference_ends(
         )
         for rating, at in steps:
             answer = await rate(http, id, rating, reviewed_at=at.isoformat())
+            assert card.last_review is not None
             stale = at <= card.last_review
             assert answer.json() == {"applied": not stale}
             if not stale:
@@ -582,7 +583,8 @@ async def test_random_ratings_over_http_end_where_the_reference_ends(
 
 def steps(chance: random.Random) -> list[tuple[str, datetime]]:
     """Return a few ratings, mostly one after the other, some of them too late."""
-    at, found = datetime.now(UTC) - timedelta(days=399), []
+    at = datetime.now(UTC) - timedelta(days=399)
+    found: list[tuple[str, datetime]] = []
     for _ in range(chance.randint(2, 6)):
         unit = chance.choice([timedelta(minutes=10), timedelta(hours=9), timedelta(days=6)])
         at += unit * chance.uniform(-0.3, 3)

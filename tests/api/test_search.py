@@ -24,7 +24,7 @@ def without_scores(found: SearchResult) -> SearchResult:
 
 async def test_a_search_is_answered_as_in_python(http: httpx.AsyncClient, memory: Graphmem) -> None:
     written = await write_catalogue(memory)
-    body = {"query": "pricing", "max_results": 3, "max_tokens": 500, "max_hops": 1}
+    body: dict[str, Any] = {"query": "pricing", "max_results": 3, "max_tokens": 500, "max_hops": 1}
     answer = await http.post(PATH, json=body)
 
     assert answer.status_code == 200

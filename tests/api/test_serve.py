@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -53,7 +54,8 @@ async def served(settings: Settings) -> AsyncIterator[tuple[str, asyncio.Task[No
     """Have a server for the length of the block."""
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(serve(settings, on_ready=ready.set_result))
-    await asyncio.wait([task, ready], return_when=asyncio.FIRST_COMPLETED, timeout=30)
+    waited: list[asyncio.Future[Any]] = [task, ready]
+    await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED, timeout=30)
     try:
         yield ready.result(), task
     finally:

@@ -7,18 +7,20 @@ import httpx
 import msgspec
 import pytest
 from litestar import Litestar
-from litestar.openapi.spec import Example
 
+from api import summaries
 from api.bodies import decoded
-from api.summaries import PLAN, SESSION, THREAD
 from graphmem.model.summary import NewSummary
 
 PATH = "/api/v0/summaries"
+THREAD: Any = summaries.THREAD.value
+PLAN: Any = summaries.PLAN.value
+SESSION: Any = summaries.SESSION.value
 
 
 @pytest.mark.parametrize("example", [THREAD, PLAN, SESSION])
-def test_the_examples_can_be_sent(example: Example) -> None:
-    assert decoded(msgspec.json.encode(example.value), NewSummary)
+def test_the_examples_can_be_sent(example: dict[str, Any]) -> None:
+    assert decoded(msgspec.json.encode(example), NewSummary)
 
 
 def test_the_description_shows_how_types_are_told_apart(offline_app: Litestar) -> None:
@@ -33,24 +35,24 @@ def test_the_description_shows_how_types_are_told_apart(offline_app: Litestar) -
 async def test_a_thread_s_summary_keeps_its_fields_and_counts_its_prompt_text(
     http: httpx.AsyncClient, memory
 ) -> None:
-    made = await http.post(PATH, json=THREAD.value)  # S1.1
+    made = await http.post(PATH, json=THREAD)  # S1.1
     assert made.status_code == 201
     shown = made.json()
-    assert {name: shown[name] for name in THREAD.value} == THREAD.value
+    assert {name: shown[name] for name in THREAD} == THREAD
     assert shown["text"] == (
         "Thread on instagram: 10 messages by 2 participants, sentiment positive, last active "
         "2026-03-02.\n- User asked about pricing\n- Interested in premium plan"
     )
     assert shown["token_count"] == memory.runtime.tokens.count(shown["text"])  # S1.35
-    assert shown["occurred_at"] == THREAD.value["last_activity_at"]
+    assert shown["occurred_at"] == THREAD["last_activity_at"]
     assert (await http.get(f"{PATH}/{shown['id']}")).json() == shown
     stored = await memory.memory(shown["id"])
     assert (stored.source_type, stored.source_id) == ("thread_summary", "thread-1")
-    assert (stored.text, stored.key_points) == (shown["text"], THREAD.value["key_points"])
+    assert (stored.text, stored.key_points) == (shown["text"], THREAD["key_points"])
 
 
 async def test_a_plan_s_summary_keeps_its_fields(http: httpx.AsyncClient, memory) -> None:
-    given = PLAN.value | {"content_span_ids": ["s-1", "s-2"], "importance": 0.7}  # S1.2
+    given = PLAN | {"content_span_ids": ["s-1", "s-2"], "importance": 0.7}  # S1.2
     shown = (await http.post(PATH, json=given)).json()
     assert {name: shown[name] for name in given} == given
     assert shown["text"] == (
@@ -61,7 +63,7 @@ async def test_a_plan_s_summary_keeps_its_fields(http: httpx.AsyncClient, memory
 
 
 async def test_summaries_are_found_by_what_they_are_about(http: httpx.AsyncClient, memory) -> None:
-    ids = [(await http.post(PATH, json=one.value)).json()["id"] for one in (THREAD, PLAN, SESSION)]
+    ids = [(await http.post(PATH, json=one)).json()["id"] for one in (THREAD, PLAN, SESSION)]
     for asked, found in (  # S1.30
         ("instagram", ids[0]),
         ("premium", ids[0]),
@@ -81,10 +83,10 @@ async def test_summaries_are_found_by_what_they_are_about(http: httpx.AsyncClien
 async def test_a_second_summary_of_a_target_is_its_next_version(
     http: httpx.AsyncClient, memory, rival_http: httpx.AsyncClient
 ) -> None:
-    first = (await http.post(PATH, json=THREAD.value)).json()
-    second = (await http.post(PATH, json=THREAD.value | {"sentiment": "negative"})).json()
-    other = (await http.post(PATH, json=SESSION.value | {"target_id": "thread-1"})).json()
-    foreign = (await rival_http.post(PATH, json=THREAD.value)).json()
+    first = (await http.post(PATH, json=THREAD)).json()
+    second = (await http.post(PATH, json=THREAD | {"sentiment": "negative"})).json()
+    other = (await http.post(PATH, json=SESSION | {"target_id": "thread-1"})).json()
+    foreign = (await rival_http.post(PATH, json=THREAD)).json()
     assert [one["version"] for one in (first, second, other, foreign)] == [1, 2, 1, 1]
     listed = (await http.get(PATH, params={"type": "thread"})).json()["summaries"]
     assert [one["id"] for one in listed] == [second["id"]]
@@ -98,7 +100,7 @@ async def test_many_summaries_of_one_target_at_once_make_one_chain(
     http: httpx.AsyncClient, memory
 ) -> None:
     answers = await asyncio.gather(
-        *(http.post(PATH, json=THREAD.value | {"message_count": n}) for n in range(8))
+        *(http.post(PATH, json=THREAD | {"message_count": n}) for n in range(8))
     )
     assert {answer.status_code for answer in answers} == {201}
     by_version = {answer.json()["version"]: answer.json()["id"] for answer in answers}
@@ -122,11 +124,10 @@ async def test_a_target_that_is_a_session_is_joined_and_goes_with_its_conversati
     said = await http.post(f"{conversation}/messages", json={"messages": [message]})
     session = (await memory.memory(said.json()["ids"][0])).session_id
     mine, later = [
-        (await http.post(PATH, json=SESSION.value | {"target_id": session})).json()
-        for _ in range(2)
+        (await http.post(PATH, json=SESSION | {"target_id": session})).json() for _ in range(2)
     ]
-    named = (await http.post(PATH, json=SESSION.value | {"target_id": "monday"})).json()
-    foreign = (await rival_http.post(PATH, json=SESSION.value | {"target_id": session})).json()
+    named = (await http.post(PATH, json=SESSION | {"target_id": "monday"})).json()
+    foreign = (await rival_http.post(PATH, json=SESSION | {"target_id": session})).json()
     rows = await memory.runtime.graph.execute(
         "MATCH (summary:Summary)-[:SUMMARIZES]->(session:Session {id: $session}) "
         "RETURN collect(summary.id) AS ids",
@@ -145,7 +146,7 @@ async def test_the_list_is_by_activity_and_goes_on_page_by_page(
     http: httpx.AsyncClient, rival_http: httpx.AsyncClient
 ) -> None:
     for day in (3, 1, 2, 2):  # S1.3
-        for given in (THREAD.value, PLAN.value):
+        for given in (THREAD, PLAN):
             time = f"2026-03-0{day}T09:30:00Z"
             target = f"{day}-{time if day != 2 else len(given)}"
             made = await http.post(
@@ -171,7 +172,7 @@ async def test_the_list_is_by_activity_and_goes_on_page_by_page(
 async def test_unknown_and_foreign_summaries_look_the_same(
     http: httpx.AsyncClient, rival_http: httpx.AsyncClient, conversation: str
 ) -> None:
-    id = (await http.post(PATH, json=PLAN.value)).json()["id"]
+    id = (await http.post(PATH, json=PLAN)).json()["id"]
     message = {"session_id": "s", "role": "user", "content": "x"}
     said = await http.post(f"{conversation}/messages", json={"messages": [message]})
     for asker, wanted in ((rival_http, id), (http, "no-such"), (http, said.json()["ids"][0])):
@@ -209,9 +210,13 @@ async def test_unknown_and_foreign_summaries_look_the_same(
     ],
 )
 async def test_a_summary_that_cannot_be_is_refused(
-    example: Example, change: dict[str, Any], field: str, said: str, refusing: httpx.AsyncClient
+    example: dict[str, Any],
+    change: dict[str, Any],
+    field: str,
+    said: str,
+    refusing: httpx.AsyncClient,
 ) -> None:
-    answer = await refusing.post(PATH, json=example.value | change)
+    answer = await refusing.post(PATH, json=example | change)
     assert answer.status_code in ({413} if "at most" in said else {400})
     assert answer.json()["field"] == field
     assert said in answer.json()["detail"]
@@ -227,9 +232,9 @@ async def test_a_summary_that_cannot_be_is_refused(
     ids=["thread", "plan", "session"],
 )
 async def test_a_summary_that_is_refused_is_not_written(
-    example: Example, change: dict[str, Any], status: int, code: str, http: httpx.AsyncClient
+    example: dict[str, Any], change: dict[str, Any], status: int, code: str, http: httpx.AsyncClient
 ) -> None:
-    answer = await http.post(PATH, json=example.value | change)
+    answer = await http.post(PATH, json=example | change)
     assert answer.headers["content-type"] == "application/problem+json"
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert answer.json()["field"].partition("[")[0] == next(iter(change))
@@ -238,11 +243,9 @@ async def test_a_summary_that_is_refused_is_not_written(
 
 async def test_what_is_missing_is_named(refusing: httpx.AsyncClient) -> None:
     for example in (THREAD, PLAN, SESSION):
-        needed = example.value.keys() - {"key_points", "topics"}
-        for name in needed | (
-            example.value.keys() & {"key_points"} if example is THREAD else set()
-        ):
-            given = {key: value for key, value in example.value.items() if key != name}
+        needed = example.keys() - {"key_points", "topics"}
+        for name in needed | (example.keys() & {"key_points"} if example is THREAD else set()):
+            given = {key: value for key, value in example.items() if key != name}
             answer = await refusing.post(PATH, json=given)
             assert (answer.status_code, answer.json()["field"]) == (400, name)
 
@@ -263,6 +266,6 @@ async def test_beside_a_database_it_is_refused_as_well(http: httpx.AsyncClient) 
 
 
 async def test_half_a_character_is_refused(refusing: httpx.AsyncClient) -> None:
-    text = msgspec.json.encode(PLAN.value).decode().replace("Week 1 complete", r"\ud83d")
+    text = msgspec.json.encode(PLAN).decode().replace("Week 1 complete", r"\ud83d")
     answer = await refusing.post(PATH, content=text, headers={"Content-Type": "application/json"})
     assert (answer.status_code, answer.json()["field"]) == (400, "key_milestones[0]")
