@@ -23,6 +23,7 @@ help:
 	@echo 'make check             lint, then all tests; fails below 90 % coverage'
 	@echo 'make test-llm          run the tests that need a real language model; fetches a small one'
 	@echo 'make cookbook          ask the seed story all that the cookbook asks, write the answers down'
+	@echo 'make figures           write the figures of bench/results into README.md and docs/benchmarks.md'
 	@echo 'make notebook          run notebooks/explore.ipynb whole, into build/'
 	@echo 'make bench-quality     DATA=set.json RANKING=contextual OUT=report.json: measure what is found'
 	@echo 'make bench-contextual  SESSIONS=2000 OUT=report.json: measure search inside sessions'
@@ -89,6 +90,10 @@ check: lint
 .PHONY: cookbook
 cookbook: $(VENV)/development.stamp
 	@GRAPHMEM_COOKBOOK=write $(BIN)/python -m pytest -q tests/docs/test_cookbook.py
+
+.PHONY: figures
+figures: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.figures
 
 .PHONY: notebook
 notebook: $(VENV)/development.stamp

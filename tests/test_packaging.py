@@ -1,5 +1,6 @@
 """What is shipped: the wheel, the pinned requirements, and the command that sets everything up."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -142,6 +143,28 @@ def test_without_a_python_make_says_what_is_needed(repository, tmp_path):
     )
     assert done.returncode == 2
     assert done.stderr.startswith("graphmem needs Python 3.11 or newer and found none: ")
+
+
+def test_make_check_fails_below_ninety_percent_of_coverage(repository: Path) -> None:
+    # S1.70 S3.43
+    coverage = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["tool"]["coverage"]
+    assert coverage["report"]["fail_under"] >= 90
+    assert set(coverage["run"]["source"]) == {"graphmem", "api"}
+    # Apart from the settings of a make that runs these tests.
+    made = subprocess.run(
+        ["make", "--dry-run", "check"],
+        cwd=repository,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert re.search(r"-m pytest .*--cov\b", made.stdout)
+    # The limit of the settings holds where coverage itself reports, unless it is told another.
+    assert re.search(r"coverage report$", made.stdout, re.MULTILINE)
+    assert "--no-cov" not in made.stdout
+    assert "fail-under" not in made.stdout
 
 
 def files(folder: Path) -> list[Path]:

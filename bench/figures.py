@@ -1,0 +1,305 @@
+"""Writes the measured figures of `bench/results` into the documents that show them.
+
+    python -m bench.figures            rewrite the blocks
+    python -m bench.figures --check    change nothing; exit 1 if a block is not what the reports say
+
+A block begins with a line `<!-- figures -->`, or `<!-- figures NAME -->` where `BLOCKS` has that name, and
+ends with a line `<!-- /figures -->`. Between them stands a table that is made from the reports.
+"""
+
+import json
+import re
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "bench" / "results"
+DOCUMENTS = ("README.md", "docs/benchmarks.md")
+
+SUMMARY = "summary"
+"""The block whose marker has no name."""
+
+BLOCK = re.compile(
+    r"(?P<begin>^<!-- figures(?: (?P<name>[\w-]+))? -->\n).*?(?P<end>^<!-- /figures -->$)",
+    re.MULTILINE | re.DOTALL,
+)
+
+Reports = Mapping[str, Any]
+"""The reports by the names of their benches."""
+
+
+def reports(folder: Path = RESULTS) -> dict[str, Any]:
+    """Return the reports that are committed."""
+    return {
+        path.stem: json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(folder.glob("*.json"))
+    }
+
+
+def commands(found: Reports) -> dict[str, str]:
+    """Return the command that measures each report again, at the size that it has."""
+    return {
+        "contextual": f"make bench-contextual SESSIONS={found['contextual']['many']['sessions']}",
+        "graph": f"make bench-graph EDGES={found['graph']['edges']}",
+        "hops": f"make bench-hops MEMORIES={found['hops']['memories']}",
+        "hyde": "python -m bench.hyde --turns 48",
+        "latency": f"make bench-latency MEMORIES={found['latency']['memories']} TEXTS=set.json",
+        "runs": f"make bench-runs SPANS={found['runs']['spans']}",
+        "themes": "make bench-themes",
+    }
+
+
+def summary(found: Reports) -> str:
+    """Return the six figures that the README shows."""
+    latency, scan = found["latency"], found["contextual"]["many"]["against a scan"]
+    one, eight = (latency["callers"][callers]["milliseconds"] for callers in ("1", "8"))
+    themes = found["themes"]["as told"]["mean"]
+    rows = [
+        (
+            f"`recall` over {latency['memories']:,} memories, one caller",
+            f"{_spread(one['recall'])} ms (median, p95)",
+            "latency",
+        ),
+        (
+            "the same over HTTP, eight callers at once",
+            f"{_spread(eight['recall over HTTP'])} ms (median, p95)",
+            "latency",
+        ),
+        (
+            "messages stored a second, embedding included",
+            f"{latency['writing']['rows a second']['remember with embedding']}",
+            "latency",
+        ),
+        (
+            f"contextual search of {scan['messages']:,} messages, hard narrowing",
+            f"{scan['milliseconds']['hard']['p50']:.0f} ms (median); an exact scan of all messages "
+            f"takes {scan['scan to hard']:.1f} times as long",
+            "contextual",
+        ),
+        (
+            "an agent's turn with hypotheses, whatever the language model does, 16 callers",
+            f"at most {longest_turn(found):.2f} s in 99 of 100 turns",
+            "hyde",
+        ),
+        (
+            "recurring themes, found again in five sets of planted ones",
+            f"{themes['precision']} % precision, {themes['recall']} % recall of sessions",
+            "themes",
+        ),
+    ]
+    how = commands(found)
+    return _table(
+        ("What", "Measured", "Command"),
+        [(what, measured, f"`{how[bench]}`") for what, measured, bench in rows],
+    )
+
+
+def longest_turn(found: Reports) -> float:
+    """Return the p99 in seconds of the language model's misbehaviour that costs most."""
+    return float(max(mode["p99"] for mode in found["hyde"].values()))
+
+
+def latency(found: Reports) -> str:
+    """Return how long recall and the parts that it is made of take."""
+    callers = found["latency"]["callers"]
+    names = ("embedding", "reference query", "recall", "recall over HTTP")
+    return _table(
+        ("Milliseconds, p50 / p95", "1 caller", "8 callers"),
+        [
+            (name, *(_spread(callers[n]["milliseconds"][name]) for n in ("1", "8")))
+            for name in names
+        ],
+    )
+
+
+def ratios(found: Reports) -> str:
+    """Return what recall costs beside its parts, and writing beside the bare writes."""
+    report = found["latency"]
+    writing, rates = report["writing"], report["writing"]["rows a second"]
+    to_parts = report["callers"]["1"]["p50 to embedding + reference query"]["recall over HTTP"]
+    return _table(
+        ("What", "Messages a second", "Ratio", "To"),
+        [
+            ("recall over HTTP, 1 caller", "", f"{to_parts}", "embedding and reference query"),
+            (
+                "recall that records what was asked and shown",
+                "",
+                f"{report['recording']['1 callers']['p50 ratio']}",
+                "recall that does not",
+            ),
+            (
+                "remembering, vectors at hand",
+                f"{rates['remember with cached vectors']:,}",
+                f"{writing['remember with cached vectors to bare UNWIND']}",
+                "a bare `UNWIND` of the same rows",
+            ),
+            (
+                "remembering, embedding included",
+                f"{rates['remember with embedding']:,}",
+                f"{writing['remember with embedding to the embedder']}",
+                "the embedder alone",
+            ),
+        ],
+    )
+
+
+def memory(found: Reports) -> str:
+    """Return what stayed resident while recall was measured."""
+    return _table(
+        ("Process", "Resident"),
+        [(name, f"{size:,} MB") for name, size in found["latency"]["resident megabytes"].items()],
+    )
+
+
+def contextual(found: Reports) -> str:
+    """Return how contextual search grows with the store, and what a scan of it takes."""
+    few, many = found["contextual"]["few"], found["contextual"]["many"]
+    grown = found["contextual"]["inside one session, many to few"]
+
+    def milliseconds(size: Any, name: str) -> str:
+        return f"{size['against a scan']['milliseconds'][name]['p50']:,.0f} ms"
+
+    def inside(size: Any) -> tuple[float, float]:
+        return size["inside one session"]["db hits"], size["inside one session"]["milliseconds"][
+            "p50"
+        ]
+
+    def times(size: Any, name: str) -> str:
+        return f"{size['against a scan'][f'scan to {name}']:.1f}"
+
+    (few_hits, few_took), (many_hits, many_took) = inside(few), inside(many)
+    searches = {
+        "hard": "hard narrowing",
+        "soft": "soft narrowing",
+        "scan of all": "exact scan of all",
+    }
+    return _table(
+        ("", f"{few['messages']:,} messages", f"{many['messages']:,} messages", "Growth"),
+        [
+            (
+                "search inside one session, database hits",
+                f"{few_hits:.0f}",
+                f"{many_hits:.0f}",
+                f"{grown['db hits']:.2f}",
+            ),
+            (
+                "search inside one session, median",
+                f"{few_took:.1f} ms",
+                f"{many_took:.1f} ms",
+                f"{grown['p50']:.2f}",
+            ),
+            *(
+                (f"{meaning}, median", milliseconds(few, name), milliseconds(many, name), "")
+                for name, meaning in searches.items()
+            ),
+            *(
+                (f"the scan, to {name} narrowing", times(few, name), times(many, name), "")
+                for name in ("hard", "soft")
+            ),
+        ],
+    )
+
+
+def themes(found: Reports) -> str:
+    """Return how well planted themes are found again, in the mean of the sets."""
+    parts = ("precision", "recall", "precision of questions", "recall of questions")
+    return _table(
+        ("Percent, mean of the sets", *parts),
+        [
+            (name, *(f"{state['mean'][part]}" for part in parts))
+            for name, state in found["themes"].items()
+        ],
+    )
+
+
+def operations(found: Reports) -> str:
+    """Return what single operations cost, as ratios, with the command of each."""
+    one, eight = (found["runs"]["callers"][callers]["retrieve to that"] for callers in ("1", "8"))
+    hub = found["graph"]
+    rows = [
+        (
+            "a search with one hop along links and names",
+            f"{found['hops']['p50 of one hop to none']:.2f} times a search with none, in the median",
+            "hops",
+        ),
+        (
+            f"the neighbourhood of a name that {hub['edges']:,} messages mention",
+            f"{hub['p50 of the hub to ready']:.1f} times `/health/ready`, in the median",
+            "graph",
+        ),
+        (
+            "retrieving in a run with a budget",
+            f"{one:.2f} times a search and four bare writes at one caller, {eight:.2f} at eight",
+            "runs",
+        ),
+        (
+            "a turn with hypotheses, in the worst of the language model's misbehaviours",
+            f"{longest_turn(found):.2f} s (p99)",
+            "hyde",
+        ),
+    ]
+    how = commands(found)
+    return _table(
+        ("What", "Measured", "Command"),
+        [(what, measured, f"`{how[bench]}`") for what, measured, bench in rows],
+    )
+
+
+BLOCKS: dict[str, Callable[[Reports], str]] = {
+    SUMMARY: summary,
+    "latency": latency,
+    "ratios": ratios,
+    "memory": memory,
+    "contextual": contextual,
+    "themes": themes,
+    "operations": operations,
+}
+
+
+def rewritten(text: str, found: Reports) -> str:
+    """Return a document whose blocks say what the reports say; raise `KeyError` for an unknown block."""
+
+    def renewed(block: re.Match[str]) -> str:
+        table = BLOCKS[block["name"] or SUMMARY](found)
+        return f"{block['begin']}\n{table}\n\n{block['end']}"
+
+    return BLOCK.sub(renewed, text)
+
+
+def _spread(part: Mapping[str, float]) -> str:
+    return f"{round(part['p50'])} / {round(part['p95'])}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main(arguments: Sequence[str] | None = None, *, root: Path = ROOT) -> int:
+    """Rewrite the documents, or tell which of them differ; return the exit code."""
+    parser = ArgumentParser(prog="bench.figures", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; exit 1 on a difference"
+    )
+    check = parser.parse_args(arguments).check
+    found = reports()
+    changed = []
+    for name in DOCUMENTS:
+        old = (root / name).read_text(encoding="utf-8")
+        new = rewritten(old, found)
+        if new != old:
+            changed.append(name)
+            if not check:
+                (root / name).write_text(new, encoding="utf-8")
+    if changed and check:
+        print(f"not what bench/results says: {', '.join(changed)}; run make figures")
+    elif changed:
+        print(f"rewritten: {', '.join(changed)}")
+    return 1 if changed and check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
