@@ -54,7 +54,7 @@ class Watched:
 async def queries_of(runtime: Runtime, ask: Callable[[Runtime], Awaitable[Any]]) -> list[Asked]:
     """Return the queries that are run while something is asked of a running graphmem."""
     watched = Watched(runtime.graph)
-    await ask(replace(runtime, graph=watched, recorder=None))  # type: ignore[arg-type]
+    await ask(replace(runtime, graph=watched, recorder=None))
     return watched.asked
 
 

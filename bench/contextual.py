@@ -272,7 +272,7 @@ async def measured(settings: Settings, told: Told, sessions: range, few: int) ->
         ids = await named(memory)
         await summarize(memory, [ids[session] for session in sessions])
         say(f"{sessions.stop} sessions are summarized")
-        result = {
+        result: dict[str, Any] = {
             "sessions": sessions.stop,
             "messages": sessions.stop * MESSAGES,
             "inside one session": await locally(runtime, told, ids, few),

@@ -9,6 +9,7 @@ hubs with a thousand. Vectors are near those of real embeddings.
 import asyncio
 import random
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -78,9 +79,7 @@ async def fill(runtime: Runtime, made_of: Corpus, number: int) -> list[str]:
     source = references(made_of, number)
     while chunk := [memory for _, memory in zip(range(STATEMENT_ROWS), source, strict=False)]:
         ids += [memory.draft.id for memory in chunk]
-        await runtime.graph.write(
-            lambda transaction, chunk=chunk: write(transaction, chunk, client_id=CLIENT)
-        )
+        await runtime.graph.write(partial(write, memories=chunk, client_id=CLIENT))
     say(f"{len(ids)} memories")
     pairs = list(links(ids))
     for start in range(0, len(pairs), LINKS_AT_ONCE):

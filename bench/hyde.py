@@ -66,7 +66,8 @@ async def ways(runtime: Runtime, stub: StubModel, turns: int) -> dict[str, Any]:
     await prepare(
         Pipeline(client_id=CLIENT, graph=runtime.graph, embedder=runtime.embedder, llm=model)
     )
-    app = create_app(replace(runtime, llm=model, turns=new_turns()))
+    # Litestar's types of ASGI are narrower than httpx's.
+    app: Any = create_app(replace(runtime, llm=model, turns=new_turns()))
     transport = httpx.ASGITransport(app=app)
     figures: dict[str, Any] = {}
     headers = {"X-Client-Id": CLIENT}

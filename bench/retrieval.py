@@ -11,6 +11,7 @@ import asyncio
 import uuid
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -117,9 +118,7 @@ async def measure(runtime: Runtime, facts: int) -> dict[str, Any]:
     made_of = await corpus(runtime.embedder)
     source = conclusions(made_of, facts)
     while chunk := list(islice(source, STATEMENT_ROWS)):
-        await runtime.graph.write(
-            lambda transaction, chunk=chunk: write(transaction, chunk, client_id=CLIENT)
-        )
+        await runtime.graph.write(partial(write, memories=chunk, client_id=CLIENT))
     memory = Graphmem(runtime, CLIENT)
     conversation = CONVERSATIONS[7]
 

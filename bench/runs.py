@@ -11,6 +11,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -64,9 +65,7 @@ async def fill(runtime: Runtime, made_of: Corpus, number: int) -> None:
 
     async def writer() -> None:
         while chunk := [span for _, span in zip(range(STATEMENT_ROWS), source, strict=False)]:
-            await runtime.graph.write(
-                lambda transaction, chunk=chunk: write(transaction, chunk, client_id=CLIENT)
-            )
+            await runtime.graph.write(partial(write, memories=chunk, client_id=CLIENT))
 
     await asyncio.gather(*(writer() for _ in range(WRITERS)))
 

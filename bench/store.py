@@ -5,6 +5,7 @@ import random
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import numpy as np
 from msgspec import Struct
@@ -114,9 +115,7 @@ async def fill(runtime: Runtime, made_of: Corpus, client_id: str, number: int, s
 
     async def writer() -> None:
         while chunk := [memory for _, memory in zip(range(STATEMENT_ROWS), source, strict=False)]:
-            await runtime.graph.write(
-                lambda transaction, chunk=chunk: write(transaction, chunk, client_id=client_id)
-            )
+            await runtime.graph.write(partial(write, memories=chunk, client_id=client_id))
 
     await asyncio.gather(*(writer() for _ in range(WRITERS)))
 

@@ -47,4 +47,5 @@ class WordsModel:
 def _direction(word: str) -> np.ndarray:
     seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8])
     direction: np.ndarray = np.random.default_rng(seed).normal(size=DIMENSIONS)
-    return direction / np.linalg.norm(direction)
+    unit: np.ndarray = direction / np.linalg.norm(direction)
+    return unit

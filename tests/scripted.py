@@ -3,23 +3,26 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
+from graphmem.model.side import FIRST
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
 Answer = Sequence[Any] | BaseException | Callable[..., Sequence[Any]]
 
 
-class ScriptedGraph:
+class ScriptedGraph(Graph):
     """Answers each query with the rows that its name stands for, and keeps what it was asked.
 
     An answer is rows, an error to raise, or a function of the parameters that returns rows. Reads,
     writes and transactions look alike; a query that no answer stands for is a mistake of the test.
+    There is no driver: what `Graph` does beyond this fails.
     """
 
-    database = "scripted"
-
     def __init__(self, answers: Mapping[str, Answer]) -> None:
+        self.database = "scripted"
+        self.side = FIRST
         self.answers = dict(answers)
         self.asked: list[tuple[str, dict[str, Any]]] = []
 
@@ -37,11 +40,27 @@ class ScriptedGraph:
             raise answer
         return list(answer(**parameters) if callable(answer) else answer)
 
-    async def write(self, work: Callable[["ScriptedGraph"], Awaitable[Result]]) -> Result:
+    async def change(self, query: Query[Row], **parameters: Any) -> list[Row]:
+        """Return the rows that stand for a query that writes."""
+        return await self.rows(query, **parameters)
+
+    async def write(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
         """Do the work of a transaction."""
-        return await work(self)
+        return await work(ScriptedTransaction(self))
 
     async def execute(self, statement: str, **parameters: Any) -> list[dict[str, Any]]:
         """Keep a statement, and return nothing."""
         self.asked.append((statement, parameters))
         return []
+
+
+class ScriptedTransaction(Transaction):
+    """A transaction that asks its scripted graph."""
+
+    def __init__(self, graph: ScriptedGraph) -> None:
+        self.side = graph.side
+        self._graph = graph
+
+    async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
+        """Return the rows that stand for a query."""
+        return await self._graph.rows(query, **parameters)

@@ -72,14 +72,14 @@ async def agent(
     for place in range(number):
         operation = chance.choices(["retrieve", "peek", "write", "subcall"], [6, 1, 2, 1])[0]
         id = f"{run_id}:{place}"
-        body = {
+        bodies: dict[str, dict[str, Any]] = {
             "retrieve": {"query": f"product pricing {place}", "max_tokens": chance.randint(20, 80)},
             "peek": {"span_id": f"span-{chance.randrange(8)}"},
             "write": {"type": "log", "content": f"Note {place} of {run_id}."},
             "subcall": {"agent_type": "qa", "budget_fraction": 0.1},
-        }[operation]
+        }
         answer = await insistent(
-            client, f"{PATH}/{run_id}/{operation}", body | {"operation_id": id}
+            client, f"{PATH}/{run_id}/{operation}", bodies[operation] | {"operation_id": id}
         )
         if answer.status_code == 409:
             assert answer.json()["code"] in {"budget_exhausted", "childless_budget"}, answer.text

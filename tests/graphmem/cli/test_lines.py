@@ -29,6 +29,7 @@ def test_a_line_is_a_message_with_its_place():
     first, second = read_lines(file(MESSAGE, occurred), "given")
     assert (first.number, first.conversation_id, first.message.content) == (1, "given", "hello")
     assert (second.number, second.conversation_id) == (2, "own")
+    assert second.message.occurred_at is not None
     assert second.message.occurred_at.isoformat() == "2026-03-02T09:30:00+00:00"
 
 

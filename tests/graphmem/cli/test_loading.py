@@ -7,9 +7,10 @@ from graphmem.cli.lines import BadLine
 from graphmem.cli.loading import in_thread, load
 from graphmem.errors import Unavailable
 from graphmem.model.conversation import Conversation, Remembered
+from graphmem.service import Graphmem
 
 
-class Listener:
+class Listener(Graphmem):
     """Takes messages as a graphmem does, and keeps them."""
 
     def __init__(self, refuses: str = "") -> None:
@@ -17,7 +18,10 @@ class Listener:
         self.batches: list[tuple[str, list[str]]] = []
         self._refuses = refuses
 
-    async def open_conversation(self, id: str) -> Conversation:
+    async def open_conversation(
+        self, id: str | None = None, *, title: str | None = None
+    ) -> Conversation:
+        assert id is not None
         self.opened.append(id)
         return Conversation(id=id, created=id == "new")
 
@@ -52,7 +56,8 @@ async def test_a_conversation_keeps_the_order_of_the_file():
 
 
 async def test_a_conversation_is_opened_once_and_the_bytes_are_heard():
-    listener, heard = Listener(), []
+    listener = Listener()
+    heard: list[int] = []
     source = file(*[("a", str(number)) for number in range(600)])
     await load(source, listener, heard=heard.append)
     assert listener.opened == ["a"]

@@ -133,6 +133,8 @@ def test_the_program_ends_quietly_when_its_reader_left():
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""
 

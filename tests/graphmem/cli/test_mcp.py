@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
+from mcp.types import CallToolResult, TextContent
 
 from graphmem.cli.mcp import Opening
 from graphmem.errors import SetupError
@@ -40,6 +41,13 @@ async def connected(
         ):
             await session.initialize()
             yield session
+
+
+def told(answer: CallToolResult) -> list[str]:
+    """Return the texts that an answer consists of."""
+    texts = [one for one in answer.content if isinstance(one, TextContent)]
+    assert texts == answer.content
+    return [one.text for one in texts]
 
 
 async def test_an_agent_lists_the_tool_calls_it_and_leaves(
@@ -69,14 +77,14 @@ async def test_an_agent_lists_the_tool_calls_it_and_leaves(
             SEARCH, {"query": QUESTION, "top_sessions": 1, "top_k": 1, "max_tokens": 200}
         )
         assert not answer.is_error
-        [said] = answer.content
+        [said] = told(answer)
         found = answer.structured_content
-        assert said.text == found["prompt"]
-        assert BUG[3][1] in said.text
+        assert said == found["prompt"]
+        assert BUG[3][1] in said
         [context] = found["contexts"]
         assert context["session_id"] == mine["bug"]
         assert [turn["idx"] for turn in context["messages"] if turn["hit"]] == [3]
-        assert memory.runtime.tokens.count(said.text) == found["tokens_used"] <= 200
+        assert memory.runtime.tokens.count(said) == found["tokens_used"] <= 200
 
         then = {"query": QUESTION, "as_of": "2026-03-03T09:02:00Z", "neighbours": 9}
         early = (await session.call_tool(SEARCH, then)).structured_content
@@ -89,7 +97,7 @@ async def test_what_cannot_be_asked_is_told_so_that_an_agent_can_mend_it(
 ) -> None:  # S5.15
     errors = tmp_path / "stderr"
     async with connected(environment, errors, "--client", client_id) as session:
-        for asked, *told in (
+        for asked, *words in (
             ({}, "query", "missing"),
             ({"query": QUESTION, "top_sessions": 21}, "top_sessions", "<= 20", "how many sessions"),
             ({"query": QUESTION, "session": "x"}, "session", "unknown"),
@@ -99,13 +107,13 @@ async def test_what_cannot_be_asked_is_told_so_that_an_agent_can_mend_it(
         ):
             answer = await session.call_tool(SEARCH, asked)
             assert answer.is_error, asked
-            [said] = answer.content
-            assert all(word in said.text for word in told), said.text
-            assert "Traceback" not in said.text
+            [said] = told(answer)
+            assert all(word in said for word in words), said
+            assert "Traceback" not in said
         with pytest.raises(MCPError, match="no tool 'forget'"):
             await session.call_tool("forget", {})
         nothing = await session.call_tool(SEARCH, {"query": QUESTION})
-        assert [one.text for one in nothing.content] == ["Nothing was found."]
+        assert told(nothing) == ["Nothing was found."]
         assert nothing.structured_content["fallback"] == "global"
     assert quiet(errors)
 
@@ -119,8 +127,8 @@ async def test_a_rival_s_story_is_not_told(environment, memory, rival, tmp_path)
         answer = await session.call_tool(SEARCH, {"query": QUESTION})
         assert answer.structured_content["contexts"] == []
         assert len(answer.structured_content["items"]) == 1
-        assert len(answer.content) == 2
-        assert "everything" in answer.content[1].text
+        assert len(told(answer)) == 2
+        assert "everything" in told(answer)[1]
 
 
 def quiet(errors: Path) -> bool:
@@ -203,7 +211,7 @@ async def test_a_database_that_is_not_there_is_told_and_asked_again(environment,
         for _ in range(2):
             answer = await session.call_tool(SEARCH, {"query": QUESTION})
             assert answer.is_error
-            assert "127.0.0.1:1" in answer.content[0].text
+            assert "127.0.0.1:1" in told(answer)[0]
     said = errors.read_text()
     # Once when it was started; the first call may have waited for that.
     assert said.count("graphmem is not there") in {2, 3}
@@ -213,6 +221,7 @@ async def test_a_database_that_is_not_there_is_told_and_asked_again(environment,
 
 async def test_what_failed_to_open_is_opened_by_the_next_who_asks() -> None:
     opened: list[str] = []
+    given: Any = object()
 
     @asynccontextmanager
     async def memory() -> AsyncIterator[Any]:
@@ -220,13 +229,14 @@ async def test_what_failed_to_open_is_opened_by_the_next_who_asks() -> None:
         await asyncio.sleep(0)
         if len(opened) == 1:
             raise SetupError("not yet")
-        yield "memory"
+        yield given
         opened.append("closed")
 
     async with Opening(memory) as opening:
         with pytest.raises(SetupError, match="not yet"):
             await opening.memory()
-        assert await asyncio.gather(opening.memory(), opening.memory()) == ["memory", "memory"]
+        both = await asyncio.gather(opening.memory(), opening.memory())
+        assert list(both) == [given, given]
     assert opened == ["begun", "begun"]
 
 

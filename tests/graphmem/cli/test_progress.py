@@ -1,8 +1,8 @@
 import io
+import time
 
 from rich.console import Console
 
-from graphmem.cli import progress
 from graphmem.cli.bars import bars
 from graphmem.cli.progress import Lines, shown
 
@@ -10,7 +10,7 @@ from graphmem.cli.progress import Lines, shown
 class Clock:
     def __init__(self, monkeypatch) -> None:
         self.now = 100.0
-        monkeypatch.setattr(progress.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
 
 
 def test_elsewhere_than_on_a_terminal_a_stage_is_a_line_on_stderr(capsys):

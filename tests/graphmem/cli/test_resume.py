@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from graphmem.cli.loading import load
 from graphmem.errors import MemoryNotFound, Unavailable
 from graphmem.model.conversation import Conversation, Remembered
 from graphmem.runtime import Runtime
+from graphmem.service import Graphmem
 
 LINES = 3_000
 KILLED_AFTER = 500
@@ -27,7 +29,7 @@ RETURN message.text AS text, message.position AS position, message.idx AS idx,
 ORDER BY position"""
 
 
-class Database:
+class Database(Graphmem):
     """Remembers as a graphmem does, by `external_id`; fails when it is told to."""
 
     def __init__(self) -> None:
@@ -35,10 +37,13 @@ class Database:
         self.asked = 0
         self.fails_after = 1_000_000
 
-    async def open_conversation(self, id: str) -> Conversation:
+    async def open_conversation(
+        self, id: str | None = None, *, title: str | None = None
+    ) -> Conversation:
+        assert id is not None
         return Conversation(id=id, created=not self.stored)
 
-    async def memory(self, memory_id: str) -> str:
+    async def memory(self, memory_id: str) -> Any:
         if memory_id not in self.stored:
             raise MemoryNotFound(memory_id)
         return self.stored[memory_id]

@@ -34,6 +34,7 @@ def working(closing_seconds: float) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
+    assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
 
@@ -80,6 +81,7 @@ def test_a_signal_lets_the_work_close_what_it_opened(number):
 def test_a_second_signal_leaves_at_once():
     process = working(60)
     process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
     assert process.stderr.readline() == "\n"
     began = time.monotonic()
     process.send_signal(signal.SIGINT)

@@ -289,7 +289,7 @@ async def test_a_check_that_fails_does_not_keep_the_others_from_being_done(
     async def fails(*arguments: object) -> list[Finding]:
         raise RuntimeError("odd")
 
-    monkeypatch.setattr(examination.server, "settings", fails)
+    monkeypatch.setattr("graphmem.doctor.server.settings", fails)
     [finding] = await odd(settings)
     assert (finding.severity, finding.what) == (
         "warning",

@@ -1,7 +1,10 @@
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from graphmem import config
@@ -23,7 +26,7 @@ def severities(findings: list[Finding]) -> list[str]:
 def free(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Let every disk have so many bytes free."""
     return lambda count: monkeypatch.setattr(
-        machine.shutil, "disk_usage", lambda path: SimpleNamespace(free=count)
+        shutil, "disk_usage", lambda path: SimpleNamespace(free=count)
     )
 
 
@@ -33,7 +36,7 @@ def memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Non
 
     def set_to(total: int, available: int, limit: str = "max") -> None:
         found = SimpleNamespace(total=total, available=available)
-        monkeypatch.setattr(machine.psutil, "virtual_memory", lambda: found)
+        monkeypatch.setattr(psutil, "virtual_memory", lambda: found)
         (tmp_path / "memory.max").write_text(limit)
         monkeypatch.setattr(machine, "CGROUP_LIMIT", tmp_path / "memory.max")
 
@@ -71,7 +74,7 @@ def test_a_disk_that_fills_is_told_of_in_time(free, tmp_path, count, severity):
 
 
 def test_a_folder_that_cannot_be_written_is_a_problem(monkeypatch, tmp_path):
-    monkeypatch.setattr(machine.os, "access", lambda path, mode: False)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
     [finding] = machine.data_disk(config.load({}, data_dir=tmp_path))
     assert finding.severity == "problem"
     assert "cannot be written" in finding.what

@@ -1,5 +1,4 @@
 import json
-from typing import Any
 
 import pytest
 
@@ -7,22 +6,18 @@ from graphmem import config
 from graphmem.artifacts.model import MEMBERS, NAME
 from graphmem.doctor.model import agreement, files, installation
 from graphmem.embedding import load_model
-from graphmem.graph.installation import Installation
+from graphmem.graph.installation import STORED_INSTALLATION, Installation
 from graphmem.model.progress import silent
 from graphmem.tokens import TOKENIZER
+from tests.scripted import ScriptedGraph
 
 SETTINGS = config.load({})
 OURS = Installation("graphmem/bge-small-en-v1.5-q", MEMBERS["model.onnx"].sha256, 384, TOKENIZER)
 
 
-class Answers:
-    """A graph that holds this installation."""
-
-    def __init__(self, *stored: Installation) -> None:
-        self._stored = list(stored)
-
-    async def rows(self, query: Any) -> list[Installation]:
-        return self._stored
+def holding(*stored: Installation) -> ScriptedGraph:
+    """Return a graph that holds this installation."""
+    return ScriptedGraph({STORED_INSTALLATION.name: stored})
 
 
 def test_the_bundled_model_is_known_without_loading_it():
@@ -53,7 +48,7 @@ def test_a_folder_s_model_is_known_without_loading_it(tmp_path):
     ],
 )  # fmt: skip
 async def test_another_model_or_tokenizer_is_a_problem(stored, severity, told):
-    [finding] = await agreement(Answers(*stored), SETTINGS)
+    [finding] = await agreement(holding(*stored), SETTINGS)
     assert finding.severity == severity
     assert told in finding.what
 
@@ -61,9 +56,9 @@ async def test_another_model_or_tokenizer_is_a_problem(stored, severity, told):
 async def test_a_model_that_would_have_to_be_fetched_is_compared_by_its_name():
     named = config.load({}, embedding_model="some/model")
     stored = Installation("some/model", "0" * 64, 768, TOKENIZER)
-    [finding] = await agreement(Answers(stored), named)
+    [finding] = await agreement(holding(stored), named)
     assert (finding.severity, "not compared" in finding.what) == ("ok", True)
-    [finding] = await agreement(Answers(OURS), named)
+    [finding] = await agreement(holding(OURS), named)
     assert finding.severity == "problem"
 
 

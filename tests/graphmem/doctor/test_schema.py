@@ -5,21 +5,17 @@ import pytest
 
 from graphmem.doctor.schema import CREATED, DROPPED, Wanted, compare, migrations, wanted
 from graphmem.graph.inspection import MEMORIES_WITHOUT_FILTERS, ShownConstraint, ShownIndex
-from graphmem.graph.schema import Applied, SchemaFile, schema_files
+from graphmem.graph.schema import APPLIED_MIGRATIONS, Applied, SchemaFile, schema_files
 from graphmem.model.finding import Finding
+from tests.scripted import ScriptedGraph
 
 FILES = schema_files()
 MADE = wanted(FILES, dimensions=384)
 
 
-class Answers:
-    """A graph that has seen these files."""
-
-    def __init__(self, *applied: Applied) -> None:
-        self._applied = list(applied)
-
-    async def rows(self, query: Any) -> list[Applied]:
-        return self._applied
+def seeing(*applied: Applied) -> ScriptedGraph:
+    """Return a graph that has seen these files."""
+    return ScriptedGraph({APPLIED_MIGRATIONS.name: applied})
 
 
 def index(one: Wanted, **changed: Any) -> ShownIndex:
@@ -55,6 +51,7 @@ def compared(
 ) -> list[Finding]:
     """Compare a database that is right but for what is given."""
     all_indexes = {one.name: index(one) for one in MADE} | (indexes or {})
+    all_constraints: dict[str, ShownConstraint | None]
     all_constraints = {one.name: constraint(one) for one in MADE if one.is_constraint}
     all_constraints |= constraints or {}
     return list(
@@ -183,15 +180,15 @@ def test_what_others_keep_in_the_same_database_is_not_our_business():
 
 async def test_migrations_that_changed_are_newer_or_pending_are_told_apart():
     seen = [Applied(file.number, file.name, file.sha256) for file in FILES]
-    [finding] = await migrations(Answers(*seen))
+    [finding] = await migrations(seeing(*seen))
     assert finding.severity == "ok"
-    [finding] = await migrations(Answers())
+    [finding] = await migrations(seeing())
     assert (finding.severity, "never used" in finding.what) == ("note", True)
-    [finding] = await migrations(Answers(*seen[:-1]))
+    [finding] = await migrations(seeing(*seen[:-1]))
     assert (finding.severity, FILES[-1].name in finding.what) == ("note", True)
-    [finding] = await migrations(Answers(Applied(1, "001_installation", "0" * 64), *seen[1:]))
+    [finding] = await migrations(seeing(Applied(1, "001_installation", "0" * 64), *seen[1:]))
     assert (finding.severity, "is not the one" in finding.what) == ("problem", True)
-    [finding] = await migrations(Answers(*seen, Applied(900, "900_later", "0" * 64)))
+    [finding] = await migrations(seeing(*seen, Applied(900, "900_later", "0" * 64)))
     assert (finding.severity, finding.remedy) == (
         "problem",
         "it was used by a newer version; upgrade graphmem",

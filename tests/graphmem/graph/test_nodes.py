@@ -76,11 +76,13 @@ def edges(node: type[AsyncStructuredNode]) -> dict[Edge, set[str]]:
     found: dict[Edge, set[str]] = {}
     for edge in vars(node).values():
         if isinstance(edge, AsyncRelationshipDefinition):
+            assert isinstance(edge._raw_class, str)
             target = getattr(nodes, edge._raw_class)
+            definition: dict[str, Any] = edge.definition
             ends = frozenset(node.inherited_labels()), frozenset(target.inherited_labels())
-            model = edge.definition["model"]
+            model = definition["model"]
             own = model.defined_properties(aliases=False, rels=False) if model else {}
-            found[ends[0], edge.definition["relation_type"], ends[1]] = set(own)
+            found[ends[0], definition["relation_type"], ends[1]] = set(own)
     return found
 
 

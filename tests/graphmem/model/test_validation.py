@@ -12,7 +12,7 @@ from graphmem.model.recall import Question
 from graphmem.model.validation import invalid, validated
 from graphmem.model.vocabulary import KINDS, ClientId
 
-SAID = {"session_id": "s", "role": "user", "content": "Hello."}
+SAID: dict[str, Any] = {"session_id": "s", "role": "user", "content": "Hello."}
 
 
 def refused(value: Any, wanted: Any) -> InvalidInput:

@@ -29,6 +29,7 @@ def test_a_span_inside_another_is_its_child(spans: InMemorySpanExporter) -> None
     with span("outer", parent=begun()), span("inner", {"rows": 3}):
         pass
     inner, outer = spans.get_finished_spans()
+    assert inner.parent is not None
     assert inner.parent.span_id == outer.context.span_id
     assert (outer.parent, inner.attributes) == (None, {"rows": 3})
 

@@ -38,7 +38,8 @@ def test_every_file_of_the_catalogue_says_what_it_must(name: str) -> None:
     pattern = catalogue()[name].pattern
     assert pattern.title
     assert pattern.description.endswith(".")
-    assert all(one.meaning for one in [*pattern.parameters, *pattern.columns])
+    assert all(one.meaning for one in pattern.parameters)
+    assert all(one.meaning for one in pattern.columns)
     assert re.search(r"\bclient_id\b", " ".join(catalogue()[name].filled))
     assert values(pattern, pattern.example, now=NOW)
     limit = next(one for one in pattern.parameters if one.name == "limit")

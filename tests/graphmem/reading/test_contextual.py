@@ -277,6 +277,7 @@ async def test_inside_a_session_the_search_reads_that_session_however_large_the_
                 **NOW_ONLY.of_messages,
             )
             summary = await result.consume()
+        assert summary.profile is not None
         return total(summary.profile)
 
     small = await hits()
@@ -318,7 +319,12 @@ async def test_then_only_what_had_been_said_then_is_told(memory: Graphmem, rival
     # S5.21
     mine = await told_twice(memory)
     await told_twice(rival)
-    asked = {"query": QUESTION, "top_sessions": 20, "neighbours": 10, "min_relevance": 0.0}
+    asked: dict[str, Any] = {
+        "query": QUESTION,
+        "top_sessions": 20,
+        "neighbours": 10,
+        "min_relevance": 0.0,
+    }
     now = await memory.search_contextual(**asked)
     assert {len(one.messages) for one in now.contexts if one.session_id == mine["bug"]} == {8}
     assert {"bug", "deploy"} <= set(sessions(now))
@@ -352,7 +358,7 @@ async def test_what_was_not_known_then_is_not_told(memory: Graphmem, rival: Grap
     await told_twice(rival)
     await memory.add_summary(type="session", target_id=mine["bug"], text=FIRST)
     await memory.summarize_session(mine["deploy"])
-    asked = {"query": QUESTION, "top_sessions": 1}
+    asked: dict[str, Any] = {"query": QUESTION, "top_sessions": 1}
     known = await memory.search_contextual(**asked)
     summary = (await memory.summaries(type="session", limit=1)).summaries[0]
     linked_at = summary.created_at
@@ -394,37 +400,37 @@ async def test_then_sessions_are_related_as_the_summaries_of_then_say(
         )
     ]
 
-    async def alike(name: str, **times: datetime) -> list[str]:
-        assert await related_then(rival, mine[name], **times) == set()
-        return sorted(await related_then(memory, mine[name], **times))
+    async def alike(name: str, holding: Holding) -> list[str]:
+        assert await related_then(rival, mine[name], holding) == set()
+        return sorted(await related_then(memory, mine[name], holding))
 
-    async def related_then(asker: Graphmem, session_id: str, **times: datetime) -> set[str]:
+    async def related_then(asker: Graphmem, session_id: str, holding: Holding) -> set[str]:
         found = await related(
             [session_id],
             client_id=asker.client_id,
-            holding=Holding(**times),
+            holding=holding,
             graph=asker.runtime.graph,
         )
         names = {id: name for name, id in mine.items()}
         return {names[one.session_id] for one in found if one.basis == "similarity"}
 
     day = timedelta(days=1)
-    for times, names in (
-        ({}, ["garden", "trip"]),
-        ({"as_of": LATER - day}, []),
-        ({"as_of": LATER}, ["garden"]),
-        ({"as_of": LATER + 3 * day}, ["trip"]),
-        ({"as_of": LATER + 5 * day}, ["garden", "trip"]),
-        ({"known_as_of": trip.created_at}, []),
-        ({"known_as_of": like_garden.created_at}, ["garden"]),
-        ({"known_as_of": like_trip.created_at}, ["trip"]),
-        ({"known_as_of": like_both.created_at}, ["garden", "trip"]),
-        ({"known_as_of": like_garden.created_at, "as_of": LATER + 5 * day}, ["garden"]),
-        ({"known_as_of": like_both.created_at, "as_of": LATER}, ["garden"]),
+    for holding, names in (
+        (Holding(), ["garden", "trip"]),
+        (Holding(as_of=LATER - day), []),
+        (Holding(as_of=LATER), ["garden"]),
+        (Holding(as_of=LATER + 3 * day), ["trip"]),
+        (Holding(as_of=LATER + 5 * day), ["garden", "trip"]),
+        (Holding(known_as_of=trip.created_at), []),
+        (Holding(known_as_of=like_garden.created_at), ["garden"]),
+        (Holding(known_as_of=like_trip.created_at), ["trip"]),
+        (Holding(known_as_of=like_both.created_at), ["garden", "trip"]),
+        (Holding(known_as_of=like_garden.created_at, as_of=LATER + 5 * day), ["garden"]),
+        (Holding(known_as_of=like_both.created_at, as_of=LATER), ["garden"]),
     ):
-        assert await alike("bug", **times) == names, times
-        assert await alike("garden", **times) == ["bug"] * ("garden" in names), times
-        assert await alike("trip", **times) == ["bug"] * ("trip" in names), times
+        assert await alike("bug", holding) == names, holding
+        assert await alike("garden", holding) == ["bug"] * ("garden" in names), holding
+        assert await alike("trip", holding) == ["bug"] * ("trip" in names), holding
 
 
 async def test_then_everything_is_what_held_then(memory: Graphmem) -> None:
@@ -433,7 +439,12 @@ async def test_then_everything_is_what_held_then(memory: Graphmem) -> None:
     await memory.supersede_fact(
         old.id, fact="The neutron star merger was seen.", valid_at=LATE + timedelta(days=1)
     )
-    asked = {"query": "neutron star merger", "min_relevance": 0.9, "top_k": 1, "top_sessions": 1}
+    asked: dict[str, Any] = {
+        "query": "neutron star merger",
+        "min_relevance": 0.9,
+        "top_k": 1,
+        "top_sessions": 1,
+    }
     for moment, text in (
         (LATE, "The neutron star merger is a rumour."),
         (LATE + timedelta(days=1), "The neutron star merger was seen."),

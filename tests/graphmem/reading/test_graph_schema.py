@@ -3,6 +3,7 @@
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,6 +14,7 @@ from graphmem.graph import nodes
 from graphmem.model.graph import EDGE_TYPES, GraphSchema, LabelShown, PropertyShown
 from graphmem.reading import graph_schema as reading
 from graphmem.reading.graph_schema import Sample, SampledEdges, edge_types, labels, merged
+from graphmem.reading.neighbourhood import HIDDEN
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from tests.patterned import live
@@ -65,9 +67,7 @@ async def test_a_small_client_s_labels_and_properties_are_all_told(lived: Graphm
     assert all(one.count_is_exact and one.sampled == one.count for one in shown.values())
     keys = await lived.runtime.graph.execute(KEYS_OF_CLIENT, client=lived.client_id)
     expected = {
-        (row["label"], row["key"]): row["number"]
-        for row in keys
-        if row["key"] not in reading.HIDDEN
+        (row["label"], row["key"]): row["number"] for row in keys if row["key"] not in HIDDEN
     }
     told = {
         (one.label, prop.name): prop.present for one in shown.values() for prop in one.properties
@@ -178,10 +178,9 @@ def test_every_label_that_the_graph_knows_is_shown() -> None:
     }
 
 
-def described(name: str, **other) -> PropertyShown:
-    return PropertyShown(
-        **{"name": name, "types": ["STRING NOT NULL"], "present": 1, "examples": []} | other
-    )
+def described(name: str, **other: Any) -> PropertyShown:
+    plain: dict[str, Any] = {"types": ["STRING NOT NULL"], "present": 1, "examples": []}
+    return PropertyShown(name=name, **plain | other)
 
 
 def sampled(label: str, count: int, looked_at: int, *edges: SampledEdges) -> Sample:

@@ -145,7 +145,8 @@ async def test_messages_make_the_window_without_tools_from_the_last_summary_on(
 
 
 async def test_an_empty_window_asks_nothing(asking: Graphmem, stub: StubModel):  # S4.23
-    for window in ({"window": []}, {"window": ["  "]}, {"messages": []}):
+    windows: list[dict[str, list[str]]] = [{"window": []}, {"window": ["  "]}, {"messages": []}]
+    for window in windows:
         turn = await asking.hyde_retrieve("turn-1", **window)
         assert (turn.memories, turn.hypotheses, turn.injection, turn.degraded) == ([], [], "", [])
     assert stub.asked == []

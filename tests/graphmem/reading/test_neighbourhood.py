@@ -362,7 +362,7 @@ async def test_it_shows_what_is_stored_but_for_what_only_an_index_uses(memory: G
 
 def test_every_edge_that_the_graph_knows_may_be_named() -> None:
     declared = [
-        (node, edge.definition["relation_type"])
+        (node, str(edge.definition["relation_type"]))
         for node in vars(nodes).values()
         if isinstance(node, type) and issubclass(node, AsyncStructuredNode)
         for edge in vars(node).values()

@@ -126,6 +126,7 @@ async def test_the_context_stands_in_sessions_in_the_order_of_time(story: Graphm
 
     sessions: dict[str, list[Any]] = {}
     for item in found.items:
+        assert item.session_id is not None
         sessions.setdefault(item.session_id, []).append(item)
     assert len(sessions) > 3
     ordered = sorted(sessions.values(), key=lambda items: min(item.occurred_at for item in items))
@@ -141,6 +142,7 @@ async def test_an_item_says_where_it_comes_from(story: Graphmem, said: dict[str,
     found = await story.recall(QUESTION, limit=30, max_tokens=5000)
 
     for item in found.items:
+        assert item.external_id is not None
         record = said[item.external_id]
         assert item.text == record["content"]
         assert (item.role, item.name) == (record["role"], record.get("name"))

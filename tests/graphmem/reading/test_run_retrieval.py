@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from graphmem.errors import InvalidInput
-from graphmem.model.run import RetrievalResult
+from graphmem.model.run import RetrievalResult, RetrievedSpan
 from graphmem.service import Graphmem
 from graphmem.service.run import RunSession
 from tests.budgeted import fill, span
@@ -22,6 +22,11 @@ async def run_of(memory: Graphmem, tokens: int = 100_000) -> RunSession:
 
 def ids(result: RetrievalResult) -> list[str]:
     return [one.span_id for one in result.spans]
+
+
+def relevance(span: RetrievedSpan) -> float:
+    assert span.relevance_score is not None
+    return span.relevance_score
 
 
 async def many(memory: Graphmem, number: int) -> None:
@@ -119,14 +124,14 @@ async def test_filters_and_orders(memory: Graphmem) -> None:
     by_importance = await found(source_types=["knowledge_base"], sort_by="importance")
     assert by_importance == by_time
     relevant = await run.retrieve("product pricing", max_tokens=2_000)
-    scores = [one.relevance_score for one in relevant.spans]
+    scores = [relevance(one) for one in relevant.spans]
     assert scores == sorted(scores, reverse=True)
-    exact = [one.span_id for one in relevant.spans if one.relevance_score >= 1.0]
+    exact = [one.span_id for one in relevant.spans if relevance(one) >= 1.0]
     assert await found(min_relevance=1.0) == exact != ids(relevant)
     middle = scores[4]
     kept = await run.retrieve("product pricing", max_tokens=2_000, min_relevance=middle)
     assert {one.span_id for one in kept.spans} == {
-        one.span_id for one in relevant.spans if one.relevance_score >= middle
+        one.span_id for one in relevant.spans if relevance(one) >= middle
     }
 
 
@@ -138,7 +143,7 @@ async def test_a_question_may_be_a_vector(memory: Graphmem) -> None:
     by_vector = await run.retrieve(vector, max_tokens=30)
     by_text = await run.retrieve("what do refunds look like?", max_tokens=30)
     assert ids(by_vector)[0] == ids(by_text)[0] == "span-1"
-    assert 0 < by_vector.spans[0].relevance_score <= 1
+    assert 0 < relevance(by_vector.spans[0]) <= 1
     scaled = await run.retrieve([1e200 * one for one in vector], max_tokens=30)
     assert ids(scaled) == ids(by_vector)
     with pytest.raises(InvalidInput, match="384"):
@@ -162,6 +167,7 @@ async def test_summaries_are_retrieved_too_and_references_and_messages_are_not(
     assert {reference, message}.isdisjoint(ids(result))
     peeked = await run.peek(summary)
     assert (peeked.span.start_byte, peeked.span.source_type) == (0, "thread_summary")
+    assert peeked.span.hash is not None
     assert len(peeked.span.hash) == 64
     typed = await run.retrieve(
         "pricing of the premium plan", max_tokens=500, source_types=["knowledge_base"]

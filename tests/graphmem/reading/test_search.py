@@ -11,6 +11,7 @@ import pytest_asyncio
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.model.search import SearchResult
 from graphmem.reading import search as module
+from graphmem.reading.cards import cards
 from graphmem.reading.understanding import NO_VECTOR
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
@@ -317,12 +318,10 @@ async def test_a_long_text_is_matched_to_its_end(memory: Graphmem):
 async def test_what_is_deleted_while_it_is_searched_is_passed_over(
     memory: Graphmem, catalogue, monkeypatch: pytest.MonkeyPatch
 ):
-    real = module.cards
-
     async def late(wanted, **more):
         await memory.delete_memory(catalogue["faq"])
-        monkeypatch.setattr(module, "cards", real)
-        return await real(wanted, **more)
+        monkeypatch.setattr(module, "cards", cards)
+        return await cards(wanted, **more)
 
     monkeypatch.setattr(module, "cards", late)
     found = await memory.search("pricing", max_results=4)

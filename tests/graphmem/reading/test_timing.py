@@ -1,10 +1,11 @@
-from graphmem.reading import timing
+import time
+
 from graphmem.reading.timing import Stopwatch
 
 
 def test_laps_are_milliseconds_between_and_a_total(monkeypatch):
     times = iter([10.0, 10.25, 11.0])
-    monkeypatch.setattr(timing.time, "perf_counter", lambda: next(times))
+    monkeypatch.setattr(time, "perf_counter", lambda: next(times))
     watch = Stopwatch()
     watch.lap("embed")
     watch.lap("rank")

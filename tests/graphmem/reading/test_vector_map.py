@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from typing import Any
 
 import pytest
 
@@ -16,10 +17,10 @@ FACTS = [
 EMBEDDINGS = "MATCH (f:Fact {client_id: $client}) RETURN f.embedding AS embedding"
 
 
-async def found(memory: Graphmem, **asked: object) -> list[str]:
+async def found(memory: Graphmem, *, turn_id: str = "t", **asked: Any) -> list[str]:
     """Return the facts that the fallback of a turn finds, best first."""
     turn = await memory.hyde_retrieve(
-        asked.pop("turn_id", "t"),
+        turn_id,
         window=["user: How is it indented?"],
         on_failure="window",
         hop_depth=0,

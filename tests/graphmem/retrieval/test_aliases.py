@@ -172,6 +172,7 @@ def test_what_too_many_share_decides_nothing() -> None:
 
 
 def test_every_alias_leads_to_the_name_of_the_whole_group() -> None:
+    names: list[str | Named]
     names = ["CIs", named("CI", "Continuous Integration"), "continuous_integration"]
     assert found(*names, "Continuous Integration") == {
         "cis": ("continuous integration", "plural"),
@@ -182,7 +183,7 @@ def test_every_alias_leads_to_the_name_of_the_whole_group() -> None:
 
 def test_what_is_said_goes_before_what_is_found() -> None:
     said = named("CI", "Continuous Integration", rule="manual", of="corporate identity")
-    names = ["CIs", said, "Continuous Integration", "Corporate Identity"]
+    names: list[str | Named] = ["CIs", said, "Continuous Integration", "Corporate Identity"]
     assert found(*names) == {
         "cis": ("corporate identity", "plural"),
         "ci": ("corporate identity", "manual"),

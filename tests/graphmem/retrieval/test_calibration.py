@@ -1,5 +1,7 @@
 """The scale of relevance is measured once for an installation, and kept."""
 
+from typing import Any
+
 from graphmem.graph.installation import Calibration, calibration, keep_calibration
 from graphmem.retrieval.calibration import RELATED, calibrated, cosine, measured
 from graphmem.runtime import Runtime
@@ -9,7 +11,8 @@ from tests.scripted import ScriptedGraph
 async def test_a_scale_that_is_stored_is_taken_without_measuring():
     graph = ScriptedGraph({"graph/stored_calibration": [Calibration(0.4, 0.8)]})
 
-    assert await calibrated(graph, None) == Calibration(0.4, 0.8)
+    no_embedder: Any = None
+    assert await calibrated(graph, no_embedder) == Calibration(0.4, 0.8)
 
 
 async def test_an_installation_without_one_is_measured_and_what_came_first_holds(runtime: Runtime):

@@ -3,10 +3,11 @@
 import asyncio
 import random
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import product
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graphmem.embedding import Embedding, Vector
+from graphmem.embedding import Embedder, Embedding, Vector
 from graphmem.graph.scope import SCOPED
 from graphmem.model.times import BEGINNING, END
 from graphmem.model.vocabulary import KINDS, Ranking
@@ -29,8 +30,9 @@ from graphmem.retrieval.candidates import (
     Candidate,
     candidates,
 )
+from graphmem.retrieval.enough import MOST_CANDIDATES
 from graphmem.retrieval.filters import Filters, conditions, ranges, scope_groups
-from graphmem.retrieval.words import lucene_query, terms
+from graphmem.retrieval.words import lucene_query, scope_query, terms
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from graphmem.writing.boundary import Draft, prepare, write
@@ -64,7 +66,7 @@ VALUES = {
 }
 
 
-class GivenVectors:
+class GivenVectors(Embedder):
     """Stands in for the embedding model: a text's vector is the one that was given for it."""
 
     key = "current"
@@ -73,7 +75,7 @@ class GivenVectors:
     def __init__(self) -> None:
         self.vectors: dict[str, Vector] = {}
 
-    async def passages(self, texts: list[str]) -> list[Embedding]:
+    async def passages(self, texts: Sequence[str], *, priority: int = 0) -> list[Embedding]:
         return [Embedding(self.vectors[text], False) for text in texts]
 
 
@@ -145,6 +147,7 @@ def random_draft(client_id: str, chance: random.Random) -> Draft:
     held = chance.random() < 0.5
     id = str(uuid.UUID(int=chance.getrandbits(128)))
     text = " ".join([*chance.sample(WORDS, chance.randint(0, 4)), "and", id[:8]])
+    values: dict[str, Any] = {name: chance.choice(some) for name, some in VALUES.items()}
     return Draft(
         id=id,
         client_id=client_id,
@@ -157,7 +160,7 @@ def random_draft(client_id: str, chance: random.Random) -> Draft:
         created_at=created,
         active=held,
         own={} if held else {"invalidated_at": over, "invalidated_from": invalid},
-        **{name: chance.choice(values) for name, values in VALUES.items()},
+        **values,
     )
 
 
@@ -189,7 +192,7 @@ def some_filters(given: Iterable[str], client: Client, chance: random.Random) ->
         if pair in given:
             given |= set(chance.choice((names, names[:1], names[1:])))
     draft = chance.choice(list(client.drafts.values()))
-    values: dict[str, object] = {
+    values: dict[str, Any] = {
         name: {
             getattr(draft, name) or chance.choice(VALUES[name][:-1]),
             *chance.sample(VALUES[name], chance.choice((0, 0, 1, 2))),
@@ -199,7 +202,7 @@ def some_filters(given: Iterable[str], client: Client, chance: random.Random) ->
         if name in given
     }
     since, until = sorted(chance.sample(DAYS, 2))
-    moments = {
+    moments: dict[str, Any] = {
         "since": min(since, draft.occurred_at),
         "until": max(until, draft.occurred_at),
         "as_of": chance.choice((draft.valid_at, *DAYS)),
@@ -290,7 +293,7 @@ async def test_every_combination_of_filters_finds_what_a_search_by_hand_finds(
         tally.assert_found(found, own, filters, embedding, words, wanted)
 
     numbers = range(batch, len(COMBINATIONS), BATCHES)
-    await at_once(lambda number=number: asked(number) for number in numbers)
+    await at_once(partial(asked, number) for number in numbers)
     tally.assert_enough()
 
 
@@ -362,7 +365,8 @@ async def test_no_value_asks_for_memories_that_have_none(
     runtime: Runtime, own: Client, question: Vector
 ) -> None:
     for name in SCOPED:
-        filters = Filters(**{name: {""}})
+        only: dict[str, Any] = {name: {""}}
+        filters = Filters(**only)
         assert not await candidates(question, WORDS, filters, client_id=own.id, graph=runtime.graph)
 
 
@@ -425,8 +429,8 @@ async def test_words_alone_and_exact_cosines_answer_as_both_legs(
         NEAREST_IN_SCOPE,
         **asked,
         embedding=question,
-        scope=module.scope_query(groups),
-        most=module.MOST_CANDIDATES,
+        scope=scope_query(groups),
+        most=MOST_CANDIDATES,
     )
 
     assert bm25(by_words) == pytest.approx(bm25(both), rel=DRIFT)
@@ -532,7 +536,7 @@ async def test_no_client_starves_and_none_sees_anothers(
             )
             tally.assert_found(found, client, filters, asked, words, 100)
 
-    await at_once(lambda client=client: looked(client) for client in crowd)
+    await at_once(partial(looked, client) for client in crowd)
     # Vectors crowded in one ball are hard to tell apart with a bit for each dimension.
     tally.assert_enough(0.9)
 

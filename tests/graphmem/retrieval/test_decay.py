@@ -91,6 +91,7 @@ def test_a_new_episode_starts_after_one_good_and_lasts_longer_when_it_surprises(
     reference, _ = SCHEDULER.review_card(fsrs.Card(card_id=1), fsrs.Rating.Good, NOON)
     state = born(surprise, NOON)
 
+    assert reference.stability is not None
     assert state.stability == pytest.approx(reference.stability * factor, rel=1e-12)
     assert state.stability == pytest.approx(2.3065 * factor)
     assert state.difficulty == reference.difficulty == pytest.approx(2.1181039)

@@ -1,6 +1,7 @@
 """What hops pass on, by hand: relevance, depths, paths."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -10,22 +11,17 @@ from graphmem.retrieval.expansion import DECAY, Expansion, Reached, edge_types, 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
-def reached(id: str, from_id: str, passed: float, **more) -> Reached:
-    return Reached(
-        **{
-            "id": id,
-            "kind": "reference",
-            "source_type": "offer",
-            "importance": 0.5,
-            "token_count": 10,
-            "occurred_at": NOON,
-            "from_id": from_id,
-            "link_type": "RELATES_TO",
-            "entity": None,
-            "passed": passed,
-        }
-        | more
-    )
+def reached(id: str, from_id: str, passed: float, **more: Any) -> Reached:
+    plain: dict[str, Any] = {
+        "kind": "reference",
+        "source_type": "offer",
+        "importance": 0.5,
+        "token_count": 10,
+        "occurred_at": NOON,
+        "link_type": "RELATES_TO",
+        "entity": None,
+    }
+    return Reached(id=id, from_id=from_id, passed=passed, **plain | more)
 
 
 def test_a_hop_passes_half_on_and_the_next_half_of_that():

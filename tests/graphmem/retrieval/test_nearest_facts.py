@@ -1,5 +1,7 @@
 """The facts nearest to any of several vectors, on a real Neo4j."""
 
+from typing import Any
+
 import pytest_asyncio
 
 from graphmem.graph.driver import Graph
@@ -36,9 +38,8 @@ async def kept(memory: Graphmem, rival: Graphmem) -> dict[str, str]:
 
 
 async def found(
-    memory: Graphmem, *questions: str, words: str = "", **how: object
+    memory: Graphmem, *questions: str, words: str = "", wanted: int = 1, **how: Any
 ) -> list[NearFact]:
-    wanted = how.pop("wanted", 1)
     runtime = memory.runtime
     search = Search(
         embeddings=await runtime.embedder.queries(questions),

@@ -1,6 +1,7 @@
 """What a summary says to a model."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 from graphmem.model.summary import Summary
 from graphmem.retrieval.prompt_text import prompt_text
@@ -9,8 +10,14 @@ from graphmem.service import Graphmem
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
 
-def summary(**fields) -> Summary:
-    common = {"id": "s", "target_id": "t", "text": "", "token_count": 0, "version": 1}
+def summary(**fields: Any) -> Summary:
+    common: dict[str, Any] = {
+        "id": "s",
+        "target_id": "t",
+        "text": "",
+        "token_count": 0,
+        "version": 1,
+    }
     common |= {"importance": 0.5, "occurred_at": NOW, "created_at": NOW, "last_activity_at": NOW}
     return Summary(**(common | fields))
 

@@ -1,6 +1,7 @@
 """Memories as Markdown: exact to the character."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,8 +13,8 @@ from graphmem.retrieval.rendering import HEADINGS, Entry, heading, markdown, pre
 MORNING = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
 
-def entry(id: str, text: str, **given: object) -> Entry:
-    plain = {
+def entry(id: str, text: str, **given: Any) -> Entry:
+    plain: dict[str, Any] = {
         "kind": "message",
         "session_id": "s",
         "occurred_at": MORNING,

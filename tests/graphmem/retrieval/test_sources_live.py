@@ -4,6 +4,7 @@ import random
 import uuid
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ async def crowded(runtime: Runtime, new_client: Callable[[], str]) -> AsyncItera
     rows = list(memories(client_id, random.Random(5), np.random.default_rng(5)))
     for start in range(0, len(rows), 1_000):
         some = rows[start : start + 1_000]
-        await runtime.graph.write(lambda tx, some=some: write(tx, some, client_id=client_id))
+        await runtime.graph.write(partial(write, memories=some, client_id=client_id))
     yield client_id
 
 

@@ -17,7 +17,7 @@ DETAILS: tuple[Detail, ...] = ("auto", "none", "low", "high")
 
 
 def fact(id: str, category: str, text: str, **other: Any) -> FoundFact:
-    plain = {
+    plain: dict[str, Any] = {
         "conversation_id": "c",
         "keywords": [],
         "source_episodic_ids": [],
@@ -29,7 +29,7 @@ def fact(id: str, category: str, text: str, **other: Any) -> FoundFact:
 
 
 def episode(title: str, summary: str, **other: Any) -> FoundEpisode:
-    plain = {
+    plain: dict[str, Any] = {
         "id": title,
         "conversation_id": "c",
         "messages": [],

@@ -9,6 +9,7 @@ import random
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -85,7 +86,7 @@ def fact(client_id: str, version: Version, word: str, vector: Vector, **other: A
 async def keep(runtime: Runtime, client_id: str, rows: Sequence[Prepared]) -> None:
     for start in range(0, len(rows), 1_000):
         some = rows[start : start + 1_000]
-        await runtime.graph.write(lambda tx, some=some: write(tx, some, client_id=client_id))
+        await runtime.graph.write(partial(write, memories=some, client_id=client_id))
 
 
 async def keep_chain(
@@ -198,7 +199,7 @@ async def test_no_superseded_version_is_in_any_top_twenty(world: World, runtime:
         assert sum(candidate.by_vector for candidate in found) == TOP
         assert world.timelines[number].holding(None, None) <= {one.id for one in found}
 
-    await at_once([lambda number=number: one(number) for number in range(CHAINS)])
+    await at_once([partial(one, number) for number in range(CHAINS)])
 
 
 async def test_at_a_thousand_random_times_exactly_what_held_then_is_found(
@@ -328,8 +329,12 @@ async def test_twenty_heads_are_found_though_fifty_superseded_twins_lie_nearer_t
     for day in (0, 7, TWINS - 1):
         then = BEGIN + timedelta(days=day, hours=1)
         held = {chain[day].id for chain in chains}
-        for times in ({"as_of": then}, {"known_as_of": then}, {"as_of": then, "known_as_of": END}):
-            assert await both(Holding(**times)) == (held, held), times
+        for holding in (
+            Holding(as_of=then),
+            Holding(known_as_of=then),
+            Holding(as_of=then, known_as_of=END),
+        ):
+            assert await both(holding) == (held, held), holding
         # What was true on the last day, as far as it was known on that day.
         late = Holding(as_of=BEGIN + timedelta(days=200), known_as_of=then)
         assert await both(late) == (held, held)

@@ -1,5 +1,6 @@
 """Which words are common within one client."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,25 +20,27 @@ from graphmem.retrieval.vocabulary import (
 )
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
+from tests.scripted import ScriptedGraph
 
 
-class ScriptedGraph:
-    """Answers with as many texts as it is told."""
+def holding(texts: int) -> ScriptedGraph:
+    """Return a graph in which every client has so many texts."""
 
-    def __init__(self, texts: int) -> None:
-        self.texts = texts
-        self.asked: list[str] = []
+    def sampled(client_id: str, limit: int) -> list[Sample]:
+        return [Sample("Mara's boat")] * min(texts, limit)
 
-    async def rows(self, query: object, *, client_id: str, limit: int) -> list[Sample]:
-        assert query is SAMPLED_TEXTS
-        self.asked.append(client_id)
-        return [Sample("Mara's boat")] * min(self.texts, limit)
+    return ScriptedGraph({SAMPLED_TEXTS.name: sampled})
+
+
+def clients(graph: ScriptedGraph) -> list[str]:
+    """Return whose texts were asked for."""
+    return [parameters["client_id"] for _, parameters in graph.asked]
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     return now
 
 
@@ -58,12 +61,12 @@ def test_of_few_texts_nothing_is_concluded() -> None:
 
 
 async def test_a_sample_is_kept_for_each_client(clock: list[float]) -> None:
-    graph = ScriptedGraph(texts=SAMPLED)
+    graph = holding(SAMPLED)
     vocabulary = Vocabulary(graph)
 
     shares = [await vocabulary.shares(client) for client in ("a", "b", "a", "b")]
 
-    assert graph.asked == ["a", "b"]
+    assert clients(graph) == ["a", "b"]
     assert shares == [{"mara": 1.0, "boat": 1.0}] * 4
 
 
@@ -74,31 +77,31 @@ async def test_a_sample_is_kept_for_each_client(clock: list[float]) -> None:
 async def test_a_sample_is_believed_for_a_while(
     texts: int, seconds: float, clock: list[float]
 ) -> None:
-    graph: Any = ScriptedGraph(texts)
+    graph = holding(texts)
     vocabulary = Vocabulary(graph)
 
     await vocabulary.shares("a")
     clock[0] += seconds - 1
     await vocabulary.shares("a")
-    assert graph.asked == ["a"]
+    assert clients(graph) == ["a"]
 
     clock[0] += 1
     await vocabulary.shares("a")
-    assert graph.asked == ["a", "a"]
+    assert clients(graph) == ["a", "a"]
 
 
 async def test_the_client_not_asked_for_longest_is_forgotten(
     clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "CLIENTS_KEPT", 2)
-    graph: Any = ScriptedGraph(texts=SAMPLED)
+    graph = holding(SAMPLED)
     vocabulary = Vocabulary(graph)
     assert CLIENTS_KEPT > 2
 
     for client in ("a", "b", "a", "c", "a", "b"):
         await vocabulary.shares(client)
 
-    assert graph.asked == ["a", "b", "c", "b"]
+    assert clients(graph) == ["a", "b", "c", "b"]
 
 
 async def test_the_sample_is_the_clients_own(
@@ -126,6 +129,7 @@ async def test_the_sample_is_taken_by_an_index(runtime: Runtime) -> None:
         statement = SAMPLED_TEXTS.text.replace("CYPHER 25", "CYPHER 25 EXPLAIN", 1)
         plan = (await (await session.run(statement, client_id="c", limit=1)).consume()).plan
 
+    assert plan is not None
     # A scan would read every client's memories, a sort all of this one's.
     used = operators(plan)
     assert any("IndexSeek" in name for name in used)

@@ -1,8 +1,10 @@
 """The window of a conversation."""
 
+from typing import Any
+
 from graphmem.retrieval.window import window
 
-SAID = [
+SAID: list[dict[str, Any]] = [
     {"role": "system", "content": "You are Quill."},
     {"role": "user", "content": "Hello"},
     {

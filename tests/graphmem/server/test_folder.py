@@ -18,9 +18,12 @@ def test_a_private_file_is_private_from_its_first_byte(
 ) -> None:
     seen: list[int] = []
     sync = os.fsync
-    monkeypatch.setattr(
-        os, "fsync", lambda file: (seen.append(stat.S_IMODE(os.fstat(file).st_mode)), sync(file))
-    )
+
+    def synced(file: int) -> None:
+        seen.append(stat.S_IMODE(os.fstat(file).st_mode))
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", synced)
 
     folder.write_private(tmp_path / "secret", "text")
 

@@ -20,8 +20,9 @@ from graphmem.errors import DataFolderInUse, ServerFailed
 from graphmem.model.progress import silent
 from graphmem.server import health, private, record
 from graphmem.server.bolt import PasswordRefused
+from graphmem.server.port import free_port
 from graphmem.server.private import PrivateServer, private_server, status, stop
-from graphmem.server.process import servers
+from graphmem.server.process import servers, spawn
 from graphmem.server.record import Record
 
 
@@ -141,7 +142,8 @@ async def test_ensure_starts_a_killed_one_anew_on_its_port(
         os.kill(pid, signal.SIGKILL)
         await eventually(lambda: not lives(pid))
 
-        assert await asyncio.gather(server.ensure(), server.ensure()) == [True, False]
+        anew = await asyncio.gather(server.ensure(), server.ensure())
+        assert list(anew) == [True, False]
 
         assert server.pid != pid
         assert server.uri == uri
@@ -156,7 +158,8 @@ async def test_ensure_joins_what_another_process_started_anew(
         os.kill(pid, signal.SIGKILL)
         await eventually(lambda: not lives(pid))
 
-        assert await asyncio.gather(first.ensure(), second.ensure()) == [True, True]
+        anew = await asyncio.gather(first.ensure(), second.ensure())
+        assert list(anew) == [True, True]
 
         assert first.pid == second.pid != pid
 
@@ -302,10 +305,13 @@ async def test_a_server_that_does_not_come_up_in_time_is_ended(
 ) -> None:
     monkeypatch.setenv("FAKE_NEO4J", "mute")
     spawned: list[int] = []
-    spawn = private.spawn
-    monkeypatch.setattr(
-        private, "spawn", lambda *given: (process := spawn(*given), spawned.append(process.pid))[0]
-    )
+
+    def noted(*given: Any) -> Any:
+        process = spawn(*given)
+        spawned.append(process.pid)
+        return process
+
+    monkeypatch.setattr(private, "spawn", noted)
     hurried = msgspec.structs.replace(stand_in, neo4j_start_seconds=1)
 
     with pytest.raises(ServerFailed, match=r"within 1 s \(GRAPHMEM_NEO4J_START_SECONDS\)"):
@@ -340,7 +346,6 @@ async def test_a_port_taken_in_between_is_changed_for_another(
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         offered = [taken.getsockname()[1]]
-        free_port = private.free_port
         monkeypatch.setattr(
             private, "free_port", lambda preferred: offered.pop() if offered else free_port(0)
         )

@@ -397,7 +397,7 @@ async def test_every_client_with_new_names_gets_one_job():
             "jobs/postpone": [Settled("j", "queued", 0)],
         }
     )
-    await queue_aliases(now=NOW, new_id=lambda: str(uuid.uuid4()), graph=graph)  # type: ignore[arg-type]
+    await queue_aliases(now=NOW, new_id=lambda: str(uuid.uuid4()), graph=graph)
     asked = [(one["client_id"], one["jobs"]) for name, one in graph.asked if "jobs" in one]
     assert [client for client, _ in asked] == ["a", "b"]
     assert {(job["kind"], job["key"]) for _, jobs in asked for job in jobs} == {(ALIASES, ALIASES)}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from graphmem.background import WORK, Background
-from graphmem.errors import ItemNotFound
+from graphmem.errors import ContextNotFound, ItemNotFound
 from graphmem.model.chunk import Item
 from graphmem.model.context import Added, CreateContextOptions, RetrievalContext
 from graphmem.service import Graphmem
@@ -111,7 +111,7 @@ async def test_a_context_expires_to_the_moment(memory: Graphmem):
     [id] = await plant(memory, thread())
 
     assert (await add(memory, context, item(id), LONG_AGO + timedelta(seconds=59.999))).added
-    with pytest.raises(contexts.ContextNotFound):
+    with pytest.raises(ContextNotFound):
         await add(memory, context, item(id), LONG_AGO + timedelta(seconds=60))
     graph = memory.runtime.graph
     ends = LONG_AGO + timedelta(seconds=60)

@@ -10,7 +10,8 @@ from graphmem.jobs.outbox import enqueue
 from graphmem.model.conversation import Conversation, Deleted
 from graphmem.service import Graphmem
 from graphmem.writing import conversations
-from graphmem.writing.boundary import Draft, prepare, write
+from graphmem.writing.boundary import prepare, write
+from tests.planted import draft
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 REVIEW = """CYPHER 25
@@ -90,17 +91,16 @@ async def test_more_memories_than_one_transaction_takes_are_all_deleted(
 async def conclude(memory: Graphmem, conversation_id: str) -> None:
     """Add to a conversation what is made of it: an episode, a fact, a summary, a review, a job."""
     graph, client_id = memory.runtime.graph, memory.client_id
-    common = {"client_id": client_id, "conversation_id": conversation_id, "occurred_at": NOW}
-    common |= {"created_at": NOW, "valid_at": NOW}
     drafts = [
-        Draft(
+        draft(
+            client_id,
+            kind,
+            f"A {kind} about Ada Lovelace.",
             id=f"{conversation_id}-{kind}",
-            kind=kind,
-            source_type=kind,
-            **dict.fromkeys(
-                ("text", "search_text", "embedded_text"), f"A {kind} about Ada Lovelace."
-            ),
-            **common,
+            conversation_id=conversation_id,
+            occurred_at=NOW,
+            created_at=NOW,
+            valid_at=NOW,
         )
         for kind in ("episode", "fact")
     ]

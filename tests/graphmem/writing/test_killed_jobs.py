@@ -68,20 +68,21 @@ JOB = "MATCH (job:Job {client_id: $client_id, kind: $mine}) RETURN job.state AS 
 
 pytestmark = pytest.mark.usefixtures("killed_processes")
 
+
 @pytest_asyncio.fixture
 async def stub() -> AsyncIterator[StubModel]:
     """A language model that tells episodes, and finds one fact in what it is shown."""
 
     def answer(body: dict[str, Any]) -> str:
-        number = len(stub.asked) - 1
+        number = len(model.asked) - 1
         if body["messages"][0]["content"] == TELLING:
             return json.dumps({"title": f"Call {number}", "summary": f"Of {NAMES[number % 16]}."})
         fact = f"The light of {NAMES[number]} is kept by {NAMES[-1 - number]}"
         return json.dumps({"actions": [{"action": "new", "fact": fact, "category": "experience"}]})
 
-    async with stub_model() as stub:
-        stub.answer = answer
-        yield stub
+    async with stub_model() as model:
+        model.answer = answer
+        yield model
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from graphmem.errors import ConversationNotFound, InvalidInput, TooLarge, Unavai
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from graphmem.writing import messages as writing
+from graphmem.writing.boundary import write
 from graphmem.writing.messages import LOCK_CONVERSATION
 
 WRITERS, BATCHES = 16, 3
@@ -102,7 +103,7 @@ async def test_many_writers_at_once_make_no_gap_no_fork_and_no_duplicate(
     """Overlapping sessions; each writer brings some external ids that its neighbours bring too."""
 
     async def write(writer: int) -> dict[str, str]:
-        given = {}
+        given: dict[str, str] = {}
         for batch in range(BATCHES):
             names = [f"{batch}-{(writer + place) % WRITERS}" for place in range(3)]
             new = [say(name, f"s{place % 2}", external_id=name) for place, name in enumerate(names)]
@@ -233,7 +234,8 @@ async def test_a_lost_answer_does_not_double(
     """The commit arrives, its answer does not: the batch is tried again and finds itself."""
     import neo4j
 
-    commit, lost = neo4j.AsyncTransaction.commit, []
+    commit = neo4j.AsyncTransaction.commit
+    lost: list[bool] = []
 
     async def losing(transaction):
         await commit(transaction)
@@ -271,7 +273,6 @@ async def test_a_failure_in_the_middle_of_the_transaction_leaves_nothing_behind(
     memory: Graphmem, say, nodes_of, monkeypatch: pytest.MonkeyPatch
 ):
     await memory.open_conversation("c")
-    write = writing.write
 
     async def half(transaction, memories, *, client_id):
         await write(transaction, memories[:1], client_id=client_id)

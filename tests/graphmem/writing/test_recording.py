@@ -3,6 +3,7 @@
 import asyncio
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -41,21 +42,18 @@ async def records(memory: Graphmem) -> list[dict[str, Any]]:
 
 def read(memory: Graphmem, id: str, *shown: str, **more: Any) -> Read:
     """Return a read that showed these memories."""
-    return Read(
-        **{
-            "id": id,
-            "client_id": memory.client_id,
-            "operation": "recall",
-            "at": NOW,
-            "duration_ms": 1.5,
-            "question": "who?",
-            "conversation_id": None,
-            "tokens": 7,
-            "found": 1,
-            "shown": [Shown(one, rank, 0.5, 3) for rank, one in enumerate(shown, start=1)],
-        }
-        | more
-    )
+    plain: dict[str, Any] = {
+        "client_id": memory.client_id,
+        "operation": "recall",
+        "at": NOW,
+        "duration_ms": 1.5,
+        "question": "who?",
+        "conversation_id": None,
+        "tokens": 7,
+        "found": 1,
+        "shown": [Shown(one, rank, 0.5, 3) for rank, one in enumerate(shown, start=1)],
+    }
+    return Read(id=id, **plain | more)
 
 
 class Counting:
@@ -118,7 +116,7 @@ async def test_reads_are_written_together_and_not_before_their_time() -> None:
     recorder = Recorder(graph, seconds=0.2)
     began = time.monotonic()
     for place in range(3):
-        recorder.note(lambda place=place: _read(str(place)))
+        recorder.note(partial(_read, str(place)))
     await asyncio.sleep(0.05)
     assert graph.batches == []
     while not graph.batches:
@@ -131,7 +129,7 @@ async def test_a_hundred_are_not_waited_for() -> None:
     graph: Any = Counting()
     recorder = Recorder(graph, seconds=60.0)
     for place in range(AT_ONCE):
-        recorder.note(lambda place=place: _read(str(place)))
+        recorder.note(partial(_read, str(place)))
     async with asyncio.timeout(30):
         while not graph.batches:
             await asyncio.sleep(0.01)
@@ -143,7 +141,7 @@ async def test_more_than_may_wait_is_left_out_and_counted() -> None:
     graph: Any = Counting()
     recorder, before = Recorder(graph, seconds=60.0, most=5), left_undone()
     for place in range(8):
-        recorder.note(lambda place=place: _read(str(place)))
+        recorder.note(partial(_read, str(place)))
     await recorder.ended()
     assert sum(graph.batches) == 5
     assert left_undone() == before + 3
@@ -204,7 +202,7 @@ async def test_old_records_of_every_client_go_and_no_others(
     old = LONG_AGO - timedelta(days=1)
     recorder = Recorder(memory.runtime.graph, seconds=0.0)
     for place in range(5):
-        recorder.note(lambda name=f"old-{place}": read(memory, name, shown, at=old))
+        recorder.note(partial(read, memory, f"old-{place}", shown, at=old))
     recorder.note(lambda: read(memory, "just", shown, at=LONG_AGO))
     recorder.note(lambda: read(rival, "theirs", at=old, found=0))
     await recorder.settled()

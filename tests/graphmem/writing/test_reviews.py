@@ -18,7 +18,7 @@ def shown(id: str = "e", rank: int = 1, *, outdated: bool = False, later=()) -> 
 
 
 def waiting(*episodes: Shown, id: str = "r", **other: Any) -> PendingReview:
-    plain = {"query": "why Rust?", "at": NOON, "asked_soon": []}
+    plain: dict[str, Any] = {"query": "why Rust?", "at": NOON, "asked_soon": []}
     return PendingReview(id=id, episodes=list(episodes), **(plain | other))
 
 
@@ -68,9 +68,10 @@ def test_the_same_question_soon_after_is_hard() -> None:  # S2.46
 
 
 def test_the_strongest_that_speaks_decides() -> None:
-    asked = {"asked_soon": ["why rust"]}
-    assert ratings(waiting(shown(later=[REUSED]), **asked))["e"] == ("easy", "reused")
-    assert ratings(waiting(shown(outdated=True, later=[REUSED]), **asked))["e"][0] == "again"
+    again = ["why rust"]
+    assert ratings(waiting(shown(later=[REUSED]), asked_soon=again))["e"] == ("easy", "reused")
+    outdated = waiting(shown(outdated=True, later=[REUSED]), asked_soon=again)
+    assert ratings(outdated)["e"][0] == "again"
 
 
 def test_an_episode_of_several_reviews_is_rated_once() -> None:  # S2.46

@@ -29,6 +29,7 @@ async def test_spans_are_the_bytes_of_the_content(length: int, memory: Graphmem)
         assert covered - 100 <= span.start_byte <= covered
         covered = span.end_byte
         stored = await memory.span_content(span.id)
+        assert stored.content is not None
         assert stored.content.encode() == whole[span.start_byte : span.end_byte]
         # S3.41
         assert stored.hash == span.hash

@@ -18,8 +18,10 @@ from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from graphmem.writing import segmentation
 from graphmem.writing.conversation_work import ConversationWork
+from graphmem.writing.episodes import put
 from graphmem.writing.messages import IDLE, SEGMENT
 from graphmem.writing.segmentation import segment
+from graphmem.writing.telling import told
 
 HELD = """CYPHER 25
 MATCH (message:Message {client_id: $client_id})
@@ -106,13 +108,12 @@ async def test_a_kill_at_any_step_loses_and_doubles_nothing(
 ) -> None:
     await memory.open_conversation("c")
     await memory.remember("c", seed)
-    real = segmentation.put
     calls = 0
 
     async def killed(*args: Any, **more: Any) -> None:
         nonlocal calls
         calls += 1
-        await real(*args, **more)
+        await put(*args, **more)
         if calls % 2 == 0:
             raise KeyboardInterrupt
 
@@ -148,7 +149,6 @@ async def test_a_message_deleted_or_put_into_an_episode_meanwhile_is_left_alone(
 ) -> None:
     await memory.open_conversation("c")
     ids = (await memory.remember("c", seed[:18])).ids
-    real = segmentation.told
     once: list[str] = []
 
     async def interrupted(*args: Any, **more: Any) -> Any:
@@ -156,7 +156,7 @@ async def test_a_message_deleted_or_put_into_an_episode_meanwhile_is_left_alone(
             once.append("done")
             await memory.delete_memory(ids[1])
             await memory.remember_episode("c", message_ids=ids[3:6], title="Mine", summary="Mine.")
-        return await real(*args, **more)
+        return await told(*args, **more)
 
     monkeypatch.setattr(segmentation, "told", interrupted)
     await memory.segment("c")

@@ -15,6 +15,7 @@ from graphmem.llm import LanguageModel
 from graphmem.model.job import Job
 from graphmem.service import Graphmem
 from graphmem.writing import summaries
+from graphmem.writing.boundary import prepare
 from graphmem.writing.messages import IDLE, MANY_NEW, SUMMARIZE_SESSIONS
 from graphmem.writing.session_telling import topics
 from tests.stub_llm import stub_model
@@ -132,10 +133,9 @@ async def test_one_deleted_while_it_is_summarized_leaves_nothing(
     memory: Graphmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = await tell(memory, "garden")
-    real = summaries.prepare
 
     async def late(*args: Any, **more: Any) -> Any:
-        prepared = await real(*args, **more)
+        prepared = await prepare(*args, **more)
         await memory.delete_conversation("c")
         return prepared
 
