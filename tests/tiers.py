@@ -63,6 +63,11 @@ def bulk_data() -> None:
 
 
 @pytest.fixture(scope="session")
+def whole_story() -> None:
+    """The test has the seed story told to its end, with its runs, conclusions and summaries."""
+
+
+@pytest.fixture(scope="session")
 def whole_program() -> None:
     """The test starts graphmem as a program, which loads the embedding model again."""
 

@@ -76,8 +76,8 @@ class Transaction:
     async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
         """Run a query in this transaction and return its rows."""
         with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
-            text = query.text_on(self.side)
-            rows = await _rows(await self._transaction.run(text, parameters), query)
+            statement = query.statement(self.side, parameters)
+            rows = await _rows(await self._transaction.run(statement, parameters), query)
             shown.set_attribute("graphmem.rows", len(rows))
             return rows
 
@@ -130,9 +130,10 @@ class Graph:
         An auto-commit transaction: it takes one round trip where a managed one takes two.
         Raises `Unavailable` when the database does not answer in time.
         """
+        statement = query.statement(self.side, parameters)
 
         async def read(session: Session) -> list[Row]:
-            return await _rows(await session.run(query.text_on(self.side), parameters), query)
+            return await _rows(await session.run(statement, parameters), query)
 
         with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
             rows = await self._retried(neo4j.READ_ACCESS, read, shown)
@@ -146,7 +147,7 @@ class Graph:
 
         Raises `TookTooLong`, `Unavailable`.
         """
-        statement = neo4j.Query(query.text_on(self.side), timeout=seconds)
+        statement = neo4j.Query(query.statement(self.side, parameters), timeout=seconds)
 
         async def read(session: Session) -> list[Row]:
             result = await session.run(statement, parameters)
@@ -202,9 +203,10 @@ class Graph:
 
         As there it may run twice. Raises `Unavailable` when the database does not answer in time.
         """
+        statement = query.statement(self.side, parameters)
 
         async def run(session: Session) -> list[Row]:
-            return await _rows(await session.run(query.text_on(self.side), parameters), query)
+            return await _rows(await session.run(statement, parameters), query)
 
         with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
             rows = await self._retried(neo4j.WRITE_ACCESS, run, shown)

@@ -6,6 +6,7 @@ embedding it means those of the side that is current.
 """
 
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -45,6 +46,16 @@ class Query(Generic[Row]):
         if side not in self._texts:
             self._texts[side] = renamed(self.text, side)
         return self._texts[side]
+
+    def statement(self, side: Side, parameters: Mapping[str, object]) -> str:
+        """Return the Cypher to run on a side with these parameters.
+
+        Raises `TypeError` for a parameter that the header does not declare: Neo4j would ignore it.
+        """
+        unknown = parameters.keys() - self.parameters
+        if unknown:
+            raise TypeError(f"{self.name} declares no parameter {', '.join(sorted(unknown))}")
+        return self.text_on(side)
 
     @cached_property
     def parameters(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ SESSIONS, EACH = 120, 8
 
 
 @pytest.fixture
-async def told(memory: Graphmem) -> Told:
+async def told(memory: Graphmem, bulk_data: None) -> Told:
     made = Told(each=EACH)
     await tell(memory, made, range(SESSIONS))
     for number, id in (await named(memory)).items():

@@ -15,7 +15,7 @@ def test_the_set_is_as_large_as_it_says_and_its_evidence_exists() -> None:
 
 
 async def test_hard_narrowing_is_more_than_80_percent_precise_and_searching_everything_is_not(
-    runtime: Runtime,
+    runtime: Runtime, bulk_data: None
 ) -> None:
     # S5.28 S5.31
     precision = (await measure(runtime))["precision@3"]

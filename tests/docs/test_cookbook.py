@@ -91,7 +91,7 @@ async def answered(memory: Graphmem, recipe: Recipe) -> str:
 
 
 @pytest_asyncio.fixture(scope="module")
-async def kitchen(runtime: Runtime) -> Kitchen:
+async def kitchen(runtime: Runtime, whole_story: None) -> Kitchen:
     """The story, freshly loaded and asked as `graphmem demo` asks it."""
     memory = Graphmem(runtime, f"cookbook-{uuid.uuid4().hex}")
     await told(memory)

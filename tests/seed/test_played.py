@@ -1,9 +1,13 @@
 """The story's run, played on a real Neo4j: what it asks is found, and its budget carries it to the end."""
 
+import pytest
+
 from graphmem.cli.story_records import load_references
 from graphmem.cli.story_run import play
 from graphmem.service import Graphmem
 from tests.seed.conftest import Read
+
+pytestmark = pytest.mark.usefixtures("whole_story")
 
 
 async def test_the_run_can_be_played_to_its_end(memory: Graphmem, records: Read) -> None:

@@ -27,6 +27,12 @@ QUESTION = "What was that auth bug?"
 SEARCH = "search_contextual"
 
 
+@pytest.fixture
+def environment(environment: dict[str, str], whole_program: None) -> dict[str, str]:
+    """The environment of the program that an agent starts."""
+    return environment
+
+
 @asynccontextmanager
 async def connected(
     environment: dict[str, str], errors: Path, *arguments: str

@@ -13,6 +13,8 @@ from graphmem.cli.story_walk import CHUNK_TOKENS, CONTEXT_TOKENS, walk, way
 from graphmem.model.progress import silent
 from graphmem.service import Graphmem
 
+pytestmark = pytest.mark.usefixtures("whole_story")
+
 EVERYTHING = """
 MATCH (memory:Memory {client_id: $client_id})
 WHERE memory.id IS NOT NULL

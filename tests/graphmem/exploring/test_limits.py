@@ -37,9 +37,7 @@ AFTERWARDS = Afterwards()
 
 
 @pytest_asyncio.fixture(scope="module")
-async def own(
-    tmp_path_factory: pytest.TempPathFactory, own_server: None
-) -> AsyncIterator[Well]:
+async def own(tmp_path_factory: pytest.TempPathFactory, own_server: None) -> AsyncIterator[Well]:
     """A private server with some nodes."""
     environ = {"GRAPHMEM_CACHE_DIR": os.environ.get("GRAPHMEM_CACHE_DIR", "")}
     data_dir = tmp_path_factory.mktemp("limits") / "data"

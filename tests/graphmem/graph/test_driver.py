@@ -1,6 +1,7 @@
 """The connection: what is tried again and what is not, how rows and times come out."""
 
 import asyncio
+import re
 import socket
 import time
 import uuid
@@ -22,7 +23,7 @@ from neo4j.exceptions import (
 )
 
 from graphmem.errors import ServerFailed, Unavailable
-from graphmem.graph.driver import FAULTS, Graph, connect
+from graphmem.graph.driver import FAULTS, Graph, Transaction, connect
 from graphmem.graph.installation import STORED_INSTALLATION
 from graphmem.graph.query import Query
 from graphmem.model.conversation import Conversation
@@ -45,6 +46,7 @@ def inline(text: str, row: type[Any] = Note, *, writes: bool = False) -> Query[A
     """Return a query that stands in no file."""
     query = Query("inline", row, writes=writes)
     query.__dict__["text"] = text
+    query.__dict__["parameters"] = frozenset(re.findall(r"\$(\w+)", text))
     return query
 
 
@@ -263,6 +265,20 @@ async def test_what_was_written_is_read_by_the_next_call(graph: Graph, memory):
     for place in range(5):
         await graph.write(partial(opened, client_id=memory.client_id, id=str(place)))
         assert await conversations(graph, memory.client_id) == place + 1
+
+
+async def test_a_parameter_that_the_header_does_not_declare_is_a_mistake(graph: Graph) -> None:
+    async def work(transaction: Transaction) -> list[Note]:
+        return await transaction.rows(ONE, client_id="x")
+
+    for refused in (
+        graph.rows(ONE, client_id="x"),
+        graph.change(ONE, client_id="x"),
+        graph.limited(ONE, seconds=1.0, most=1, client_id="x"),
+        graph.write(work),
+    ):
+        with pytest.raises(TypeError, match="inline declares no parameter client_id"):
+            await refused
 
 
 async def test_a_read_cannot_write(graph: Graph, memory):

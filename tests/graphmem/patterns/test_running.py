@@ -76,6 +76,7 @@ async def test_a_question_finds_all_sessions_of_its_theme(told: Graphmem) -> Non
     assert recall >= 0.8
 
 
+@pytest.mark.usefixtures("bulk_data")
 @pytest.mark.parametrize("name", ["engineer", "household"])
 async def test_themes_are_found_in_what_others_say(memory: Graphmem, name: str) -> None:
     """`make bench-themes` measures .82 to .9: processors round the model's numbers differently."""

@@ -277,7 +277,7 @@ BATCHES = 4
 
 @pytest.mark.parametrize("batch", range(BATCHES))
 async def test_every_combination_of_filters_finds_what_a_search_by_hand_finds(
-    batch: int, runtime: Runtime, own: Client, question: Vector
+    batch: int, runtime: Runtime, own: Client, question: Vector, bulk_data: None
 ) -> None:
     tally = Tally()
 

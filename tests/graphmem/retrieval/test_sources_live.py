@@ -51,7 +51,9 @@ def memories(client_id: str, chance: random.Random, vectors: np.random.Generator
 
 
 @pytest_asyncio.fixture(scope="module")
-async def crowded(runtime: Runtime, new_client: Callable[[], str]) -> AsyncIterator[str]:
+async def crowded(
+    runtime: Runtime, new_client: Callable[[], str], bulk_data: None
+) -> AsyncIterator[str]:
     """A client with 20,000 messages and little of anything else."""
     client_id = new_client()
     rows = list(memories(client_id, random.Random(5), np.random.default_rng(5)))

@@ -26,7 +26,9 @@ async def asked(memory: Graphmem, name: str) -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-async def test_a_session_that_was_asked_is_not_kept_in_the_process(memory: Graphmem) -> None:
+async def test_a_session_that_was_asked_is_not_kept_in_the_process(
+    memory: Graphmem, bulk_data: None
+) -> None:
     # S5.38
     names = [f"c{number}" for number in range(SESSIONS)]
     for name in names:
