@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
+import hypothesis
 import pytest
 import pytest_asyncio
 
@@ -24,6 +25,10 @@ from graphmem.server.private import private_server
 from graphmem.service import Graphmem
 
 pytest_plugins = ["tests.tiers"]
+
+# How long an example takes depends on the machine's load.
+hypothesis.settings.register_profile("graphmem", deadline=None)
+hypothesis.settings.load_profile("graphmem")
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and their children too.
 signal.signal(signal.SIGINT, signal.default_int_handler)

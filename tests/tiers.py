@@ -14,6 +14,7 @@ SLOW = frozenset(
         "own_server",
         "killed_processes",
         "bulk_data",
+        "whole_story",
         "whole_program",
         "built_files",
         "language_model",
@@ -44,7 +45,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test with its tier, before `-m` selects."""
     for item in items:
-        item.add_marker(tier(getattr(item, "fixturenames", ())))
+        # `usefixtures` on one case of a table is not among the test's fixture names.
+        given = (name for mark in item.iter_markers("usefixtures") for name in mark.args)
+        item.add_marker(tier({*getattr(item, "fixturenames", ()), *given}))
 
 
 @pytest.fixture(scope="session")

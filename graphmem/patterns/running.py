@@ -65,13 +65,10 @@ async def answer(
 ) -> PatternAnswer:
     """Return what a pattern of the catalogue, or one in the making, finds with checked parameters."""
     sent = (defaults(entry.lender, now=asked.now) if entry.lender else {}) | chosen
-    rows = await graph.limited(
-        entry.query,
-        seconds=SECONDS,
-        most=MOST_ROWS + 1,
-        **sent,
-        **await _filled(entry, sent, asked, graph, embedder),
-    )
+    sent |= await _filled(entry, sent, asked, graph, embedder)
+    # A borrowed query does not know the borrower's own parameters, which only the detector uses.
+    known = {name: value for name, value in sent.items() if name in entry.query.parameters}
+    rows = await graph.limited(entry.query, seconds=SECONDS, most=MOST_ROWS + 1, **known)
     if entry.pattern.detector:
         shown = msgspec.convert(rows, list[Sessions])
         detect = DETECTORS[entry.pattern.detector]

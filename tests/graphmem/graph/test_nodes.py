@@ -87,7 +87,7 @@ def edges(node: type[AsyncStructuredNode]) -> dict[Edge, set[str]]:
 
 
 @pytest_asyncio.fixture(scope="module")
-async def written(runtime: Runtime) -> Graphmem:
+async def written(runtime: Runtime, whole_story: None) -> Graphmem:
     """A client with everything that can be written: the story, and what it does not have."""
     memory = Graphmem(runtime, f"nodes-{uuid.uuid4().hex}")
     conversation = (await memory.open_conversation(str(uuid.uuid4()), title="Everything")).id

@@ -69,6 +69,7 @@ async def test_planted_themes_are_found_among_sessions_of_none(told: Graphmem) -
     assert found >= 7
 
 
+@pytest.mark.usefixtures("bulk_data")
 async def test_a_question_finds_all_sessions_of_its_theme(told: Graphmem) -> None:
     # S5.19
     precision, recall = await themes.asked(told, "mixed")
@@ -357,6 +358,7 @@ def entry(text: str, **change: Any) -> shelf.Entry:
     known = shelf.catalogue()["bridges"]
     query: Query[dict[str, Any]] = Query("patterns/made_up", dict[str, Any])
     query.__dict__["text"] = text
+    query.__dict__["parameters"] = frozenset({"client_id", "limit"})
     return shelf.Entry(known.pattern, query, frozenset({"client_id"}))
 
 

@@ -325,7 +325,7 @@ async def test_what_passes_the_filters_comes_before_what_is_only_walked_through(
         assert set(ids(found)) == {start, *rare}
 
 
-async def test_a_level_is_bounded(memory: Graphmem, runtime: Runtime):
+async def test_a_level_is_bounded(memory: Graphmem, runtime: Runtime, bulk_data: None) -> None:
     starts = await plant(
         memory,
         *({"kind": "reference", "text": "quartz", "source_type": "offer"} for _ in range(20)),

@@ -202,8 +202,11 @@ async def test_no_superseded_version_is_in_any_top_twenty(world: World, runtime:
     await at_once([partial(one, number) for number in range(CHAINS)])
 
 
-async def test_at_a_thousand_random_times_exactly_what_held_then_is_found(
-    world: World, runtime: Runtime
+@pytest.mark.parametrize(
+    "dates", [100, pytest.param(DATES, marks=pytest.mark.usefixtures("bulk_data"))]
+)
+async def test_at_random_times_exactly_what_held_then_is_found(
+    dates: int, world: World, runtime: Runtime
 ) -> None:  # B4 S4.28
     async def one(seed: int) -> None:
         chance = random.Random(seed)
@@ -227,7 +230,7 @@ async def test_at_a_thousand_random_times_exactly_what_held_then_is_found(
         ):
             assert leg & members == expected, (times, chain)
 
-    await at_once([lambda seed=seed: one(seed) for seed in range(DATES)])
+    await at_once([lambda seed=seed: one(seed) for seed in range(dates)])
 
 
 async def test_a_search_at_random_times_finds_what_held_then_and_lists_and_counts_it(
