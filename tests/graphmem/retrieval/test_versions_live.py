@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 import pytest_asyncio
 
 from graphmem.embedding import Embedding, Vector
