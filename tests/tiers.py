@@ -45,9 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test with its tier, before `-m` selects."""
     for item in items:
-        # `usefixtures` on one case of a table is not among the test's fixture names.
-        given = (name for mark in item.iter_markers("usefixtures") for name in mark.args)
-        item.add_marker(tier({*getattr(item, "fixturenames", ()), *given}))
+        item.add_marker(tier(getattr(item, "fixturenames", ())))
 
 
 @pytest.fixture(scope="session")

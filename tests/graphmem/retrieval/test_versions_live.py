@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 import pytest_asyncio
 
 from graphmem.embedding import Embedding, Vector
@@ -203,12 +202,19 @@ async def test_no_superseded_version_is_in_any_top_twenty(world: World, runtime:
     await at_once([partial(one, number) for number in range(CHAINS)])
 
 
-@pytest.mark.parametrize(
-    "dates", [100, pytest.param(DATES, marks=pytest.mark.usefixtures("bulk_data"))]
-)
-async def test_at_random_times_exactly_what_held_then_is_found(
-    dates: int, world: World, runtime: Runtime
+async def test_at_a_hundred_random_times_exactly_what_held_then_is_found(
+    world: World, runtime: Runtime
 ) -> None:  # B4 S4.28
+    await find_versions_of_then(DATES // 10, world, runtime)
+
+
+async def test_at_a_thousand_random_times_exactly_what_held_then_is_found(
+    world: World, runtime: Runtime, bulk_data: None
+) -> None:  # B4 S4.28
+    await find_versions_of_then(DATES, world, runtime)
+
+
+async def find_versions_of_then(dates: int, world: World, runtime: Runtime) -> None:
     async def one(seed: int) -> None:
         chance = random.Random(seed)
         number = chance.randrange(CHAINS)
