@@ -34,7 +34,7 @@ async def entries(memory: Graphmem, **wanted: Any) -> list[AuditEntry]:
 )
 async def test_a_statement_is_kept_with_how_it_ended(
     statement: str,
-    limits: dict[str, int],
+    limits: dict[str, Any],
     error: type[GraphmemError] | None,
     outcome: str,
     code: str | None,
