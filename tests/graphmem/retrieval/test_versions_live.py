@@ -231,11 +231,12 @@ async def find_versions_of_then(dates: int, world: World, runtime: Runtime) -> N
         expected = chain.holding(**{"as_of": None, "known_as_of": None, **times})
         members = {version.id for version in chain.versions}
         assert all(world.holds(candidate.id, **times) for candidate in found), (times, chain)
-        for leg in (
-            {candidate.id for candidate in found if candidate.by_vector},
-            {candidate.id for candidate in found if candidate.bm25 is not None},
-        ):
-            assert leg & members == expected, (times, chain)
+        legs = {
+            "vectors": {candidate.id for candidate in found if candidate.by_vector},
+            "words": {candidate.id for candidate in found if candidate.bm25 is not None},
+        }
+        for name, leg in legs.items():
+            assert leg & members == expected, (name, seed, times, len(leg))
 
     await at_once([lambda seed=seed: one(seed) for seed in range(dates)])
 
