@@ -17,7 +17,8 @@ class ScriptedGraph(Graph):
 
     An answer is rows, an error to raise, or a function of the parameters that returns rows. Reads,
     writes and transactions look alike; a query that no answer stands for is a mistake of the test.
-    There is no driver: what `Graph` does beyond this fails.
+    There is no driver: what `Graph` does beyond this fails. `tests/test_scripted.py` compares it with
+    the real graph.
     """
 
     def __init__(self, answers: Mapping[str, Answer]) -> None:
@@ -32,13 +33,18 @@ class ScriptedGraph(Graph):
         return [name for name, _ in self.asked]
 
     async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
-        """Return the rows that stand for a query, having checked its parameters."""
-        assert set(parameters) == query.parameters, f"{query.name} is asked with {set(parameters)}"
+        """Return the rows that stand for a query, having checked its parameters and their shape."""
+        query.statement(self.side, parameters)
+        missing = query.parameters - set(parameters)
+        assert not missing, f"{query.name} is asked without the parameters {missing}"
         self.asked.append((query.name, parameters))
         answer = self.answers[query.name]
         if isinstance(answer, BaseException):
             raise answer
-        return list(answer(**parameters) if callable(answer) else answer)
+        rows = list(answer(**parameters) if callable(answer) else answer)
+        for row in rows:
+            assert isinstance(row, query.row), f"a row of {query.name} is a {query.row.__name__}"
+        return rows
 
     async def change(self, query: Query[Row], **parameters: Any) -> list[Row]:
         """Return the rows that stand for a query that writes."""

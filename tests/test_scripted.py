@@ -1,0 +1,143 @@
+"""The scripted graph and the real one: asked the same, they answer the same, and refuse the same."""
+
+import copy
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import pytest
+from msgspec import Struct
+
+from graphmem.graph.driver import Graph, Transaction
+from graphmem.graph.query import Query
+from graphmem.model.recall import Question
+from graphmem.model.search import SearchQuery
+from graphmem.reading.recall import recall
+from graphmem.reading.search import search
+from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.service import Graphmem
+from tests.scripted import ScriptedGraph
+
+Row = TypeVar("Row")
+Result = TypeVar("Result")
+
+SAID = (
+    "The ferry to Holm leaves at seven from the north pier.",
+    "Mara painted the boathouse green last week.",
+    "Tickets for the ferry cost twelve euros.",
+)
+
+
+class RecordedGraph(Graph):
+    """The real graph, which keeps the rows that it answered each query with."""
+
+    @classmethod
+    def of(cls, graph: Graph) -> "RecordedGraph":
+        """Return a graph on the same connection that keeps what it answers."""
+        recorded = cls.__new__(cls)
+        recorded.__dict__ = copy.copy(graph).__dict__
+        recorded.answered: list[tuple[str, dict[str, Any], list[Any]]] = []
+        return recorded
+
+    async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
+        rows = await super().rows(query, **parameters)
+        self.answered.append((query.name, parameters, rows))
+        return rows
+
+    def scripted(self) -> ScriptedGraph:
+        """Return a scripted graph that answers as this one did."""
+
+        def answer(name: str) -> Callable[..., list[Any]]:
+            def rows(**parameters: Any) -> list[Any]:
+                [found] = [
+                    rows
+                    for known, asked, rows in self.answered
+                    if (known, asked) == (name, parameters)
+                ]
+                return found
+
+            return rows
+
+        return ScriptedGraph({name: answer(name) for name, *_ in self.answered})
+
+
+async def both(
+    memory: Graphmem, ask: Callable[[Graph], Awaitable[Result]]
+) -> tuple[Result, Result, RecordedGraph, ScriptedGraph]:
+    """Ask the real graph, then one that is scripted with the rows of the first answer."""
+    conversation = await memory.open_conversation("ferry")
+    await memory.remember(
+        conversation.id,
+        [{"session_id": "s", "role": "user", "content": content} for content in SAID],
+    )
+    recorded = RecordedGraph.of(memory.runtime.graph)
+    real = await ask(recorded)
+    scripted = recorded.scripted()
+    return real, await ask(scripted), recorded, scripted
+
+
+async def test_recall_answers_from_scripted_rows_as_from_the_graph(memory: Graphmem) -> None:
+    async def ask(graph: Graph) -> Any:
+        return await recall(
+            Question(query="When does the ferry leave?"),
+            client_id=memory.client_id,
+            graph=graph,
+            embedder=memory.runtime.embedder,
+            tokens=memory.runtime.tokens,
+            vocabulary=Vocabulary(graph),
+        )
+
+    real, answer, recorded, scripted = await both(memory, ask)
+    assert [item.text for item in real.items][0] == SAID[0]
+    assert answer == real
+    assert scripted.names == [name for name, *_ in recorded.answered]
+
+
+async def test_search_answers_from_scripted_rows_as_from_the_graph(memory: Graphmem) -> None:
+    async def ask(graph: Graph) -> Any:
+        return await search(
+            SearchQuery(query="ferry tickets", source_types=["message"]),
+            client_id=memory.client_id,
+            graph=graph,
+            embedder=memory.runtime.embedder,
+            vocabulary=Vocabulary(graph),
+            calibration=memory.runtime.calibration,
+        )
+
+    real, answer, recorded, scripted = await both(memory, ask)
+    assert len(real.items) >= 2
+    assert answer == real
+    assert scripted.names == [name for name, *_ in recorded.answered]
+
+
+class Text(Struct, frozen=True):
+    text: str
+
+
+def inline() -> Query[Text]:
+    """Return a query that stands in no file."""
+    query = Query("inline", Text)
+    query.__dict__["text"] = "CYPHER 25 RETURN $text AS text"
+    query.__dict__["parameters"] = frozenset({"text"})
+    return query
+
+
+@pytest.mark.parametrize("scripted", [False, True], ids=["real", "scripted"])
+@pytest.mark.parametrize("given", [{}, {"text": "a", "more": 1}], ids=["too few", "too many"])
+async def test_both_refuse_parameters_that_are_not_the_header_s(
+    scripted: bool, given: dict[str, Any], memory: Graphmem
+) -> None:
+    graph: Graph = ScriptedGraph({"inline": [Text("a")]}) if scripted else memory.runtime.graph
+
+    async def work(transaction: Transaction) -> list[Text]:
+        return await transaction.rows(inline(), **given)
+
+    for refused in (graph.rows(inline(), **given), graph.write(work)):
+        with pytest.raises(Exception, match="(?i)parameter"):
+            await refused
+    assert await graph.rows(inline(), text="a") == [Text("a")]
+
+
+async def test_a_scripted_row_is_of_the_query_s_shape() -> None:
+    graph = ScriptedGraph({"inline": [{"text": "a"}]})
+    with pytest.raises(AssertionError, match="a row of inline is a Text"):
+        await graph.rows(inline(), text="a")
