@@ -30,12 +30,14 @@ SAID = (
 class RecordedGraph(Graph):
     """The real graph, which keeps the rows that it answered each query with."""
 
+    answered: list[tuple[str, dict[str, Any], list[Any]]]
+
     @classmethod
     def of(cls, graph: Graph) -> "RecordedGraph":
         """Return a graph on the same connection that keeps what it answers."""
         recorded = cls.__new__(cls)
         recorded.__dict__ = copy.copy(graph).__dict__
-        recorded.answered: list[tuple[str, dict[str, Any], list[Any]]] = []
+        recorded.answered = []
         return recorded
 
     async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
@@ -87,7 +89,7 @@ async def test_recall_answers_from_scripted_rows_as_from_the_graph(memory: Graph
         )
 
     real, answer, recorded, scripted = await both(memory, ask)
-    assert [item.text for item in real.items][0] == SAID[0]
+    assert real.items[0].text == SAID[0]
     assert answer == real
     assert scripted.names == [name for name, *_ in recorded.answered]
 
@@ -132,7 +134,7 @@ async def test_both_refuse_parameters_that_are_not_the_header_s(
         return await transaction.rows(inline(), **given)
 
     for refused in (graph.rows(inline(), **given), graph.write(work)):
-        with pytest.raises(Exception, match="(?i)parameter"):
+        with pytest.raises(Exception, match=r"(?i)parameter"):
             await refused
     assert await graph.rows(inline(), text="a") == [Text("a")]
 
