@@ -238,3 +238,19 @@ async def test_beside_a_database_it_is_refused_as_well(http: httpx.AsyncClient) 
     assert answer.headers["content-type"] == "application/problem+json"
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
     assert answer.json()["field"] == "limit"
+
+
+async def test_an_edge_forged_to_another_client_s_memory_is_not_listed(
+    http: httpx.AsyncClient, rival_http: httpx.AsyncClient, memory: Graphmem, three: list[str]
+) -> None:
+    card = {"type": "offer", "target_id": "theirs", "label": "Theirs"}
+    theirs = (await rival_http.post("/api/v0/references", json=card)).json()["id"]
+    await memory.runtime.graph.execute(
+        "MATCH (mine:Memory {client_id: $client, id: $mine}), (theirs:Memory {id: $theirs}) "
+        "CREATE (mine)-[:RELATES_TO {created_at: datetime()}]->(theirs)",
+        client=memory.client_id,
+        mine=three[0],
+        theirs=theirs,
+    )
+    assert await listed(http, three[0]) == []
+    assert await listed(rival_http, theirs) == []

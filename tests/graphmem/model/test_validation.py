@@ -8,7 +8,15 @@ import pytest
 
 from graphmem.errors import InvalidInput
 from graphmem.model.conversation import Batch, NewConversation, NewMessage
+from graphmem.model.cypher import AuditAsked
+from graphmem.model.entity import EntitiesAsked
+from graphmem.model.job import JobsAsked
+from graphmem.model.link import LinksAsked
 from graphmem.model.recall import Question
+from graphmem.model.reference import ReferencesAsked
+from graphmem.model.review import ReviewsAsked
+from graphmem.model.run import AccessesAsked
+from graphmem.model.summary import SummariesAsked
 from graphmem.model.validation import invalid, validated
 from graphmem.model.vocabulary import KINDS, ClientId
 
@@ -120,3 +128,24 @@ def test_msgspecs_complaint_about_a_body_becomes_ours() -> None:
 
     assert problem.field == "query"
     assert str(problem) == "query: expected `str`, got `int`"
+
+
+LISTS = [
+    AccessesAsked,
+    AuditAsked,
+    EntitiesAsked,
+    JobsAsked,
+    LinksAsked,
+    ReferencesAsked,
+    ReviewsAsked,
+    SummariesAsked,
+]
+
+
+@pytest.mark.parametrize("limit", [0, 201, 5.5, "5"])
+@pytest.mark.parametrize("asked", LISTS)
+def test_a_page_of_a_list_holds_1_to_200(asked: type[Any], limit: Any) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        validated({"limit": limit}, asked)
+    assert raised.value.field == "limit"
+    assert validated({"limit": 200}, asked).limit == 200

@@ -169,3 +169,10 @@ def test_the_shapes_are_exported_with_their_schemas(name: str) -> None:
     _, components = msgspec.json.schema_components([shape])
     assert components[name]["type"] == "object"
     assert components[name]["required"] or name == "RetrievalBudget"
+
+
+async def test_operations_at_once_are_all_counted(memory: Graphmem) -> None:
+    run = await memory.run(**AGENT)
+    await asyncio.gather(*(run.write(type="log", content=f"Entry {n}.") for n in range(16)))
+    assert (await run.tree()).operations["write"] == 16
+    assert (await run.end("success")).write_count == 16
