@@ -44,7 +44,7 @@ help:
 demo: $(VENV)/runtime.stamp
 	@$(BIN)/graphmem demo $(if $(ONCE),--once)
 
-# Processes that run tests side by side; they share one Neo4j. A file stays in one process.
+# Processes that run tests side by side, each with a Neo4j of its own. A file stays in one process.
 WORKERS := 2
 PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --durations 10
 

@@ -90,11 +90,7 @@ def summary(found: Reports) -> str:
             "themes",
         ),
     ]
-    how = commands(found)
-    return _table(
-        ("What", "Measured", "Command"),
-        [(what, measured, f"`{how[bench]}`") for what, measured, bench in rows],
-    )
+    return _with_commands(rows, found)
 
 
 def longest_turn(found: Reports) -> float:
@@ -241,11 +237,7 @@ def operations(found: Reports) -> str:
             "hyde",
         ),
     ]
-    how = commands(found)
-    return _table(
-        ("What", "Measured", "Command"),
-        [(what, measured, f"`{how[bench]}`") for what, measured, bench in rows],
-    )
+    return _with_commands(rows, found)
 
 
 BLOCKS: dict[str, Callable[[Reports], str]] = {
@@ -271,6 +263,15 @@ def rewritten(text: str, found: Reports) -> str:
 
 def _spread(part: Mapping[str, float]) -> str:
     return f"{round(part['p50'])} / {round(part['p95'])}"
+
+
+def _with_commands(rows: Sequence[tuple[str, str, str]], found: Reports) -> str:
+    """Return a table of figures, each with the command of the bench that is its third part."""
+    how = commands(found)
+    return _table(
+        ("What", "Measured", "Command"),
+        [(what, measured, f"`{how[bench]}`") for what, measured, bench in rows],
+    )
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -36,7 +36,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 NEO4J_IMAGE = "neo4j:2026.09.0-community"
 
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""A server that lives for minutes spends a third less processor time with the first compiler alone."""
+"""A server that lives for minutes costs less processor time with the first compiler alone."""
 
 
 @pytest_asyncio.fixture(scope="session")

@@ -1,5 +1,6 @@
 """A stand-in for the graph that answers by query name, for use cases without a database."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -10,6 +11,14 @@ from graphmem.model.side import FIRST
 Row = TypeVar("Row")
 Result = TypeVar("Result")
 Answer = Sequence[Any] | BaseException | Callable[..., Sequence[Any]]
+
+
+def inline(text: str, row: type[Row], *, writes: bool = False, name: str = "inline") -> Query[Row]:
+    """Return a query that stands in no file; it declares the parameters that its text uses."""
+    query = Query(name, row, writes=writes)
+    query.__dict__["text"] = text
+    query.__dict__["parameters"] = frozenset(re.findall(r"\$(\w+)", text))
+    return query
 
 
 class ScriptedGraph(Graph):

@@ -15,7 +15,7 @@ from graphmem.reading.recall import recall
 from graphmem.reading.search import search
 from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.service import Graphmem
-from tests.scripted import ScriptedGraph
+from tests.scripted import ScriptedGraph, inline
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
@@ -115,12 +115,7 @@ class Text(Struct, frozen=True):
     text: str
 
 
-def inline() -> Query[Text]:
-    """Return a query that stands in no file."""
-    query = Query("inline", Text)
-    query.__dict__["text"] = "CYPHER 25 RETURN $text AS text"
-    query.__dict__["parameters"] = frozenset({"text"})
-    return query
+ECHO = inline("CYPHER 25 RETURN $text AS text", Text)
 
 
 @pytest.mark.parametrize("scripted", [False, True], ids=["real", "scripted"])
@@ -131,15 +126,15 @@ async def test_both_refuse_parameters_that_are_not_the_header_s(
     graph: Graph = ScriptedGraph({"inline": [Text("a")]}) if scripted else memory.runtime.graph
 
     async def work(transaction: Transaction) -> list[Text]:
-        return await transaction.rows(inline(), **given)
+        return await transaction.rows(ECHO, **given)
 
-    for refused in (graph.rows(inline(), **given), graph.write(work)):
+    for refused in (graph.rows(ECHO, **given), graph.write(work)):
         with pytest.raises(Exception, match=r"(?i)parameter"):
             await refused
-    assert await graph.rows(inline(), text="a") == [Text("a")]
+    assert await graph.rows(ECHO, text="a") == [Text("a")]
 
 
 async def test_a_scripted_row_is_of_the_query_s_shape() -> None:
     graph = ScriptedGraph({"inline": [{"text": "a"}]})
     with pytest.raises(AssertionError, match="a row of inline is a Text"):
-        await graph.rows(inline(), text="a")
+        await graph.rows(ECHO, text="a")

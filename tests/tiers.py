@@ -1,7 +1,8 @@
 """The tier of a test, derived from the fixtures that it uses: unit, live or slow.
 
-A test that needs the one Neo4j of the run is *live*. A test that needs one of the costly things below is
-*slow*; it uses the fixture of that name, by itself or through another fixture. Every other test is *unit*.
+A test that needs the Neo4j that all tests of a process share is *live*. A test that needs one of the costly
+things below is *slow*; it uses the fixture of that name, by itself or through another fixture. Every other
+test is *unit*.
 """
 
 from collections.abc import Iterable
@@ -22,7 +23,7 @@ SLOW = frozenset(
 )
 TIERS = {
     "unit": "needs no database",
-    "live": "needs the one Neo4j of the run",
+    "live": "needs the Neo4j that all tests of a process share",
     "slow": "needs a server of its own, killed processes, bulk data, whole programs or built files",
 }
 

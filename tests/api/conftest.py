@@ -97,7 +97,7 @@ async def http(app: Litestar, memory: Graphmem) -> AsyncIterator[httpx.AsyncClie
 @pytest_asyncio.fixture(scope="session")
 async def offline() -> AsyncIterator[Runtime]:
     """A graphmem without a database: any query is a mistake, which HTTP answers with a 500."""
-    graph: Any = ScriptedGraph({})
+    graph = ScriptedGraph({})
     embedder = Embedder(FakeModel("fake-384-plain"))
     settings = config.load({}, record="off")
     calibration = Calibration(low=0.5, high=0.8)

@@ -1,7 +1,6 @@
 """The connection: what is tried again and what is not, how rows and times come out."""
 
 import asyncio
-import re
 import socket
 import time
 import uuid
@@ -28,6 +27,7 @@ from graphmem.graph.query import Query
 from graphmem.model.conversation import Conversation
 from graphmem.runtime import Runtime
 from graphmem.writing.conversations import OPEN_CONVERSATION
+from tests import scripted
 
 DEADLOCK = Neo4jError._hydrate_neo4j(
     code="Neo.TransientError.Transaction.DeadlockDetected", message="two waited for each other"
@@ -47,11 +47,8 @@ TEXTS: set[str] = set()
 
 def inline(text: str, row: type[Any] = Note, *, writes: bool = False) -> Query[Any]:
     """Return a query that stands in no file."""
-    query = Query("inline", row, writes=writes)
-    query.__dict__["text"] = text
     TEXTS.add(text)
-    query.__dict__["parameters"] = frozenset(re.findall(r"\$(\w+)", text))
-    return query
+    return scripted.inline(text, row, writes=writes)
 
 
 ONE = inline("CYPHER 25 RETURN 'one' AS text")

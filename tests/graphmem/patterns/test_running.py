@@ -12,7 +12,6 @@ import pytest_asyncio
 from bench import themes
 from bench.themes import judged, named, tell
 from graphmem.errors import InvalidInput, PatternNotFound, TookTooLong
-from graphmem.graph.query import Query
 from graphmem.model.pattern import MOST_ROWS
 from graphmem.model.times import BEGINNING, END
 from graphmem.patterns import catalogue as shelf
@@ -22,6 +21,7 @@ from graphmem.retrieval.whole_sessions import whole_sessions
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from tests.patterned import ASKED, QUESTION, START, live
+from tests.scripted import inline
 
 SESSIONS = themes.sessions("mixed")
 
@@ -356,9 +356,7 @@ async def test_an_illegal_parameter_is_told_which_there_are(memory: Graphmem) ->
 def entry(text: str, **change: Any) -> shelf.Entry:
     """Return a pattern that is in no file."""
     known = shelf.catalogue()["bridges"]
-    query: Query[dict[str, Any]] = Query("patterns/made_up", dict[str, Any])
-    query.__dict__["text"] = text
-    query.__dict__["parameters"] = frozenset({"client_id", "limit"})
+    query = inline(text, dict[str, Any], name="patterns/made_up")
     return shelf.Entry(known.pattern, query, frozenset({"client_id"}))
 
 
