@@ -10,7 +10,7 @@ from litestar.params import BodyKwarg
 
 from api.memories import MemoryId
 from api.problems import failures
-from graphmem.model.chunk import ChunkOptions, ChunkResult, PeekResult
+from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult
 from graphmem.service import Graphmem
 
 CHUNK = Example(

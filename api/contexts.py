@@ -9,7 +9,7 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
 from api.problems import failures
-from graphmem.model.context import Added, ContextAddition, CreateContextOptions, RetrievalContext
+from graphmem.contexts.types import Added, ContextAddition, CreateContextOptions, RetrievalContext
 from graphmem.service import Graphmem
 
 ContextId = Annotated[str, PathParameter(description="the context's id, `ctx-…`")]

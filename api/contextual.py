@@ -9,12 +9,7 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
 from api.problems import failures
-from graphmem.model.contextual import (
-    ContextualQuery,
-    ContextualResult,
-    ExpansionAsked,
-    MoreTurns,
-)
+from graphmem.contextual.types import ContextualQuery, ContextualResult, ExpansionAsked, MoreTurns
 from graphmem.service import Graphmem
 
 QUERY = Example(

@@ -9,7 +9,7 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
 from api.problems import failures
-from graphmem.model.conversation import Batch, Conversation, Deleted, NewConversation, Remembered
+from graphmem.conversations.types import Batch, Conversation, Deleted, NewConversation, Remembered
 from graphmem.service import Graphmem
 
 ConversationId = Annotated[str, PathParameter(description="the conversation's id")]

@@ -13,7 +13,7 @@ from api.clients import Connection, current_client
 from api.problems import failures
 from api.queries import strictly
 from graphmem.config import Settings
-from graphmem.model.cypher import Audit, AuditAsked, CypherAsked, Outcome, Table
+from graphmem.exploring.types import Audit, AuditAsked, CypherAsked, Outcome, Table
 from graphmem.service import Graphmem
 
 OFF = "Cypher is off here: GRAPHMEM_CYPHER=keys turns it on for operators' keys"

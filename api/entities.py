@@ -11,7 +11,7 @@ from litestar.status_codes import HTTP_200_OK
 
 from api.problems import failures
 from api.queries import strictly
-from graphmem.model.entity import (
+from graphmem.entities.types import (
     Alias,
     AliasesFound,
     Entities,

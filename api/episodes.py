@@ -12,7 +12,7 @@ from msgspec import Struct
 from api.conversations import ConversationId
 from api.problems import failures
 from api.queries import strictly
-from graphmem.model.episode import Consolidated, KeptEpisode, NewEpisode, Segmented
+from graphmem.episodes.types import Consolidated, KeptEpisode, NewEpisode, Segmented
 from graphmem.service import Graphmem
 
 INLINE = Example(

@@ -10,7 +10,7 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
 from api.problems import failures
-from graphmem.model.fact import Categories, FactVersion, KeptFact, NewFact, NextFact
+from graphmem.facts.types import Categories, FactVersion, KeptFact, NewFact, NextFact
 from graphmem.service import Graphmem
 
 ONE = Example(

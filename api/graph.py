@@ -11,7 +11,7 @@ from msgspec import to_builtins
 
 from api.problems import failures
 from api.queries import items, strictly
-from graphmem.model.graph import (
+from graphmem.neighbourhood.types import (
     EDGE_TYPES,
     MOST_DEPTH,
     MOST_NODES,

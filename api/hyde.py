@@ -9,7 +9,7 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
 from api.problems import failures
-from graphmem.model.hyde import Turn, TurnAsked
+from graphmem.hypotheses.types import Turn, TurnAsked
 from graphmem.service import Graphmem
 
 ASKED = Example(

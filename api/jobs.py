@@ -8,7 +8,7 @@ from litestar.params import QueryParameter
 
 from api.problems import failures
 from api.queries import strictly
-from graphmem.model.job import Jobs, JobsAsked, JobState
+from graphmem.jobs.types import Jobs, JobsAsked, JobState
 from graphmem.service import Graphmem
 
 

@@ -11,7 +11,7 @@ from litestar.params import BodyKwarg, QueryParameter
 from api.memories import MemoryId
 from api.problems import failures
 from api.queries import strictly
-from graphmem.model.link import GivenLinkType, Link, Links, LinksAsked, NewLink, NewLinks
+from graphmem.links.types import GivenLinkType, Link, Links, LinksAsked, NewLink, NewLinks
 from graphmem.model.vocabulary import Kind
 from graphmem.service import Graphmem
 

@@ -7,8 +7,8 @@ from litestar.di import NamedDependency
 from litestar.params import PathParameter
 
 from api.problems import failures
-from graphmem.model.conversation import Deleted
-from graphmem.model.memory import Memory
+from graphmem.conversations.types import Deleted
+from graphmem.memories.memory import Memory
 from graphmem.service import Graphmem
 
 MemoryId = Annotated[str, PathParameter(description="the memory's id")]

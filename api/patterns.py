@@ -8,7 +8,7 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
 from api.problems import failures
-from graphmem.model.pattern import PatternAnswer, PatternAsked, Patterns
+from graphmem.patterns.types import PatternAnswer, PatternAsked, Patterns
 from graphmem.service import Graphmem
 
 THEME = Example(

@@ -26,7 +26,7 @@ from graphmem.errors import (
     Unauthorized,
     Unavailable,
 )
-from graphmem.model.cypher import Place
+from graphmem.exploring.types import Place
 from graphmem.observing.logs import traced
 
 MEDIA_TYPE = "application/problem+json"

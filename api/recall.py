@@ -9,7 +9,7 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
 from api.problems import failures
-from graphmem.model.recall import Question, Recalled
+from graphmem.recall.types import Question, Recalled
 from graphmem.service import Graphmem
 
 QUESTION = Example(

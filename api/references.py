@@ -10,7 +10,8 @@ from litestar.params import BodyKwarg, PathParameter, QueryParameter
 
 from api.problems import failures
 from api.queries import strictly
-from graphmem.model.reference import (
+from graphmem.model.vocabulary import ReferenceType
+from graphmem.references.types import (
     Content,
     NewContent,
     NewReference,
@@ -19,7 +20,6 @@ from graphmem.model.reference import (
     References,
     ReferencesAsked,
 )
-from graphmem.model.vocabulary import ReferenceType
 from graphmem.service import Graphmem
 
 ReferenceId = Annotated[str, PathParameter(description="the reference's id: that of one version")]

@@ -10,7 +10,7 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
 from api.problems import failures
-from graphmem.model.retrieval import FactsAsked, Found, MemoryAsked, Retrieved
+from graphmem.retrieve_memory.types import FactsAsked, Found, MemoryAsked, Retrieved
 from graphmem.service import Graphmem
 
 MARKDOWN = "text/markdown"

@@ -11,7 +11,7 @@ from litestar.params import BodyKwarg, QueryParameter
 from api.memories import MemoryId
 from api.problems import failures
 from api.queries import strictly
-from graphmem.model.review import (
+from graphmem.reviews.types import (
     Applied,
     NewRating,
     Reviews,

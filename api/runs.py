@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from api.problems import failures
 from api.queries import strictly
-from graphmem.model.run import (
+from graphmem.runs.types import (
     Accesses,
     AccessesAsked,
     NewEnd,

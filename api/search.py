@@ -9,7 +9,7 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
 from api.problems import failures
-from graphmem.model.search import SearchQuery, SearchResult, SpanQuery
+from graphmem.search.types import SearchQuery, SearchResult, SpanQuery
 from graphmem.service import Graphmem
 
 QUERY = Example(

@@ -21,10 +21,10 @@ from api.problems import HTTP_CODES, MEDIA_TYPE, Failure, problem
 from graphmem.background import Background
 from graphmem.config import Settings, variable
 from graphmem.errors import SettingError
+from graphmem.hypotheses.ask import Pipeline, prepare
 from graphmem.model.progress import Progress, silent
 from graphmem.observing.exporting import exporting
 from graphmem.observing.logs import log_lost
-from graphmem.reading.hyde import Pipeline, prepare
 from graphmem.runtime import Runtime, running
 
 HEADER_BYTES = 64 * 1024

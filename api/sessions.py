@@ -7,9 +7,9 @@ from litestar.di import NamedDependency
 from litestar.params import PathParameter
 
 from api.problems import failures
-from graphmem.model.session import RelatedSessions
-from graphmem.model.summary import Summary
 from graphmem.service import Graphmem
+from graphmem.sessions.types import RelatedSessions
+from graphmem.summaries.types import Summary
 
 SessionId = Annotated[
     str, PathParameter(description="the session's own id, as hits and contexts give it")

@@ -8,8 +8,8 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
 from api.problems import failures
-from graphmem.model.span import NewSpan, NewSpans, Span, SpanContent
 from graphmem.service import Graphmem
+from graphmem.spans.types import NewSpan, NewSpans, Span, SpanContent
 
 SpanId = Annotated[str, PathParameter(description="the span's id")]
 

@@ -11,7 +11,9 @@ from litestar.params import BodyKwarg, PathParameter, QueryParameter
 
 from api.problems import failures
 from api.queries import strictly
-from graphmem.model.summary import (
+from graphmem.model.vocabulary import SummaryType
+from graphmem.service import Graphmem
+from graphmem.summaries.types import (
     NewPlanSummary,
     NewSessionSummary,
     NewThreadSummary,
@@ -19,8 +21,6 @@ from graphmem.model.summary import (
     SummariesAsked,
     Summary,
 )
-from graphmem.model.vocabulary import SummaryType
-from graphmem.service import Graphmem
 
 THREAD = Example(
     summary="What a thread is about",

@@ -12,8 +12,8 @@ from mcp.shared.exceptions import MCPError
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from graphmem.contextual.types import ContextualQuery, ContextualResult
 from graphmem.errors import GraphmemError, Unavailable
-from graphmem.model.contextual import ContextualQuery, ContextualResult
 from graphmem.model.validation import validated
 from graphmem.observing.logs import traced
 from graphmem.service import Graphmem

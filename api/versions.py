@@ -9,8 +9,8 @@ from litestar.params import PathParameter, QueryParameter
 
 from api.problems import failures
 from api.queries import strictly
-from graphmem.model.version import Versions, VersionsAsked
 from graphmem.service import Graphmem
+from graphmem.versions.types import Versions, VersionsAsked
 
 MemoryId = Annotated[str, PathParameter(description="the id of any version")]
 

@@ -31,13 +31,13 @@ from bench.store import BEGINNING, words
 from bench.words_model import WordsModel
 from graphmem import config
 from graphmem.config import Settings
+from graphmem.contextual.session_messages import CANDIDATES_IN_SESSIONS, IN_SESSION, in_sessions
 from graphmem.embedding import Vector
 from graphmem.retrieval.filters import Filters, scope_groups
 from graphmem.retrieval.holding import NOW_ONLY
-from graphmem.retrieval.session_messages import CANDIDATES_IN_SESSIONS, IN_SESSION, in_sessions
-from graphmem.retrieval.words import lucene_query, terms
 from graphmem.runtime import Runtime, running
 from graphmem.service import Graphmem
+from graphmem.text.words import lucene_query, terms
 
 CLIENT = "told"
 MESSAGES = 50

@@ -18,7 +18,7 @@ from bench.latency import Ask, interleaved, say, served, timed
 from bench.reporting import arguments, report
 from bench.store import corpus, fill
 from graphmem import config
-from graphmem.model.graph import MOST_NODES, NODES
+from graphmem.neighbourhood.types import MOST_NODES, NODES
 from graphmem.runtime import Runtime, running
 
 CLIENT = "hub"

@@ -26,8 +26,8 @@ from api.app import create_app
 from bench.reporting import arguments, write
 from bench.store import corpus
 from graphmem import config
+from graphmem.hypotheses.ask import Pipeline, new_turns, prepare
 from graphmem.llm import LanguageModel
-from graphmem.reading.hyde import Pipeline, new_turns, prepare
 from graphmem.runtime import Runtime, running
 from graphmem.service import Graphmem
 from tests.stub_llm import Misbehaviour, StubModel, stub_model

@@ -30,9 +30,9 @@ from bench.store import Corpus, corpus, fill, memories, questions
 from graphmem import config
 from graphmem.config import Settings
 from graphmem.graph.scope import scope_word
-from graphmem.retrieval.words import lucene_query, terms
 from graphmem.runtime import Runtime, running
 from graphmem.service import Graphmem
+from graphmem.text.words import lucene_query, terms
 
 CLIENTS = 10
 SMALL = 1_000

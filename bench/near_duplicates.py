@@ -12,8 +12,8 @@ import statistics
 
 from graphmem import config
 from graphmem.embedding import Embedder, load_model
+from graphmem.facts.duplicates import SAME, SIMILAR, same_words
 from graphmem.model.progress import silent
-from graphmem.writing.duplicates import SAME, SIMILAR, same_words
 
 ONE_WORD_APART = [
     ("Mara has two cats", "Mara has three cats"),

@@ -42,7 +42,7 @@ from bench.cached import CachedModel
 from bench.reporting import arguments, write
 from graphmem import config
 from graphmem.embedding import Embedder
-from graphmem.model.recall import Recalled
+from graphmem.recall.types import Recalled
 from graphmem.runtime import Runtime, running
 from graphmem.service import Graphmem
 

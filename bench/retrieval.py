@@ -24,11 +24,11 @@ from bench.reporting import arguments, report
 from bench.store import STATEMENT_ROWS, Corpus, corpus, memories, questions
 from graphmem import config
 from graphmem.graph.scope import scope_word
+from graphmem.memories.write import Prepared, write
 from graphmem.retrieval.decay import born
-from graphmem.retrieval.words import lucene_query, terms
 from graphmem.runtime import Runtime, running
 from graphmem.service import Graphmem
-from graphmem.writing.boundary import Prepared, write
+from graphmem.text.words import lucene_query, terms
 
 CLIENT = "retrieving"
 CONVERSATIONS = [str(uuid.UUID(int=4711 + place)) for place in range(50)]

@@ -11,8 +11,8 @@ import numpy as np
 from msgspec import Struct
 
 from graphmem.embedding import Embedder, Embedding, Vector
+from graphmem.memories.write import Draft, Prepared, write
 from graphmem.runtime import Runtime
-from graphmem.writing.boundary import Draft, Prepared, write
 
 REAL_EMBEDDINGS = 2_000
 NOISE = 0.35

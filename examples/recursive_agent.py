@@ -16,7 +16,7 @@ from typing import Protocol
 from msgspec import Struct
 
 import graphmem
-from graphmem.model.run import RetrievalResult, TreeRun
+from graphmem.runs.types import RetrievalResult, TreeRun
 from graphmem.service import Graphmem
 from graphmem.service.run import RunSession
 

@@ -4,21 +4,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphmem.model.card import Card
-    from graphmem.model.chunk import ChunkOptions, ChunkResult, PeekResult
-    from graphmem.model.context import ContextSection, CreateContextOptions, RetrievalContext
-    from graphmem.model.conversation import NewMessage
-    from graphmem.model.recall import Item, Omitted, Recalled
-    from graphmem.model.run import BudgetState, RetrievalBudget, SpanRef
-    from graphmem.model.search import HopPath, SearchItem, SearchQuery, SearchResult
-    from graphmem.model.span import Span
+    from graphmem.contexts.types import ContextSection, CreateContextOptions, RetrievalContext
+    from graphmem.conversations.types import NewMessage
+    from graphmem.memories.card import Card
+    from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult
     from graphmem.model.vocabulary import SourceType
+    from graphmem.recall.types import Item, Omitted, Recalled
+    from graphmem.runs.types import BudgetState, RetrievalBudget, SpanRef
+    from graphmem.search.types import HopPath, SearchItem, SearchQuery, SearchResult
     from graphmem.service import Graphmem, open
     from graphmem.service.retriever import (
         MemoryRetriever,
         MemoryRetrieverConfig,
         create_memory_retriever,
     )
+    from graphmem.spans.types import Span
     from graphmem.tokens import TokenCounter
 
 __all__ = [
@@ -51,29 +51,29 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BudgetState": "graphmem.model.run",
-    "Card": "graphmem.model.card",
-    "ChunkOptions": "graphmem.model.chunk",
-    "ChunkResult": "graphmem.model.chunk",
-    "ContextSection": "graphmem.model.context",
-    "CreateContextOptions": "graphmem.model.context",
+    "BudgetState": "graphmem.runs.types",
+    "Card": "graphmem.memories.card",
+    "ChunkOptions": "graphmem.memories.chunk",
+    "ChunkResult": "graphmem.memories.chunk",
+    "ContextSection": "graphmem.contexts.types",
+    "CreateContextOptions": "graphmem.contexts.types",
     "Graphmem": "graphmem.service",
-    "HopPath": "graphmem.model.search",
-    "Item": "graphmem.model.recall",
+    "HopPath": "graphmem.search.types",
+    "Item": "graphmem.recall.types",
     "MemoryRetriever": "graphmem.service.retriever",
     "MemoryRetrieverConfig": "graphmem.service.retriever",
-    "NewMessage": "graphmem.model.conversation",
-    "Omitted": "graphmem.model.recall",
-    "PeekResult": "graphmem.model.chunk",
-    "Recalled": "graphmem.model.recall",
-    "RetrievalBudget": "graphmem.model.run",
-    "RetrievalContext": "graphmem.model.context",
-    "SearchItem": "graphmem.model.search",
-    "SearchQuery": "graphmem.model.search",
-    "SearchResult": "graphmem.model.search",
+    "NewMessage": "graphmem.conversations.types",
+    "Omitted": "graphmem.recall.types",
+    "PeekResult": "graphmem.memories.chunk",
+    "Recalled": "graphmem.recall.types",
+    "RetrievalBudget": "graphmem.runs.types",
+    "RetrievalContext": "graphmem.contexts.types",
+    "SearchItem": "graphmem.search.types",
+    "SearchQuery": "graphmem.search.types",
+    "SearchResult": "graphmem.search.types",
     "SourceType": "graphmem.model.vocabulary",
-    "Span": "graphmem.model.span",
-    "SpanRef": "graphmem.model.run",
+    "Span": "graphmem.spans.types",
+    "SpanRef": "graphmem.runs.types",
     "TokenCounter": "graphmem.tokens",
     "create_memory_retriever": "graphmem.service.retriever",
     "open": "graphmem.service",

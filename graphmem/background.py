@@ -8,26 +8,26 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
+from graphmem.accesses.record import forget_old_reads
+from graphmem.contexts.create import SWEEP, sweep_contexts
+from graphmem.conversations.remember import IDLE, SEGMENT, SUMMARIZE_SESSIONS
+from graphmem.conversations.work import ConversationWork
+from graphmem.entities.find_aliases import ALIASES, find_aliases, queue_aliases
+from graphmem.episodes.consolidate import CONSOLIDATE, consolidate
+from graphmem.episodes.segment import segment
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.jobs.outbox import Claim, Due, Effect, postpone, postpone_all
 from graphmem.jobs.worker import STOP_SECONDS, Handler, Worker
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import FORGOTTEN, WORKER_CRASHES
+from graphmem.reembedding import INSTALLATION, REEMBED, Reembedding, advance, queue
+from graphmem.reviews.review import REVIEW_JOB, review_conversation, run_reviews
 from graphmem.runs.ending import sweep as sweep_runs
 from graphmem.runs.retention import forget_runs
 from graphmem.runs.starting import SWEEP_RUNS
 from graphmem.runtime import Runtime
-from graphmem.writing.aliases import ALIASES, find_aliases, queue_aliases
-from graphmem.writing.consolidation import CONSOLIDATE, consolidate
-from graphmem.writing.contexts import SWEEP, sweep_contexts
-from graphmem.writing.conversation_work import ConversationWork
-from graphmem.writing.messages import IDLE, SEGMENT, SUMMARIZE_SESSIONS
-from graphmem.writing.recording import forget_old_reads
-from graphmem.writing.reembedding import INSTALLATION, REEMBED, Reembedding, advance, queue
-from graphmem.writing.reviews import REVIEW_JOB, review_conversation, run_reviews
-from graphmem.writing.segmentation import segment
-from graphmem.writing.session_summaries import SessionWork, summarize_grown
+from graphmem.sessions.summarize import SessionWork, summarize_grown
 
 RETAIN = "retain"
 """The kind of the one job that deletes records which have become old."""

@@ -10,21 +10,21 @@ from functools import partial
 
 from msgspec import Struct, field
 
+from graphmem.accesses.record import Recorder
 from graphmem.config import Settings
 from graphmem.embedding import Embedder, load_model
 from graphmem.errors import GraphmemError
 from graphmem.graph.driver import Graph, connect
 from graphmem.graph.installation import Calibration
+from graphmem.hypotheses.ask import Found, new_turns
+from graphmem.hypotheses.turns import Turns
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.llm import LanguageModel, language_model
 from graphmem.model.progress import Progress, silent
-from graphmem.reading.hyde import Found, new_turns
-from graphmem.reading.turns import Turns
 from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.server.private import PrivateServer, private_server
 from graphmem.serving import Load, Models, Serving
 from graphmem.tokens import TokenCounter
-from graphmem.writing.recording import Recorder
 
 WATCH_SECONDS = 1.0
 """How often the private server is looked at."""

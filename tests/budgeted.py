@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from graphmem.model.run import TreeRun
+from graphmem.runs.types import TreeRun
 from graphmem.service import Graphmem
 
 TOPICS = (

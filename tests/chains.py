@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 from graphmem.graph.driver import Transaction
+from graphmem.memories.write import prepare, write
 from graphmem.service import Graphmem
-from graphmem.writing.boundary import prepare, write
-from graphmem.writing.versions import supersede
+from graphmem.versions.supersede import supersede
 from tests.planted import draft
 
 MAY = datetime(2026, 5, 1, 12, tzinfo=UTC)

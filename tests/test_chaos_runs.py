@@ -15,7 +15,7 @@ import msgspec
 import psutil
 import pytest
 
-from graphmem.model.run import TreeRun
+from graphmem.runs.types import TreeRun
 from graphmem.runtime import database
 from graphmem.server.private import status
 from tests.budgeted import STORED, below, check, span

@@ -11,8 +11,8 @@ import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
+from graphmem.hypotheses.ask import new_turns
 from graphmem.llm import LanguageModel
-from graphmem.reading.hyde import new_turns
 from graphmem.service import Graphmem
 
 SITE = os.environ.get("GRAPHMEM_TEST_LLM")
@@ -64,7 +64,7 @@ async def test_a_turn_finds_facts_with_its_hypotheses(
     model: LanguageModel, memory: Graphmem, monkeypatch: pytest.MonkeyPatch
 ):
     # Protocol, not speed: a small model on a shared processor may need longer than two seconds.
-    monkeypatch.setattr("graphmem.reading.hyde.SECONDS", 180.0)
+    monkeypatch.setattr("graphmem.hypotheses.ask.SECONDS", 180.0)
     asking = Graphmem(replace(memory.runtime, llm=model, turns=new_turns()), memory.client_id)
     kept = await memory.remember_fact("The user prefers tabs for indentation.")
 

@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
-from graphmem.model.recall import Question
-from graphmem.model.search import SearchQuery
-from graphmem.reading.recall import recall
-from graphmem.reading.search import search
+from graphmem.recall.ask import recall
+from graphmem.recall.types import Question
 from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.search.ask import search
+from graphmem.search.types import SearchQuery
 from graphmem.service import Graphmem
 from tests.scripted import ScriptedGraph, inline
 

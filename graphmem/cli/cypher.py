@@ -10,7 +10,7 @@ from graphmem.cli.options import NEO4J, Command, settings_options
 from graphmem.config import Settings
 
 if TYPE_CHECKING:
-    from graphmem.model.cypher import Limits
+    from graphmem.exploring.types import Limits
 
 EPILOG = """\b
 Only statements that read are run, whatever they look like: each is judged by its plan, limited in time,
@@ -59,7 +59,7 @@ def cypher(
     """Explore the graph with Cypher that only reads: a STATEMENT, what is piped in, or a shell."""
     from graphmem.cli.running import run
     from graphmem.cli.statements import parameter
-    from graphmem.model.cypher import Limits
+    from graphmem.exploring.types import Limits
 
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other")

@@ -17,7 +17,7 @@ from graphmem.cli.showing import harmless
 from graphmem.cli.statements import COMMANDS, completions, is_complete, parameter, statements
 from graphmem.errors import GraphmemError
 from graphmem.graph.inspection import KNOWN_NAMES, SHOWN_INDEXES, KnownNames
-from graphmem.model.graph import EDGE_TYPES, LABELS
+from graphmem.neighbourhood.types import EDGE_TYPES, LABELS
 
 PROMPT = "cypher> "
 GOES_ON = "   ...> "

@@ -7,8 +7,8 @@ import click
 from graphmem.cli.options import RUNNING, Command, settings_options
 from graphmem.cli.showing import say_json
 from graphmem.config import Settings
+from graphmem.doctor.types import SEVERITIES, Examination, Finding
 from graphmem.errors import SettingError
-from graphmem.model.finding import SEVERITIES, Examination, Finding
 
 MARKS = {"ok": "✓", "note": "·", "warning": "!", "problem": "✗"}
 COLOURS = {"ok": "green", "note": "cyan", "warning": "yellow", "problem": "red"}

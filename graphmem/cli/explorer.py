@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphmem.cli.statements import Statement
+    from graphmem.exploring.types import Limits, Table
     from graphmem.graph.driver import Graph
     from graphmem.jobs.afterwards import Afterwards
-    from graphmem.model.cypher import Limits, Table
 
 _SAID_TWICE = re.compile(r" \(line \d+, column \d+ \(offset: \d+\)\)$")
 """Neo4j tells a place in the statement; ours is that in all that was typed."""

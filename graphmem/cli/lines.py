@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from graphmem.cli.showing import counted
+from graphmem.conversations.types import NewMessage
 from graphmem.errors import InvalidInput
-from graphmem.model.conversation import NewMessage
 from graphmem.model.text import checked_text
 from graphmem.model.times import utc
 from graphmem.model.validation import invalid

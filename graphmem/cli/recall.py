@@ -12,9 +12,9 @@ from graphmem.cli.options import RUNNING, Command, settings_options
 from graphmem.cli.showing import cost, explained, harmless, say_json
 from graphmem.config import Settings
 from graphmem.errors import InvalidInput
-from graphmem.model.recall import Question, Recalled
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import KINDS, Ranking
+from graphmem.recall.types import Question, Recalled
 
 # What the options are called where the API says another word.
 OPTIONS = {

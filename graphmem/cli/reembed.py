@@ -69,9 +69,9 @@ async def _reembedded(settings: Settings, *, wait: bool) -> str:
 
 async def _cancelled(settings: Settings) -> str:
     from graphmem.cli.progress import shown
+    from graphmem.reembedding import give_up
     from graphmem.runtime import database
     from graphmem.service.bound import new_id, now
-    from graphmem.writing.reembedding import give_up
 
     with shown(transient=True) as progress:
         async with database(settings, progress) as graph:
@@ -82,10 +82,10 @@ async def _cancelled(settings: Settings) -> str:
 async def _asked(settings: Settings, graph: "Graph", progress: Progress) -> "Installation":
     """Ask for the model that the settings name; measure it first where it is a new one."""
     from graphmem.embedding import Embedder, load_model
+    from graphmem.reembedding import ask
     from graphmem.retrieval.calibration import measured
     from graphmem.service.bound import new_id, now
     from graphmem.serving import described
-    from graphmem.writing.reembedding import ask
 
     progress("loading the embedding model")
     model = await asyncio.to_thread(load_model, settings, progress)
@@ -107,8 +107,8 @@ async def _done(wanted: "EmbeddingModel", settings: Settings, progress: Progress
     """Work on the change, beside those who do already, and show how far it is until it has ended."""
     from graphmem.background import WORK, Background
     from graphmem.graph.installation import installation
+    from graphmem.reembedding import REEMBED
     from graphmem.runtime import running
-    from graphmem.writing.reembedding import REEMBED
 
     async with running(settings, progress) as runtime:
         background = Background(runtime, {REEMBED: WORK[REEMBED]})

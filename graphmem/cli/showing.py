@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from graphmem.model.recall import Omitted, Recalled
+from graphmem.recall.types import Omitted, Recalled
 
 # What would move a terminal's cursor or change its colours, if a memory held it.
 CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), "\N{REPLACEMENT CHARACTER}") | {

@@ -15,11 +15,11 @@ from graphmem.cli.story_run import play
 from graphmem.cli.story_sessions import Recollected, recollect
 from graphmem.cli.story_walk import Walked, walk
 from graphmem.config import Settings
-from graphmem.model.conversation import NewConversation
+from graphmem.conversations.types import NewConversation
 from graphmem.model.progress import Progress, silent
-from graphmem.model.recall import Recalled
-from graphmem.model.retrieval import Retrieved
-from graphmem.model.run import TreeRun
+from graphmem.recall.types import Recalled
+from graphmem.retrieve_memory.types import Retrieved
+from graphmem.runs.types import TreeRun
 from graphmem.runtime import running
 from graphmem.service import Graphmem
 

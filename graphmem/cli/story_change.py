@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from graphmem.cli.story_records import Ids
-from graphmem.model.hyde import Turn
-from graphmem.model.version import Version
+from graphmem.hypotheses.types import Turn
 from graphmem.service import Graphmem
+from graphmem.versions.types import Version
 
 CHANGED = "fact:harbour-54"
 QUESTION = "What does the Harbour plan cost?"

@@ -13,7 +13,7 @@ from graphmem.cli.story import CLIENT, Answered, Remembered, Told
 from graphmem.cli.story_change import TURN_TOKENS, Changed
 from graphmem.cli.story_sessions import PROMPT_TOKENS, Recollected
 from graphmem.cli.story_walk import CHUNK_TOKENS, Walked
-from graphmem.model.run import TreeRun
+from graphmem.runs.types import TreeRun
 
 WIDEST = 100
 SHOWN_OMITTED = 3

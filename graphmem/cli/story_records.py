@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from graphmem import resources
 from graphmem.model.progress import Progress
-from graphmem.model.search import SearchItem
 from graphmem.model.vocabulary import SourceType
 from graphmem.retrieval.relevance import EVERYTHING
+from graphmem.search.types import SearchItem
 from graphmem.service import Graphmem
 
 Record = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Any
 
 from graphmem.cli.story_records import records
 from graphmem.errors import RunEnded, RunTimeout
-from graphmem.model.run import TreeRun
+from graphmem.runs.types import TreeRun
 from graphmem.service import Graphmem
 from graphmem.service.run import RunSession
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from graphmem.model.contextual import ContextualResult, MoreTurns
+from graphmem.contextual.types import ContextualResult, MoreTurns
 from graphmem.service import Graphmem
 
 QUESTION = "What was that auth bug?"

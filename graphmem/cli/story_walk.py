@@ -5,8 +5,8 @@ import time
 from msgspec import Struct
 
 from graphmem.cli.story_records import records
-from graphmem.model.chunk import ChunkResult, PeekResult
-from graphmem.model.search import HopPath, SearchResult
+from graphmem.memories.chunk import ChunkResult, PeekResult
+from graphmem.search.types import HopPath, SearchResult
 from graphmem.service import Graphmem
 
 MOST_HOPS = 2

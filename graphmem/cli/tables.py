@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from graphmem.cli.showing import counted, harmless, say_json
-from graphmem.model.cypher import Table
+from graphmem.exploring.types import Table
 
 CELL_CHARACTERS = 500
 """How much of one value a table shows; CSV and JSON show all of it."""

@@ -2,7 +2,7 @@
 
 import shlex
 
-from graphmem.model.finding import Connection, Way
+from graphmem.doctor.types import Connection, Way
 
 CAUTION = (
     "such a program may change anything and sees every client, where `graphmem cypher` only reads; a private "

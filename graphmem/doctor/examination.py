@@ -13,9 +13,9 @@ from graphmem.config import Settings
 from graphmem.doctor import folder, integrity, machine, model, schema, server
 from graphmem.doctor.connecting import ways
 from graphmem.doctor.findings import note, ok, problem, refused, warning
+from graphmem.doctor.types import Connection, Examination, Finding
 from graphmem.errors import GraphmemError, ServerFailed, SetupError
 from graphmem.graph.driver import Graph, connect
-from graphmem.model.finding import Connection, Examination, Finding
 from graphmem.model.progress import Progress, silent
 from graphmem.model.side import FIRST, Side
 from graphmem.runtime import database

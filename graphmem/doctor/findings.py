@@ -1,7 +1,7 @@
 """Making findings."""
 
+from graphmem.doctor.types import Finding
 from graphmem.errors import SettingError, SetupError
-from graphmem.model.finding import Finding
 
 
 def ok(subject: str, what: str) -> Finding:

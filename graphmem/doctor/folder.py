@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from graphmem.doctor.findings import note, ok, problem, warning
-from graphmem.model.finding import Finding
+from graphmem.doctor.types import Finding
 from graphmem.server import private, record
 from graphmem.server.folder import home
 from graphmem.server.port import free_port

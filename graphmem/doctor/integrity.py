@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from graphmem.doctor.findings import counted, note, ok, problem
+from graphmem.doctor.types import Finding
 from graphmem.graph.driver import Graph
 from graphmem.graph.inspection import (
     BROKEN_CHAINS,
@@ -18,7 +19,6 @@ from graphmem.graph.inspection import (
     Defect,
 )
 from graphmem.graph.query import Query
-from graphmem.model.finding import Finding
 
 SCANNED = 1_000_000
 """How many nodes or edges one question looks at."""

@@ -13,8 +13,8 @@ from graphmem.artifacts.fetch import LISTINGS
 from graphmem.artifacts.stamp import remembered
 from graphmem.config import Settings
 from graphmem.doctor.findings import note, ok, problem, refused, warning
+from graphmem.doctor.types import Finding
 from graphmem.errors import JavaNotFound
-from graphmem.model.finding import Finding
 from graphmem.server.folder import BYTES_NEEDED
 from graphmem.server.java import VECTOR_MODULE, find_java
 

@@ -9,11 +9,11 @@ import msgspec
 from graphmem.artifacts.model import MEMBERS, NAME
 from graphmem.config import Settings
 from graphmem.doctor.findings import counted, note, ok, problem, refused, warning
+from graphmem.doctor.types import Finding
 from graphmem.embedding import BUNDLED, BUNDLED_DIMENSIONS
 from graphmem.errors import ModelMismatch
 from graphmem.graph.driver import Graph
 from graphmem.graph.installation import STORED_INSTALLATION, Installation, require_same
-from graphmem.model.finding import Finding
 from graphmem.model.side import FIRST, Side
 from graphmem.tokens import TOKENIZER
 

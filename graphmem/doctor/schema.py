@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from graphmem.doctor.findings import note, ok, problem, refused, warning
+from graphmem.doctor.types import Finding
 from graphmem.errors import SchemaError
 from graphmem.graph.driver import Graph
 from graphmem.graph.inspection import (
@@ -19,7 +20,6 @@ from graphmem.graph.inspection import (
 from graphmem.graph.installation import installation
 from graphmem.graph.query import renamed
 from graphmem.graph.schema import APPLIED_MIGRATIONS, SchemaFile, pending, schema_files
-from graphmem.model.finding import Finding
 from graphmem.model.side import FIRST, Side, other
 
 CREATED = re.compile(

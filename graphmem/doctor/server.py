@@ -7,11 +7,11 @@ from msgspec import Struct
 
 from graphmem.doctor.findings import note, ok, problem, refused, warning
 from graphmem.doctor.machine import size
+from graphmem.doctor.types import Finding
 from graphmem.errors import SchemaError
 from graphmem.graph.driver import Graph
 from graphmem.graph.inspection import COUNTED_MEMORIES, SERVER_SETTINGS, reaches_addresses
 from graphmem.graph.schema import check_server
-from graphmem.model.finding import Finding
 
 AUTH = "dbms.security.auth_enabled"
 FILES = "dbms.security.allow_csv_import_from_file_urls"

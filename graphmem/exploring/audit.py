@@ -11,10 +11,10 @@ from typing import Any
 from msgspec import Struct
 
 from graphmem.errors import CypherMistake, CypherRefused, GraphmemError, TookTooLong, TookTooMuch
+from graphmem.exploring.types import Asked, CypherAsked, Outcome, Table
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.jobs.afterwards import Afterwards
-from graphmem.model.cypher import Asked, CypherAsked, Outcome, Table
 
 KEPT = timedelta(days=90)
 """How long an entry is kept."""

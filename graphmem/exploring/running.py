@@ -18,12 +18,12 @@ from graphmem.exploring.guard import (
     functions_in,
     refused,
 )
+from graphmem.exploring.types import Asked, CypherAsked, Limits, PlanStep, PlanSummary, Table
 from graphmem.graph.driver import Graph
 from graphmem.graph.exploring import Bounds, Plan, Statement, answered, explained
 from graphmem.graph.plain import EMBEDDINGS
 from graphmem.graph.query import Query
 from graphmem.jobs.afterwards import Afterwards
-from graphmem.model.cypher import Asked, CypherAsked, Limits, PlanStep, PlanSummary, Table
 from graphmem.model.text import checked_text
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import QUERY_CHARACTERS

@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from graphmem.model.cypher import Place
+from graphmem.exploring.types import Place
 
 Kind = Literal["word", "quoted", "string", "number", "sign"]
 

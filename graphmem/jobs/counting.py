@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.model.job import JobState
+from graphmem.jobs.types import JobState
 
 OPEN: tuple[JobState, ...] = ("queued", "running", "dead")
 """The states that an operator watches; what is done is no load."""

@@ -8,10 +8,10 @@ from msgspec import Struct
 from graphmem import resources
 from graphmem.errors import InvalidInput, PatternDamaged, PatternNotFound
 from graphmem.graph.query import Query
-from graphmem.model.pattern import Pattern
 from graphmem.model.times import END
 from graphmem.patterns.header import header
 from graphmem.patterns.parameters import checked_pattern
+from graphmem.patterns.types import Pattern
 
 FOLDER = "patterns"
 

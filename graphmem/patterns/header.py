@@ -32,7 +32,7 @@ from typing import Any, NoReturn, get_args
 from msgspec import Struct
 
 from graphmem.errors import PatternDamaged
-from graphmem.model.pattern import (
+from graphmem.patterns.types import (
     DETECTORS,
     ColumnType,
     Pattern,
@@ -40,7 +40,7 @@ from graphmem.model.pattern import (
     PatternParameter,
     ValueType,
 )
-from graphmem.retrieval.whole_sessions import TAKES
+from graphmem.patterns.whole_sessions import TAKES
 
 LANGUAGE = "CYPHER 25"
 UNSUMMARIZED = "unsummarized"

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from graphmem.errors import InvalidInput
-from graphmem.model.pattern import Pattern, PatternParameter
 from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING, END, utc
+from graphmem.patterns.types import Pattern, PatternParameter
 
 Values = dict[str, Any]
 

@@ -11,15 +11,15 @@ from msgspec import Struct
 
 from graphmem.embedding import Embedder, Vector
 from graphmem.graph.driver import Graph
-from graphmem.model.pattern import MOST_ROWS, Pattern, PatternAnswer
 from graphmem.patterns.catalogue import Entry, catalogue, found
 from graphmem.patterns.header import UNSUMMARIZED
 from graphmem.patterns.parameters import Values, defaults, values
 from graphmem.patterns.rising import rising
 from graphmem.patterns.themes import Sessions, recurring
+from graphmem.patterns.types import MOST_ROWS, Pattern, PatternAnswer
+from graphmem.patterns.whole_sessions import whole_sessions
 from graphmem.retrieval.calibration import RELATED
-from graphmem.retrieval.entities import normalized
-from graphmem.retrieval.whole_sessions import whole_sessions
+from graphmem.text.entities import normalized
 
 SECONDS = 10.0
 """How long the server works on a pattern before it cuts it off."""

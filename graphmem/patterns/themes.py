@@ -17,8 +17,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from graphmem.retrieval.extraction import phrases, sentences, shortened
-from graphmem.retrieval.words import stem, stems
+from graphmem.text.extraction import phrases, sentences, shortened
+from graphmem.text.words import stem, stems
 
 JOINED = 0.16
 """How near two groups of sessions are, on average, to be one theme; cosine around the sessions' mean.

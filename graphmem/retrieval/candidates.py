@@ -17,7 +17,7 @@ from graphmem.graph.query import Query
 from graphmem.model.vocabulary import Kind, Role
 from graphmem.retrieval.enough import MOST_CANDIDATES, enough, falls_short
 from graphmem.retrieval.filters import Filters, conditions, ranges, scope_groups
-from graphmem.retrieval.words import lucene_query, scope_query
+from graphmem.text.words import lucene_query, scope_query
 
 CANDIDATES = 100
 """How many memories each leg brings, unless more are asked for."""

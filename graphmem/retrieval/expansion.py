@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.model.search import GivenStep, HopPath, Step
 from graphmem.retrieval.sources import Found, Sources, passing_then
+from graphmem.search.types import GivenStep, HopPath, Step
 
 DECAY = 0.5
 """What share of its relevance a memory passes on with a hop."""

@@ -16,7 +16,7 @@ from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.retrieval.enough import MOST_CANDIDATES, enough, falls_short
 from graphmem.retrieval.filters import Filters, conditions, ranges, scope_groups
-from graphmem.retrieval.words import lucene_query, scope_query
+from graphmem.text.words import lucene_query, scope_query
 
 
 class NearFact(Struct, frozen=True, kw_only=True):

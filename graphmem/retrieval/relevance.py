@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from graphmem.graph.installation import Calibration
-from graphmem.retrieval.words import stem, terms, words_of
+from graphmem.text.words import stem, terms, words_of
 
 EVERYTHING = "*"
 """The query that asks for everything."""

@@ -22,7 +22,7 @@ from graphmem.model.vocabulary import KINDS, Kind, SourceType
 from graphmem.retrieval.enough import MOST_CANDIDATES, enough
 from graphmem.retrieval.filters import LAST_TEXT
 from graphmem.retrieval.holding import NOW_ONLY, Holding
-from graphmem.retrieval.words import lucene_query, scope_query
+from graphmem.text.words import lucene_query, scope_query
 
 CATALOGUE: tuple[Kind, ...] = ("summary", "reference", "span")
 """The kinds that are searched when no source type is named, as S1 has it."""

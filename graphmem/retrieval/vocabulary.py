@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.retrieval.words import COMMON_SHARE, stems
+from graphmem.text.words import COMMON_SHARE, stems
 
 SAMPLED = 300
 """How many memories are looked at."""

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from graphmem.model.run import BudgetState, FixedBudget, RunOutcome, RunStatus
+from graphmem.runs.types import BudgetState, FixedBudget, RunOutcome, RunStatus
 
 STATUS: dict[RunOutcome, RunStatus] = {
     "success": "completed",

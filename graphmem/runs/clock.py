@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from graphmem.model.run import AccessEntry
+from graphmem.runs.types import AccessEntry
 
 Tell = Callable[[AccessEntry], None]
 """Is told of each operation: what its record holds."""

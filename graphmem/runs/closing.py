@@ -4,13 +4,13 @@ from collections.abc import Callable
 from datetime import datetime
 
 from graphmem.graph.driver import Graph
-from graphmem.model.run import RunOutcome, RunResult
 from graphmem.observing.spans import span
 from graphmem.runs.clock import Clock, Tell
 from graphmem.runs.ending import end_run
 from graphmem.runs.performing import Step, attributes, entry_of, told
 from graphmem.runs.standing import result, standing
 from graphmem.runs.trying import Tries
+from graphmem.runs.types import RunOutcome, RunResult
 
 
 async def end(

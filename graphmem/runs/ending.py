@@ -10,10 +10,10 @@ from msgspec import Struct
 from graphmem.errors import RunNotFound
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
-from graphmem.model.run import RunOutcome
 from graphmem.runs.budget import Closed, Open, closed
 from graphmem.runs.clock import Clock
 from graphmem.runs.standing import standing
+from graphmem.runs.types import RunOutcome
 
 SWEPT_AT_ONCE = 100
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from graphmem.model.run import NewWrite, RunQuestion
+from graphmem.runs.types import NewWrite, RunQuestion
 
 Parameters = dict[str, Any]
 

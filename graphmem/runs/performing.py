@@ -27,7 +27,6 @@ from graphmem.errors import (
 )
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
-from graphmem.model.run import AccessEntry, BudgetState, Operation
 from graphmem.observing.spans import span
 from graphmem.runs import budget
 from graphmem.runs.budget import Used
@@ -35,6 +34,7 @@ from graphmem.runs.clock import Clock, Tell
 from graphmem.runs.ending import end_run, reclaim
 from graphmem.runs.parameters import Parameters
 from graphmem.runs.trying import Exhausted, Tries
+from graphmem.runs.types import AccessEntry, BudgetState, Operation
 
 HOLD = timedelta(seconds=60)
 """How long tokens are held for an operation; a crash holds them no longer."""

@@ -7,9 +7,9 @@ from msgspec import Struct
 from graphmem.errors import RunNotFound
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.model.run import RetrievalBudget, Run, RunOutcome, RunResult, RunStatus
 from graphmem.runs import budget
 from graphmem.runs.budget import Used, milliseconds
+from graphmem.runs.types import RetrievalBudget, Run, RunOutcome, RunResult, RunStatus
 
 
 class Standing(Struct, frozen=True, kw_only=True):

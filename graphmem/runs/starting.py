@@ -9,7 +9,6 @@ from graphmem.errors import BudgetExhausted, ChildlessBudget, OperationReused, T
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
 from graphmem.jobs.outbox import enqueue
-from graphmem.model.run import FixedBudget, NewRun, RetrievalBudget
 from graphmem.observing.spans import span
 from graphmem.runs.budget import Share, milliseconds, share
 from graphmem.runs.clock import Clock, Tell
@@ -26,6 +25,7 @@ from graphmem.runs.performing import (
 )
 from graphmem.runs.standing import standing
 from graphmem.runs.trying import Tries
+from graphmem.runs.types import FixedBudget, NewRun, RetrievalBudget
 
 DEPTH = 4
 """How many levels lie below a root."""

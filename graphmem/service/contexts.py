@@ -2,12 +2,14 @@
 
 from typing import Any
 
-from graphmem.model.chunk import ChunkOptions, ChunkResult, PeekResult
-from graphmem.model.context import Added, ContextAddition, CreateContextOptions, RetrievalContext
+from graphmem.contexts import create as writing
+from graphmem.contexts import show as contexts
+from graphmem.contexts.types import Added, ContextAddition, CreateContextOptions, RetrievalContext
+from graphmem.memories import cut as chunks
+from graphmem.memories import peek as peeking
+from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult
 from graphmem.model.validation import validated
-from graphmem.reading import chunks, contexts, peeking
 from graphmem.service.bound import Bound, new_id, now
-from graphmem.writing import contexts as writing
 
 
 class Contexts(Bound):

@@ -2,14 +2,10 @@
 
 from typing import Any
 
-from graphmem.model.contextual import (
-    ContextualQuery,
-    ContextualResult,
-    ExpansionAsked,
-    MoreTurns,
-)
+from graphmem.contextual import ask as contextual
+from graphmem.contextual import more_turns
+from graphmem.contextual.types import ContextualQuery, ContextualResult, ExpansionAsked, MoreTurns
 from graphmem.model.validation import validated
-from graphmem.reading import contextual, more_turns
 from graphmem.service.noting import Noting, seen_by_context, seen_by_expansion
 
 

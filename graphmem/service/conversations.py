@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from graphmem.model.conversation import (
+from graphmem.conversations import open as conversations
+from graphmem.conversations import remember as messages
+from graphmem.conversations.types import (
     Batch,
     Conversation,
     Deleted,
@@ -13,7 +15,6 @@ from graphmem.model.conversation import (
 )
 from graphmem.model.validation import validated
 from graphmem.service.bound import Bound, new_id, now
-from graphmem.writing import conversations, messages
 
 
 class Conversations(Bound):

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphmem.exploring import explore
-from graphmem.model.cypher import Asked, Audit, AuditAsked, Limits, Outcome, Table, Via
+from graphmem.exploring.show_audit import audit
+from graphmem.exploring.types import Asked, Audit, AuditAsked, Limits, Outcome, Table, Via
 from graphmem.model.validation import validated
-from graphmem.reading.audit import audit
 from graphmem.service.bound import Bound, new_id, now
 
 

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from graphmem.model.entity import (
+from graphmem.entities import find_aliases as aliases
+from graphmem.entities import show as entities
+from graphmem.entities.types import (
     Alias,
     AliasesFound,
     Entities,
@@ -11,9 +13,7 @@ from graphmem.model.entity import (
     UndoneAlias,
 )
 from graphmem.model.validation import validated
-from graphmem.reading import entities
 from graphmem.service.bound import Bound, now
-from graphmem.writing import aliases
 
 
 class Naming(Bound):

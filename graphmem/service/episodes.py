@@ -4,11 +4,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from graphmem.model.episode import Consolidated, KeptEpisode, NewEpisode, Segmented
+from graphmem.conversations.work import ConversationWork
+from graphmem.episodes import consolidate as consolidation
+from graphmem.episodes import remember as episodes
+from graphmem.episodes import segment as segmentation
+from graphmem.episodes.types import Consolidated, KeptEpisode, NewEpisode, Segmented
 from graphmem.model.validation import validated
+from graphmem.reviews import review as reviews
 from graphmem.service.bound import Bound, new_id, now
-from graphmem.writing import consolidation, episodes, reviews, segmentation
-from graphmem.writing.conversation_work import ConversationWork
 
 
 class Episodes(Bound):

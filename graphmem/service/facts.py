@@ -5,19 +5,13 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from graphmem.model.fact import (
-    BATCH_FACTS,
-    Categories,
-    FactVersion,
-    KeptFact,
-    NewFact,
-    NextFact,
-)
+from graphmem.facts import categories as reading
+from graphmem.facts import choose_categories as writing
+from graphmem.facts import remember as facts
+from graphmem.facts import supersede as superseding
+from graphmem.facts.types import BATCH_FACTS, Categories, FactVersion, KeptFact, NewFact, NextFact
 from graphmem.model.validation import validated
-from graphmem.reading import categories as reading
 from graphmem.service.bound import Bound, new_id, now
-from graphmem.writing import categories as writing
-from graphmem.writing import facts, superseding
 
 NewFacts = Annotated[list[NewFact], Meta(min_length=1, max_length=BATCH_FACTS)]
 

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable
 
-from graphmem.model.graph import (
+from graphmem.model.validation import validated
+from graphmem.neighbourhood import schema as graph_schema
+from graphmem.neighbourhood import walk as reading
+from graphmem.neighbourhood.types import (
     NODES,
     GraphSchema,
     Neighbourhood,
     NeighbourhoodAsked,
     edge_types,
 )
-from graphmem.model.validation import validated
-from graphmem.reading import graph_schema
-from graphmem.reading import neighbourhood as reading
 from graphmem.service.bound import Bound
 
 

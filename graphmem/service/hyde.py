@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphmem.model.hyde import Turn, TurnAsked
+from graphmem.hypotheses import ask as hyde
+from graphmem.hypotheses.injection import injected
+from graphmem.hypotheses.types import Turn, TurnAsked
 from graphmem.model.validation import validated
-from graphmem.reading import hyde
-from graphmem.retrieval.injection import injected
 from graphmem.service.noting import Noting, seen_by_turn
 
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from graphmem.model.job import Jobs, JobsAsked
+from graphmem.jobs import show as jobs
+from graphmem.jobs.types import Jobs, JobsAsked
 from graphmem.model.validation import validated
-from graphmem.reading import jobs
 from graphmem.service.bound import Bound
 
 

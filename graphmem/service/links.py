@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from graphmem.model.link import Link, Links, LinksAsked, NewLink, NewLinks
+from graphmem.links import link as writing
+from graphmem.links import show as reading
+from graphmem.links.types import Link, Links, LinksAsked, NewLink, NewLinks
 from graphmem.model.validation import validated
-from graphmem.reading import links as reading
 from graphmem.service.bound import Bound, now
-from graphmem.writing import links as writing
 
 
 class Linking(Bound):

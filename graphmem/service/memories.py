@@ -1,10 +1,10 @@
 """Single memories of any kind: looking at one, deleting one."""
 
-from graphmem.model.conversation import Deleted
-from graphmem.model.memory import Memory
-from graphmem.reading import memories
+from graphmem.conversations.types import Deleted
+from graphmem.memories import delete as deleting
+from graphmem.memories import show as memories
+from graphmem.memories.memory import Memory
 from graphmem.service.bound import Bound
-from graphmem.writing import deleting
 
 
 class Memories(Bound):

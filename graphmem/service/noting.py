@@ -6,15 +6,15 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from graphmem.accesses.types import Read, Shown
+from graphmem.contextual.types import ContextualQuery, ContextualResult, MoreTurns
 from graphmem.graph.installation import Calibration
-from graphmem.model.access import Read, Shown
-from graphmem.model.contextual import ContextualQuery, ContextualResult, MoreTurns
-from graphmem.model.hyde import Turn, TurnAsked
-from graphmem.model.recall import Item, Question, Recalled
-from graphmem.model.retrieval import FactsAsked, Retrieved
-from graphmem.model.search import SearchQuery, SearchResult
+from graphmem.hypotheses.types import Turn, TurnAsked
+from graphmem.hypotheses.window import window
+from graphmem.recall.types import Item, Question, Recalled
 from graphmem.retrieval.relevance import asked_stems, matched_shares, relevance
-from graphmem.retrieval.window import window
+from graphmem.retrieve_memory.types import FactsAsked, Retrieved
+from graphmem.search.types import SearchQuery, SearchResult
 from graphmem.service.bound import Bound, new_id, now
 
 RELEVANT = 0.35

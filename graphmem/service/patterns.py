@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from graphmem.model.pattern import PatternAnswer, PatternAsked, Patterns
 from graphmem.model.validation import validated
 from graphmem.patterns import running
+from graphmem.patterns.types import PatternAnswer, PatternAsked, Patterns
 from graphmem.service.bound import Bound, now
 
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from graphmem.model.recall import Question, Recalled
 from graphmem.model.validation import validated
-from graphmem.reading import recall
+from graphmem.recall import ask as recall
+from graphmem.recall.types import Question, Recalled
 from graphmem.service.noting import Noting, seen_by_recall
 
 

@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from graphmem.model.reference import (
+from graphmem.model.validation import validated
+from graphmem.references import put as writing
+from graphmem.references import show as reading
+from graphmem.references.types import (
     Content,
     NewContent,
     NewReference,
@@ -12,10 +15,7 @@ from graphmem.model.reference import (
     References,
     ReferencesAsked,
 )
-from graphmem.model.validation import validated
-from graphmem.reading import references as reading
 from graphmem.service.bound import Bound, new_id, now
-from graphmem.writing import references as writing
 
 
 class Catalogue(Bound):

@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from graphmem.model.retrieval import FactsAsked, MemoryAsked, Retrieved
 from graphmem.model.validation import validated
-from graphmem.reading import retrieve_memory
+from graphmem.retrieve_memory import ask as retrieve_memory
+from graphmem.retrieve_memory.types import FactsAsked, MemoryAsked, Retrieved
+from graphmem.reviews.review import record_review
 from graphmem.service.bound import new_id, now
 from graphmem.service.noting import Noting, seen_by_retrieval
-from graphmem.writing.reviews import record_review
 
 
 class RetrieveMemory(Noting):

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from graphmem.contexts.types import CreateContextOptions, RetrievalContext
 from graphmem.errors import MemoryNotFound
-from graphmem.model.chunk import ChunkOptions, ChunkResult, PeekResult, RetrieverDefaults
-from graphmem.model.context import CreateContextOptions, RetrievalContext
-from graphmem.model.search import SearchQuery, SearchResult
+from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult, RetrieverDefaults
 from graphmem.model.validation import validated
 from graphmem.runtime import Runtime
+from graphmem.search.types import SearchQuery, SearchResult
 from graphmem.service.bound import Bound
 from graphmem.service.contexts import Contexts
 from graphmem.service.search import Search

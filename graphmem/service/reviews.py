@@ -3,7 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from graphmem.model.review import (
+from graphmem.model.validation import validated
+from graphmem.reviews import review as writing
+from graphmem.reviews import show as reading
+from graphmem.reviews.types import (
     Applied,
     NewRating,
     Rating,
@@ -12,10 +15,7 @@ from graphmem.model.review import (
     ReviewsRun,
     RunAsked,
 )
-from graphmem.model.validation import validated
-from graphmem.reading import reviews as reading
 from graphmem.service.bound import Bound, new_id, now
-from graphmem.writing import reviews as writing
 
 
 class Reviewing(Bound):

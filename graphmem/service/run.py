@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from graphmem.errors import BudgetExhausted, GraphmemError, RunEnded, RunTimeout
-from graphmem.model.run import (
+from graphmem.observing.logs import traced
+from graphmem.runs.budget import milliseconds
+from graphmem.runs.types import (
     Accesses,
     BudgetState,
     RetrievalResult,
@@ -21,8 +23,6 @@ from graphmem.model.run import (
     TreeRun,
     WriteResult,
 )
-from graphmem.observing.logs import traced
-from graphmem.runs.budget import milliseconds
 from graphmem.service.bound import now
 
 if TYPE_CHECKING:

@@ -9,7 +9,21 @@ from msgspec.structs import replace
 
 from graphmem.embedding import Vector
 from graphmem.errors import InvalidInput, RunNotFound
-from graphmem.model.run import (
+from graphmem.model.text import checked_text
+from graphmem.model.validation import validated
+from graphmem.model.vocabulary import QUERY_CHARACTERS
+from graphmem.observing.logs import traced
+from graphmem.runs import parameters
+from graphmem.runs import peek as run_peeking
+from graphmem.runs import retrieve as run_retrieval
+from graphmem.runs import show as reading
+from graphmem.runs import write as run_writing
+from graphmem.runs.closing import end
+from graphmem.runs.parameters import Parameters
+from graphmem.runs.performing import Done, Performed, Step, Work, perform
+from graphmem.runs.standing import shown, standing
+from graphmem.runs.starting import start, subcall
+from graphmem.runs.types import (
     AccessEntry,
     Accesses,
     AccessesAsked,
@@ -29,22 +43,9 @@ from graphmem.model.run import (
     TreeRun,
     WriteResult,
 )
-from graphmem.model.text import checked_text
-from graphmem.model.validation import validated
-from graphmem.model.vocabulary import QUERY_CHARACTERS
-from graphmem.observing.logs import traced
-from graphmem.reading import run_peeking, run_retrieval
-from graphmem.reading import runs as reading
-from graphmem.runs import parameters
-from graphmem.runs.closing import end
-from graphmem.runs.parameters import Parameters
-from graphmem.runs.performing import Done, Performed, Step, Work, perform
-from graphmem.runs.standing import shown, standing
-from graphmem.runs.starting import start, subcall
 from graphmem.runtime import Runtime
 from graphmem.service.bound import Bound, new_id, now
 from graphmem.service.run import Beginning, RunSession
-from graphmem.writing import run_writing
 
 LABEL_BYTES = 1_024
 """How long a name that a caller gives may be, in bytes of UTF-8."""

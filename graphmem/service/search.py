@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from graphmem.model.search import SearchQuery, SearchResult, SpanQuery
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import Kind
-from graphmem.reading import search
+from graphmem.search import ask as search
+from graphmem.search.types import SearchQuery, SearchResult, SpanQuery
 from graphmem.service.noting import Noting, seen_by_search
 
 

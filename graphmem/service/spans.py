@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from graphmem.model.span import NewSpan, NewSpans, Span, SpanContent
 from graphmem.model.validation import validated
-from graphmem.reading import spans as reading
 from graphmem.service.bound import Bound, new_id, now
-from graphmem.writing import spans as writing
+from graphmem.spans import register as writing
+from graphmem.spans import show as reading
+from graphmem.spans.types import NewSpan, NewSpans, Span, SpanContent
 
 
 class Spans(Bound):

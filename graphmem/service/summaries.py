@@ -2,15 +2,15 @@
 
 from typing import Any, cast
 
-from graphmem.model.session import RelatedSessions
-from graphmem.model.summary import NewSummary, Summaries, SummariesAsked, Summary
 from graphmem.model.validation import validated
-from graphmem.reading import sessions
-from graphmem.reading import summaries as reading
-from graphmem.retrieval.prompt_text import prompt_text
 from graphmem.service.bound import Bound, new_id, now
-from graphmem.writing import summaries as writing
-from graphmem.writing.session_summaries import SessionWork, summarize_session
+from graphmem.sessions import related as sessions
+from graphmem.sessions.summarize import SessionWork, summarize_session
+from graphmem.sessions.types import RelatedSessions
+from graphmem.summaries import add as writing
+from graphmem.summaries import show as reading
+from graphmem.summaries.prompt_text import prompt_text
+from graphmem.summaries.types import NewSummary, Summaries, SummariesAsked, Summary
 
 
 class Digests(Bound):

@@ -4,9 +4,9 @@ from typing import Any
 
 from graphmem.model.times import utc
 from graphmem.model.validation import validated
-from graphmem.model.version import Versions, VersionsAsked
-from graphmem.reading import versions
 from graphmem.service.bound import Bound
+from graphmem.versions import show as versions
+from graphmem.versions.types import Versions, VersionsAsked
 
 
 class Chains(Bound):

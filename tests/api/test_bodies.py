@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from api.bodies import BODY_BYTES, decoded
+from graphmem.conversations.types import Batch
 from graphmem.errors import InvalidInput
-from graphmem.model.conversation import Batch
-from graphmem.model.recall import Question
+from graphmem.recall.types import Question
 
 RECALL = "/api/v0/recall"
 NOWHERE = "/api/v0/conversations/unknown"

@@ -8,7 +8,7 @@ import pytest
 
 from api.bodies import decoded
 from api.entities import ALIAS, UNDONE
-from graphmem.model.entity import NewAlias, UndoneAlias
+from graphmem.entities.types import NewAlias, UndoneAlias
 from graphmem.service import Graphmem
 from tests.planted import plant
 

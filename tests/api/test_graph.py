@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from litestar import Litestar
 
-from graphmem.model.graph import EDGE_TYPES
+from graphmem.neighbourhood.types import EDGE_TYPES
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from tests.patterned import live

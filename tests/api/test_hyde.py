@@ -11,7 +11,7 @@ PATH = "/api/v0/hyde/retrieve"
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine may need longer than two seconds; the bench measures those."""
-    monkeypatch.setattr("graphmem.reading.hyde.SECONDS", 30.0)
+    monkeypatch.setattr("graphmem.hypotheses.ask.SECONDS", 30.0)
 
 
 async def test_without_a_language_model_it_answers_and_says_so(http: httpx.AsyncClient) -> None:

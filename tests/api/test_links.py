@@ -10,7 +10,7 @@ import pytest
 
 from api.bodies import decoded
 from api.links import LINK
-from graphmem.model.link import NewLink
+from graphmem.links.types import NewLink
 from graphmem.service import Graphmem
 
 PATH = "/api/v0/links"

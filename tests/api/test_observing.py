@@ -67,7 +67,7 @@ async def test_no_text_ever_stands_in_the_log(
     await exercised(http, runtime, asking)
     assert len([line for line in log_lines if " api.access: " in line]) >= 10
     assert [line for line in log_lines if " ERROR " in line]
-    assert [line for line in log_lines if " WARNING graphmem.reading.understanding: " in line]
+    assert [line for line in log_lines if " WARNING graphmem.retrieval.understanding: " in line]
     assert not [line for line in log_lines if SECRET in line]
 
 
@@ -82,7 +82,10 @@ async def test_every_line_of_a_request_names_it(
     finally:
         await embedder.close()
     ours = [line for line in log_lines if " graphmem." in line or " api." in line]
-    assert {line.split()[2] for line in ours} == {"graphmem.reading.understanding:", "api.access:"}
+    assert {line.split()[2] for line in ours} == {
+        "graphmem.retrieval.understanding:",
+        "api.access:",
+    }
     for line in ours:
         assert line.endswith(f" request_id=line:1 client={memory.client_id}")
 
@@ -113,13 +116,13 @@ async def test_a_recall_shows_as_a_tree_of_a_request_and_its_queries(
     }
     assert {child.parent.span_id for child in children} == {root.context.span_id}
     queries = {child.name: child for child in children if child.kind is SpanKind.CLIENT}
-    assert "reading/texts" in queries
+    assert "recall/texts" in queries
     assert [name for name in queries if name.startswith("retrieval/candidates")]
     assert {child.name for child in children} - queries.keys() == {"embed question"}
     for child in queries.values():
         assert child.attributes.keys() == {"db.system", "graphmem.rows", "graphmem.retries"}
         assert child.attributes["db.system"] == "neo4j"
-    assert queries["reading/texts"].attributes["graphmem.rows"] == 1
+    assert queries["recall/texts"].attributes["graphmem.rows"] == 1
 
 
 async def test_a_write_shows_as_a_transaction_of_queries(http: httpx.AsyncClient, spans) -> None:
@@ -133,7 +136,7 @@ async def test_a_write_shows_as_a_transaction_of_queries(http: httpx.AsyncClient
         transaction.parent.span_id
         == shown[next(n for n in shown if n.startswith("POST"))].context.span_id
     )
-    assert shown["writing/write_memories"].parent.span_id == transaction.context.span_id
+    assert shown["memories/write_memories"].parent.span_id == transaction.context.span_id
     assert shown["embed passages"].attributes == {"graphmem.texts": 1}
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from api.bodies import decoded
 from api.references import CONTENT, REFERENCE
-from graphmem.model.reference import NewContent, NewReference
+from graphmem.references.types import NewContent, NewReference
 
 PATH = "/api/v0/references"
 FIRST = "The Harbour plan costs 49 euros a month. " * 60

@@ -16,10 +16,10 @@ from api.app import create_app
 from api.bodies import decoded
 from api.retrieve_memory import FACTS_ASKED, MEMORY_ASKED
 from graphmem.errors import InvalidInput, Unavailable
-from graphmem.model.retrieval import FactsAsked, MemoryAsked
 from graphmem.model.times import END
 from graphmem.model.vocabulary import CATEGORIES
 from graphmem.retrieval.decay import retrievability_at
+from graphmem.retrieve_memory.types import FactsAsked, MemoryAsked
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from tests.episodes import episode, facts, stored, talk

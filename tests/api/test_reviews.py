@@ -19,10 +19,10 @@ from api.reviews import RUN as RUN_EXAMPLE
 from graphmem.background import WORK
 from graphmem.errors import InvalidInput, MemoryNotFound
 from graphmem.jobs.outbox import Claim
-from graphmem.model.review import RATINGS, NewRating, RunAsked
 from graphmem.retrieval.decay import FSRS_STATES
+from graphmem.reviews import review as writing
+from graphmem.reviews.types import RATINGS, NewRating, RunAsked
 from graphmem.service import Graphmem
-from graphmem.writing import reviews as writing
 from tests.episodes import ended, episode, facts, stored, talk
 
 RAW = "/api/v0/retrieve_memory/raw"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from api.app import create_app
 from api.bodies import decoded
 from api.runs import END, PEEK, RETRIEVE, START, SUBCALL, WRITE
-from graphmem.model.run import NewEnd, NewRun, NewWrite, PeekAsked, RunQuestion, SubcallAsked
+from graphmem.runs.types import NewEnd, NewRun, NewWrite, PeekAsked, RunQuestion, SubcallAsked
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from tests.budgeted import fill

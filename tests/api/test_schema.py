@@ -14,8 +14,8 @@ from litestar.openapi.spec import Example
 from api.bodies import decoded
 from api.conversations import BATCH, NEW
 from api.recall import QUESTION
-from graphmem.model.conversation import Batch, NewConversation
-from graphmem.model.recall import Question
+from graphmem.conversations.types import Batch, NewConversation
+from graphmem.recall.types import Question
 
 ROUTES = {
     ("post", "/api/v0/conversations"),

@@ -9,9 +9,9 @@ from litestar.openapi.spec import Example
 
 from api.bodies import decoded
 from api.search import QUERY, SPANS
-from graphmem.model.search import SearchQuery, SearchResult, SpanQuery
+from graphmem.search.types import SearchQuery, SearchResult, SpanQuery
 from graphmem.service import Graphmem
-from tests.graphmem.reading.test_search import card, write_catalogue
+from tests.graphmem.search.test_ask import card, write_catalogue
 
 PATH = "/api/v0/search"
 

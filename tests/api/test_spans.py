@@ -10,7 +10,7 @@ import pytest
 
 from api.bodies import decoded
 from api.spans import SPAN
-from graphmem.model.span import NewSpan
+from graphmem.spans.types import NewSpan
 
 PATH = "/api/v0/spans"
 TEXT = "Information about product pricing and features."

@@ -10,7 +10,7 @@ from litestar import Litestar
 
 from api import summaries
 from api.bodies import decoded
-from graphmem.model.summary import NewSummary
+from graphmem.summaries.types import NewSummary
 
 PATH = "/api/v0/summaries"
 THREAD: Any = summaries.THREAD.value

@@ -10,7 +10,7 @@ import pytest
 
 from api.bodies import decoded
 from api.facts import NEXT
-from graphmem.model.fact import NextFact
+from graphmem.facts.types import NextFact
 from graphmem.service import Graphmem
 
 FACTS = "/api/v0/facts"

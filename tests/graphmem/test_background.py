@@ -12,14 +12,14 @@ from prometheus_client import REGISTRY
 
 from graphmem import background
 from graphmem.background import RETAIN, WORK, Background
+from graphmem.entities.find_aliases import ALIASES
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph
 from graphmem.jobs.outbox import Claim, Due, Swept, enqueue, postpone_all
+from graphmem.jobs.types import Job
 from graphmem.jobs.worker import Worker
-from graphmem.model.job import Job
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
-from graphmem.writing.aliases import ALIASES
 from tests.planted import plant
 
 NAMING = ("We asked Anna.", "Yes, Anna Schmidt did.")

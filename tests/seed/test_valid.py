@@ -5,15 +5,15 @@ from typing import Any
 
 import msgspec
 
-from graphmem.model.episode import NewEpisode
-from graphmem.model.fact import NewFact
-from graphmem.model.link import NewLink
-from graphmem.model.reference import NewContent, NewReference
-from graphmem.model.review import NewRating
-from graphmem.model.run import NewRun, NewWrite, RetrievalBudget, RunQuestion, SubcallAsked
-from graphmem.model.search import SearchQuery
-from graphmem.model.summary import NewSummary
+from graphmem.episodes.types import NewEpisode
+from graphmem.facts.types import NewFact
+from graphmem.links.types import NewLink
 from graphmem.model.vocabulary import CATEGORIES
+from graphmem.references.types import NewContent, NewReference
+from graphmem.reviews.types import NewRating
+from graphmem.runs.types import NewRun, NewWrite, RetrievalBudget, RunQuestion, SubcallAsked
+from graphmem.search.types import SearchQuery
+from graphmem.summaries.types import NewSummary
 from tests.seed.conftest import Read, Record, Records
 
 

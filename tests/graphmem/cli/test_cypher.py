@@ -20,8 +20,8 @@ from graphmem.cli import cypher_shell
 from graphmem.cli.explorer import Explorer
 from graphmem.cli.main import commands
 from graphmem.cli.tables import show_grid
+from graphmem.exploring.types import Limits, PlanSummary, Table
 from graphmem.graph.inspection import KnownNames
-from graphmem.model.cypher import Limits, PlanSummary, Table
 from graphmem.runtime import Runtime
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from graphmem import config
 from graphmem.cli import doctor
-from graphmem.model.finding import Connection, Examination, Finding, Way
+from graphmem.doctor.types import Connection, Examination, Finding, Way
 
 FINDINGS = {
     severity: Finding(severity=severity, subject="disk", what=f"it is {severity}", remedy="buy one")

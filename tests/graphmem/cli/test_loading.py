@@ -5,8 +5,8 @@ import pytest
 
 from graphmem.cli.lines import BadLine
 from graphmem.cli.loading import in_thread, load
+from graphmem.conversations.types import Conversation, Remembered
 from graphmem.errors import Unavailable
-from graphmem.model.conversation import Conversation, Remembered
 from graphmem.service import Graphmem
 
 

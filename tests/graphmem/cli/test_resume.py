@@ -14,8 +14,8 @@ from graphmem.cli import lines
 from graphmem.cli.checkpoint import Checkpoint
 from graphmem.cli.lines import Changed, read_lines
 from graphmem.cli.loading import load
+from graphmem.conversations.types import Conversation, Remembered
 from graphmem.errors import MemoryNotFound, Unavailable
-from graphmem.model.conversation import Conversation, Remembered
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 

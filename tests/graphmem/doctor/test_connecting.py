@@ -3,7 +3,7 @@ import pytest
 
 from graphmem.config import Settings
 from graphmem.doctor.connecting import ways
-from graphmem.model.finding import Connection
+from graphmem.doctor.types import Connection
 
 PRIVATE = Connection(
     uri="bolt://127.0.0.1:7701",

@@ -12,8 +12,8 @@ import pytest
 from graphmem.config import Settings, load
 from graphmem.doctor import examination
 from graphmem.doctor.examination import examine
+from graphmem.doctor.types import Examination, Finding
 from graphmem.graph.schema import vector_index
-from graphmem.model.finding import Examination, Finding
 from graphmem.model.side import FIRST
 from graphmem.runtime import Runtime, running
 from graphmem.server import private, record

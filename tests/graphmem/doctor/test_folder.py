@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from graphmem.doctor.folder import folder, use
-from graphmem.model.finding import Finding
+from graphmem.doctor.types import Finding
 from graphmem.server import record
 from graphmem.server.command import home_argument
 from graphmem.server.record import Record

@@ -11,8 +11,8 @@ from graphmem import config
 from graphmem.artifacts.coordinates import list_hash
 from graphmem.artifacts.stamp import remember
 from graphmem.doctor import machine
+from graphmem.doctor.types import Finding
 from graphmem.errors import JavaNotFound
-from graphmem.model.finding import Finding
 from graphmem.server.java import Java
 
 GIGABYTE = 10**9

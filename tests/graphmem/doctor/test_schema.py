@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 
 from graphmem.doctor.schema import CREATED, DROPPED, Wanted, compare, migrations, wanted
+from graphmem.doctor.types import Finding
 from graphmem.graph.inspection import MEMORIES_WITHOUT_FILTERS, ShownConstraint, ShownIndex
 from graphmem.graph.schema import APPLIED_MIGRATIONS, Applied, SchemaFile, schema_files
-from graphmem.model.finding import Finding
 from tests.scripted import ScriptedGraph
 
 FILES = schema_files()

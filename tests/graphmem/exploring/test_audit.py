@@ -9,8 +9,8 @@ import pytest
 from graphmem.errors import CypherMistake, CypherRefused, GraphmemError, InvalidInput, TookTooLong
 from graphmem.exploring import Asked, Limits, explore
 from graphmem.exploring.audit import KEPT, forget
+from graphmem.exploring.types import AuditEntry
 from graphmem.graph.driver import Graph
-from graphmem.model.cypher import AuditEntry
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 

@@ -21,12 +21,12 @@ from neo4j.exceptions import (
     TransientError,
 )
 
+from graphmem.conversations.open import OPEN_CONVERSATION
+from graphmem.conversations.types import Conversation
 from graphmem.errors import ServerFailed, Unavailable
 from graphmem.graph.driver import FAULTS, Graph, Transaction, connect
 from graphmem.graph.query import Query
-from graphmem.model.conversation import Conversation
 from graphmem.runtime import Runtime
-from graphmem.writing.conversations import OPEN_CONVERSATION
 from tests import scripted
 
 DEADLOCK = Neo4jError._hydrate_neo4j(

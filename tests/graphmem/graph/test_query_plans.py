@@ -218,10 +218,10 @@ async def test_the_schema_s_files_hold_administration_alone(runtime: Runtime) ->
 @pytest.mark.parametrize(
     ("rule", "name", "plan", "reason"),
     [
-        (writing, "reading/turns", Plan("rw", (), []), "'rw', not of ['r']"),
-        (writing, "reading/turns", Plan("r", (), [("SetLabels", "")]), "has ['SetLabels']"),
+        (writing, "contextual/turns", Plan("rw", (), []), "'rw', not of ['r']"),
+        (writing, "contextual/turns", Plan("r", (), [("SetLabels", "")]), "has ['SetLabels']"),
         (writing, "patterns/bridges", Plan("w", (), []), "'w', not of ['r']"),
-        (writing, "writing/relate", Plan("r", (), []), "'r', not of ['rw', 'w']"),
+        (writing, "links/relate", Plan("r", (), []), "'r', not of ['rw', 'w']"),
         (writing, "graph/server_version", Plan("r", (), []), "'r', not of ['s']"),
         (columns, "graph/server_version", Plan("s", (), []), "no column for ['version']"),
         (columns, "graph/server_version", Plan("s", ("version", "x"), []), "no field for ['x']"),

@@ -145,7 +145,7 @@ RETURN memory.id AS id, vector.similarity.cosine(memory.embedding, $near) AS sco
 
 @pytest.mark.parametrize("rule", [beginning, declared, client, returned_embeddings, renamed_rows])
 def test_a_text_that_keeps_a_rule_is_not_named(rule: Rule) -> None:
-    assert list(rule("reading/kept", KEPT)) == []
+    assert list(rule("facts/kept", KEPT)) == []
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_text_that_keeps_a_rule_is_not_named(rule: Rule) -> None:
 )
 def test_a_text_that_breaks_a_rule_is_named(rule: Rule, old: str, new: str, reason: str) -> None:
     assert old in KEPT
-    assert reason in "\n".join(rule("reading/broken", KEPT.replace(old, new)))
+    assert reason in "\n".join(rule("facts/broken", KEPT.replace(old, new)))
 
 
 def test_every_file_is_declared_once_and_every_declaration_has_its_file() -> None:
@@ -207,9 +207,14 @@ def test_a_pattern_holds_a_query_or_names_one() -> None:
     assert {name for name in PATTERNS if "RETURN" not in body(TEXTS[name])} == BORROWING
 
 
-def test_the_words_of_a_path_are_a_folder_of_python_and_a_file() -> None:
-    """`cypher/writing/` is run from `graphmem/writing/`."""
+def test_a_query_stands_in_the_folder_of_the_python_that_declares_it() -> None:
+    """`cypher/facts/` is declared in `graphmem/facts/`; a query of a module is in a folder of its name."""
     package = Path(graphmem.__file__).parent
+    declared = {
+        name: path.relative_to(package).with_suffix("").parts[0]
+        for path in package.rglob("*.py")
+        for name in re.findall(r'\bQuery\(\s*"([a-z_/]+)"', path.read_text(encoding="utf-8"))
+    }
 
-    folders = {name.partition("/")[0] for name in set(FILES) - SCHEMA}
-    assert [name for name in folders if not (package / name).is_dir()] == []
+    assert len(declared) > 150
+    assert [name for name, home in declared.items() if name.partition("/")[0] != home] == []

@@ -12,8 +12,8 @@ import pytest
 
 from graphmem.graph.driver import Transaction
 from graphmem.jobs.outbox import enqueue
-from graphmem.model.job import JobsAsked
-from graphmem.reading.jobs import jobs
+from graphmem.jobs.show import jobs
+from graphmem.jobs.types import JobsAsked
 from graphmem.service import Graphmem
 
 pytestmark = pytest.mark.usefixtures("killed_processes")

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from graphmem.jobs.outbox import Claim, Due, postpone, postpone_all
+from graphmem.jobs.types import Job
 from graphmem.jobs.worker import Worker
-from graphmem.model.job import Job
 from graphmem.service import Graphmem
 
 LATER = timedelta(minutes=30)

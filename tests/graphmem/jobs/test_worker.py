@@ -13,9 +13,9 @@ from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
 from graphmem.jobs import outbox
 from graphmem.jobs.outbox import Claim, ClaimLost, Effect, claim, complete, enqueue, renew
+from graphmem.jobs.show import jobs
+from graphmem.jobs.types import Job, JobsAsked
 from graphmem.jobs.worker import Worker
-from graphmem.model.job import Job, JobsAsked
-from graphmem.reading.jobs import jobs
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 

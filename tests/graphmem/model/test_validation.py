@@ -6,19 +6,19 @@ from typing import Any
 import msgspec
 import pytest
 
+from graphmem.conversations.types import Batch, NewConversation, NewMessage
+from graphmem.entities.types import EntitiesAsked
 from graphmem.errors import InvalidInput
-from graphmem.model.conversation import Batch, NewConversation, NewMessage
-from graphmem.model.cypher import AuditAsked
-from graphmem.model.entity import EntitiesAsked
-from graphmem.model.job import JobsAsked
-from graphmem.model.link import LinksAsked
-from graphmem.model.recall import Question
-from graphmem.model.reference import ReferencesAsked
-from graphmem.model.review import ReviewsAsked
-from graphmem.model.run import AccessesAsked
-from graphmem.model.summary import SummariesAsked
+from graphmem.exploring.types import AuditAsked
+from graphmem.jobs.types import JobsAsked
+from graphmem.links.types import LinksAsked
 from graphmem.model.validation import invalid, validated
 from graphmem.model.vocabulary import KINDS, ClientId
+from graphmem.recall.types import Question
+from graphmem.references.types import ReferencesAsked
+from graphmem.reviews.types import ReviewsAsked
+from graphmem.runs.types import AccessesAsked
+from graphmem.summaries.types import SummariesAsked
 
 SAID: dict[str, Any] = {"session_id": "s", "role": "user", "content": "Hello."}
 

@@ -76,7 +76,7 @@ def test_a_trace_that_cannot_be_is_not_gone_on_with(given: str, spans) -> None:
 
 def test_without_an_sdk_it_costs_next_to_nothing() -> None:
     def once() -> None:
-        with span("reading/texts", {"db.system": "neo4j"}) as shown:
+        with span("recall/texts", {"db.system": "neo4j"}) as shown:
             shown.set_attribute("graphmem.rows", 1)
 
     # It takes about a microsecond; a busy machine takes a few.

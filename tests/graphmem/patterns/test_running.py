@@ -12,12 +12,12 @@ import pytest_asyncio
 from bench import themes
 from bench.themes import judged, named, tell
 from graphmem.errors import InvalidInput, PatternNotFound, TookTooLong
-from graphmem.model.pattern import MOST_ROWS
 from graphmem.model.times import BEGINNING, END
 from graphmem.patterns import catalogue as shelf
 from graphmem.patterns import running
 from graphmem.patterns.themes import TOLD, TOLD_OF_EACH
-from graphmem.retrieval.whole_sessions import whole_sessions
+from graphmem.patterns.types import MOST_ROWS
+from graphmem.patterns.whole_sessions import whole_sessions
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 from tests.patterned import ASKED, QUESTION, START, live

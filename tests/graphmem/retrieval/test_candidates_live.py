@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from graphmem.embedding import Embedder, Embedding, Vector
 from graphmem.graph.scope import SCOPED
+from graphmem.memories.write import Draft, prepare, write
 from graphmem.model.times import BEGINNING, END
 from graphmem.model.vocabulary import KINDS, Ranking
 from graphmem.retrieval import candidates as module
@@ -32,10 +33,9 @@ from graphmem.retrieval.candidates import (
 )
 from graphmem.retrieval.enough import MOST_CANDIDATES
 from graphmem.retrieval.filters import Filters, conditions, ranges, scope_groups
-from graphmem.retrieval.words import lucene_query, scope_query, terms
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
-from graphmem.writing.boundary import Draft, prepare, write
+from graphmem.text.words import lucene_query, scope_query, terms
 
 DIMENSIONS = 384
 ALL = 200
@@ -140,7 +140,7 @@ async def keep(runtime: Runtime, client: Client) -> None:
 def random_draft(client_id: str, chance: random.Random) -> Draft:
     """Return a memory of random values: half of them hold now, all times lie on few days.
 
-    Those that do not were said to be over; tests/graphmem/retrieval/test_versions_live.py has chains.
+    Those that do not were said to be over; tests/graphmem/versions/test_versions_live.py has chains.
     """
     valid, invalid = sorted(chance.sample(DAYS, 2))
     created, over = sorted(chance.sample(DAYS, 2))

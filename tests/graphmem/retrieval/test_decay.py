@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.model.review import RATINGS, Rating
 from graphmem.retrieval.decay import (
     EXPONENT,
     FACTOR,
@@ -20,6 +19,7 @@ from graphmem.retrieval.decay import (
     retrievability_at,
     review,
 )
+from graphmem.reviews.types import RATINGS, Rating
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -3,8 +3,8 @@
 import pytest
 
 from graphmem.errors import InvalidInput
-from graphmem.model.search import SearchResult
 from graphmem.retrieval import exactly
+from graphmem.search.types import SearchResult
 from graphmem.service import Graphmem
 from tests.told_sessions import tell
 

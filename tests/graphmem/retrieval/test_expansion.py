@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from graphmem.model.search import HopPath
 from graphmem.retrieval.expansion import DECAY, Expansion, Reached, edge_types, joined
+from graphmem.search.types import HopPath
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

@@ -13,8 +13,8 @@ from graphmem.retrieval.nearest_facts import (
     Search,
     nearest_facts,
 )
-from graphmem.retrieval.words import terms
 from graphmem.service import Graphmem
+from graphmem.text.words import terms
 
 FACTS = {
     "tea": "The user drinks green tea in the morning.",

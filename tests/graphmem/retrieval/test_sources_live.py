@@ -12,11 +12,11 @@ import pytest
 import pytest_asyncio
 
 from graphmem.embedding import Embedding, Vector
+from graphmem.memories.write import Draft, Prepared, write
 from graphmem.model.times import END
 from graphmem.retrieval.sources import LEAST_POOL, Pool, listed, pool, sources_asked
-from graphmem.retrieval.words import terms
 from graphmem.runtime import Runtime
-from graphmem.writing.boundary import Draft, Prepared, write
+from graphmem.text.words import terms
 
 MESSAGES = 20_000
 RARE = 15

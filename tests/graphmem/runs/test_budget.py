@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.model.run import FixedBudget
 from graphmem.runs.budget import STATUS, Open, Used, closed, milliseconds, share, state
+from graphmem.runs.types import FixedBudget
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)

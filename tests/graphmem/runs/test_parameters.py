@@ -1,7 +1,7 @@
 """What is kept of an operation's parameters: never a text, the same for the same."""
 
-from graphmem.model.run import NewWrite, RunQuestion
 from graphmem.runs.parameters import continued, digest, of_question, of_write
+from graphmem.runs.types import NewWrite, RunQuestion
 
 SECRET = "sesame quince"
 

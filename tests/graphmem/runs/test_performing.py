@@ -278,7 +278,7 @@ async def test_a_caller_that_leaves_takes_no_tokens_along(
         searching.set()
         await asyncio.sleep(60)
 
-    monkeypatch.setattr("graphmem.reading.run_retrieval.pool", endless)
+    monkeypatch.setattr("graphmem.runs.retrieve.pool", endless)
     task = asyncio.create_task(run.retrieve("pricing", max_tokens=900))
     await searching.wait()
     while (await run.tree()).held < 900:

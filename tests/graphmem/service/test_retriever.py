@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 import graphmem
+from graphmem.contexts.types import CreateContextOptions
 from graphmem.errors import InvalidInput, ItemNotFound
-from graphmem.model.chunk import ChunkOptions
-from graphmem.model.context import CreateContextOptions
+from graphmem.memories.chunk import ChunkOptions
 from graphmem.service import Graphmem
 from graphmem.service.retriever import create_memory_retriever
 from tests.planted import join, plan, plant, reference, thread

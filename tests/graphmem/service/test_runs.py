@@ -16,7 +16,7 @@ from graphmem.errors import (
     RunTimeout,
     TooManyRuns,
 )
-from graphmem.model.run import AccessEntry
+from graphmem.runs.types import AccessEntry
 from graphmem.service import Graphmem
 from graphmem.service.runs import unit_vector
 from tests.budgeted import fill

@@ -1,0 +1,1 @@
+"""Contexts: parts of memories collected within a budget."""

@@ -1,0 +1,1 @@
+"""Contextual search: sessions first, then what was said in them."""

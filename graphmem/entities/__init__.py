@@ -1,0 +1,1 @@
+"""Entities: names that memories mention, and their aliases."""

@@ -1,0 +1,1 @@
+"""Episodes: runs of messages, and the facts made of them."""

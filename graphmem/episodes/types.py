@@ -1,0 +1,108 @@
+"""Episodes: coherent runs of messages, and what segmenting and consolidating a conversation did."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from graphmem.conversations.types import Label, NewMessage
+from graphmem.model.times import Time
+from graphmem.model.vocabulary import Id
+from graphmem.reviews.types import ReviewsRun
+
+EPISODE_MESSAGES = 200
+"""How many messages an episode may hold."""
+
+SUMMARY_BYTES = 20_000
+"""How long a summary that a caller sends may be, in bytes of UTF-8."""
+
+
+class MessageRange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The messages of one session from an `idx` to an `idx`, both included."""
+
+    session_id: Annotated[Label, Meta(description="the session's id, or the caller's name of it")]
+    from_idx: Annotated[int, Meta(ge=0, le=2**53)]
+    to_idx: Annotated[int, Meta(ge=0, le=2**53)]
+
+
+class NewEpisode(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A run of messages to remember; exactly one of `messages`, `message_ids` and `range` says which.
+
+    What is not given is computed: title and summary from the messages' own sentences, the surprise from
+    how far the episode lies from the conversation's earlier ones, the times from the messages'.
+    """
+
+    conversation_id: Id
+    messages: (
+        Annotated[
+            list[NewMessage],
+            Meta(
+                min_length=1,
+                max_length=EPISODE_MESSAGES,
+                description="new messages: they are remembered first",
+            ),
+        ]
+        | None
+    ) = None
+    message_ids: (
+        Annotated[
+            list[Annotated[str, Meta(min_length=1, max_length=128)]],
+            Meta(min_length=1, max_length=EPISODE_MESSAGES, description="messages that are there"),
+        ]
+        | None
+    ) = None
+    range: MessageRange | None = None
+    title: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
+    summary: (
+        Annotated[str, Meta(min_length=1, description="at most 20,000 bytes of UTF-8")] | None
+    ) = None
+    surprise: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None
+    start_at: Time | None = None
+    end_at: Time | None = None
+
+
+class KeptEpisode(Struct, frozen=True, kw_only=True):
+    """An episode as it is kept."""
+
+    id: str
+    conversation_id: str
+    title: str
+    summary: str
+    surprise: float
+    """How far it departs from the conversation's earlier episodes, 0–1; from .7 on a key moment."""
+    start_at: datetime
+    end_at: datetime
+    message_ids: list[str]
+    action: Literal["new", "repeated"] = "new"
+    """`repeated` where it was there already, with these messages and all that was said about it."""
+    embedding_truncated: bool = False
+
+
+class Segmented(Struct, frozen=True, kw_only=True):
+    """What segmenting a conversation did."""
+
+    episodes: list[str]
+    """The ids of the new episodes, in the order of their messages."""
+    messages: int
+    """How many messages they hold."""
+    left: int
+    """How many messages were left for later, because their topic may go on."""
+    reviews: ReviewsRun | None = None
+    """What became of the conversation's reviews that waited."""
+    by_model: int = 0
+    """How many titles and summaries the language model wrote; the others are the messages' own words."""
+
+
+class Consolidated(Struct, frozen=True, kw_only=True):
+    """What consolidating a conversation's episodes into facts did; `reason` says why nothing was done."""
+
+    consolidated: bool
+    reason: Literal["no_llm", "nothing_new"] | None = None
+    episodes: list[str] = []
+    new: list[str] = []
+    reinforced: list[str] = []
+    updated: list[str] = []
+    """The new versions."""
+    invalidated: list[str] = []
+    ignored: int = 0
+    """How many actions named a fact that the model had not been shown, and brought none themselves."""

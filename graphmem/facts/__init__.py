@@ -1,0 +1,1 @@
+"""Facts and their categories."""

@@ -1,0 +1,1 @@
+"""Retrieval by hypotheses (HyDE): what a turn of an agent should know."""

@@ -1,0 +1,84 @@
+"""Retrieval by hypotheses for one turn of an agent, and its answer (S4)."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from graphmem.facts.types import ShortWord
+from graphmem.model.times import AS_OF, KNOWN_AS_OF, Time
+from graphmem.versions.types import Version
+
+Mode = Literal["pure", "hybrid"]
+
+Degraded = Literal[
+    "no_llm",
+    "llm_timeout",
+    "llm_error",
+    "llm_empty",
+    "embedding_failed",
+    "search_failed",
+    "deadline",
+    "window",
+]
+"""What the answer had to do without; `window` says that the last user message was searched for instead."""
+
+WINDOW_ENTRIES = 1_000
+"""How many messages a window may hold."""
+
+
+class TurnAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which turn of which conversation asks, and how much it wants.
+
+    The conversation comes as `window`, texts that begin with their role, or as `messages`, of which those
+    from `summarised_until` on count. `injection_tokens` 0 is no limit.
+    """
+
+    turn_id: Annotated[str, Meta(min_length=1, max_length=256)]
+    conversation_id: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
+    window: Annotated[list[str], Meta(max_length=WINDOW_ENTRIES)] | None = None
+    messages: Annotated[list[dict[str, Any]], Meta(max_length=WINDOW_ENTRIES)] | None = None
+    summarised_until: Annotated[int, Meta(ge=0)] = 0
+    scopes: Annotated[list[ShortWord], Meta(min_length=1, max_length=16)] | None = None
+    hypotheses: Annotated[int, Meta(ge=1, le=10)] = 5
+    top_k: Annotated[int, Meta(ge=1, le=50)] = 10
+    hop_depth: Annotated[int, Meta(ge=0, le=3)] = 1
+    injection_tokens: Annotated[int, Meta(ge=0, le=200_000)] = 0
+    as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
+    known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
+    mode: Mode = "pure"
+    on_failure: Literal["window"] | None = None
+
+
+class TurnFact(Struct, frozen=True, kw_only=True):
+    """A fact as a turn shows it, with its chain."""
+
+    id: str
+    text: str
+    category: str
+    scope: str
+    version: int
+    supersedes: str | None
+    conversation_id: str | None
+    valid_at: datetime
+    created_at: datetime
+    versions: list[Version]
+
+
+class TurnMemory(TurnFact, frozen=True, kw_only=True):
+    """One fact for the turn; `score` is the best over the hypotheses, or what a hop passed on."""
+
+    score: float
+    hop: int
+    hop_from: str | None
+
+
+class Turn(Struct, frozen=True, kw_only=True):
+    """What a turn remembers, why, and the block to inject; milliseconds by stage."""
+
+    memories: list[TurnMemory]
+    hypotheses: list[str]
+    injection: str
+    cached: bool
+    degraded: list[Degraded]
+    timings: dict[str, float]

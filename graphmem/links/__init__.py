@@ -1,0 +1,1 @@
+"""Links between two memories that a client declares."""

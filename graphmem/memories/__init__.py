@@ -1,0 +1,1 @@
+"""What all kinds of memory share: writing, showing, deleting, cutting to a budget."""

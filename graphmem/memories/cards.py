@@ -1,0 +1,214 @@
+"""Cards: what memories of any kind are, without reading them (S1)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from graphmem.graph.driver import Graph
+from graphmem.graph.query import Query
+from graphmem.memories.card import Card, Location
+from graphmem.model.vocabulary import Kind, SourceType
+
+SNIPPET_CHARACTERS = 200
+"""How much of a text a snippet shows, where the kind has nothing shorter."""
+
+SNIPPET_POINTS = 2
+"""How many key points or milestones a snippet shows."""
+
+REFERENCE_TOKENS = 100
+"""How long a reference is thought to be that says nothing of its content."""
+
+
+class Stored(Struct, frozen=True, kw_only=True):
+    """What the database knows for a card; what a kind does not have is null."""
+
+    id: str
+    kind: Kind
+    source_type: SourceType
+    source_id: str
+    importance: float
+    token_count: int
+    occurred_at: datetime
+    beginning: str | None = None
+    label: str | None = None
+    description: str | None = None
+    metadata: str | None = None
+    version: int | None = None
+    platform: str | None = None
+    participant_count: int | None = None
+    message_count: int | None = None
+    key_points: list[str] | None = None
+    sentiment: str | None = None
+    last_activity_at: datetime | None = None
+    plan_type: str | None = None
+    total_nodes: int | None = None
+    completed_nodes: int | None = None
+    pending_nodes: int | None = None
+    failed_nodes: int | None = None
+    key_milestones: list[str] | None = None
+    current_phase: str | None = None
+    content_span_ids: list[str] | None = None
+    span_id: str | None = None
+    span_start_byte: int | None = None
+    span_end_byte: int | None = None
+    span_token_estimate: int | None = None
+    content_tokens: int | None = None
+    start_byte: int | None = None
+    end_byte: int | None = None
+    tags: list[str] | None = None
+    recency: float | None = None
+    token_estimate: int | None = None
+    role: str | None = None
+    name: str | None = None
+    title: str | None = None
+    start_at: datetime | None = None
+    end_at: datetime | None = None
+    surprise: float | None = None
+    category: str | None = None
+    scope: str | None = None
+
+
+CARDS = Query("memories/cards", Stored)
+
+
+async def cards(ids: Sequence[str], *, client_id: str, graph: Graph) -> list[Card]:
+    """Return the memories' cards in the order asked; one that is not there, or foreign, has none."""
+    return [card_of(one) for one in await stored_cards(ids, client_id=client_id, graph=graph)]
+
+
+async def stored_cards(ids: Sequence[str], *, client_id: str, graph: Graph) -> list[Stored]:
+    """Return what the cards of some memories are made of, in the order asked."""
+    rows = await graph.rows(
+        CARDS,
+        client_id=client_id,
+        ids=list(dict.fromkeys(ids)),
+        # One more than is shown tells whether there is more.
+        snippet_characters=SNIPPET_CHARACTERS + 1,
+    )
+    by_id = {row.id: row for row in rows}
+    return [by_id[id] for id in ids if id in by_id]
+
+
+def card_of(stored: Stored) -> Card:
+    """Return the card of a memory of any kind."""
+    points = _points(stored)
+    return Card(
+        id=stored.id,
+        kind=stored.kind,
+        source_type=stored.source_type,
+        source_id=stored.source_id or None,
+        label=label(stored),
+        description=_joined(points) if points is not None else stored.description,
+        snippet=_snippet(stored, points),
+        metadata=metadata(stored),
+        importance=stored.importance,
+        token_estimate=token_estimate(stored),
+        occurred_at=stored.occurred_at,
+        location=location(stored),
+    )
+
+
+def label(stored: Stored) -> str:
+    """Return what a memory is called; nothing of a text that has to be paid for (S1.32)."""
+    return LABELS[_form(stored)](stored)
+
+
+def metadata(stored: Stored) -> dict[str, Any]:
+    """Return what is known of a memory beside its text; what is unknown is left out (S1.34)."""
+    named = {name: getattr(stored, name) for name in METADATA[_form(stored)]}
+    known = {name: value for name, value in named.items() if value not in (None, "", [])}
+    given = msgspec.json.decode(stored.metadata) if stored.metadata else {}
+    return known | given
+
+
+def token_estimate(stored: Stored) -> int:
+    """Return how long the full text is: measured, but for what has no content here (S1.35)."""
+    if stored.kind != "reference":
+        return stored.token_count or stored.token_estimate or 0
+    known = (stored.content_tokens, stored.span_token_estimate)
+    return next((tokens for tokens in known if tokens is not None), REFERENCE_TOKENS)
+
+
+def location(stored: Stored) -> Location | None:
+    """Return where the content lies, where that is known."""
+    if stored.kind == "span":
+        return Location(span_id=stored.id, start_byte=stored.start_byte, end_byte=stored.end_byte)
+    if stored.span_id is None:
+        return None
+    return Location(
+        span_id=stored.span_id,
+        start_byte=stored.span_start_byte,
+        end_byte=stored.span_end_byte,
+    )
+
+
+def progress(completed: int, total: int) -> int:
+    """Return a plan's progress in percent, halves rounded up; 0 for a plan without nodes."""
+    return (200 * completed + total) // (2 * total) if total else 0
+
+
+def _form(stored: Stored) -> str:
+    """Return by which of the tables below a memory is shown."""
+    return stored.source_type if stored.kind == "summary" else stored.kind
+
+
+def _thread(stored: Stored) -> str:
+    return f"Thread: {stored.platform} ({stored.message_count or 0} messages)"
+
+
+def _plan(stored: Stored) -> str:
+    percent = progress(stored.completed_nodes or 0, stored.total_nodes or 0)
+    return f"Plan: {stored.plan_type} ({percent}% complete)"
+
+
+def _message(stored: Stored) -> str:
+    speaker = stored.name or stored.role or "message"
+    return f"{speaker}, {stored.occurred_at:%Y-%m-%d %H:%M}"
+
+
+LABELS: Mapping[str, Callable[[Stored], str]] = {
+    "thread_summary": _thread,
+    "plan_summary": _plan,
+    "session_summary": lambda stored: f"Session: {stored.occurred_at:%Y-%m-%d %H:%M}",
+    "reference": lambda stored: stored.label or stored.source_id,
+    "span": lambda stored: f"Span {stored.start_byte}–{stored.end_byte} of {stored.source_id}",
+    "message": _message,
+    "episode": lambda stored: stored.title or f"Episode: {stored.occurred_at:%Y-%m-%d %H:%M}",
+    "fact": lambda stored: f"Fact: {stored.category}" if stored.category else "Fact",
+}
+
+METADATA: Mapping[str, tuple[str, ...]] = {
+    "thread_summary": ("platform", "sentiment", "last_activity_at"),
+    "plan_summary": ("plan_type", "current_phase", "completed_nodes", "total_nodes"),
+    "session_summary": ("last_activity_at", "version"),
+    "reference": (),
+    "span": ("tags", "recency"),
+    "message": ("role", "name"),
+    "episode": ("start_at", "end_at", "surprise"),
+    "fact": ("category", "scope", "version"),
+}
+
+
+def _points(stored: Stored) -> list[str] | None:
+    """Return the points that a thread or a plan is described by; None for every other kind."""
+    if stored.source_type == "thread_summary":
+        return stored.key_points or []
+    if stored.source_type == "plan_summary":
+        return stored.key_milestones or []
+    return None
+
+
+def _joined(points: Sequence[str]) -> str | None:
+    return ". ".join(points) or None
+
+
+def _snippet(stored: Stored, points: Sequence[str] | None) -> str | None:
+    if points is not None:
+        return _joined(points[:SNIPPET_POINTS])
+    if stored.kind == "reference":
+        return stored.description
+    text = stored.beginning or ""
+    return text if len(text) <= SNIPPET_CHARACTERS else f"{text[: SNIPPET_CHARACTERS - 1]}…"

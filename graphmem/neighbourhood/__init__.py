@@ -1,0 +1,1 @@
+"""The graph around a node, and the graph's schema."""

@@ -1,0 +1,1 @@
+"""Text for a language model: cutting to a budget, packing, headings, transcripts."""

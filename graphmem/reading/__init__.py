@@ -1,1 +1,0 @@
-"""Ways of asking, a use case a file."""

@@ -1,0 +1,1 @@
+"""Recall: the best context for a question within a budget."""

@@ -1,0 +1,215 @@
+"""Composing: from a ranking to a context that fits its budget, and a list of what was left out."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from graphmem.graph.driver import Graph
+from graphmem.graph.query import Query
+from graphmem.prompts.packing import Parcel, fitting
+from graphmem.prompts.rendering import Entry, heading, markdown, prefix
+from graphmem.recall.types import Item, Omitted, Reason
+from graphmem.retrieval.candidates import Candidate
+from graphmem.retrieval.ranking import Ranked
+from graphmem.tokens import TokenCounter
+
+OMITTED_SHOWN = 50
+"""How many of the memories that were left out an answer names."""
+
+FETCHED_TOKENS = 8_000
+"""How much text is fetched at once even for a small budget: a second round trip costs more."""
+
+
+class Text(Struct, frozen=True):
+    """What a context needs of a memory that ranking did not."""
+
+    id: str
+    text: str
+    session_external_id: str | None
+
+
+class Composed(Struct, frozen=True):
+    """A context, the memories it holds in rank order, and those it does not."""
+
+    items: list[Item]
+    context: str
+    tokens_used: int
+    omitted: list[Omitted]
+    omitted_total: int
+
+
+TEXTS = Query("recall/texts", Text)
+
+
+async def compose(
+    ranking: Sequence[Ranked],
+    *,
+    limit: int,
+    max_tokens: int,
+    client_id: str,
+    graph: Graph,
+    tokens: TokenCounter,
+) -> Composed:
+    """Pack by rank what fits into `max_tokens`, headings and separators included.
+
+    The context that is returned has been counted as a whole. Texts are fetched only for what may
+    fit; what turns out to leave room is filled once more.
+    """
+    packing = Packing(ranking, limit, max_tokens, tokens)
+    while wanted := packing.wanted():
+        packing.add(wanted, await graph.rows(TEXTS, client_id=client_id, ids=wanted))
+    return packing.composed()
+
+
+class Packing:
+    """A context in the making: it says whose texts it wants, and packs what it gets."""
+
+    def __init__(
+        self, ranking: Sequence[Ranked], limit: int, max_tokens: int, tokens: TokenCounter
+    ) -> None:
+        self._ranking = ranking
+        self._limit = limit
+        self._max_tokens = max_tokens
+        self._tokens = tokens
+        self._estimates = [_estimate(ranked.candidate, tokens) for ranked in ranking]
+        self._asked: set[str] = set()
+        self._texts: dict[str, Text] = {}
+        self._exact: dict[str, Parcel] = {}
+        self._chosen: list[str] = []
+        self._context = ""
+        self._used = 0
+
+    def wanted(self) -> list[str]:
+        """Return the ids of the texts that may fit: by estimate at first, then into the room left."""
+        if not self._asked:
+            return _likely(self._estimates, self._max_tokens, self._limit)
+        room = self._max_tokens - self._used if len(self._chosen) < self._limit else 0
+        return [
+            parcel.id
+            for parcel in self._estimates
+            if parcel.tokens <= room and parcel.id not in self._asked
+        ]
+
+    def add(self, asked: Sequence[str], texts: Sequence[Text]) -> None:
+        """Pack anew with these texts too; a memory that was deleted in between has none."""
+        self._asked |= set(asked)
+        self._texts |= {text.id: text for text in texts}
+        known = [r.candidate for r in self._ranking if r.candidate.id in self._texts]
+        for candidate in known:
+            if candidate.id not in self._exact:
+                text = self._texts[candidate.id].text
+                self._exact[candidate.id] = _exact(candidate, text, self._tokens)
+        parcels = [self._exact[candidate.id] for candidate in known]
+        self._chosen = fitting(parcels, self._max_tokens, most=self._limit)
+        self._render(known)
+        while self._used > self._max_tokens:
+            self._chosen.pop()
+            self._render(known)
+
+    def composed(self) -> Composed:
+        """Return the context, what it holds, and what it does not."""
+        taken = set(self._chosen)
+        placed = list(enumerate(self._ranking, 1))
+        left_out = [(rank, r) for rank, r in placed if r.candidate.id not in taken]
+        full = len(taken) == self._limit
+        last = max((rank for rank, r in placed if r.candidate.id in taken), default=0)
+        return Composed(
+            items=[
+                _item(ranked, rank, self._texts[ranked.candidate.id])
+                for rank, ranked in placed
+                if ranked.candidate.id in taken
+            ],
+            context=self._context,
+            tokens_used=self._used,
+            omitted=[
+                _omitted(ranked, rank, "beyond_limit" if full and rank > last else "no_room")
+                for rank, ranked in left_out[:OMITTED_SHOWN]
+            ],
+            omitted_total=len(left_out),
+        )
+
+    def _render(self, known: Sequence[Candidate]) -> None:
+        taken = set(self._chosen)
+        self._context = markdown(
+            _entry(candidate, self._texts[candidate.id].text)
+            for candidate in known
+            if candidate.id in taken
+        )
+        self._used = self._tokens.count(self._context)
+
+
+def _likely(estimates: Sequence[Parcel], max_tokens: int, limit: int) -> list[str]:
+    """Return the ids of the texts to fetch: those that may fit, and some to fill what room they leave."""
+    small = [parcel for parcel in estimates if parcel.tokens <= max_tokens]
+    first = fitting(small, max_tokens, most=limit)
+    if first == [parcel.id for parcel in estimates[:limit]]:
+        return first
+    return fitting(small, max(2 * max_tokens, FETCHED_TOKENS), most=2 * limit)
+
+
+def _estimate(candidate: Candidate, tokens: TokenCounter) -> Parcel:
+    """Return the cost from the stored count; a text beside its prefix may cost a token less."""
+    cost = candidate.token_count + tokens.count_again(prefix(speaker(candidate))) + 1
+    return _parcel(candidate, cost, tokens)
+
+
+def _exact(candidate: Candidate, text: str, tokens: TokenCounter) -> Parcel:
+    return _parcel(candidate, tokens.count(f"{prefix(speaker(candidate))}{text}\n"), tokens)
+
+
+def _parcel(candidate: Candidate, cost: int, tokens: TokenCounter) -> Parcel:
+    head = heading(candidate.kind, candidate.session_id, candidate.occurred_at)
+    return Parcel(
+        candidate.id, cost, candidate.session_id or candidate.kind, tokens.count_again(f"\n{head}")
+    )
+
+
+def speaker(candidate: Candidate) -> str:
+    """Return who said it: the name, else the role; nobody where it was not said."""
+    return candidate.name or candidate.role or ""
+
+
+def _entry(candidate: Candidate, text: str) -> Entry:
+    return Entry(
+        id=candidate.id,
+        kind=candidate.kind,
+        text=text,
+        session_id=candidate.session_id,
+        occurred_at=candidate.occurred_at,
+        idx=candidate.idx or 0,
+        speaker=speaker(candidate),
+    )
+
+
+def _item(ranked: Ranked, rank: int, text: Text) -> Item:
+    candidate = ranked.candidate
+    return Item(
+        id=candidate.id,
+        external_id=candidate.external_id,
+        kind=candidate.kind,
+        rank=rank,
+        text=text.text,
+        score=ranked.score,
+        scores=ranked.scores,
+        ranks=ranked.ranks,
+        role=candidate.role,
+        name=candidate.name,
+        occurred_at=candidate.occurred_at,
+        conversation_id=candidate.conversation_id or None,
+        session_id=candidate.session_id or None,
+        session_external_id=text.session_external_id,
+        idx=candidate.idx,
+        token_count=candidate.token_count,
+    )
+
+
+def _omitted(ranked: Ranked, rank: int, reason: Reason) -> Omitted:
+    candidate = ranked.candidate
+    return Omitted(
+        id=candidate.id,
+        external_id=candidate.external_id,
+        rank=rank,
+        score=ranked.score,
+        tokens=candidate.token_count,
+        reason=reason,
+    )

@@ -1,0 +1,335 @@
+"""Embedding every memory anew, for another model, while the old one goes on serving.
+
+A job of the installation, in pieces of a few seconds: each notes with its memories how far it came, so
+that a worker's death loses one batch. What makes the switch exact: from the state `embedding` on, every
+write leaves both vectors; making the other index waits for those who began before and had not seen
+that; so one walk over all memories, by client and id, leaves none without.
+"""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from graphmem.embedding import AGAIN, SEEN_CHARACTERS, Embedder, Embedding
+from graphmem.errors import ModelMismatch
+from graphmem.graph.driver import Graph, Transaction
+from graphmem.graph.inspection import COUNTED_MEMORIES, MEMORIES_NOT_EMBEDDED
+from graphmem.graph.installation import (
+    CHANGE_INSTALLATION,
+    DROP_VECTOR_INDEX,
+    Calibration,
+    Change,
+    EmbeddingModel,
+    Installation,
+    begin_change,
+    begin_cleaning,
+    begin_embedding,
+    end_change,
+    installation,
+    keep_indexed,
+    progressed,
+    restart_walk,
+    switch,
+)
+from graphmem.graph.query import Query
+from graphmem.graph.schema import INDEX_SECONDS, vector_index
+from graphmem.jobs.outbox import postpone
+from graphmem.memories.write import KEEP_EMBEDDINGS, Done
+from graphmem.model.side import Side, other
+from graphmem.model.vocabulary import Kind
+
+REEMBED = "reembed"
+
+INSTALLATION = "*"
+"""Whose job it is: no client has this id."""
+
+ANNOUNCED = timedelta(seconds=10)
+"""How long every process has to load the wanted model before writes need it."""
+
+LAGGING = timedelta(seconds=60)
+"""How long after the switch the old index stays: for questions under way, and who has not noticed yet."""
+
+PIECE_SECONDS = 5.0
+"""How long a piece of the job takes, so that others come in between."""
+
+BATCH = 128
+"""How many memories are embedded and written at once."""
+
+SOON = timedelta(0)
+
+UNREADY = timedelta(seconds=2)
+"""When a process asks again that has not loaded the wanted model; another one may take the job."""
+
+log = logging.getLogger(__name__)
+
+
+class Stored(Struct, frozen=True, kw_only=True):
+    """A memory, as far as its embedding is made of it."""
+
+    client_id: str
+    id: str
+    kind: Kind
+    text: str
+    search_text: str
+    name: str | None = None
+    title: str | None = None
+
+
+MEMORIES_AFTER = Query("reembedding/memories_after", Stored)
+FORGET_EMBEDDINGS = Query("reembedding/forget_embeddings", Done, writes=True)
+
+
+class Reembedding(Struct, frozen=True, kw_only=True):
+    """The collaborators of a piece of the job: `graph` and `embedder` are of the current model."""
+
+    now: Callable[[], datetime]
+    graph: Graph
+    embedder: Embedder
+
+
+def embedded_text(stored: Stored) -> str:
+    """Return what is embedded of a memory: what it was first written with."""
+    if stored.kind == "message":
+        return f"{stored.name}: {stored.text}" if stored.name else stored.text
+    if stored.kind == "episode":
+        return f"{stored.title}\n{stored.text}"
+    return stored.text if stored.kind == "span" else stored.search_text
+
+
+async def ask(
+    wanted: EmbeddingModel,
+    measured: Callable[[], Awaitable[Calibration]],
+    *,
+    id: str,
+    now: datetime,
+    graph: Graph,
+) -> Installation:
+    """Ask for another model, or for the job of a change to it that is under way already.
+
+    What is `measured` of it is its calibration, which becomes the installation's with the switch.
+    Nothing is to be done where it is the current one. Raises `ModelMismatch` while another change is
+    under way, `Unavailable`.
+    """
+    stored = await _stored(graph)
+    if stored.change is None and not stored.model.is_like(wanted):
+        await begin_change(graph, wanted, await measured(), id=id, now=now)
+        stored = await _stored(graph)
+    if stored.change is None:
+        return stored
+    if not stored.change.wanted.is_like(wanted) or is_given_up(stored):
+        raise ModelMismatch(
+            f"the change of the embedding model to {stored.change.wanted.name!r} is under way "
+            f"({stored.change.state}): wait until it has ended; `graphmem reembed --cancel` gives it up "
+            "before the switch"
+        )
+    await graph.write(lambda transaction: queue(transaction, id=id, now=now, run_at=now))
+    return stored
+
+
+async def give_up(*, id: str, now: datetime, graph: Graph) -> bool:
+    """Give up a change that has not come to the switch; return whether there was one."""
+    while True:
+        stored = await _stored(graph)
+        if stored.change is None or stored.change.state not in ("announced", "embedding"):
+            return stored.change is not None and is_given_up(stored)
+        # It moves on while it is looked at: then it is looked at again.
+        if await begin_cleaning(graph, stored, now=now):
+            await graph.write(lambda transaction: queue(transaction, id=id, now=now, run_at=now))
+            return True
+
+
+def is_given_up(stored: Installation) -> bool:
+    """Tell whether a change ends without having switched."""
+    change = stored.change
+    return (
+        change is not None
+        and change.state == "cleaning"
+        and not change.wanted.is_like(stored.model)
+    )
+
+
+async def queue(transaction: Transaction, *, id: str, now: datetime, run_at: datetime) -> None:
+    """Queue the job, or move it: there is one."""
+    await postpone(
+        transaction,
+        client_id=INSTALLATION,
+        id=id,
+        kind=REEMBED,
+        key=REEMBED,
+        payload={},
+        now=now,
+        run_at=run_at,
+    )
+
+
+async def advance(work: Reembedding) -> timedelta | None:
+    """Bring the change on by a piece; return after how long to go on, None at its end.
+
+    Raises `Unavailable`.
+    """
+    stored = await _stored(work.graph)
+    if stored.change is None:
+        return None
+    if stored.change.state == "announced":
+        return await _announced(work, stored, stored.change)
+    if stored.change.state == "embedding":
+        return await _embedding(work, stored, stored.change)
+    if stored.change.state == "switched":
+        return await _switched(work, stored, stored.change)
+    return await _cleaning(work, stored, stored.change)
+
+
+async def _stored(graph: Graph) -> Installation:
+    stored = await installation(graph)
+    if stored is None:
+        raise ModelMismatch("this database holds no installation: start `graphmem serve` once")
+    return stored
+
+
+async def _announced(work: Reembedding, stored: Installation, change: Change) -> timedelta:
+    """Wait for the processes to load the model, then ask every write for both vectors."""
+    left = change.at + ANNOUNCED - work.now()
+    if left > SOON:
+        return left
+    [counted] = await work.graph.rows(COUNTED_MEMORIES)
+    await begin_embedding(work.graph, stored, total=counted.memories, now=work.now())
+    return SOON
+
+
+async def _embedding(work: Reembedding, stored: Installation, change: Change) -> timedelta:
+    """Embed some of what was written before, and switch where nothing is left."""
+    target = other(stored.side)
+    if not change.indexed:
+        await _make_index(work.graph.on(target), change.wanted.dimensions)
+        await keep_indexed(work.graph, change)
+        return SOON
+    embedder = work.embedder.beside
+    if embedder is None or embedder.key != change.wanted.key:
+        return UNREADY
+
+    async def embed(batch: list[Stored], change: Change) -> bool:
+        embeddings = await embedder.passages([embedded_text(one) for one in batch], priority=AGAIN)
+        return await _kept(work.graph, batch, embeddings, target, change)
+
+    if not await _walked(work, change, embed):
+        return SOON
+    return await _finished(work, target)
+
+
+async def _finished(work: Reembedding, target: Side) -> timedelta:
+    """Switch, once every memory has its vector and the index holds them all."""
+    stored = await _stored(work.graph)
+    [lacking] = await work.graph.on(target).rows(MEMORIES_NOT_EMBEDDED)
+    if lacking.memories and stored.change is not None:
+        # Who writes past graphmem may leave such a memory; the walk begins anew and meets it.
+        log.warning("%d memories are not embedded with the new model yet", lacking.memories)
+        await restart_walk(work.graph, stored.change)
+        return UNREADY
+    await work.graph.execute(f"CALL db.awaitIndexes({INDEX_SECONDS})")
+    await switch(work.graph, stored, now=work.now())
+    return SOON
+
+
+async def _switched(work: Reembedding, stored: Installation, change: Change) -> timedelta:
+    """Leave both as they are until every process has noticed, then ask writes for the new vector alone."""
+    left = change.at + LAGGING - work.now()
+    if left > SOON:
+        return left
+    await begin_cleaning(work.graph, stored, now=work.now())
+    return SOON
+
+
+async def _cleaning(work: Reembedding, stored: Installation, change: Change) -> timedelta | None:
+    """Remove what is not current, the index first: that waits for who still writes to it."""
+    target = other(stored.side)
+    await work.graph.on(target).change(DROP_VECTOR_INDEX)
+    switched = not is_given_up(stored)
+
+    async def forget(batch: list[Stored], change: Change) -> bool:
+        async def write(transaction: Transaction) -> bool:
+            if not await _noted(transaction, batch, change):
+                return False
+            await transaction.rows(
+                FORGET_EMBEDDINGS,
+                rows=[{"client_id": one.client_id, "id": one.id} for one in batch],
+                property=target.embedding,
+                switched=switched,
+            )
+            return True
+
+        return await work.graph.write(write)
+
+    if not await _walked(work, change, forget):
+        return SOON
+    now = await _stored(work.graph)
+    if now.change is not None:
+        await end_change(work.graph, now.change)
+    return SOON
+
+
+async def _walked(
+    work: Reembedding, change: Change, step: Callable[[list[Stored], Change], Awaitable[bool]]
+) -> bool:
+    """Do a step for each batch of memories that follow, for a while; return whether none is left."""
+    until = time.monotonic() + PIECE_SECONDS
+    while time.monotonic() < until:
+        batch = await work.graph.rows(
+            MEMORIES_AFTER,
+            after_client=change.after_client,
+            after_id=change.after_id,
+            limit=BATCH,
+            longest=SEEN_CHARACTERS,
+        )
+        if not batch:
+            return True
+        if not await step(batch, change):
+            return False
+        last = batch[-1]
+        change = replace(
+            change,
+            after_client=last.client_id,
+            after_id=last.id,
+            done=min(change.done + len(batch), change.total),
+        )
+    return False
+
+
+async def _kept(
+    graph: Graph, batch: list[Stored], embeddings: list[Embedding], side: Side, change: Change
+) -> bool:
+    """Write the vectors of a batch and how far the change is; false where it went on without us."""
+    rows = [
+        {
+            "client_id": one.client_id,
+            "id": one.id,
+            "vector": embedding.vector,
+            "truncated": embedding.truncated,
+        }
+        for one, embedding in zip(batch, embeddings, strict=True)
+    ]
+
+    async def write(transaction: Transaction) -> bool:
+        if not await _noted(transaction, batch, change):
+            return False
+        await transaction.rows(KEEP_EMBEDDINGS, rows=rows, property=side.embedding)
+        return True
+
+    return await graph.write(write)
+
+
+async def _noted(transaction: Transaction, batch: list[Stored], change: Change) -> bool:
+    """Note the last memory of a batch, under the installation's lock; false where another was faster."""
+    last = batch[-1]
+    done = min(change.done + len(batch), change.total)
+    parameters = progressed(change, client_id=last.client_id, id=last.id, done=done)
+    return bool(await transaction.rows(CHANGE_INSTALLATION, **parameters))
+
+
+async def _make_index(graph: Graph, dimensions: int) -> None:
+    """Make the other index anew: what a change that was given up left has another model's vectors."""
+    await graph.change(DROP_VECTOR_INDEX)
+    await graph.execute(vector_index(graph.side), dimensions=dimensions)

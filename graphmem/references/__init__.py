@@ -1,0 +1,1 @@
+"""References: catalogue cards of sources, and their content."""

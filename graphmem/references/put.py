@@ -1,0 +1,346 @@
+"""References: the catalogue cards of sources, and their content as spans."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from graphmem.embedding import Embedder
+from graphmem.errors import ContentChanged, InvalidInput, MemoryNotFound, NotHead
+from graphmem.graph.driver import Graph, Transaction
+from graphmem.graph.query import Query
+from graphmem.memories.missing import missing
+from graphmem.memories.write import Done, Draft, Prepared, prepare, write
+from graphmem.model.text import checked_text
+from graphmem.model.times import utc
+from graphmem.references.chunking import chunked
+from graphmem.references.types import (
+    CONTENT_BYTES,
+    DESCRIPTION_BYTES,
+    LABEL_BYTES,
+    METADATA_BYTES,
+    Content,
+    NewReference,
+    Reference,
+    SpanPointer,
+    StoredReference,
+)
+from graphmem.spans.register import hashed, registered
+from graphmem.spans.types import StoredSpan
+from graphmem.tokens import TokenCounter
+from graphmem.versions.supersede import supersede
+
+
+class Standing(Struct, frozen=True):
+    """A reference whose content is to be put, and what has come after it."""
+
+    reference: StoredReference
+    superseded_by: list[str]
+    newest: list[str]
+
+
+class Put(Struct, frozen=True, kw_only=True):
+    """A content that is ready to be written."""
+
+    reference: StoredReference
+    """The card as it stood before the content was embedded."""
+    version: Prepared | None
+    """The new version, where another content is there already."""
+    spans: list[Prepared]
+    about: dict[str, Any]
+    """What the card says of it."""
+
+
+REFERENCE_STANDING = Query("references/reference_standing", Standing)
+LOCK_REFERENCE = Query("references/lock_reference", Standing, writes=True)
+KEEP_CONTENT = Query("references/keep_content", Done, writes=True)
+CONTENT_SPANS = Query("references/content_spans", StoredSpan)
+LINK_SPANS = Query("references/link_spans", Done, writes=True)
+COPY_LINKS = Query("references/copy_links", Done, writes=True)
+
+
+async def add(
+    new: Sequence[NewReference],
+    *,
+    client_id: str,
+    now: datetime,
+    new_id: Callable[[], str],
+    graph: Graph,
+    embedder: Embedder,
+    tokens: TokenCounter,
+) -> list[Reference]:
+    """Write new cards, all or none; return them in order.
+
+    Raises `InvalidInput` that names the field, `Unavailable`.
+    """
+    drafts = [
+        reference_draft(
+            _stored(one, f"[{place}]." if len(new) > 1 else "", new_id(), now), client_id
+        )
+        for place, one in enumerate(new)
+    ]
+    prepared = await prepare(drafts, embedder=embedder, tokens=tokens)
+
+    async def keep(transaction: Transaction) -> None:
+        new = await missing(transaction, prepared, client_id=client_id)
+        await write(transaction, new, client_id=client_id)
+
+    await graph.write(keep)
+    return [_written(memory).shown for memory in prepared]
+
+
+async def put_content(
+    reference_id: str,
+    content: str,
+    *,
+    client_id: str,
+    now: datetime,
+    new_id: Callable[[], str],
+    graph: Graph,
+    embedder: Embedder,
+    tokens: TokenCounter,
+) -> Content:
+    """Give a reference its content, cut into spans; other content than it has makes a new version.
+
+    Raises `InvalidInput`, `TooLarge`, `MemoryNotFound`, `NotHead` when the reference has been
+    superseded, `ContentChanged` when another content came first, `Unavailable`.
+    """
+    checked_text(content, "content", most_bytes=CONTENT_BYTES)
+    rows = await graph.rows(REFERENCE_STANDING, client_id=client_id, id=reference_id)
+    reference = _head(reference_id, rows)
+    if reference.content_sha256 == hashed(content):
+        spans = await graph.rows(CONTENT_SPANS, client_id=client_id, id=reference_id)
+        return _answer(reference, spans, changed=False)
+    put = await _prepared(
+        reference, content, client_id, now, new_id, embedder=embedder, tokens=tokens
+    )
+    return await graph.write(
+        lambda transaction: _put(transaction, put, client_id=client_id, now=now)
+    )
+
+
+async def _prepared(
+    reference: StoredReference,
+    content: str,
+    client_id: str,
+    now: datetime,
+    new_id: Callable[[], str],
+    *,
+    embedder: Embedder,
+    tokens: TokenCounter,
+) -> Put:
+    """Cut, embed and count a content, before any transaction."""
+    about = {
+        "content_sha256": hashed(content),
+        "content_bytes": len(content.encode()),
+        "content_tokens": await asyncio.to_thread(tokens.count, content),
+    }
+    drafts = [
+        span_draft(reference, piece.text, piece.start_byte, client_id, new_id(), now)
+        for piece in chunked(content)
+    ]
+    if reference.content_sha256 is not None:
+        version = replace(reference, id=new_id(), occurred_at=now, created_at=now, active=True)
+        drafts.append(reference_draft(replace(version, **about), client_id))
+    prepared = await prepare(drafts, embedder=embedder, tokens=tokens)
+    new = prepared.pop() if reference.content_sha256 is not None else None
+    return Put(reference=reference, version=new, spans=prepared, about=about)
+
+
+async def _put(transaction: Transaction, put: Put, *, client_id: str, now: datetime) -> Content:
+    rows = await transaction.rows(LOCK_REFERENCE, client_id=client_id, id=put.reference.id)
+    if put.version is not None:
+        return await _supersede(transaction, rows, put, put.version, client_id=client_id, now=now)
+    reference = _head(put.reference.id, rows)
+    if reference.content_sha256 is None:
+        await transaction.rows(KEEP_CONTENT, client_id=client_id, id=reference.id, **put.about)
+        await write_spans(transaction, reference.id, put.spans, client_id=client_id)
+        reference = replace(reference, **put.about)
+        return _answer(reference, [registered(span) for span in put.spans], changed=True)
+    if reference.content_sha256 != put.about["content_sha256"]:
+        raise ContentChanged(reference.id)
+    # Someone has put the same content meanwhile, or this is a second try after a lost answer.
+    spans = await transaction.rows(CONTENT_SPANS, client_id=client_id, id=reference.id)
+    changed = bool(spans) and spans[0].id == put.spans[0].draft.id
+    return _answer(reference, spans, changed=changed)
+
+
+async def _supersede(
+    transaction: Transaction,
+    rows: Sequence[Standing],
+    put: Put,
+    version: Prepared,
+    *,
+    client_id: str,
+    now: datetime,
+) -> Content:
+    """Write a version with its spans and what was linked to the one before."""
+    head_id, id = put.reference.id, version.draft.id
+    done = bool(rows) and rows[0].superseded_by == [id]
+    number = await supersede(transaction, head_id, version, client_id=client_id, now=now)
+    if not done:
+        await write_spans(transaction, id, put.spans, client_id=client_id)
+        await transaction.rows(COPY_LINKS, client_id=client_id, id=id, head_id=head_id)
+    reference = replace(_written(version), version=number)
+    return _answer(reference, [registered(span) for span in put.spans], changed=True)
+
+
+async def write_spans(
+    transaction: Transaction, reference_id: str, spans: Sequence[Prepared], *, client_id: str
+) -> None:
+    """Write the spans of a reference's content, joined to it and each to the one before."""
+    await write(transaction, spans, client_id=client_id)
+    ids = [span.draft.id for span in spans]
+    links = [
+        {"id": id, "previous_id": previous} for id, previous in zip(ids, [None, *ids], strict=False)
+    ]
+    await transaction.rows(LINK_SPANS, client_id=client_id, id=reference_id, rows=links)
+
+
+def _head(reference_id: str, rows: Sequence[Standing]) -> StoredReference:
+    """Return a reference that is the head of its chain. Raises `MemoryNotFound`, `NotHead`."""
+    if not rows:
+        raise MemoryNotFound(reference_id)
+    if rows[0].superseded_by:
+        raise NotHead(reference_id, rows[0].newest[0])
+    return rows[0].reference
+
+
+def _answer(reference: StoredReference, spans: Sequence[StoredSpan], *, changed: bool) -> Content:
+    assert reference.content_sha256 is not None, "it has a content"
+    return Content(
+        id=reference.id,
+        version=reference.version,
+        changed=changed,
+        sha256=reference.content_sha256,
+        bytes=reference.content_bytes or 0,
+        token_count=reference.content_tokens or 0,
+        spans=[span.shown for span in spans],
+    )
+
+
+def _written(memory: Prepared) -> StoredReference:
+    return msgspec.convert(memory.row["properties"], StoredReference)
+
+
+def _stored(new: NewReference, place: str, id: str, now: datetime) -> StoredReference:
+    """Return a new card as the database is to hold it. Raises `InvalidInput`, `TooLarge`."""
+    checked_text(new.target_id, f"{place}target_id", most_bytes=1_024)
+    checked_text(new.label, f"{place}label", most_bytes=LABEL_BYTES)
+    if new.description is not None:
+        checked_text(new.description, f"{place}description", most_bytes=DESCRIPTION_BYTES)
+    occurred_at = utc(new.occurred_at, f"{place}occurred_at") if new.occurred_at else now
+    pointer = _pointer(new.span_pointer, f"{place}span_pointer.")
+    return StoredReference(
+        id=id,
+        source_type=new.type,
+        source_id=new.target_id,
+        label=new.label,
+        description=new.description,
+        importance=new.importance,
+        metadata=encoded(new.metadata, f"{place}metadata"),
+        version=1,
+        active=True,
+        token_count=0,
+        embedding_truncated=False,
+        occurred_at=occurred_at,
+        created_at=now,
+        **pointer,
+    )
+
+
+def _pointer(pointer: SpanPointer | None, place: str) -> dict[str, Any]:
+    if pointer is None:
+        return {}
+    checked_text(pointer.span_id, f"{place}span_id", most_bytes=1_024)
+    start, end = pointer.start_byte or 0, pointer.end_byte
+    if end is not None and end <= start:
+        raise InvalidInput(f"{place}end_byte", f"is {end}, not beyond start_byte ({start})")
+    return {
+        "span_id": pointer.span_id,
+        "span_start_byte": pointer.start_byte,
+        "span_end_byte": end,
+        "span_token_estimate": pointer.token_estimate,
+    }
+
+
+def encoded(metadata: dict[str, Any] | None, field: str) -> str | None:
+    """Return metadata as the JSON text that is stored. Raises `InvalidInput`, `TooLarge`."""
+    if metadata is None:
+        return None
+    try:
+        text = msgspec.json.encode(metadata).decode()
+    except (UnicodeEncodeError, TypeError, RecursionError) as problem:
+        raise InvalidInput(
+            field, "is not JSON: send an object of texts, numbers, lists and objects"
+        ) from problem
+    return checked_text(text, field, most_bytes=METADATA_BYTES)
+
+
+OWN = (
+    "label",
+    "description",
+    "metadata",
+    "version",
+    "span_id",
+    "span_start_byte",
+    "span_end_byte",
+    "span_token_estimate",
+    "content_sha256",
+    "content_bytes",
+    "content_tokens",
+)
+"""The properties that only references have."""
+
+
+def reference_draft(reference: StoredReference, client_id: str) -> Draft:
+    """Return a card as a memory; whoever mentions its label leads to it."""
+    shown = (reference.label, reference.description)
+    search_text = "\n".join(text for text in shown if text is not None)
+    return Draft(
+        id=reference.id,
+        client_id=client_id,
+        kind="reference",
+        text=reference.description if reference.description is not None else reference.label,
+        search_text=search_text,
+        embedded_text=search_text,
+        source_type=reference.source_type,
+        source_id=reference.source_id,
+        conversation_id=reference.conversation_id,
+        importance=reference.importance,
+        occurred_at=reference.occurred_at,
+        valid_at=reference.occurred_at,
+        created_at=reference.created_at,
+        names=reference.label,
+        own={name: getattr(reference, name) for name in OWN},
+    )
+
+
+def span_draft(
+    reference: StoredReference, text: str, start_byte: int, client_id: str, id: str, now: datetime
+) -> Draft:
+    """Return a piece of a reference's content as a memory."""
+    return Draft(
+        id=id,
+        client_id=client_id,
+        kind="span",
+        text=text,
+        search_text=text,
+        embedded_text=text,
+        source_type=reference.source_type,
+        source_id=reference.source_id,
+        conversation_id=reference.conversation_id,
+        importance=reference.importance,
+        occurred_at=now,
+        valid_at=now,
+        created_at=now,
+        own={
+            "start_byte": start_byte,
+            "end_byte": start_byte + len(text.encode()),
+            "sha256": hashed(text),
+        },
+    )

@@ -1,0 +1,1 @@
+"""Facts and episodes of one conversation, for an agent's tool."""

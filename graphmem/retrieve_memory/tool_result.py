@@ -1,0 +1,92 @@
+"""The Markdown of S2: facts as bullets, then episodes under a heading each; texts in, text out."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from graphmem.retrieval.fusion import RRF_K
+from graphmem.retrieve_memory.types import KEY_MOMENT, Detail, FoundEpisode, FoundFact
+
+# All that some reader takes for the end of a line: content must not be able to begin one.
+_LINE_BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+
+_MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+_SPANS = (
+    (730 * _DAY, 365 * _DAY, "year"),
+    (60 * _DAY, 30 * _DAY, "month"),
+    (14 * _DAY, 7 * _DAY, "week"),
+    (2 * _DAY, _DAY, "day"),
+    (_HOUR, _HOUR, "hour"),
+    (_MINUTE, _MINUTE, "minute"),
+)
+"""From when on a time is told in which unit, and how long that is."""
+
+
+def tool_result(
+    facts: Sequence[FoundFact],
+    episodes: Sequence[FoundEpisode],
+    *,
+    sources: Mapping[str, int],
+    detail: Detail,
+    legs: int,
+    now: datetime,
+) -> str:
+    """Return what was found as Markdown, empty when that is nothing.
+
+    `sources` says from how many sessions each fact comes; `legs` how many lists the scores were fused
+    from, for they are shown divided by the greatest that is possible.
+    """
+    sections = []
+    if facts:
+        bullets = "\n".join(_bullet(fact, sources.get(fact.id, 0)) for fact in facts)
+        sections.append(f"## Semantic Memory\n{bullets}")
+    if episodes:
+        sections.append("## Episodic Memories")
+    sections += [
+        "\n".join(_episode(episode, rank, detail, legs, now))
+        for rank, episode in enumerate(episodes, start=1)
+    ]
+    return "\n\n".join(sections)
+
+
+def detailed_ranks(detail: Detail, found: int) -> int:
+    """Return up to which rank, from 1, episodes may be shown with their messages."""
+    return {"auto": min(2, found), "none": 0, "low": min(1, found), "high": found}[detail]
+
+
+def relative_time(moment: datetime, now: datetime) -> str:
+    """Return how long ago it was, by elapsed time and rounded down; what lies ahead is `just now`."""
+    elapsed = now - moment
+    if _DAY <= elapsed < 2 * _DAY:
+        return "yesterday"
+    for least, length, unit in _SPANS:
+        if elapsed >= least:
+            number = elapsed // length
+            return f"{number} {unit}{'' if number == 1 else 's'} ago"
+    return "just now"
+
+
+def one_line(text: str) -> str:
+    """Return a text with a space for each line break, so that it cannot forge a heading."""
+    return _LINE_BREAK.sub(" ", text).strip()
+
+
+def _bullet(fact: FoundFact, sources: int) -> str:
+    conversations = "conversation" if sources == 1 else "conversations"
+    return f"- [{fact.category}] {one_line(fact.fact)} (sources: {sources} {conversations})"
+
+
+def _episode(
+    episode: FoundEpisode, rank: int, detail: Detail, legs: int, now: datetime
+) -> Iterator[str]:
+    score = episode.score * (RRF_K + 1) / legs
+    surprising = episode.surprise >= KEY_MOMENT
+    key_moment = ", key moment" if surprising else ""
+    yield f"### {one_line(episode.title)} [rank: {rank}, score: {score:.2f}{key_moment}]"
+    yield f"**When:** {relative_time(episode.end_at, now)}"
+    yield f"**Summary:** {one_line(episode.summary)}"
+    shown = rank <= detailed_ranks(detail, rank) and (surprising or detail == "high")
+    if shown and episode.messages:
+        yield "\n**Details:**"
+        for message in episode.messages:
+            yield f'- {message.role}: "{one_line(message.content)}"'

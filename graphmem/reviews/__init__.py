@@ -1,0 +1,1 @@
+"""Reviews: how well an episode was remembered."""

@@ -1,0 +1,303 @@
+"""Runs: budgeted retrieval sessions of agents, what is done in them and what that leaves behind (S3)."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from graphmem.model.vocabulary import MESSAGE_BYTES, QUERY_CHARACTERS
+from graphmem.spans.types import Span
+
+RunStatus = Literal["active", "completed", "failed", "timeout"]
+RunOutcome = Literal["success", "failure", "timeout", "budget_exhausted"]
+Operation = Literal["start", "retrieve", "peek", "write", "subcall", "end"]
+WriteType = Literal["summary", "log", "artifact"]
+RunSort = Literal["relevance", "recency", "importance"]
+
+RunSourceType = Literal[
+    "knowledge_base",
+    "thread_summary",
+    "plan_summary",
+    "episode_log",
+    "brand_kit",
+    "offer",
+    "reference",
+    "session_summary",
+]
+"""Where the spans and summaries come from that a run may retrieve."""
+
+MOST_TOKENS = 1_000_000_000
+MOST_TIME_MS = 7 * 24 * 3_600_000
+MOST_RETRIES = 1_000
+
+Label = Annotated[str, Meta(min_length=1, max_length=256)]
+SourceName = Annotated[str, Meta(min_length=1, max_length=1024)]
+Tokens = Annotated[int, Meta(ge=1, le=MOST_TOKENS)]
+TimeMs = Annotated[int, Meta(ge=1, le=MOST_TIME_MS)]
+Retries = Annotated[int, Meta(ge=0, le=MOST_RETRIES)]
+OperationId = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=128,
+        description="the caller's name for this operation: the same again gives the same answer "
+        "without a second charge",
+    ),
+]
+
+
+class RetrievalBudget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a run may use: tokens of content, milliseconds of wall clock, retries of failed operations."""
+
+    max_tokens: Tokens = 10_000
+    max_time_ms: TimeMs = 60_000
+    max_retries: Retries = 3
+
+
+class FixedBudget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a child may use, field by field; a field that is left out is the fraction's."""
+
+    max_tokens: Tokens | None = None
+    max_time_ms: TimeMs | None = None
+    max_retries: Retries | None = None
+
+
+class BudgetState(Struct, frozen=True, kw_only=True):
+    """What is left of a run's budget and what is used, its children's use included; times at asking."""
+
+    remaining_tokens: int
+    tokens_used: int
+    remaining_time_ms: int
+    elapsed_time_ms: int
+    remaining_retries: int
+    retries_used: int
+
+
+class NewRun(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A run to start; with a parent its budget is taken out of the parent's, capped by what remains."""
+
+    agent_type: Label
+    episode_id: Label
+    budget: RetrievalBudget | None = None
+    parent_session_id: Label | None = None
+    operation_id: OperationId | None = None
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """A run as it stands: `session_id` in routes is its `id`."""
+
+    id: str
+    client_id: str
+    agent_type: str
+    episode_id: str
+    parent_session_id: str | None
+    depth: int
+    status: RunStatus
+    outcome: RunOutcome | None
+    limits: RetrievalBudget
+    budget: BudgetState
+    started_at: datetime
+    deadline: datetime
+    ended_at: datetime | None
+
+
+class RunQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a run retrieves: by text or by an embedding vector, for at most so many tokens."""
+
+    query: (
+        Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
+        | Annotated[list[float], Meta(min_length=1, max_length=8_192)]
+    )
+    max_tokens: Tokens
+    source_types: Annotated[list[RunSourceType], Meta(min_length=1, max_length=8)] | None = None
+    source_ids: Annotated[list[SourceName], Meta(min_length=1, max_length=64)] | None = None
+    min_relevance: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None
+    sort_by: RunSort = "relevance"
+    cursor: Annotated[str, Meta(max_length=512)] | None = None
+    operation_id: OperationId | None = None
+
+
+class SpanRef(Struct, frozen=True, kw_only=True):
+    """A span without its content."""
+
+    span_id: str
+    source_type: str
+    source_id: str
+    token_count: int
+    relevance_score: float | None = None
+
+
+class RetrievedSpan(SpanRef, frozen=True, kw_only=True):
+    """A span with its content, and why it stands where it is."""
+
+    content: str
+    rank: int
+    importance: float
+    occurred_at: datetime
+    scores: dict[str, float] = {}
+
+
+class LeftOutSpan(Struct, frozen=True, kw_only=True):
+    """A span that was found and left out: it did not fit, or its text is not the one that was stored."""
+
+    span_id: str
+    token_count: int
+    reason: Literal["no_room", "damaged"] = "no_room"
+
+
+class RetrievalResult(Struct, frozen=True, kw_only=True):
+    """What a retrieval delivered and exactly what it cost; `cursor` goes on without repeating."""
+
+    spans: list[RetrievedSpan]
+    tokens_used: int
+    has_more: bool
+    cursor: str | None
+    omitted: list[LeftOutSpan] = []
+    budget: BudgetState | None = None
+
+
+class PeekAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which span is looked at; its content's first 100 tokens come along when asked for."""
+
+    span_id: Label
+    include_content: bool = False
+    operation_id: OperationId | None = None
+
+
+class RunPeek(Struct, frozen=True, kw_only=True):
+    """A span, and where it was asked for a preview of its content."""
+
+    span: Span
+    content: str | None = None
+    truncated: bool = False
+    budget: BudgetState | None = None
+
+
+class SubcallAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A child run and its share of what remains."""
+
+    agent_type: Label
+    budget_fraction: Annotated[float, Meta(ge=0.0, le=1.0)]
+    fixed_budget: FixedBudget | None = None
+    operation_id: OperationId | None = None
+
+
+class NewWrite(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a run leaves for others to find."""
+
+    type: WriteType
+    content: Annotated[
+        str, Meta(min_length=1, description=f"at most {MESSAGE_BYTES:,} bytes of UTF-8")
+    ]
+    metadata: (
+        Annotated[dict[str, Any], Meta(description="at most 100,000 bytes of JSON")] | None
+    ) = None
+    operation_id: OperationId | None = None
+
+
+class WriteResult(Struct, frozen=True, kw_only=True):
+    """What was written: a reference with this id, and its spans in order."""
+
+    id: str
+    spans: list[Span]
+    budget: BudgetState | None = None
+
+
+class NewEnd(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a run ended."""
+
+    outcome: RunOutcome
+    operation_id: OperationId | None = None
+
+
+class RunResult(Struct, frozen=True, kw_only=True):
+    """What a run came to; the tokens of its children are included."""
+
+    id: str
+    status: RunStatus
+    outcome: RunOutcome
+    total_tokens_used: int
+    total_time_ms: int
+    retrieval_count: int
+    write_count: int
+
+
+class Returned(Struct, frozen=True, kw_only=True):
+    """A memory that an operation delivered, and what it cost."""
+
+    memory_id: str
+    rank: int
+    score: float | None
+    tokens: int
+
+
+class Access(Struct, frozen=True, kw_only=True):
+    """One recorded operation: sizes, digests and ids, never a text."""
+
+    id: str
+    session_id: str
+    operation: Operation
+    at: datetime
+    tokens: int
+    duration_ms: float
+    error: str | None
+    params: dict[str, Any]
+    returned: list[Returned]
+    wrote: list[str]
+
+
+class AccessesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which accesses of a run are shown."""
+
+    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+    cursor: str | None = None
+
+
+class Accesses(Struct, frozen=True, kw_only=True):
+    """Some accesses of a run, newest first, and where the list goes on."""
+
+    accesses: list[Access]
+    cursor: str | None
+
+
+class RunInTree(Struct, frozen=True, kw_only=True):
+    """What one run of a tree has used and gave; spent + held + given + remaining = max_tokens.
+
+    `given` is what its children have of it, `returned` what it gave back to its parent at its end.
+    """
+
+    id: str
+    parent_session_id: str | None
+    agent_type: str
+    depth: int
+    status: RunStatus
+    outcome: RunOutcome | None
+    max_tokens: int
+    spent: int
+    held: int
+    given: int
+    remaining: int
+    returned: int
+    retries_used: int
+    started_at: datetime
+    ended_at: datetime | None
+
+
+class TreeRun(RunInTree, frozen=True, kw_only=True):
+    """One run of a tree, and those right below it."""
+
+    operations: dict[str, int]
+    """How often each operation was performed, refused and failed ones included."""
+    children: list["TreeRun"] = []
+
+
+class AccessEntry(Struct, frozen=True, kw_only=True):
+    """What `on_access` is told of an operation."""
+
+    timestamp: datetime
+    session_id: str
+    operation: Operation
+    params: dict[str, Any]
+    tokens_consumed: int | None
+    duration_ms: float
+    error: str | None = None

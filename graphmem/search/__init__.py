@@ -1,0 +1,1 @@
+"""Search: the memories that match a query, and what they are linked with."""

@@ -1,0 +1,170 @@
+"""A search over the catalogue and everything else, with or without hops, and its answer (S1)."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
+from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg, SourceType
+from graphmem.recall.types import Reason
+
+SortBy = Literal["relevance", "recency", "importance", "combined"]
+
+Match = Literal["relevance", "exact"]
+"""What matches: what is relevant, or what holds the query as it stands, whatever its case."""
+
+Step = Literal[
+    "relates_to",
+    "references",
+    "refines",
+    "contradicts",
+    "derived_from",
+    "summarizes",
+    "mentions",
+    "part_of",
+    "next",
+]
+"""What a hop may follow, either way; `mentions` leads over an entity to who mentions or is named so."""
+
+GivenStep = Literal[Step, "related_to"]
+"""As a caller may say it; `related_to` is read as `relates_to`."""
+
+SOURCE_IDS = 64
+"""How many sources one search may name."""
+
+MOST_HOPS = 3
+
+
+class SearchQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is searched for, among what, in which order, and how far links are followed.
+
+    `*` asks for everything. Without `source_types` summaries, references and spans are searched; `span`
+    finds every span, whatever its source type. `since` is inclusive, `until` exclusive. Without
+    `sort_by` the order is relevance, with hops combined. `match: exact` finds the texts of a session or a
+    conversation, of every source type unless some are named, that hold the query as it stands; `*` is a
+    character there. `session_id` goes with it, and is the session's own id.
+    """
+
+    query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
+    match: Match = "relevance"
+    session_id: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
+    source_types: Annotated[list[SourceType], Meta(min_length=1, max_length=12)] | None = None
+    source_ids: (
+        Annotated[
+            list[Annotated[str, Meta(min_length=1, max_length=1024)]],
+            Meta(min_length=1, max_length=SOURCE_IDS),
+        ]
+        | None
+    ) = None
+    conversation_id: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
+    since: Time | None = None
+    until: Time | None = None
+    as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
+    known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
+    include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False
+    max_results: Annotated[int, Meta(ge=1, le=200)] = 10
+    max_tokens: Annotated[int, Meta(ge=1, le=2**53)] | None = None
+    min_relevance: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None
+    sort_by: SortBy | None = None
+    max_hops: Annotated[int, Meta(ge=0, le=MOST_HOPS)] = 0
+    link_types: Annotated[list[GivenStep], Meta(min_length=1, max_length=10)] | None = None
+
+
+class SpanQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which spans are searched for; without `source_types` those of every source."""
+
+    query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
+    source_types: Annotated[list[SourceType], Meta(min_length=1, max_length=12)] | None = None
+    source_ids: (
+        Annotated[
+            list[Annotated[str, Meta(min_length=1, max_length=1024)]],
+            Meta(min_length=1, max_length=SOURCE_IDS),
+        ]
+        | None
+    ) = None
+    as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
+    known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
+    include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False
+    limit: Annotated[int, Meta(ge=1, le=200)] = 10
+    min_relevance: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None
+
+    @property
+    def search(self) -> SearchQuery:
+        """The same as a search."""
+        return SearchQuery(
+            query=self.query,
+            source_types=self.source_types,
+            source_ids=self.source_ids,
+            as_of=self.as_of,
+            known_as_of=self.known_as_of,
+            include_superseded=self.include_superseded,
+            max_results=self.limit,
+            min_relevance=self.min_relevance,
+        )
+
+
+class SearchItem(Struct, frozen=True, kw_only=True):
+    """One memory that was found, and why it is where it is.
+
+    `scores` holds what each leg gave (`vector`, the cosine; `bm25`), the parts of the relevance
+    (`meaning`, `words`) and what `hop` passed on; `hop` says after how many hops it was found, and
+    `hop_from` from where.
+    """
+
+    id: str
+    kind: Kind
+    source_type: SourceType
+    source_id: str | None
+    rank: int
+    label: str
+    relevance: float
+    importance: float
+    combined_score: float
+    token_estimate: int
+    snippet: str | None
+    metadata: dict[str, Any]
+    occurred_at: datetime
+    scores: dict[str, float]
+    ranks: dict[Leg, int]
+    hop: int = 0
+    hop_from: str | None = None
+
+
+class HopPath(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One step on the way to a memory that was found, as it was walked; `entity` is what both mention."""
+
+    from_id: str = field(name="from")
+    to_id: str = field(name="to")
+    link_type: Step
+    entity: str | None = None
+
+
+class LeftOut(Struct, frozen=True, kw_only=True):
+    """One memory that was found and left out; `token_estimate` stands where it decided."""
+
+    id: str
+    rank: int
+    relevance: float
+    combined_score: float
+    token_estimate: int | None
+    reason: Reason
+
+
+class SearchResult(Struct, frozen=True, kw_only=True):
+    """What was found, what was left out, and the query as it was understood.
+
+    `total_count` counts what matches; where the search has not seen everything `total_is_exact` is
+    false and there may be more. `hops_used` is the depth of the deepest item.
+    """
+
+    items: list[SearchItem]
+    total_count: int
+    total_is_exact: bool
+    tokens_used: int
+    omitted: list[LeftOut]
+    omitted_total: int
+    degraded: list[str]
+    hops_used: int
+    hop_paths: list[HopPath]
+    query: SearchQuery

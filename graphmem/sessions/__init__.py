@@ -1,0 +1,1 @@
+"""Sessions: their summaries, and which are related."""

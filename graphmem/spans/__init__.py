@@ -1,0 +1,1 @@
+"""Spans: byte ranges of sources."""

@@ -1,0 +1,1 @@
+"""Versioned summaries of threads, plans and sessions."""

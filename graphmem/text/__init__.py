@@ -1,0 +1,1 @@
+"""Words, names and sentences in texts: pure functions."""

@@ -1,0 +1,397 @@
+"""Aliases: which names mean the same, by rules that need no language model.
+
+A false alias is worse than none: where a rule finds two candidates it finds none. Each name takes at
+most one step, to a name that says more; following the steps leads to the name of the whole group.
+
+| Rule | An example | When |
+|---|---|---|
+| `manual` | whatever somebody says | before all others |
+| `spelling` | `retry_policy`, `retry-policy`, `RetryPolicy`; `José`, `Jose`; `AT & T` | the same words |
+| `known` | `Postgres` → `PostgreSQL` | it stands in `KNOWN` |
+| `plural` | `APIs` → `API` | an abbreviation in capitals, and an s |
+| `path` | `retry.py` → `src/net/retry.py` | all paths that end so are ends of that one |
+| `first_name` | `Anna` → `Anna Schmidt` | a given name, one family name stands after it, used together |
+| `acronym` | `CI` → `Continuous Integration` | a text spells it out, and no text otherwise |
+
+Used together are names that one source uses, or that stand in what was said or noted: an encyclopedia
+has an Anna on every page, a life has few. Single words that only marks tell apart, as `Iván` and `Ivan`,
+must be used together too.
+"""
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from graphmem.entities.types import Rule
+from graphmem.text.common_words import FUNCTION_WORDS
+from graphmem.text.given_names import GIVEN_NAMES, NO_FAMILY_NAMES
+
+KNOWN: Mapping[str, str] = {
+    "a11y": "accessibility",
+    "aws": "amazon web services",
+    "gcp": "google cloud platform",
+    "i18n": "internationalization",
+    "k8s": "kubernetes",
+    "l10n": "localization",
+    "mongo": "mongodb",
+    "node js": "node.js",
+    "nodejs": "node.js",
+    "postgres": "postgresql",
+    "vs code": "visual studio code",
+    "vscode": "visual studio code",
+}
+"""Short names in their normal form that mean the other wherever they are met."""
+
+EVERYWHERE = frozenset(
+    """
+    __init__.py __main__.py app.js app.py app.ts build.gradle build.xml cargo.toml changelog.md
+    config.json config.py config.toml config.yaml config.yml conftest.py docker-compose.yml go.mod
+    index.css index.html index.js index.jsx index.md index.ts index.tsx lib.rs license.txt main.c
+    main.cpp main.css main.go main.java main.js main.py main.rs main.ts mod.rs models.py package.json
+    pom.xml pyproject.toml readme.md readme.rst readme.txt requirements.txt routes.py settings.json
+    settings.py setup.cfg setup.py test.js test.py tests.py tsconfig.json types.py types.ts urls.py
+    util.py utils.js utils.py utils.ts views.py
+    """.split()  # noqa: SIM905 - a list of words reads better as words
+)
+"""Files that many folders have: their bare names say of no path that it is meant."""
+
+_FILE = re.compile(r"[\w.+@-]*[\w+-]\.[a-z][a-z0-9]{0,7}")
+_FILE_IN_A_FOLDER = re.compile(rf".*[/\\]({_FILE.pattern})")
+_HERE = re.compile(r"^(?:\.{1,2}/)+")
+_ROOT = re.compile(r"[/~]|\w:/")
+_VERBATIM = re.compile(r"[/\\@:]|\w\.\w")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?")
+_SEAM = re.compile(r"[_‐‑–-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_ABBREVIATIONS = re.compile(r"[A-Z][A-Z0-9]+s")
+_ABBREVIATION = re.compile(r"[A-Z][A-Z0-9]+")
+_NAMED = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+# What stands between two names, so that what follows is no family name.
+_JOINING = frozenset("and at et for from in of on or to und vs with y".split())  # noqa: SIM905
+
+
+class Spelling(Struct, frozen=True):
+    """A name's words as they are compared, and the short form that it may be met by; '' for none."""
+
+    spelled: str
+    short: str = ""
+
+
+class Named(Struct, frozen=True, kw_only=True):
+    """A name, and what the graph says of it."""
+
+    normalized: str
+    name: str
+    spelled: str
+    short: str = ""
+    forms: Sequence[str] = ()
+    """What texts say that it stands for, in normal form."""
+    sources: Sequence[str] = ("",)
+    """The sources that use it; '' stands for all that was said or noted."""
+    apart: Sequence[str] = ()
+    """The names that somebody has said it is no alias of, or that are none of it."""
+    alias_of: str = ""
+    rule: Rule | None = None
+    of: str = ""
+    """The step that its alias stands on: `alias_of`, or a name that is an alias of that itself."""
+
+
+class Step(Struct, frozen=True):
+    """That a name means another one, and by which rule."""
+
+    of: str
+    rule: Rule
+
+
+class Alias(Struct, frozen=True):
+    """A name of a group, the name of the whole group, and the step that the former takes."""
+
+    alias: str
+    canonical: str
+    rule: Rule
+    of: str
+
+
+def spelling(name: str, normalized: str) -> Spelling:
+    """Return how a name is spelled, from the way it was first written, and its short form."""
+    words = [word for part in _cased(name, normalized).split() for word in _words(part)]
+    spelled = " ".join(words) or normalized
+    return Spelling(spelled, _short(name, normalized, words))
+
+
+def singular(name: str, spelled: str) -> str:
+    """Return the spelling of an abbreviation's singular, of `API` for `APIs`; '' where it is no plural."""
+    last = re.split(r"[\s_-]", name.strip())[-1]
+    return spelled[:-1] if _ABBREVIATIONS.fullmatch(last) else ""
+
+
+def keys(one: Named) -> set[str]:
+    """Return the spellings by which what a name may mean, or what may mean it, is found."""
+    return {one.spelled, one.short, singular(one.name, one.spelled), *_plural(one)} - {""}
+
+
+def met(names: Iterable[str]) -> set[str]:
+    """Return the given names among the normal forms of one text that uses a longer name with them."""
+    forms = list(names)
+    given = {form for form in forms if _plain(form) in GIVEN_NAMES}
+    if not given:
+        return set()
+    longer = [form.split(" ") for form in forms if " " in form]
+    return given & {words[0] for words in longer if words[1] not in _JOINING}
+
+
+def known_names(one: Named) -> set[str]:
+    """Return the names, in normal form, that are known to mean what a name means."""
+    shorter = {short for short, name in KNOWN.items() if name == one.normalized}
+    return (shorter | {KNOWN.get(one.normalized, "")}) - {""}
+
+
+def decided(named: Iterable[Named], crowded: Collection[str] = ()) -> list[Alias]:
+    """Return the aliases among some names, one level deep: every alias leads to the name of its group.
+
+    The order in which names came does not matter. `crowded` are spellings and short forms that more names
+    have than were looked at: they decide nothing.
+    """
+    known = _Known(sorted(named, key=lambda one: one.normalized), crowded)
+    steps = {one.normalized: step for one in known.named if (step := known.step(one))}
+    _break_circles(steps)
+    return _grouped(known, steps)
+
+
+class _Known:
+    """Some names, by what the rules look them up by."""
+
+    def __init__(self, named: Sequence[Named], crowded: Collection[str]) -> None:
+        self.named = named
+        self.by_name = {one.normalized: one for one in named}
+        self._crowded = crowded
+        self._by_spelling: dict[str, list[Named]] = defaultdict(list)
+        self._by_short: dict[str, list[Named]] = defaultdict(list)
+        for one in named:
+            self._by_spelling[one.spelled].append(one)
+            if one.short:
+                self._by_short[one.short].append(one)
+
+    def step(self, one: Named) -> Step | None:
+        """Return what a name means by itself: what was said of it, else what the first rule finds."""
+        if one.rule == "manual" and one.of in self.by_name:
+            return Step(one.of, "manual")
+        head = self._head(one.spelled)
+        if head is None or one is not head:
+            return self._respelled(one, head) if head else None
+        found: tuple[tuple[Rule, Named | None], ...] = (
+            ("known", self._known_name(one)),
+            ("plural", self._singular(one)),
+            ("path", self._path(one)),
+            ("first_name", self._full_name(one)),
+            ("acronym", self._form(one)),
+        )
+        return next(
+            (
+                Step(other.normalized, rule)
+                for rule, other in found
+                if other and not apart(one, other)
+            ),
+            None,
+        )
+
+    def _respelled(self, one: Named, head: Named) -> Step | None:
+        marked = (
+            _plain(one.normalized) != one.normalized or _plain(head.normalized) != head.normalized
+        )
+        if apart(one, head) or (marked and " " not in one.spelled and not _together([one], [head])):
+            return None
+        return Step(head.normalized, "spelling")
+
+    def _head(self, spelled: str) -> Named | None:
+        """Return the name that stands for all that are spelled so: the one that reads best."""
+        same = self._by_spelling.get(spelled)
+        if not same or spelled in self._crowded:
+            return None
+        return min(same, key=_readable)
+
+    def _known_name(self, one: Named) -> Named | None:
+        """Return what a short name means wherever it is met."""
+        names = (self.by_name.get(KNOWN.get(same.normalized, "")) for same in self._same(one))
+        return next((self._head(name.spelled) for name in names if name), None)
+
+    def _singular(self, one: Named) -> Named | None:
+        other = self._head(singular(one.name, one.spelled))
+        return other if other and any(map(_abbreviates, self._same(other))) else None
+
+    def _path(self, one: Named) -> Named | None:
+        """Return the longest path of which every path is an end that ends with this one."""
+        base = one.short or one.normalized
+        if base in self._crowded or base in EVERYWHERE or not _FILE.fullmatch(base):
+            return None
+        ending = [
+            other
+            for other in self._by_short.get(base, ())
+            if other is not one and _ends(other, one)
+        ]
+        longest = max(ending, key=lambda other: (len(_path(other)), other.normalized), default=None)
+        if longest is None or not all(_is_or_ends(longest, other) for other in ending):
+            return None
+        return longest
+
+    def _full_name(self, one: Named) -> Named | None:
+        """Return the only full name that begins with a given name."""
+        given = one.spelled in GIVEN_NAMES and one.name[:1].isupper()
+        if not given or one.spelled in self._crowded:
+            return None
+        longer = self._by_short.get(one.spelled, ())
+        if len({_family(other) for other in longer}) != 1:
+            return None
+        whole = [other for other in longer if _is_full_name(other)]
+        if not whole or not _together(self._same(one), longer):
+            return None
+        return self._head(whole[0].spelled)
+
+    def _form(self, one: Named) -> Named | None:
+        """Return what an abbreviation stands for, where no two texts disagree."""
+        forms = {
+            known.spelled if (known := self.by_name.get(form)) else form
+            for same in self._same(one)
+            for form in same.forms
+        }
+        return self._head(next(iter(forms))) if len(forms) == 1 else None
+
+    def _same(self, one: Named) -> Sequence[Named]:
+        return self._by_spelling[one.spelled]
+
+
+def apart(one: Named, other: Named) -> bool:
+    """Tell whether somebody has said that two names are no aliases of each other."""
+    return other.normalized in one.apart or one.normalized in other.apart
+
+
+def _together(some: Iterable[Named], others: Iterable[Named]) -> bool:
+    """Tell whether a source, or what was said or noted, uses two names."""
+    used = {source for one in some for source in one.sources}
+    return any(source in used for one in others for source in one.sources)
+
+
+def _break_circles(steps: dict[str, Step]) -> None:
+    """Take away the rules' steps that lead back to where they begin: what was said of names stands."""
+    for name in sorted(steps):
+        seen, at = {name}, name
+        while (step := steps.get(at)) and step.of not in seen:
+            seen.add(at := step.of)
+        if step and step.of == name and steps[name].rule != "manual":
+            del steps[name]
+
+
+def _grouped(known: _Known, steps: Mapping[str, Step]) -> list[Alias]:
+    """Return every name's alias; none joins a group of which somebody said that it does not belong there."""
+    groups: dict[str, list[Named]] = {}
+    heads: dict[str, str] = {}
+    for one in sorted(known.named, key=lambda one: (_depth(one.normalized, steps), one.normalized)):
+        step = steps.get(one.normalized)
+        head = heads.get(step.of) if step else None
+        if step is None or head is None:
+            joins = False
+        else:
+            joins = step.rule == "manual" or not any(apart(one, other) for other in groups[head])
+        heads[one.normalized] = head if joins and head else one.normalized
+        groups.setdefault(heads[one.normalized], []).append(one)
+    return [
+        Alias(name, head, steps[name].rule, steps[name].of)
+        for name, head in sorted(heads.items())
+        if name != head
+    ]
+
+
+def _depth(name: str, steps: Mapping[str, Step]) -> int:
+    """Return how many steps lead from a name to that of its group."""
+    depth = 0
+    while (step := steps.get(name)) and depth <= len(steps):
+        name, depth = step.of, depth + 1
+    return depth
+
+
+def _cased(name: str, normalized: str) -> str:
+    """Return the part of a name that its normal form keeps, with the case that it was written in."""
+    shown = unicodedata.normalize("NFKC", name).replace("’", "'")
+    shown = re.sub(r"\s+", " ", shown)
+    start = shown.casefold().find(normalized)
+    same_length = len(shown.casefold()) == len(shown)
+    return shown[start : start + len(normalized)] if start >= 0 and same_length else normalized
+
+
+def _words(part: str) -> list[str]:
+    """Return the words of what stands between two spaces; a path, an address or a file is one."""
+    part = part.strip(",;!?")
+    if part == "&":
+        return ["and"]
+    if _INITIALS.fullmatch(part):
+        return [_plain(part.replace(".", ""))]
+    part = part.rstrip(".")
+    if _VERBATIM.search(part) or _ABBREVIATIONS.fullmatch(part):
+        return [_plain(part)]
+    return [_plain(word.replace("'", "")) for word in _SEAM.split(part) if word.strip("'")]
+
+
+def _plain(word: str) -> str:
+    """Return a word without case, and Latin letters without their marks."""
+    return "".join(map(_unmarked, word.casefold()))
+
+
+def _unmarked(letter: str) -> str:
+    base = unicodedata.normalize("NFD", letter)[0]
+    return base if base.isascii() else letter
+
+
+def _short(name: str, normalized: str, words: Sequence[str]) -> str:
+    """Return the short form that a name may be met by: a path's file, a full name's given name."""
+    if file := _FILE_IN_A_FOLDER.fullmatch(normalized):
+        return "" if file[1] in EVERYWHERE else file[1]
+    given = len(words) > 1 and words[0] in GIVEN_NAMES and name[:1].isupper()
+    return words[0] if given and words[1] not in _JOINING else ""
+
+
+def _plural(one: Named) -> list[str]:
+    return [f"{one.spelled}s"] if _abbreviates(one) else []
+
+
+def _abbreviates(one: Named) -> bool:
+    return _ABBREVIATION.fullmatch(re.split(r"[\s_-]", one.name.strip())[-1]) is not None
+
+
+def _readable(one: Named) -> tuple[int, int, int, str]:
+    """Sort names of one spelling: words apart before what is joined, with their marks before without."""
+    return (
+        -one.normalized.count(" "),
+        one.normalized.isascii(),
+        sum(one.normalized.count(mark) for mark in "_-."),
+        one.normalized,
+    )
+
+
+def _path(one: Named) -> str:
+    """Return a path with slashes, without what leads up or nowhere at its beginning."""
+    return _HERE.sub("", one.normalized.replace("\\", "/"))
+
+
+def _ends(path: Named, end: Named) -> bool:
+    """Tell whether a path ends with another, which begins at no root."""
+    return _path(path).endswith(f"/{_path(end)}") and not _ROOT.match(_path(end))
+
+
+def _is_or_ends(path: Named, end: Named) -> bool:
+    return _path(path) == _path(end) or _ends(path, end)
+
+
+def _family(one: Named) -> str:
+    """Return the word after a given name, `schmidt` of `Anna Schmidt's Cafe` too."""
+    word = one.spelled.split()[1]
+    return word[:-1] if f"{word[:-1]}'s" in _plain(one.normalized) else word
+
+
+def _is_full_name(one: Named) -> bool:
+    """Tell a given and a family name from what else may begin with a given name."""
+    words = one.name.split()
+    if len(words) != 2 or not all(_NAMED.fullmatch(word) and word[0].isupper() for word in words):
+        return False
+    return words[1].casefold() not in NO_FAMILY_NAMES | FUNCTION_WORDS

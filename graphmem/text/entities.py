@@ -1,0 +1,93 @@
+"""Entities: the names that a text mentions, found by how they are written, without a model.
+
+A name is a run of capitalised words, an identifier, or a quoted term. Words that merely begin a
+sentence are told by lists and by their standing elsewhere in lower case.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from graphmem.text.identifiers import LONGEST, identifiers
+from graphmem.text.names import names, quoted
+
+MOST_ENTITIES = 64
+"""How many names of one memory are kept: those it mentions most, then those it mentions first."""
+
+SEEN_CHARACTERS = 100_000
+"""How much of a text is looked at."""
+
+_SPACES = re.compile(r"\s+")
+_EDGES = " \t\"'“”„«»‘’`*_,;:!?…()[]{}<>|#~–—-"
+_PARENTHESIS = re.compile(r" \([^()]*+\)$")
+_ARTICLE = re.compile(r"(?:the|an?) (?=\S)")
+
+
+class Entity(Struct, frozen=True):
+    """A name as it was first written, and the form in which equal names are equal."""
+
+    name: str
+    normalized: str
+
+
+def entities(text: str, keywords: Iterable[str] = ()) -> list[Entity]:
+    """Return the names that a text mentions, at most `MOST_ENTITIES`, the most mentioned first.
+
+    Keywords that somebody has chosen for the text count as mentioned.
+    """
+    text = text[:SEEN_CHARACTERS]
+    spelled = list(identifiers(text))
+    found = sorted([*spelled, *quoted(text), *names(_without(text, spelled))])
+    counted = Counter(name for _, _, name in found)
+    counted.update(keywords)
+    mentions: Counter[str] = Counter()
+    written: dict[str, str] = {}
+    for name, times in counted.items():
+        if key := normalized(name):
+            mentions[key] += times
+            written.setdefault(key, displayed(name))
+    return [Entity(written[key], key) for key, _ in mentions.most_common(MOST_ENTITIES)]
+
+
+def titles(label: str) -> list[Entity]:
+    """Return what a title names: itself, and its part before a comma, as in `Leland, North Carolina`."""
+    forms = [label, label.partition(",")[0]]
+    by_key = {normalized(form): displayed(form) for form in reversed(forms)}
+    return [Entity(name, key) for key, name in by_key.items() if key]
+
+
+def normalized(name: str) -> str:
+    """Return the form in which equal names are equal; '' when nothing of a name remains.
+
+    Case and compatibility forms are folded; a leading article, a possessive ending, a call's
+    parentheses and a trailing parenthesis, as in `Ed Wood (film)`, are dropped.
+    """
+    form = unicodedata.normalize("NFKC", displayed(name)).casefold()
+    form = _SPACES.sub(" ", unicodedata.normalize("NFKC", form).replace("’", "'"))
+    form = _PARENTHESIS.sub("", form).removesuffix("()")
+    form = _edged(_edged(form).removesuffix("'s"))
+    form = _ARTICLE.sub("", form, count=1) if _ARTICLE.match(form) else form
+    return form if len(form) <= LONGEST else ""
+
+
+def displayed(name: str) -> str:
+    """Return a name as it is shown: on one line, and not longer than twice what a name may be."""
+    return _SPACES.sub(" ", name[: 2 * LONGEST]).strip()
+
+
+def _edged(form: str) -> str:
+    """Return a form without the marks around it; a point in front is a part of a file's name."""
+    return form.strip(_EDGES).rstrip(". ")
+
+
+def _without(text: str, spelled: Iterable[tuple[int, int, str]]) -> str:
+    """Return a text with what is spelled out already blotted out, of the same length."""
+    parts, at = [], 0
+    for start, end, _ in sorted(spelled):
+        if start >= at:
+            parts += [text[at:start], "\0" * (end - start)]
+            at = end
+    return "".join([*parts, text[at:]]) if parts else text

@@ -1,0 +1,1 @@
+"""Chains of versions of one memory."""

@@ -1,1 +1,0 @@
-"""Ways of remembering, a use case a file."""

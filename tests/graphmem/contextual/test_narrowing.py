@@ -1,0 +1,78 @@
+"""Which sessions come first, and what stands around a hit."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from graphmem.contextual.narrowing import (
+    TIME_SHARE,
+    answering,
+    around,
+    best_of_sessions,
+    coverage,
+    hybrid,
+    in_order,
+    session_standing,
+)
+from graphmem.retrieval.candidates import Candidate
+from graphmem.text.named_times import named_times
+
+
+def test_what_stands_around_hits_overlaps_no_hit_and_nothing_twice() -> None:
+    # S5.13
+    turns = list("abcdefgh")
+    assert around(turns, {2, 3}, 1) == {2: [1], 3: [4]}
+    assert around(turns, {0, 7}, 2) == {0: [1, 2], 7: [5, 6]}
+    assert around(turns, {2, 4}, 1) == {2: [1, 3], 4: [5]}
+    assert around(turns, {3}, 0) == {3: []}
+    assert around([], set(), 3) == {}
+
+
+def test_hybrid_weighs_both_legs_and_goes_on_with_one(candidate: Callable[..., Candidate]) -> None:
+    found = [candidate("a", cosine=0.9, bm25=2.0), candidate("b", cosine=0.5, bm25=4.0)]
+    assert hybrid(found) == {"a": 0.65 + 0.35 * 0.5, "b": 0.35}
+    assert hybrid([candidate("c", bm25=3.0), candidate("d", bm25=1.5)]) == {"c": 1.0, "d": 0.5}
+    assert hybrid([]) == {}
+
+
+def test_a_session_stands_by_its_best_message_and_a_little_by_its_summary(
+    candidate: Callable[..., Candidate],
+) -> None:
+    scores = {"a1": 0.5, "b1": 0.5, "b2": 0.4, "b3": 0.3, "b4": 0.2, "none": 1.0}
+    found = [candidate(id, session_id="" if id == "none" else id[0]) for id in scores]
+    best = best_of_sessions(found, scores)
+    assert [one.id for one in best["b"]] == ["b1", "b2", "b3"]
+    assert set(best) == {"a", "b"}
+    assert session_standing(best, {}, scores, {}) == {"a": 0.5, "b": 0.5}
+    summaries = {"b": [candidate("sb", session_id="b")], "c": [candidate("sc", session_id="c")]}
+    standing = session_standing(best, summaries, scores, {"sb": 1.0, "sc": 0.8})
+    assert in_order(standing) == ["b", "a", "c"]
+    assert standing["c"] == pytest.approx(0.04)
+
+
+def test_a_message_of_a_time_that_is_named_stands_before_its_like(
+    candidate: Callable[..., Candidate],
+) -> None:
+    found = [
+        candidate(id, cosine=0.8, occurred_at=datetime(2026, month, 3, tzinfo=UTC))
+        for id, month in (("may", 5), ("march", 3))
+    ]
+    named = answering(found, ["boat"], named_times("The boat, in March?"))
+    plain = answering(found, ["boat"], [])
+    assert [one.id for one, _ in named] == ["march", "may"]
+    assert named[0][1] - named[1][1] == pytest.approx(TIME_SHARE)
+    assert [one.id for one, _ in plain] == ["may", "march"]
+    assert plain[0][1] == plain[1][1]
+
+
+def test_a_session_covers_what_its_texts_hold_together() -> None:
+    words = ["leaking", "boat", "harbours"]
+    texts = {"a": ["It leaks.", "Which boat's?"], "b": ["A boat in the harbour."], "c": []}
+    assert coverage(words, {}, texts) == {"a": 1.0, "b": 1.0, "c": 0.0}
+    assert coverage(words, {"leaking": 0.2}, texts) == {
+        "a": pytest.approx(0.6),
+        "b": 1.0,
+        "c": 0.0,
+    }
+    assert coverage([], {}, texts) == {"a": 0.0, "b": 0.0, "c": 0.0}

@@ -1,0 +1,146 @@
+"""Memories as Markdown: exact to the character."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmem.model.vocabulary import KINDS, Kind
+from graphmem.prompts.rendering import HEADINGS, Entry, heading, markdown, prefix
+
+MORNING = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+
+
+def entry(id: str, text: str, **given: Any) -> Entry:
+    plain: dict[str, Any] = {
+        "kind": "message",
+        "session_id": "s",
+        "occurred_at": MORNING,
+        "idx": 0,
+        "speaker": "Mara",
+    }
+    return Entry(id=id, text=text, **(plain | given))
+
+
+def test_sessions_stand_in_time_order_and_their_messages_by_idx() -> None:
+    later = MORNING + timedelta(days=3, hours=2)
+
+    shown = markdown(
+        [
+            entry("d", "Back to Postgres.", session_id="t", occurred_at=later, idx=7),
+            entry("b", "Try SQLite.", idx=1, speaker="assistant"),
+            entry("a", "Which database?", idx=0),
+        ]
+    )
+
+    assert shown == (
+        "## 2026-03-02 09:30\n"
+        "Mara: Which database?\n"
+        "assistant: Try SQLite.\n"
+        "\n"
+        "## 2026-03-05 11:30\n"
+        "Mara: Back to Postgres.\n"
+    )
+
+
+def test_a_text_of_many_lines_stays_whole() -> None:
+    text = "```\n## not a heading\n\n  indented\t\n```\n"
+
+    assert markdown([entry("a", text)]) == f"## 2026-03-02 09:30\nMara: {text}\n"
+
+
+def test_what_belongs_to_no_session_stands_first_under_its_kind() -> None:
+    shown = markdown(
+        [
+            entry("m", "Hello."),
+            entry("f", "Ansgar keeps the light.", kind="fact", session_id="", speaker=""),
+            entry("r", "auth/middleware.py", kind="reference", session_id="", speaker=""),
+            entry("g", "Prices rose.", kind="fact", session_id="", speaker="", idx=1),
+        ]
+    )
+
+    assert shown == (
+        "## Facts\n"
+        "- Ansgar keeps the light.\n"
+        "- Prices rose.\n"
+        "\n"
+        "## References\n"
+        "- auth/middleware.py\n"
+        "\n"
+        "## 2026-03-02 09:30\n"
+        "Mara: Hello.\n"
+    )
+
+
+def test_two_sessions_of_one_day_have_a_heading_each() -> None:
+    evening = MORNING + timedelta(hours=9)
+
+    shown = markdown(
+        [
+            entry("b", "Evening.", session_id="t", occurred_at=evening),
+            entry("a", "Morning."),
+        ]
+    )
+
+    assert shown == ("## 2026-03-02 09:30\nMara: Morning.\n\n## 2026-03-02 18:30\nMara: Evening.\n")
+
+
+def test_two_sessions_of_one_minute_stay_apart() -> None:
+    shown = markdown([entry("b", "Two.", session_id="t"), entry("a", "One.", session_id="s")])
+
+    assert shown == "## 2026-03-02 09:30\nMara: One.\n\n## 2026-03-02 09:30\nMara: Two.\n"
+
+
+def test_nothing_is_nothing() -> None:
+    assert markdown([]) == ""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_a_heading(kind: Kind) -> None:
+    assert heading(kind, "", MORNING) == f"## {HEADINGS[kind]}\n"
+    assert heading(kind, "s", MORNING) == "## 2026-03-02 09:30\n"
+
+
+def test_what_nobody_said_has_a_dash() -> None:
+    assert prefix("") == "- "
+    assert prefix("Mara Lindqvist") == "Mara Lindqvist: "
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.text(min_size=1),
+            st.sampled_from(KINDS),
+            st.sampled_from(("", "s", "t")),
+            st.integers(0, 3),
+            st.integers(0, 3),
+        ),
+        max_size=8,
+    ).flatmap(lambda drawn: st.tuples(st.just(drawn), st.permutations(range(len(drawn)))))
+)
+def test_every_text_is_inside_unchanged_whatever_the_order(drawn: tuple) -> None:
+    rows, order = drawn
+    entries = [
+        entry(
+            str(number),
+            text,
+            kind=kind,
+            session_id=session,
+            occurred_at=MORNING + timedelta(days=day),
+            idx=idx,
+        )
+        for number, (text, kind, session, day, idx) in enumerate(rows)
+    ]
+
+    shown = markdown(entries)
+
+    assert shown == markdown([entries[place] for place in order])
+    assert all(f"Mara: {each.text}\n" in shown for each in entries)
+    groups = {(each.session_id, "" if each.session_id else each.kind) for each in entries}
+    assert len(shown) == (
+        sum(len(f"Mara: {each.text}\n") for each in entries)
+        + sum(len(heading(kind or "message", session, MORNING)) for session, kind in groups)
+        + max(len(groups) - 1, 0)
+    )

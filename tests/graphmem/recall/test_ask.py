@@ -1,0 +1,404 @@
+"""Recall on the seed story: a real Neo4j, the real embedding model."""
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphmem import resources
+from graphmem.errors import InvalidInput, Unavailable
+from graphmem.model.vocabulary import KINDS, Ranking
+from graphmem.recall import compose as composing
+from graphmem.recall.types import Recalled
+from graphmem.retrieval.understanding import NO_VECTOR
+from graphmem.runtime import Runtime
+from graphmem.service import Graphmem
+
+RANKINGS: tuple[Ranking, ...] = get_args(Ranking)
+BUDGETS = (1, 5, 20, 100, 300, 1000, 5000)
+QUESTION = "How did the price of the Harbour plan change, and why?"
+CONVERSATION = "7d0f4c52-9a3e-4b8e-b1c6-2f5d8e60a913"
+QUESTIONS = [
+    json.loads(line)
+    for line in (resources.folder("seed") / "questions.jsonl").read_text("utf-8").splitlines()
+]
+
+
+def line(item: Any) -> str:
+    """Return an item as the context holds it."""
+    return f"{item.name or item.role}: {item.text}\n"
+
+
+def check(found: Recalled, runtime: Runtime, *, limit: int, max_tokens: int) -> None:
+    """Assert what holds for every answer."""
+    assert runtime.tokens.count(found.context) == found.tokens_used <= max_tokens
+    assert len(found.items) <= limit
+    ranks = [item.rank for item in found.items]
+    assert ranks == sorted(set(ranks))
+    scores = [item.score for item in found.items]
+    assert scores == sorted(scores, reverse=True)
+    # Each text whole, and nothing but the items and the headings of their sessions.
+    rest = found.context
+    for item in sorted(found.items, key=lambda item: len(item.text), reverse=True):
+        assert rest.count(line(item)) >= 1, item.text
+        rest = rest.replace(line(item), "", 1)
+    headings = [left for left in rest.split("\n") if left]
+    assert all(heading.startswith("## 2026-") for heading in headings), headings
+    assert len(headings) == len({item.session_id for item in found.items})
+    check_omitted(found, limit=limit)
+
+
+def check_omitted(found: Recalled, *, limit: int) -> None:
+    """Assert that what was left out is said, with the right reason."""
+    assert len(found.omitted) == min(found.omitted_total, composing.OMITTED_SHOWN)
+    ranks = [item.rank for item in found.items]
+    left_out = [omitted.rank for omitted in found.omitted]
+    assert left_out == sorted(set(left_out))
+    assert set(ranks).isdisjoint(left_out)
+    everything = len(ranks) + found.omitted_total
+    if found.omitted_total <= composing.OMITTED_SHOWN:
+        assert sorted(ranks + left_out) == list(range(1, everything + 1))
+    assert all(rank <= everything for rank in ranks)
+    full = len(ranks) == limit
+    for omitted in found.omitted:
+        beyond = full and omitted.rank > ranks[-1]
+        assert omitted.reason == ("beyond_limit" if beyond else "no_room")
+
+
+@pytest.mark.parametrize("ranking", RANKINGS)
+@pytest.mark.parametrize("max_tokens", BUDGETS)
+async def test_a_budget_holds(story: Graphmem, runtime: Runtime, ranking: Ranking, max_tokens: int):
+    for limit in (3, 200):
+        found = await story.recall(QUESTION, limit=limit, max_tokens=max_tokens, ranking=ranking)
+
+        check(found, runtime, limit=limit, max_tokens=max_tokens)
+        assert found.items or max_tokens <= 100
+        assert found.degraded == []
+
+
+async def test_a_budget_holds_whatever_it_is(story: Graphmem, runtime: Runtime):
+    """Hypothesis chooses in a thread of its own, so that the event loop stays free to answer."""
+    loop = asyncio.get_running_loop()
+
+    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(
+        st.sampled_from([question["query"] for question in QUESTIONS]),
+        st.integers(1, 60),
+        st.integers(1, 800),
+        st.sampled_from(RANKINGS),
+    )
+    def holds(query: str, limit: int, max_tokens: int, ranking: Ranking) -> None:
+        asked = story.recall(query, limit=limit, max_tokens=max_tokens, ranking=ranking)
+        found = asyncio.run_coroutine_threadsafe(asked, loop).result()
+        check(found, runtime, limit=limit, max_tokens=max_tokens)
+
+    await asyncio.to_thread(holds)
+
+
+async def test_with_room_for_all_nothing_is_left_out_for_want_of_room(story: Graphmem):
+    found = await story.recall(QUESTION, limit=200, max_tokens=200_000)
+
+    assert len(found.items) + found.omitted_total >= 100
+    assert found.omitted_total == 0
+
+
+async def test_a_smaller_one_further_down_fills_the_room_a_larger_one_left(story: Graphmem):
+    found = await story.recall(QUESTION, limit=200, max_tokens=150)
+
+    assert found.items[-1].rank > len(found.items), "something between was left out"
+    before = [omitted for omitted in found.omitted if omitted.rank < found.items[-1].rank]
+    assert {omitted.reason for omitted in before} == {"no_room"}
+
+
+async def test_beyond_the_limit_is_said(story: Graphmem):
+    found = await story.recall(QUESTION, limit=4, max_tokens=200_000)
+
+    assert [item.rank for item in found.items] == [1, 2, 3, 4]
+    assert {omitted.reason for omitted in found.omitted} == {"beyond_limit"}
+
+
+async def test_the_context_stands_in_sessions_in_the_order_of_time(story: Graphmem):
+    found = await story.recall(QUESTION, limit=40, max_tokens=5000)
+
+    sessions: dict[str, list[Any]] = {}
+    for item in found.items:
+        assert item.session_id is not None
+        sessions.setdefault(item.session_id, []).append(item)
+    assert len(sessions) > 3
+    ordered = sorted(sessions.values(), key=lambda items: min(item.occurred_at for item in items))
+    expected = "\n".join(
+        f"## {min(item.occurred_at for item in items):%Y-%m-%d %H:%M}\n"
+        + "".join(line(item) for item in sorted(items, key=lambda item: item.idx))
+        for items in ordered
+    )
+    assert found.context == expected
+
+
+async def test_an_item_says_where_it_comes_from(story: Graphmem, said: dict[str, dict[str, Any]]):
+    found = await story.recall(QUESTION, limit=30, max_tokens=5000)
+
+    for item in found.items:
+        assert item.external_id is not None
+        record = said[item.external_id]
+        assert item.text == record["content"]
+        assert (item.role, item.name) == (record["role"], record.get("name"))
+        assert item.session_external_id == record["session_id"]
+        assert item.occurred_at == datetime.fromisoformat(record["occurred_at"])
+        assert (item.kind, item.conversation_id) == ("message", CONVERSATION)
+        assert set(item.ranks) <= set(item.scores)
+        assert item.ranks
+
+
+async def test_the_token_count_is_the_text_s_own(story: Graphmem, runtime: Runtime):
+    found = await story.recall(QUESTION, max_tokens=5000)
+
+    assert [i.token_count for i in found.items] == [
+        runtime.tokens.count(i.text) for i in found.items
+    ]
+
+
+async def test_since_is_inclusive_and_until_exclusive(
+    story: Graphmem, said: dict[str, dict[str, Any]]
+):
+    times = sorted(datetime.fromisoformat(record["occurred_at"]) for record in said.values())
+    since, until = times[60], times[90]
+    found = await story.recall(
+        QUESTION, limit=200, max_tokens=200_000, since=since, until=until, ranking="vector"
+    )
+
+    assert sorted(item.occurred_at for item in found.items) == [
+        time for time in times if since <= time < until
+    ]
+    assert since in {item.occurred_at for item in found.items}
+
+
+async def test_times_are_moments_whatever_their_zone(story: Graphmem):
+    since = datetime(2026, 5, 1, tzinfo=UTC)
+    east = since.astimezone(timezone(timedelta(hours=5, minutes=45)))
+
+    assert await story.recall(QUESTION, since=since) == await story.recall(QUESTION, since=east)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"since": datetime(2027, 1, 1, tzinfo=UTC)},
+        {"until": datetime(2026, 1, 1, tzinfo=UTC)},
+        {"since": datetime(2026, 5, 1, tzinfo=UTC), "until": datetime(2026, 4, 1, tzinfo=UTC)},
+        {"kinds": ["fact"]},
+        {"kinds": [kind for kind in KINDS if kind != "message"]},
+        {"conversation_id": "nobody's"},
+        {"conversation_id": ""},
+        {"conversation_id": 'x" OR *:*'},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("ranking", RANKINGS)
+async def test_what_nothing_passes_gives_an_empty_answer(
+    story: Graphmem, options: dict[str, Any], ranking: Ranking
+):
+    assert await story.recall(QUESTION, ranking=ranking, **options) == NOTHING
+
+
+NOTHING = Recalled(
+    items=[], context="", tokens_used=0, omitted=[], omitted_total=0, degraded=[], timings=None
+)
+
+
+async def test_a_foreign_conversation_an_unknown_and_an_empty_one_look_the_same(
+    story: Graphmem, memory: Graphmem
+):
+    await memory.open_conversation("empty")
+
+    for conversation_id in (CONVERSATION, "unknown", "empty", None):
+        assert await memory.recall(QUESTION, conversation_id=conversation_id) == NOTHING
+
+
+async def test_only_the_conversation_asked_for_is_searched(memory: Graphmem):
+    for id in ("c", "d"):
+        await memory.open_conversation(id)
+        new = {"session_id": "s", "role": "user", "content": f"The light of {id} is red."}
+        await memory.remember(id, [new])
+
+    found = await memory.recall("Which light is red?", conversation_id="c")
+    assert [item.conversation_id for item in found.items] == ["c"]
+    everywhere = await memory.recall("Which light is red?")
+    assert {item.conversation_id for item in everywhere.items} == {"c", "d"}
+
+
+@pytest.mark.parametrize("kinds", [["message"], ["fact", "message"], list(KINDS), None])
+async def test_messages_are_found_by_their_kind(story: Graphmem, kinds: list[str] | None):
+    found = await story.recall(QUESTION, kinds=kinds)
+
+    assert {item.kind for item in found.items} == {"message"}
+    assert [i.id for i in found.items][:5] == [i.id for i in (await story.recall(QUESTION)).items][
+        :5
+    ]
+
+
+async def test_another_client_s_nearer_memories_are_neither_shown_nor_in_the_way(
+    memory: Graphmem, rival: Graphmem
+):
+    for graphmem in (memory, rival):
+        await graphmem.open_conversation("c")
+    new = {"session_id": "s", "role": "user"}
+    await rival.remember("c", [new | {"content": QUESTION}] * 150)
+    ours = await memory.remember("c", [new | {"content": "The plan got cheaper."}])
+
+    for ranking in RANKINGS:
+        found = await memory.recall(QUESTION, ranking=ranking)
+        assert [item.id for item in found.items] == ours.ids
+
+
+@pytest.mark.parametrize("ranking", RANKINGS)
+async def test_equal_questions_get_equal_answers(story: Graphmem, ranking: Ranking):
+    answers = [await story.recall(QUESTION, ranking=ranking, limit=50) for _ in range(3)]
+
+    assert answers[1:] == answers[:1] * 2
+
+
+async def test_the_rankings_are_four(story: Graphmem):
+    found = {
+        ranking: await story.recall(QUESTION, ranking=ranking, limit=50, max_tokens=20_000)
+        for ranking in RANKINGS
+    }
+    orders = {tuple(item.id for item in answer.items) for answer in found.values()}
+
+    assert len(orders) == len(RANKINGS)
+    for item in found["vector"].items:
+        assert item.score == item.scores["vector"]
+        assert item.ranks == {"vector": item.rank}
+    for item in found["bm25"].items:
+        assert item.score == item.scores["bm25"]
+        assert item.ranks == {"bm25": item.rank}
+    for item in found["rrf"].items:
+        assert item.score == pytest.approx(sum(1 / (60 + r) for r in item.ranks.values()))
+    assert {"hybrid", "vector"} <= set(found["default"].items[0].scores)
+
+
+@pytest.fixture
+def broken_embedder(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedding model that fails."""
+
+    async def fail(text: str) -> list[float]:
+        raise Unavailable("the embedding model failed (RuntimeError)")
+
+    monkeypatch.setattr(runtime.embedder, "query", fail)
+
+
+@pytest.mark.parametrize("ranking", ["default", "rrf", "vector"])
+async def test_without_a_vector_the_words_decide_and_the_answer_says_so(
+    story: Graphmem, runtime: Runtime, broken_embedder: None, ranking: Ranking
+):
+    found = await story.recall(QUESTION, ranking=ranking, max_tokens=800)
+
+    assert found.degraded == [NO_VECTOR]
+    check(found, runtime, limit=20, max_tokens=800)
+    assert found.items or ranking == "vector"
+    assert all(set(item.ranks) == {"bm25"} for item in found.items)
+
+
+async def test_words_alone_need_no_embedder(story: Graphmem, broken_embedder: None):
+    found = await story.recall(QUESTION, ranking="bm25")
+
+    assert found.degraded == []
+    assert found.items
+
+
+async def test_timings_are_given_when_asked_for(story: Graphmem):
+    assert (await story.recall(QUESTION)).timings is None
+    timings = (await story.recall(QUESTION, explain=True)).timings
+
+    assert timings is not None
+    assert set(timings) == {"embed", "candidates", "rank", "compose", "total"}
+    stages = sum(milliseconds for stage, milliseconds in timings.items() if stage != "total")
+    assert timings["total"] == pytest.approx(stages, abs=0.01)
+
+
+async def test_a_memory_that_is_deleted_in_between_is_skipped(
+    memory: Graphmem, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+):
+    await memory.open_conversation("c")
+    new = {"session_id": "s", "role": "user"}
+    contents = ["The lamp is red.", "The lamp is green.", "The lamp is lit."]
+    ids = (await memory.remember("c", [new | {"content": c} for c in contents])).ids
+    rows, graph = runtime.graph.rows, runtime.graph
+
+    async def meanwhile(query, **parameters):
+        if query is composing.TEXTS:
+            monkeypatch.undo()
+            await memory.delete_memory(ids[1])
+        return await rows(query, **parameters)
+
+    monkeypatch.setattr(graph, "rows", meanwhile)
+    found = await memory.recall("Is the lamp green?")
+
+    assert {item.id for item in found.items} == {ids[0], ids[2]}
+    assert "green" not in found.context
+    assert found.tokens_used == runtime.tokens.count(found.context)
+
+
+async def test_the_seed_s_questions_are_answered(story: Graphmem):
+    hits = 0
+    for question in QUESTIONS:
+        found = await story.recall(question["query"], limit=10, max_tokens=20_000)
+        hits += bool({item.external_id for item in found.items} & set(question["evidence"]))
+
+    assert hits >= 0.8 * len(QUESTIONS)
+
+
+ANY_TEXT = {
+    "Lucene": '+scope_words:(x) OR *:* AND NOT "a~2" ^5 [a TO z] {!} \\',
+    "an open bracket": "(((",
+    "operators alone": "AND OR NOT && || !",
+    "Cypher": "`}) DETACH DELETE n // $client_id",
+    "NUL": "price\0change",
+    "right to left": "מה המחיר \u202e",
+    "emoji": "\U0001f6a2\U0001f469\u200d\U0001f4bb",
+    "question words alone": "what is the",
+    "punctuation alone": "?!",
+    "32,768 characters without a space": "x" * 32_768,
+    "many words": " ".join(f"word{n}" for n in range(3_500)),
+}
+
+
+@pytest.mark.parametrize("query", ANY_TEXT.values(), ids=ANY_TEXT)
+@pytest.mark.parametrize("ranking", ["default", "bm25"])
+async def test_any_text_is_a_question(
+    story: Graphmem, runtime: Runtime, query: str, ranking: Ranking
+):
+    found = await story.recall(query, max_tokens=500, ranking=ranking)
+
+    check(found, runtime, limit=20, max_tokens=500)
+    assert ranking == "bm25" or found.items
+
+
+BAD = {
+    "lone surrogate": ({"query": "half \ud83d"}, "query", InvalidInput),
+    "blank": ({"query": " \n"}, "query", InvalidInput),
+    "empty": ({"query": ""}, "query", InvalidInput),
+    "too long": ({"query": "x" * 32_769}, "query", InvalidInput),
+    "no limit": ({"limit": 0}, "limit", InvalidInput),
+    "beyond the limits": ({"limit": 201}, "limit", InvalidInput),
+    "no budget": ({"max_tokens": 0}, "max_tokens", InvalidInput),
+    "no kind": ({"kinds": ["rumour"]}, "kinds[0]", InvalidInput),
+    "an empty list": ({"kinds": []}, "kinds", InvalidInput),
+    "no ranking": ({"ranking": "random"}, "ranking", InvalidInput),
+    "no zone": ({"since": datetime(2026, 3, 1)}, "since", InvalidInput),
+    "out of range": ({"until": datetime(1, 1, 1, tzinfo=UTC)}, "until", InvalidInput),
+    "unknown": ({"colour": "red"}, "colour", InvalidInput),
+}
+
+
+@pytest.mark.parametrize(("options", "field", "error"), BAD.values(), ids=BAD)
+async def test_what_cannot_be_asked_is_named(
+    memory: Graphmem, options: dict[str, Any], field: str, error: type[InvalidInput]
+):
+    with pytest.raises(error) as raised:
+        await memory.recall(**({"query": QUESTION} | options))
+
+    assert raised.value.field == field

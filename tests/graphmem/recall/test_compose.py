@@ -1,0 +1,92 @@
+"""Composing without a database: what a budget does when texts are known only after ranking."""
+
+from datetime import UTC, datetime, timedelta
+
+from graphmem.recall.compose import TEXTS, Composed, Text, compose
+from graphmem.retrieval.candidates import Candidate
+from graphmem.retrieval.ranking import Ranked
+from graphmem.tokens import TokenCounter
+from tests.scripted import ScriptedGraph
+
+BEGUN = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+class Superadditive(TokenCounter):
+    """Counts a whole for more than its parts, as no tokenizer should."""
+
+    def count(self, text: str) -> int:
+        return len(text.split()) + 2 * max(0, text.count("\n") - 2)
+
+
+def ranked(id: str, tokens: int) -> Ranked:
+    candidate = Candidate(
+        id=id,
+        external_id=None,
+        kind="message",
+        role="user",
+        name=None,
+        occurred_at=BEGUN + timedelta(minutes=ord(id)),
+        conversation_id="c",
+        session_id="s",
+        idx=ord(id),
+        importance=0.5,
+        token_count=tokens,
+        cosine=0.5,
+        bm25=None,
+        by_vector=True,
+    )
+    return Ranked(candidate, 1.0, {}, {"vector": 1})
+
+
+async def composed(
+    texts: dict[str, str], *, limit: int, max_tokens: int, tokens: TokenCounter | None = None
+) -> tuple[Composed, ScriptedGraph]:
+    """Compose texts that stand in their order of rank."""
+    counter = tokens or TokenCounter()
+
+    def rows(client_id: str, ids: list[str]) -> list[Text]:
+        return [Text(id, texts[id], "name") for id in ids]
+
+    graph = ScriptedGraph({TEXTS.name: rows})
+    ranking = [ranked(id, counter.count(text)) for id, text in texts.items()]
+    answer = await compose(
+        ranking, limit=limit, max_tokens=max_tokens, client_id="x", graph=graph, tokens=counter
+    )
+    return answer, graph
+
+
+async def test_what_had_no_room_is_not_beyond_the_limit_that_others_filled():
+    texts = {"a": "word " * 500, "b": "short", "c": "short too", "d": "one more"}
+    answer, _ = await composed(texts, limit=2, max_tokens=100)
+
+    assert [item.id for item in answer.items] == ["b", "c"]
+    assert [(omitted.id, omitted.reason) for omitted in answer.omitted] == [
+        ("a", "no_room"),
+        ("d", "beyond_limit"),
+    ]
+
+
+async def test_the_whole_context_is_counted_and_cut_until_it_fits():
+    texts = dict.fromkeys("abcdefgh", "some words here")
+    counter = Superadditive()
+    answer, _ = await composed(texts, limit=10, max_tokens=40, tokens=counter)
+
+    assert answer.items
+    assert counter.count(answer.context) == answer.tokens_used <= 40
+    assert [item.id for item in answer.items] == list("abcdefgh")[: len(answer.items)]
+    assert answer.omitted_total == len(texts) - len(answer.items)
+
+
+async def test_no_text_is_fetched_that_cannot_fit():
+    texts = {"a": "word " * 500, "b": "short"}
+    answer, graph = await composed(texts, limit=10, max_tokens=60)
+
+    assert [item.id for item in answer.items] == ["b"]
+    assert [asked["ids"] for _, asked in graph.asked] == [["b"]]
+
+
+async def test_at_most_fifty_left_out_are_named_and_all_are_counted():
+    texts = {chr(0x4E00 + place): "word" for place in range(80)}
+    answer, _ = await composed(texts, limit=5, max_tokens=10_000)
+
+    assert (len(answer.items), len(answer.omitted), answer.omitted_total) == (5, 50, 75)

@@ -1,0 +1,231 @@
+"""What a run retrieves: filters, orders, the pool of twenty, and pages that do not repeat."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from graphmem.errors import InvalidInput
+from graphmem.runs.types import RetrievalResult, RetrievedSpan
+from graphmem.service import Graphmem
+from graphmem.service.run import RunSession
+from tests.budgeted import fill, span
+from tests.planted import plant, thread
+
+NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+
+
+async def run_of(memory: Graphmem, tokens: int = 100_000) -> RunSession:
+    budget = {"max_tokens": tokens, "max_time_ms": 600_000, "max_retries": 3}
+    return await memory.run(agent_type="copy-agent", episode_id="ep", budget=budget)
+
+
+def ids(result: RetrievalResult) -> list[str]:
+    return [one.span_id for one in result.spans]
+
+
+def relevance(span: RetrievedSpan) -> float:
+    assert span.relevance_score is not None
+    return span.relevance_score
+
+
+async def many(memory: Graphmem, number: int) -> None:
+    """Register spans that all answer alike, each of its own importance and time."""
+    spans = [
+        span(
+            place,
+            f"Product pricing, chapter {place}: the price list of the season.",
+            metadata={"importance": (place % 10) / 10},
+            occurred_at=(NOW + timedelta(days=place)).isoformat(),
+        )
+        for place in range(number)
+    ]
+    await memory.register_spans(spans)
+
+
+# S3.26 S3.20
+async def test_pages_go_on_without_repeating_until_nothing_is_left(memory: Graphmem) -> None:
+    await many(memory, 45)
+    run = await run_of(memory)
+    seen: list[str] = []
+    sizes, cursor = [], None
+    while True:
+        page = await run.retrieve("product pricing", max_tokens=5_000, cursor=cursor)
+        sizes.append(len(page.spans))
+        seen += ids(page)
+        assert page.has_more == (page.cursor is not None)
+        if page.cursor is None:
+            break
+        cursor = page.cursor
+    assert sizes == [20, 20, 5]
+    assert len(set(seen)) == len(seen) == 45
+    tree = await run.tree()
+    assert tree.spent == run.budget.tokens_used == 100_000 - tree.remaining
+
+
+async def test_what_did_not_fit_comes_with_the_next_page(memory: Graphmem) -> None:
+    await many(memory, 4)
+    run = await run_of(memory)
+    cost = (await memory.span("span-0")).token_count
+    first = await run.retrieve("product pricing", max_tokens=cost * 2)
+    assert (len(first.spans), first.has_more) == (2, True)
+    assert {one.span_id for one in first.omitted} == {f"span-{i}" for i in range(4)} - set(
+        ids(first)
+    )
+    assert {one.reason for one in first.omitted} == {"no_room"}
+    second = await run.retrieve("product pricing", max_tokens=cost * 2, cursor=first.cursor)
+    assert (sorted([*ids(first), *ids(second)]), second.has_more) == (
+        [f"span-{i}" for i in range(4)],
+        False,
+    )
+
+
+async def test_a_limit_below_every_span_delivers_nothing_and_charges_nothing(
+    memory: Graphmem,
+) -> None:
+    await many(memory, 2)
+    run = await run_of(memory)
+    result = await run.retrieve("product pricing", max_tokens=1)
+    assert (result.spans, result.tokens_used, result.has_more) == ([], 0, True)
+    assert run.budget.tokens_used == 0
+    again = await run.retrieve("product pricing", max_tokens=100, cursor=result.cursor)
+    assert len(again.spans) == 2
+
+
+# S3.21
+async def test_a_misfit_is_left_out_and_the_next_is_tried(memory: Graphmem) -> None:
+    long = "Product pricing. " + "The price list of the season is long. " * 30
+    await memory.register_spans([span(0, long), span(1, "Product pricing in short.")])
+    run = await run_of(memory)
+    result = await run.retrieve("product pricing", max_tokens=50)
+    assert ids(result) == ["span-1"]
+    assert [one.span_id for one in result.omitted] == ["span-0"]
+    assert result.tokens_used <= 50
+
+
+# S3.19
+async def test_filters_and_orders(memory: Graphmem) -> None:
+    await many(memory, 8)
+    await memory.register_span(
+        **span(99, "Product pricing of an offer.", source_type="offer", source_id="o-1")
+    )
+    run = await run_of(memory)
+
+    async def found(**options: Any) -> list[str]:
+        return ids(await run.retrieve("product pricing", max_tokens=2_000, **options))
+
+    assert await found(source_types=["offer"]) == ["span-99"]
+    assert await found(source_types=["brand_kit"]) == []
+    assert sorted(await found(source_ids=["kb-1", "o-1"])) == ["span-1", "span-5", "span-99"]
+    assert await found(source_ids=["unknown"]) == []
+    assert await found(source_types=["offer"], source_ids=["kb-1"]) == []
+    by_time = await found(source_types=["knowledge_base"], sort_by="recency")
+    assert by_time == [f"span-{place}" for place in reversed(range(8))]
+    by_importance = await found(source_types=["knowledge_base"], sort_by="importance")
+    assert by_importance == by_time
+    relevant = await run.retrieve("product pricing", max_tokens=2_000)
+    scores = [relevance(one) for one in relevant.spans]
+    assert scores == sorted(scores, reverse=True)
+    exact = [one.span_id for one in relevant.spans if relevance(one) >= 1.0]
+    assert await found(min_relevance=1.0) == exact != ids(relevant)
+    middle = scores[4]
+    kept = await run.retrieve("product pricing", max_tokens=2_000, min_relevance=middle)
+    assert {one.span_id for one in kept.spans} == {
+        one.span_id for one in relevant.spans if relevance(one) >= middle
+    }
+
+
+# S3.47
+async def test_a_question_may_be_a_vector(memory: Graphmem) -> None:
+    await fill(memory, 8)
+    vector = await memory.runtime.embedder.query("what do refunds look like?")
+    run = await run_of(memory)
+    by_vector = await run.retrieve(vector, max_tokens=30)
+    by_text = await run.retrieve("what do refunds look like?", max_tokens=30)
+    assert ids(by_vector)[0] == ids(by_text)[0] == "span-1"
+    assert 0 < relevance(by_vector.spans[0]) <= 1
+    scaled = await run.retrieve([1e200 * one for one in vector], max_tokens=30)
+    assert ids(scaled) == ids(by_vector)
+    with pytest.raises(InvalidInput, match="384"):
+        await run.retrieve(vector[:-1], max_tokens=30)
+    kinds = [one.params["query_kind"] for one in (await run.accesses()).accesses[:-1]]
+    assert kinds == ["vector", "text", "vector"]
+
+
+async def test_summaries_are_retrieved_too_and_references_and_messages_are_not(
+    memory: Graphmem,
+) -> None:
+    [summary, reference, message] = await plant(
+        memory,
+        thread(),
+        {"kind": "reference", "source_type": "knowledge_base", "text": "Pricing of the plan"},
+        {"kind": "message", "text": "Pricing of the plan"},
+    )
+    run = await run_of(memory)
+    result = await run.retrieve("pricing of the premium plan", max_tokens=500)
+    assert ids(result) == [summary]
+    assert {reference, message}.isdisjoint(ids(result))
+    peeked = await run.peek(summary)
+    assert (peeked.span.start_byte, peeked.span.source_type) == (0, "thread_summary")
+    assert peeked.span.hash is not None
+    assert len(peeked.span.hash) == 64
+    typed = await run.retrieve(
+        "pricing of the premium plan", max_tokens=500, source_types=["knowledge_base"]
+    )
+    assert ids(typed) == []
+
+
+async def test_what_is_not_what_was_stored_is_not_delivered(memory: Graphmem) -> None:
+    await memory.register_spans([span(0, "Product pricing one."), span(1, "Product pricing two.")])
+    await memory.runtime.graph.execute(
+        "MATCH (m:Memory {client_id: $c, id: 'span-0'}) "
+        "SET m.text = 'forged', m.search_text = 'Product pricing none.'",
+        c=memory.client_id,
+    )
+    run = await run_of(memory)
+    result = await run.retrieve("product pricing", max_tokens=500)
+    assert (ids(result), result.has_more) == (["span-1"], False)
+    assert [(one.span_id, one.reason) for one in result.omitted] == [("span-0", "damaged")]
+
+
+async def test_what_is_delivered_is_the_content_without_its_tags_or_what_else_is_searched(
+    memory: Graphmem,
+) -> None:
+    plain, odd = "Product pricing, in euros: 49 €.", "Product pricing — übrigens"
+    tagged = span(0, plain, metadata={"tags": ["offer", "season"]})
+    await memory.register_spans([tagged, span(1, odd)])
+    await memory.runtime.graph.execute(
+        "MATCH (m:Memory {client_id: $c, id: 'span-1'}) SET m.search_text = 'Product prices'",
+        c=memory.client_id,
+    )
+    run = await run_of(memory)
+    note = "Product pricing: the shop asks for the old price."
+    await run.write(type="log", content=note, metadata={"topic": "product pricing"})
+    result = await run.retrieve("product pricing", max_tokens=500)
+    assert {one.content for one in result.spans} == {plain, odd, note}
+
+
+async def test_a_cursor_belongs_to_its_question_and_its_run(memory: Graphmem) -> None:
+    await many(memory, 4)
+    run, other = await run_of(memory), await run_of(memory)
+    cursor = (await run.retrieve("product pricing", max_tokens=1)).cursor
+    for asker, query, options in (
+        (run, "refunds", {}),
+        (run, "product pricing", {"sort_by": "recency"}),
+        (other, "product pricing", {}),
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            await asker.retrieve(query, max_tokens=50, cursor=cursor, **options)
+        assert refused.value.field == "cursor"
+    assert (await run.tree()).held == 0
+
+
+async def test_a_span_that_was_deleted_since_is_left_out_of_the_same_answer(
+    memory: Graphmem,
+) -> None:
+    await many(memory, 2)
+    run = await run_of(memory)
+    first = await run.retrieve("product pricing", max_tokens=100, operation_id="a")
+    await memory.delete_memory("span-0")
+    again = await run.retrieve("product pricing", max_tokens=100, operation_id="a")
+    assert (ids(again), again.tokens_used) == (["span-1"], first.tokens_used)

@@ -1,0 +1,130 @@
+"""Names in running text: capitals of any script, sentences that merely begin, quotation marks."""
+
+import pytest
+
+from graphmem.text.names import names, quoted
+
+
+def found(text: str) -> set[str]:
+    return {name for _, _, name in names(text)}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("We talked to Mara.", "Mara"),
+        ("Mara likes tea.", "Mara"),
+        ("We saw Ed Wood yesterday.", "Ed Wood"),
+        ("It is by Ludwig van Beethoven.", "Ludwig van Beethoven"),
+        ("It belongs to the Bank of America.", "Bank of America"),
+        ("We read The Lord of the Rings.", "The Lord of the Rings"),
+        ("She met Jean-Luc O'Brien there.", "Jean-Luc O'Brien"),
+        ("It is by J. R. R. Tolkien.", "J. R. R. Tolkien"),
+        ("It is by J.R.R. Tolkien.", "J.R.R. Tolkien"),
+        ("We asked John F. Kennedy.", "John F. Kennedy"),
+        ("We flew to St. Louis.", "St. Louis"),
+        ("He works for AT&T now.", "AT&T"),
+        ("She moved to the U.S. last year.", "U.S."),
+        ("Written in Node.js, I think.", "Node.js"),
+        ("They flew with Apollo 11.", "Apollo 11"),
+        ("Мы читали роман Анна Каренина.", "Анна Каренина"),
+        ("Πήγαμε στην Αθήνα.", "Αθήνα"),
+        ("Sie lebt in Österreich.", "Österreich"),
+        ("NASA pays for it.", "NASA"),
+        ("Kubernetes restarts it.", "Kubernetes"),
+        ("iPhone sales fell, said Émile.", "Émile"),
+    ],
+)
+def test_a_name_is_found(text: str, name: str):
+    assert name in found(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The weather is fine. However, it rains. Yesterday was better.",
+        "I think so, and I'm sure. I'll come. I've been there.",
+        "Thanks! Great idea. Sounds good. Wow, that's lovely.",
+        "Don't do it. Isn't it late? Let's go.",
+        "Deploy it on Monday. Check the logs in March. See you on Friday, May 5.",
+        "- Update the file\n- Restart the server\n\n# Summary\nDone.",
+        "“Maybe,” she said. (Probably not.)",
+        "Quickly now! Walking home. Finished already.",
+        "Harbours are nice. We like all harbours. Harbours!",
+        "THE SERVER IS DOWN AGAIN",
+        "A b c. 24 of 25. ok?",
+        "",
+    ],
+)
+def test_a_word_that_merely_begins_a_sentence_is_no_name(text: str):
+    assert found(text) == set()
+
+
+def test_a_word_that_begins_a_sentence_is_a_name_unless_the_text_has_it_in_lower_case():
+    assert found("Ballast slept. I fed the cat.") == {"Ballast"}
+    assert found("Ballast slept. We need more ballast.") == set()
+    assert found("Ballast slept. We need more ballast, said Ballast.") == {"Ballast"}
+
+
+def test_a_word_before_a_name_does_not_hide_it():
+    assert "Mara" in found("Ask Mara.")
+    assert "Hukilau Song" in found("The Hukilau Song is old.")
+    assert "New York" in found("New York is large.")
+    assert "York" not in found("New York is large.")
+
+
+def test_two_names_and_one_name_with_an_and_are_both_read():
+    assert found("We heard Simon and Garfunkel.") == {"Simon and Garfunkel", "Simon", "Garfunkel"}
+    assert found("We heard Simon & Garfunkel in New York.") >= {"Simon & Garfunkel", "New York"}
+
+
+def test_owner_and_owned_are_names_and_both_together():
+    assert found("I like Stephen King's Maximum Overdrive.") == {
+        "Stephen King's Maximum Overdrive",
+        "Stephen King",
+        "Maximum Overdrive",
+    }
+    assert found("It is Mara's. It is Ines’ too.") == {"Mara", "Ines"}
+
+
+def test_a_full_stop_between_names_parts_them():
+    assert found("We saw Mara. Ballast slept. We slept.") == {"Mara", "Ballast"}
+    assert "U.S. The" not in " ".join(found("She is in the U.S. The weather is fine."))
+
+
+def test_i_is_nobody_and_parts_names():
+    assert found("For Mara I think so.") == {"Mara"}
+
+
+@pytest.mark.parametrize(
+    ("text", "term"),
+    [
+        ('a file called "seat map"', "seat map"),
+        ("the “night watch” is on", "night watch"),
+        ("das „Logbuch“ fehlt", "Logbuch"),
+        ("le «carnet de bord» est là", "carnet de bord"),
+        ("「魔法少女」を見た", "魔法少女"),
+        ("『ノルウェイの森』", "ノルウェイの森"),
+        ("《红楼梦》", "红楼梦"),
+        ("we saw “Demon Dice,” twice", "Demon Dice"),
+        ('"Who Is Afraid of Virginia Woolf?" is a play', "Who Is Afraid of Virginia Woolf?"),
+    ],
+)
+def test_a_quoted_term_is_found(text: str, term: str):
+    assert term in {name for _, _, name in quoted(text)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "“I do not know what to do about that,” she said.",
+        '"It is late."',
+        '"no" and "this"',
+        '5" and 6" nails',
+        '""',
+        '" "',
+        "say \"nothing\nmore\"",
+    ],
+)  # fmt: skip
+def test_what_somebody_said_is_no_term(text: str):
+    assert list(quoted(text)) == []

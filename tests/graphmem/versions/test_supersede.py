@@ -1,0 +1,197 @@
+"""Superseding: chains are linear and acyclic whoever writes at the same time."""
+
+import asyncio
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from graphmem.errors import InvalidInput, MemoryNotFound, NotHead
+from graphmem.memories.write import Draft, Prepared, prepare, write
+from graphmem.model.times import END
+from graphmem.runtime import Runtime
+from graphmem.service import Graphmem
+from graphmem.versions.supersede import supersede
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+async def fact(runtime: Runtime, client_id: str, text: str, valid_at: datetime = NOW) -> Prepared:
+    draft = Draft(
+        id=str(uuid.uuid4()),
+        client_id=client_id,
+        kind="fact",
+        text=text,
+        search_text=text,
+        embedded_text=text,
+        source_type="fact",
+        occurred_at=valid_at,
+        valid_at=valid_at,
+        created_at=valid_at,
+        own={"version": 1},
+    )
+    [prepared] = await prepare([draft], embedder=runtime.embedder, tokens=runtime.tokens)
+    return prepared
+
+
+async def stored(runtime: Runtime, memory: Graphmem, text: str) -> str:
+    first = await fact(runtime, memory.client_id, text)
+    await runtime.graph.write(lambda tx: write(tx, [first], client_id=memory.client_id))
+    return first.draft.id
+
+
+async def supersede_with(
+    runtime: Runtime, memory: Graphmem, head_id: str, new: Prepared, reason: str | None = None
+) -> int:
+    return await runtime.graph.write(
+        lambda tx: supersede(
+            tx, head_id, new, client_id=memory.client_id, now=NOW + timedelta(days=9), reason=reason
+        )
+    )
+
+
+async def edges(runtime: Runtime, memory: Graphmem) -> list[tuple[str, str]]:
+    rows = await runtime.graph.execute(
+        "MATCH (new:Memory {client_id: $client})-[:SUPERSEDES]->(old:Memory {client_id: $client}) "
+        "RETURN new.id AS new, old.id AS old",
+        client=memory.client_id,
+    )
+    return [(row["new"], row["old"]) for row in rows]
+
+
+async def test_a_new_version_ends_the_old_one(runtime: Runtime, memory: Graphmem) -> None:
+    old = await stored(runtime, memory, "The Harbour plan costs 49 euros.")
+    valid_at = NOW + timedelta(days=3)
+    new = await fact(runtime, memory.client_id, "The Harbour plan costs 59 euros.", valid_at)
+
+    assert await supersede_with(runtime, memory, old, new, "Ines raised it") == 2
+
+    before, after = await memory.memory(old), await memory.memory(new.draft.id)
+    assert (before.active, before.invalid_at, before.superseded_at) == (
+        False,
+        valid_at,
+        NOW + timedelta(days=9),
+    )
+    assert (after.active, after.invalid_at) == (True, None)
+    found = await memory.recall("What does the Harbour plan cost?")
+    assert [item.id for item in found.items] == [new.draft.id]
+    found = await memory.recall("What does the Harbour plan cost?", ranking="bm25")
+    assert [item.id for item in found.items] == [new.draft.id]
+
+
+async def test_a_version_from_the_past_replaces_all_of_the_old_one(
+    runtime: Runtime, memory: Graphmem
+) -> None:
+    old = await stored(runtime, memory, "The deploy window is on Thursdays.")
+    new = await fact(
+        runtime, memory.client_id, "The deploy window is on Tuesdays.", NOW - timedelta(days=3)
+    )
+    await supersede_with(runtime, memory, old, new)
+    assert (await memory.memory(old)).invalid_at == NOW - timedelta(days=3)
+
+
+async def test_an_end_that_was_there_already_is_kept(runtime: Runtime, memory: Graphmem) -> None:
+    old = await stored(runtime, memory, "The trial runs until the third of May.")
+    ended = NOW + timedelta(days=2)
+    await runtime.graph.execute(
+        "MATCH (memory:Memory {client_id: $client, id: $id}) SET memory.invalid_at = $ended",
+        client=memory.client_id,
+        id=old,
+        ended=ended,
+    )
+    new = await fact(runtime, memory.client_id, "The trial is over.", NOW + timedelta(days=5))
+    await supersede_with(runtime, memory, old, new)
+    assert (await memory.memory(old)).invalid_at == ended
+
+
+async def test_only_a_head_can_be_superseded(runtime: Runtime, memory: Graphmem) -> None:
+    old = await stored(runtime, memory, "Rollups live in Postgres.")
+    head = await fact(runtime, memory.client_id, "Rollups live in SQLite.")
+    await supersede_with(runtime, memory, old, head)
+    late = await fact(runtime, memory.client_id, "Rollups live in a spreadsheet.")
+    with pytest.raises(NotHead) as refused:
+        await supersede_with(runtime, memory, old, late)
+    assert refused.value.head_id == head.draft.id
+    with pytest.raises(MemoryNotFound):
+        await memory.memory(late.draft.id)
+
+
+async def test_a_try_that_is_repeated_changes_nothing(runtime: Runtime, memory: Graphmem) -> None:
+    old = await stored(runtime, memory, "Teodor is the platform engineer.")
+    new = await fact(runtime, memory.client_id, "Teodor is the acting lead.")
+    assert await supersede_with(runtime, memory, old, new) == 2
+    assert await supersede_with(runtime, memory, old, new) == 2
+    assert await edges(runtime, memory) == [(new.draft.id, old)]
+
+
+async def test_foreign_unknown_and_other_kinds_are_refused(
+    runtime: Runtime, memory: Graphmem, rival: Graphmem
+) -> None:
+    foreign = await stored(runtime, rival, "Ballast is a cat.")
+    new = await fact(runtime, memory.client_id, "Ballast is a dog.")
+    for id in (foreign, "no-such-memory"):
+        with pytest.raises(MemoryNotFound):
+            await supersede_with(runtime, memory, id, new)
+    conversation = await memory.open_conversation()
+    said = await memory.remember(
+        conversation.id, [{"session_id": "s", "role": "user", "content": "Ballast sleeps."}]
+    )
+    with pytest.raises(InvalidInput, match="a fact cannot supersede a message"):
+        await supersede_with(runtime, memory, said.ids[0], new)
+    assert (await rival.memory(foreign)).active
+
+
+async def test_thirty_two_writers_of_one_head_make_one_chain(
+    runtime: Runtime, memory: Graphmem
+) -> None:
+    first = await stored(runtime, memory, "Version one.")
+    drafts = [await fact(runtime, memory.client_id, f"Version of writer {n}.") for n in range(32)]
+
+    async def insist(new: Prepared) -> None:
+        head = first
+        while True:
+            try:
+                await supersede_with(runtime, memory, head, new)
+            except NotHead as refused:
+                head = refused.head_id
+            else:
+                return
+
+    await asyncio.gather(*map(insist, drafts))
+
+    pairs = await edges(runtime, memory)
+    newer = {old: new for new, old in pairs}
+    assert len(pairs) == len(newer) == 32
+    chain = [first]
+    while chain[-1] in newer:
+        chain.append(newer[chain[-1]])
+    assert sorted(chain) == sorted([first, *(draft.draft.id for draft in drafts)])
+    shown = [await memory.memory(id) for id in chain]
+    assert [one.active for one in shown] == [False] * 32 + [True]
+    assert all((one.superseded_at or END) < END for one in shown[:-1])
+
+
+async def test_thirty_two_writers_of_one_version_have_one_winner(
+    runtime: Runtime, memory: Graphmem
+) -> None:
+    first = await stored(runtime, memory, "The head.")
+    drafts = [await fact(runtime, memory.client_id, f"Try {n}.") for n in range(32)]
+    outcomes = await asyncio.gather(
+        *(supersede_with(runtime, memory, first, new) for new in drafts), return_exceptions=True
+    )
+    assert outcomes.count(2) == 1
+    assert sum(isinstance(outcome, NotHead) for outcome in outcomes) == 31
+
+
+async def test_deleting_any_version_deletes_the_chain(runtime: Runtime, memory: Graphmem) -> None:
+    ids = [await stored(runtime, memory, "One.")]
+    for text in ("Two.", "Three."):
+        new = await fact(runtime, memory.client_id, text)
+        await supersede_with(runtime, memory, ids[-1], new)
+        ids.append(new.draft.id)
+    other = await stored(runtime, memory, "Something else.")
+    assert (await memory.delete_memory(ids[1])).memories == 3
+    for id in ids:
+        with pytest.raises(MemoryNotFound):
+            await memory.memory(id)
+    assert (await memory.memory(other)).active
