@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult
     from graphmem.model.vocabulary import SourceType
     from graphmem.recall.types import Item, Omitted, Recalled
+    from graphmem.retrieval.expansion import HopPath
     from graphmem.runs.types import BudgetState, RetrievalBudget, SpanRef
-    from graphmem.search.types import HopPath, SearchItem, SearchQuery, SearchResult
+    from graphmem.search.types import SearchItem, SearchQuery, SearchResult
     from graphmem.service import Graphmem, open
     from graphmem.service.retriever import (
         MemoryRetriever,
@@ -58,7 +59,7 @@ _HOMES = {
     "ContextSection": "graphmem.contexts.types",
     "CreateContextOptions": "graphmem.contexts.types",
     "Graphmem": "graphmem.service",
-    "HopPath": "graphmem.search.types",
+    "HopPath": "graphmem.retrieval.expansion",
     "Item": "graphmem.recall.types",
     "MemoryRetriever": "graphmem.service.retriever",
     "MemoryRetrieverConfig": "graphmem.service.retriever",

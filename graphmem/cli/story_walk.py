@@ -6,7 +6,8 @@ from msgspec import Struct
 
 from graphmem.cli.story_records import records
 from graphmem.memories.chunk import ChunkResult, PeekResult
-from graphmem.search.types import HopPath, SearchResult
+from graphmem.retrieval.expansion import HopPath
+from graphmem.search.types import SearchResult
 from graphmem.service import Graphmem
 
 MOST_HOPS = 2

@@ -14,13 +14,14 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from graphmem.entities.types import Alias, AliasesFound, NewAlias, Rule, UndoneAlias
+from graphmem.entities.types import Alias, AliasesFound, NewAlias, UndoneAlias
 from graphmem.errors import AliasNotFound, EntityNotFound, InvalidInput
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
 from graphmem.jobs.outbox import Due, postpone_all
 from graphmem.memories.write import Done
 from graphmem.model.text import checked_text
+from graphmem.model.vocabulary import AliasRule
 from graphmem.text import aliases
 from graphmem.text.aliases import Named
 from graphmem.text.entities import normalized
@@ -75,7 +76,7 @@ class Near(Struct, frozen=True, kw_only=True):
     apart: list[str]
     aliases: list[str]
     alias_of: str
-    rule: Rule | None
+    rule: AliasRule | None
     of: str
     since: datetime | None
 
@@ -115,7 +116,7 @@ class Change(Struct, frozen=True):
     alias: str
     before: str
     canonical: str
-    rule: Rule | None
+    rule: AliasRule | None
     of: str
 
 

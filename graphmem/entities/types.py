@@ -1,12 +1,11 @@
 """Entities: the names that memories mention, and which of them mean the same."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
-Rule = Literal["manual", "spelling", "known", "plural", "path", "first_name", "acronym"]
-"""Why a name is an alias: somebody says so, or the rule of `graphmem/text/aliases.py` that found it."""
+from graphmem.model.vocabulary import AliasRule
 
 EntityName = Annotated[str, Meta(min_length=1, max_length=200)]
 """A name as it is written; case, a leading article and a possessive ending make no difference."""
@@ -30,7 +29,7 @@ class Alias(Struct, frozen=True, kw_only=True):
 
     alias: str
     canonical: str
-    rule: Rule
+    rule: AliasRule
     created_at: datetime
     created: bool = False
 
@@ -39,7 +38,7 @@ class AliasShown(Struct, frozen=True, kw_only=True):
     """A name that means the entity it stands with; `mentions` counts the memories that use this name."""
 
     name: str
-    rule: Rule
+    rule: AliasRule
     created_at: datetime
     mentions: int
 
@@ -48,7 +47,7 @@ class AliasOf(Struct, frozen=True, kw_only=True):
     """What a name is an alias of."""
 
     name: str
-    rule: Rule
+    rule: AliasRule
     created_at: datetime
 
 

@@ -1,13 +1,11 @@
 """Looking at a memory before paying for it, and taking as much of it as fits (S1)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from graphmem.memories.card import Location
-from graphmem.model.vocabulary import Kind, SourceType
-
-TruncationStrategy = Literal["end", "sentence", "middle"]
+from graphmem.model.vocabulary import Kind, SourceType, TruncationStrategy
 
 MOST_TOKENS = 200_000
 """How many tokens one answer may have."""

@@ -1,6 +1,6 @@
 """The closed lists and limits that several parts share."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
@@ -34,6 +34,22 @@ SpanSource = Literal[
 LinkType = Literal["relates_to", "references", "refines", "contradicts", "derived_from"]
 """What a caller may say of two memories; `related_to` is read as `relates_to`."""
 
+Step = Literal[
+    "relates_to",
+    "references",
+    "refines",
+    "contradicts",
+    "derived_from",
+    "summarizes",
+    "mentions",
+    "part_of",
+    "next",
+]
+"""What a hop may follow, either way; `mentions` leads over an entity to who mentions or is named so."""
+
+GivenStep = Literal[Step, "related_to"]
+"""As a caller may say it; `related_to` is read as `relates_to`."""
+
 Role = Literal["user", "assistant", "system", "tool"]
 
 CATEGORIES: tuple[str, ...] = (
@@ -53,6 +69,16 @@ CATEGORIES: tuple[str, ...] = (
     "pattern",
 )
 """What a fact may be about, unless a client says otherwise."""
+
+AliasRule = Literal["manual", "spelling", "known", "plural", "path", "first_name", "acronym"]
+"""Why a name is an alias: somebody says so, or the rule of `graphmem/text/aliases.py` that found it."""
+
+Rating = Literal["again", "hard", "good", "easy"]
+"""How well a memory did when it was shown, worst first, as FSRS names it."""
+
+RATINGS: tuple[Rating, ...] = get_args(Rating)
+
+TruncationStrategy = Literal["end", "sentence", "middle"]
 
 Ranking = Literal["default", "rrf", "vector", "bm25"]
 

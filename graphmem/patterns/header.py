@@ -40,7 +40,7 @@ from graphmem.patterns.types import (
     PatternParameter,
     ValueType,
 )
-from graphmem.patterns.whole_sessions import TAKES
+from graphmem.sessions.whole_sessions import TAKES
 
 LANGUAGE = "CYPHER 25"
 UNSUMMARIZED = "unsummarized"

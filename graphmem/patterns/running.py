@@ -17,8 +17,8 @@ from graphmem.patterns.parameters import Values, defaults, values
 from graphmem.patterns.rising import rising
 from graphmem.patterns.themes import Sessions, recurring
 from graphmem.patterns.types import MOST_ROWS, Pattern, PatternAnswer
-from graphmem.patterns.whole_sessions import whole_sessions
 from graphmem.retrieval.calibration import RELATED
+from graphmem.sessions.whole_sessions import whole_sessions
 from graphmem.text.entities import normalized
 
 SECONDS = 10.0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from graphmem.memories.chunk import TruncationStrategy
+from graphmem.model.vocabulary import TruncationStrategy
 from graphmem.tokens import TokenCounter, pieces
 
 ELLIPSIS = "..."

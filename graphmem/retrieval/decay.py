@@ -11,7 +11,7 @@ import fsrs
 from fsrs.scheduler import FSRS_DEFAULT_DECAY
 from msgspec import Struct
 
-from graphmem.reviews.types import RATINGS, Rating
+from graphmem.model.vocabulary import RATINGS, Rating
 
 FsrsState = Literal["learning", "review", "relearning"]
 """Where FSRS stands with a memory: new, known, or known and forgotten since."""

@@ -6,10 +6,12 @@ each; an entity that two memories mention counts as one step between them.
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec import Struct, field
+
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
+from graphmem.model.vocabulary import GivenStep, Step
 from graphmem.retrieval.sources import Found, Sources, passing_then
-from graphmem.search.types import GivenStep, HopPath, Step
 
 DECAY = 0.5
 """What share of its relevance a memory passes on with a hop."""
@@ -36,6 +38,15 @@ DEFAULT_STEPS: tuple[Step, ...] = (
     "mentions",
 )
 """Neighbours in a text (`next`) and its other parts (`part_of`) come only when they are asked for."""
+
+
+class HopPath(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One step on the way to a memory that was found, as it was walked; `entity` is what both mention."""
+
+    from_id: str = field(name="from")
+    to_id: str = field(name="to")
+    link_type: Step
+    entity: str | None = None
 
 
 class Reached(Found, frozen=True, kw_only=True):

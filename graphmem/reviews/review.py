@@ -15,10 +15,11 @@ from graphmem.jobs.outbox import postpone
 from graphmem.memories.delete import LOCK_MEMORY
 from graphmem.memories.write import Done
 from graphmem.model.times import BEGINNING, utc
+from graphmem.model.vocabulary import Rating
 from graphmem.retrieval.decay import FsrsState, MemoryState, review
 from graphmem.retrieval.vocabulary import Shares, Vocabulary
 from graphmem.retrieve_memory.types import FoundEpisode
-from graphmem.reviews.types import Applied, Basis, NewRating, Rated, Rating, ReviewsRun
+from graphmem.reviews.types import Applied, Basis, NewRating, Rated, ReviewsRun
 from graphmem.text.common_words import FUNCTION_WORDS
 from graphmem.text.words import QUESTION_WORDS, stem, stems
 

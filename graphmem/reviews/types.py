@@ -6,11 +6,7 @@ from typing import Annotated, Literal, get_args
 from msgspec import Meta, Struct
 
 from graphmem.model.times import Time
-
-Rating = Literal["again", "hard", "good", "easy"]
-"""How well a memory did when it was shown, worst first, as FSRS names it."""
-
-RATINGS: tuple[Rating, ...] = get_args(Rating)
+from graphmem.model.vocabulary import Rating
 
 Basis = Literal["caller", "outdated", "reused", "asked_again"]
 """Why a memory was rated so: a caller said it; it was superseded or contradicted since; later messages

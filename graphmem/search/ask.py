@@ -19,7 +19,7 @@ from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS, Kind, Leg
 from graphmem.recall.compose import OMITTED_SHOWN
 from graphmem.recall.types import Reason
 from graphmem.retrieval.exactly import holding_text
-from graphmem.retrieval.expansion import Expansion, expand, joined
+from graphmem.retrieval.expansion import Expansion, HopPath, expand, joined
 from graphmem.retrieval.holding import holding_asked
 from graphmem.retrieval.relevance import (
     EVERYTHING,
@@ -35,7 +35,7 @@ from graphmem.retrieval.relevance import (
 from graphmem.retrieval.sources import Found, Pool, Sources, listed, pool, sources_asked
 from graphmem.retrieval.understanding import understood
 from graphmem.retrieval.vocabulary import Vocabulary
-from graphmem.search.types import HopPath, LeftOut, SearchItem, SearchQuery, SearchResult, SortBy
+from graphmem.search.types import LeftOut, SearchItem, SearchQuery, SearchResult, SortBy
 
 TRIED = 1_000
 """How many of everything are tried for the room that a budget leaves."""

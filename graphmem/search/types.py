@@ -3,32 +3,17 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
 from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
-from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg, SourceType
+from graphmem.model.vocabulary import QUERY_CHARACTERS, GivenStep, Kind, Leg, SourceType
 from graphmem.recall.types import Reason
+from graphmem.retrieval.expansion import HopPath
 
 SortBy = Literal["relevance", "recency", "importance", "combined"]
 
 Match = Literal["relevance", "exact"]
 """What matches: what is relevant, or what holds the query as it stands, whatever its case."""
-
-Step = Literal[
-    "relates_to",
-    "references",
-    "refines",
-    "contradicts",
-    "derived_from",
-    "summarizes",
-    "mentions",
-    "part_of",
-    "next",
-]
-"""What a hop may follow, either way; `mentions` leads over an entity to who mentions or is named so."""
-
-GivenStep = Literal[Step, "related_to"]
-"""As a caller may say it; `related_to` is read as `relates_to`."""
 
 SOURCE_IDS = 64
 """How many sources one search may name."""
@@ -129,15 +114,6 @@ class SearchItem(Struct, frozen=True, kw_only=True):
     ranks: dict[Leg, int]
     hop: int = 0
     hop_from: str | None = None
-
-
-class HopPath(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One step on the way to a memory that was found, as it was walked; `entity` is what both mention."""
-
-    from_id: str = field(name="from")
-    to_id: str = field(name="to")
-    link_type: Step
-    entity: str | None = None
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):

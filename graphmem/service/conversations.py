@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from graphmem.conversations import open as conversations
+from graphmem.conversations import conversation as conversations
 from graphmem.conversations import remember as messages
 from graphmem.conversations.types import (
     Batch,

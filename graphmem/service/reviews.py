@@ -4,12 +4,12 @@ from datetime import datetime
 from typing import Any
 
 from graphmem.model.validation import validated
+from graphmem.model.vocabulary import Rating
 from graphmem.reviews import review as writing
 from graphmem.reviews import show as reading
 from graphmem.reviews.types import (
     Applied,
     NewRating,
-    Rating,
     Reviews,
     ReviewsAsked,
     ReviewsRun,

@@ -25,7 +25,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from graphmem.entities.types import Rule
+from graphmem.model.vocabulary import AliasRule
 from graphmem.text.common_words import FUNCTION_WORDS
 from graphmem.text.given_names import GIVEN_NAMES, NO_FAMILY_NAMES
 
@@ -93,7 +93,7 @@ class Named(Struct, frozen=True, kw_only=True):
     apart: Sequence[str] = ()
     """The names that somebody has said it is no alias of, or that are none of it."""
     alias_of: str = ""
-    rule: Rule | None = None
+    rule: AliasRule | None = None
     of: str = ""
     """The step that its alias stands on: `alias_of`, or a name that is an alias of that itself."""
 
@@ -102,7 +102,7 @@ class Step(Struct, frozen=True):
     """That a name means another one, and by which rule."""
 
     of: str
-    rule: Rule
+    rule: AliasRule
 
 
 class Alias(Struct, frozen=True):
@@ -110,7 +110,7 @@ class Alias(Struct, frozen=True):
 
     alias: str
     canonical: str
-    rule: Rule
+    rule: AliasRule
     of: str
 
 
@@ -181,7 +181,7 @@ class _Known:
         head = self._head(one.spelled)
         if head is None or one is not head:
             return self._respelled(one, head) if head else None
-        found: tuple[tuple[Rule, Named | None], ...] = (
+        found: tuple[tuple[AliasRule, Named | None], ...] = (
             ("known", self._known_name(one)),
             ("plural", self._singular(one)),
             ("path", self._path(one)),

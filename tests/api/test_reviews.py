@@ -19,9 +19,10 @@ from api.reviews import RUN as RUN_EXAMPLE
 from graphmem.background import WORK
 from graphmem.errors import InvalidInput, MemoryNotFound
 from graphmem.jobs.outbox import Claim
+from graphmem.model.vocabulary import RATINGS
 from graphmem.retrieval.decay import FSRS_STATES
 from graphmem.reviews import review as writing
-from graphmem.reviews.types import RATINGS, NewRating, RunAsked
+from graphmem.reviews.types import NewRating, RunAsked
 from graphmem.service import Graphmem
 from tests.episodes import ended, episode, facts, stored, talk
 

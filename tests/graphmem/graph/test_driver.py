@@ -21,7 +21,7 @@ from neo4j.exceptions import (
     TransientError,
 )
 
-from graphmem.conversations.open import OPEN_CONVERSATION
+from graphmem.conversations.conversation import OPEN_CONVERSATION
 from graphmem.conversations.types import Conversation
 from graphmem.errors import ServerFailed, Unavailable
 from graphmem.graph.driver import FAULTS, Graph, Transaction, connect

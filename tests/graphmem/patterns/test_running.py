@@ -17,9 +17,9 @@ from graphmem.patterns import catalogue as shelf
 from graphmem.patterns import running
 from graphmem.patterns.themes import TOLD, TOLD_OF_EACH
 from graphmem.patterns.types import MOST_ROWS
-from graphmem.patterns.whole_sessions import whole_sessions
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
+from graphmem.sessions.whole_sessions import whole_sessions
 from tests.patterned import ASKED, QUESTION, START, live
 from tests.scripted import inline
 

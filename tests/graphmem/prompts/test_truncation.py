@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphmem.memories.chunk import TruncationStrategy
+from graphmem.model.vocabulary import TruncationStrategy
 from graphmem.prompts.truncation import ELLIPSIS, GAP, HEAD, Truncated, boundary, truncated
 from graphmem.tokens import TokenCounter, pieces
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphmem.model.vocabulary import RATINGS, Rating
 from graphmem.retrieval.decay import (
     EXPONENT,
     FACTOR,
@@ -19,7 +20,6 @@ from graphmem.retrieval.decay import (
     retrievability_at,
     review,
 )
-from graphmem.reviews.types import RATINGS, Rating
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

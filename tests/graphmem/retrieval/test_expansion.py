@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.retrieval.expansion import DECAY, Expansion, Reached, edge_types, joined
-from graphmem.search.types import HopPath
+from graphmem.retrieval.expansion import DECAY, Expansion, HopPath, Reached, edge_types, joined
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

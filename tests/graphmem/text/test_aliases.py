@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.entities.types import Rule
+from graphmem.model.vocabulary import AliasRule
 from graphmem.text.aliases import Named, decided, met, spelling
 from graphmem.text.entities import displayed, normalized
 from graphmem.text.given_names import GIVEN_NAMES, NO_FAMILY_NAMES
@@ -26,7 +26,7 @@ def named(name: str, *forms: str, **said: Any) -> Named:
     )
 
 
-def found(*names: str | Named, **other: Any) -> dict[str, tuple[str, Rule]]:
+def found(*names: str | Named, **other: Any) -> dict[str, tuple[str, AliasRule]]:
     """Return what names are aliases of, and by which rule."""
     given = [one if isinstance(one, Named) else named(one) for one in names]
     return {one.alias: (one.canonical, one.rule) for one in decided(given, **other)}
@@ -111,7 +111,7 @@ def test_what_is_not_certain_is_two_names(one: str, other: str) -> None:
         ("Jose", "José García", "first_name"),
     ],
 )
-def test_what_says_less_means_what_says_more(alias: str, canonical: str, rule: Rule) -> None:
+def test_what_says_less_means_what_says_more(alias: str, canonical: str, rule: AliasRule) -> None:
     assert found(alias, canonical) == {normalized(alias): (normalized(canonical), rule)}
 
 
@@ -234,7 +234,7 @@ def test_no_group_holds_what_was_parted() -> None:
         _check(names, found(*names))
 
 
-def _check(names: Iterable[Named], aliases: dict[str, tuple[str, Rule]]) -> None:
+def _check(names: Iterable[Named], aliases: dict[str, tuple[str, AliasRule]]) -> None:
     """Check that aliases are one level deep, and that no group holds two names that were parted."""
     assert not set(aliases) & {head for head, _ in aliases.values()}
     heads = {one.normalized: aliases.get(one.normalized, (one.normalized,))[0] for one in names}

@@ -29,7 +29,7 @@ class Unsummarized(Struct, frozen=True):
     said: list[str]
 
 
-UNSUMMARIZED_SESSIONS = Query("patterns/unsummarized_sessions", Unsummarized)
+SAID_IN_UNSUMMARIZED = Query("sessions/said_in_unsummarized", Unsummarized)
 
 
 async def whole_sessions(
@@ -37,7 +37,7 @@ async def whole_sessions(
 ) -> list[dict[str, Any]]:
     """Return the id and the vector of each, as a query takes them. Raises `TookTooLong`, `Unavailable`."""
     found = await graph.limited(
-        UNSUMMARIZED_SESSIONS,
+        SAID_IN_UNSUMMARIZED,
         seconds=seconds,
         most=MOST_SESSIONS,
         client_id=client_id,

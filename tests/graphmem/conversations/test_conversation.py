@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from graphmem.conversations import open as conversations
+from graphmem.conversations import conversation as conversations
 from graphmem.conversations.types import Conversation, Deleted
 from graphmem.errors import ConversationNotFound, InvalidInput
 from graphmem.jobs.outbox import enqueue
