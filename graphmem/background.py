@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
-from graphmem.accesses.record import forget_old_reads
+from graphmem.accesses import forget_old_reads
 from graphmem.contexts.create import SWEEP, sweep_contexts
 from graphmem.conversations.remember import IDLE, SEGMENT, SUMMARIZE_SESSIONS
 from graphmem.conversations.work import ConversationWork

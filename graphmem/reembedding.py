@@ -35,10 +35,10 @@ from graphmem.graph.installation import (
     restart_walk,
     switch,
 )
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.schema import INDEX_SECONDS, vector_index
 from graphmem.jobs.outbox import postpone
-from graphmem.memories.write import KEEP_EMBEDDINGS, Done
+from graphmem.memories.write import KEEP_EMBEDDINGS
 from graphmem.model.side import Side, other
 from graphmem.model.vocabulary import Kind
 
@@ -80,7 +80,7 @@ class Stored(Struct, frozen=True, kw_only=True):
 
 
 MEMORIES_AFTER = Query("reembedding/memories_after", Stored)
-FORGET_EMBEDDINGS = Query("reembedding/forget_embeddings", Done, writes=True)
+FORGET_EMBEDDINGS = Query("reembedding/forget_embeddings", RowsWritten, writes=True)
 
 
 class Reembedding(Struct, frozen=True, kw_only=True):

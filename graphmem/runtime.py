@@ -10,20 +10,21 @@ from functools import partial
 
 from msgspec import Struct, field
 
-from graphmem.accesses.record import Recorder
+from graphmem.accesses import Recorder
 from graphmem.config import Settings
+from graphmem.context import Context
 from graphmem.embedding import Embedder, load_model
 from graphmem.errors import GraphmemError
 from graphmem.graph.driver import Graph, connect
 from graphmem.graph.installation import Calibration
 from graphmem.hypotheses.ask import Found, new_turns
-from graphmem.hypotheses.turns import Turns
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.llm import LanguageModel, language_model
 from graphmem.model.progress import Progress, silent
 from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.server.private import PrivateServer, private_server
 from graphmem.serving import Load, Models, Serving
+from graphmem.single_flight import SingleFlight
 from graphmem.tokens import TokenCounter
 
 WATCH_SECONDS = 1.0
@@ -47,9 +48,24 @@ class Runtime(Struct):
     calibration: Calibration
     afterwards: Afterwards = field(default_factory=Afterwards)
     llm: LanguageModel | None = None
-    turns: Turns[Found] = field(default_factory=new_turns)
+    turns: SingleFlight[Found] = field(default_factory=new_turns)
     recorder: Recorder | None = None
     """None when nothing is to be recorded."""
+
+    def context(self, client_id: str) -> Context:
+        """Return what a use case works with for one client, as of now."""
+        return Context(
+            client_id=client_id,
+            graph=self.graph,
+            embedder=self.embedder,
+            tokens=self.tokens,
+            vocabulary=self.vocabulary,
+            calibration=self.calibration,
+            afterwards=self.afterwards,
+            llm=self.llm,
+            turns=self.turns,
+            recorder=self.recorder,
+        )
 
 
 @asynccontextmanager

@@ -17,10 +17,9 @@ from graphmem.contexts.types import (
 )
 from graphmem.errors import ContextNotFound, InvalidInput, ItemNotFound
 from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import enqueue
 from graphmem.memories.chunk import Item
-from graphmem.memories.write import Done
 from graphmem.model.text import checked_text
 from graphmem.tokens import TokenCounter
 
@@ -30,10 +29,10 @@ SWEEP = "sweep_contexts"
 SWEPT_AT_ONCE = 200
 """How many contexts one transaction removes: each may hold some hundred memories."""
 
-CREATE_CONTEXT = Query("contexts/create_context", Done, writes=True)
+CREATE_CONTEXT = Query("contexts/create_context", RowsWritten, writes=True)
 LOCK_CONTEXT = Query("contexts/lock_context", StoredContext, writes=True)
-HOLD_MEMORY = Query("contexts/hold_memory", Done, writes=True)
-SWEEP_CONTEXTS = Query("contexts/sweep_contexts", Done, writes=True)
+HOLD_MEMORY = Query("contexts/hold_memory", RowsWritten, writes=True)
+SWEEP_CONTEXTS = Query("contexts/sweep_contexts", RowsWritten, writes=True)
 
 
 async def create_context(

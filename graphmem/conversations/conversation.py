@@ -5,13 +5,12 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from graphmem.accesses.record import forget_reads
+from graphmem.accesses import forget_reads
 from graphmem.conversations.types import Conversation, Deleted
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.delete import Gone, delete_unmentioned
-from graphmem.memories.write import Done
 from graphmem.model.times import BEGINNING
 
 
@@ -28,7 +27,9 @@ DELETE_CONVERSATION = Query("conversations/delete_conversation", Rest, writes=Tr
 DELETE_CONVERSATION_MEMORIES = Query(
     "conversations/delete_conversation_memories", Gone, writes=True
 )
-DELETE_CONVERSATION_RECORDS = Query("conversations/delete_conversation_records", Done, writes=True)
+DELETE_CONVERSATION_RECORDS = Query(
+    "conversations/delete_conversation_records", RowsWritten, writes=True
+)
 
 
 async def open_conversation(

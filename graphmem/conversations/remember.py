@@ -11,9 +11,9 @@ from graphmem.conversations.types import NewMessage, Remembered, StoredSession
 from graphmem.embedding import Embedder
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import Due, postpone_all
-from graphmem.memories.write import Done, Draft, Prepared, prepare, write
+from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.text import checked_text
 from graphmem.model.times import utc
 from graphmem.model.vocabulary import MESSAGE_BYTES
@@ -67,8 +67,8 @@ class Placed(Struct, frozen=True):
 
 KNOWN_MESSAGES = Query("conversations/known_messages", Known)
 LOCK_CONVERSATION = Query("conversations/lock_conversation", ConversationState, writes=True)
-KEEP_SESSIONS = Query("conversations/keep_sessions", Done, writes=True)
-LINK_MESSAGES = Query("conversations/link_messages", Done, writes=True)
+KEEP_SESSIONS = Query("conversations/keep_sessions", RowsWritten, writes=True)
+LINK_MESSAGES = Query("conversations/link_messages", RowsWritten, writes=True)
 
 
 class Incoming(Struct, frozen=True):

@@ -17,9 +17,8 @@ from msgspec.structs import asdict, replace
 from graphmem.entities.types import Alias, AliasesFound, NewAlias, UndoneAlias
 from graphmem.errors import AliasNotFound, EntityNotFound, InvalidInput
 from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import Due, postpone_all
-from graphmem.memories.write import Done
 from graphmem.model.text import checked_text
 from graphmem.model.vocabulary import AliasRule
 from graphmem.text import aliases
@@ -172,13 +171,13 @@ Said = Callable[[Mapping[str, Named]], Iterable[Named]]
 """What somebody says of names, put in the place of what the graph says."""
 
 TAKE_NEW_NAMES = Query("entities/take_new_names", NewName, writes=True)
-KEEP_SPELLINGS = Query("entities/keep_spellings", Done, writes=True)
+KEEP_SPELLINGS = Query("entities/keep_spellings", RowsWritten, writes=True)
 NAMES_AROUND = Query("entities/names_around", Near)
-LOCK_NAMES = Query("entities/lock_names", Done, writes=True)
-KEEP_ALIASES = Query("entities/keep_aliases", Done, writes=True)
-PART_NAMES = Query("entities/part_names", Done, writes=True)
-REJOIN_NAMES = Query("entities/rejoin_names", Done, writes=True)
-MARK_NAMES = Query("entities/mark_names", Done, writes=True)
+LOCK_NAMES = Query("entities/lock_names", RowsWritten, writes=True)
+KEEP_ALIASES = Query("entities/keep_aliases", RowsWritten, writes=True)
+PART_NAMES = Query("entities/part_names", RowsWritten, writes=True)
+REJOIN_NAMES = Query("entities/rejoin_names", RowsWritten, writes=True)
+MARK_NAMES = Query("entities/mark_names", RowsWritten, writes=True)
 CLIENTS_WITH_NEW_NAMES = Query("entities/clients_with_new_names", Waiting)
 
 

@@ -25,9 +25,9 @@ from graphmem.facts.remember import (
 )
 from graphmem.facts.types import DEFAULT_CATEGORY, DEFAULT_SCOPE, KeptFact, NewFact
 from graphmem.graph.driver import Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_word
-from graphmem.memories.write import Done, Prepared, prepare
+from graphmem.memories.write import Prepared, prepare
 from graphmem.model.vocabulary import CATEGORIES
 from graphmem.prompts.telling import Said, transcript
 from graphmem.versions.supersede import supersede
@@ -139,8 +139,8 @@ class Plan(Struct, frozen=True):
 UNCONSOLIDATED_EPISODES = Query("episodes/unconsolidated_episodes", EpisodeToRead)
 FACTS_NEAR_EPISODES = Query("episodes/facts_near_episodes", KnownFact)
 CONSOLIDATION_STATE = Query("episodes/consolidation_state", State)
-INVALIDATE_FACTS = Query("episodes/invalidate_facts", Done, writes=True)
-KEEP_CONSOLIDATED = Query("episodes/keep_consolidated", Done, writes=True)
+INVALIDATE_FACTS = Query("episodes/invalidate_facts", RowsWritten, writes=True)
+KEEP_CONSOLIDATED = Query("episodes/keep_consolidated", RowsWritten, writes=True)
 
 
 async def consolidate(work: ConversationWork) -> Consolidated:

@@ -22,9 +22,9 @@ from graphmem.errors import (
     SessionNotFound,
 )
 from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.llm import LanguageModel
-from graphmem.memories.write import Done, Draft, Prepared, prepare, write
+from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.text import checked_text
 from graphmem.model.times import utc
 from graphmem.prompts.telling import Said, Told, told
@@ -69,7 +69,7 @@ MESSAGES_BY_ID = Query("episodes/messages_by_id", Said)
 MESSAGES_IN_RANGE = Query("episodes/messages_in_range", InRange)
 NEAREST_EPISODE = Query("episodes/nearest_episode", Nearest)
 SAME_EPISODE = Query("episodes/same_episode", SameEpisode)
-JOIN_EPISODE = Query("episodes/join_episode", Done, writes=True)
+JOIN_EPISODE = Query("episodes/join_episode", RowsWritten, writes=True)
 
 
 async def remember_episode(

@@ -16,9 +16,9 @@ from graphmem.episodes.remember import MESSAGES_BY_ID, composed, put
 from graphmem.episodes.types import Segmented
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import postpone
-from graphmem.memories.write import Done, Prepared
+from graphmem.memories.write import Prepared
 from graphmem.prompts.telling import told
 from graphmem.text.segmenting import BAND, Run, Turn, runs
 
@@ -74,7 +74,7 @@ class Overtaken(Exception):
 UNSEGMENTED_SESSIONS = Query("episodes/unsegmented_sessions", OpenSessions)
 UNSEGMENTED_MESSAGES = Query("episodes/unsegmented_messages", Turn)
 SEGMENTED_SO_FAR = Query("episodes/segmented_so_far", SoFar)
-MOVE_SEGMENTATION = Query("episodes/move_segmentation", Done, writes=True)
+MOVE_SEGMENTATION = Query("episodes/move_segmentation", RowsWritten, writes=True)
 UNCONSOLIDATED = Query("episodes/unconsolidated", Unconsolidated)
 
 

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from graphmem.errors import InvalidInput
 from graphmem.graph.driver import Graph
-from graphmem.graph.query import Query
-from graphmem.memories.write import Done
+from graphmem.graph.query import Query, RowsWritten
 
-KEEP_CATEGORIES = Query("facts/keep_categories", Done, writes=True)
+KEEP_CATEGORIES = Query("facts/keep_categories", RowsWritten, writes=True)
 
 
 async def keep_categories(

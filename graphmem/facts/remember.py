@@ -17,8 +17,8 @@ from graphmem.errors import ConversationNotFound, InvalidInput, MemoryNotFound
 from graphmem.facts.duplicates import SAME, SIMILAR, no_new_words, same_words
 from graphmem.facts.types import FACT_BYTES, KeptFact, NewFact, Similar
 from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.query import Query
-from graphmem.memories.write import Done, Draft, Prepared, prepare, write
+from graphmem.graph.query import Query, RowsWritten
+from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.text import checked_text
 from graphmem.model.times import utc
 from graphmem.model.vocabulary import CATEGORIES, Kind
@@ -79,12 +79,12 @@ class Decided(Struct, frozen=True):
     similar: list[Similar]
 
 
-LOCK_CLIENT = Query("facts/lock_client", Done, writes=True)
+LOCK_CLIENT = Query("facts/lock_client", RowsWritten, writes=True)
 FACT_SURROUNDINGS = Query("facts/fact_surroundings", Surroundings)
 NEAR_FACTS = Query("facts/near_facts", NearFact)
 NEAR_FACTS_EXACTLY = Query("facts/near_facts_exactly", NearFact)
-LINK_FACTS = Query("facts/link_facts", Done, writes=True)
-REINFORCE_FACTS = Query("facts/reinforce_facts", Done, writes=True)
+LINK_FACTS = Query("facts/link_facts", RowsWritten, writes=True)
+REINFORCE_FACTS = Query("facts/reinforce_facts", RowsWritten, writes=True)
 
 
 async def remember_facts(

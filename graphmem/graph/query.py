@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Generic, TypeVar
 
+from msgspec import Struct
+
 from graphmem import resources
 from graphmem.model.side import FIRST, Side
 
@@ -18,6 +20,12 @@ Row = TypeVar("Row")
 _PARAMETER = re.compile(r"^// \$(\w+)", re.MULTILINE)
 _INDEX = re.compile(rf"\b{FIRST.index}\b")
 _EMBEDDING = re.compile(rf"(?<=\.){FIRST.embedding}\b")
+
+
+class RowsWritten(Struct, frozen=True):
+    """How many rows a statement has written."""
+
+    written: int
 
 
 class Query(Generic[Row]):

@@ -16,7 +16,6 @@ from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.hypotheses.injection import Entry, injection
 from graphmem.hypotheses.prompt import sentences, system_prompt, user_prompt
-from graphmem.hypotheses.turns import Turns
 from graphmem.hypotheses.types import Degraded, Turn, TurnAsked, TurnFact, TurnMemory
 from graphmem.hypotheses.window import window
 from graphmem.llm import LanguageModel
@@ -31,6 +30,7 @@ from graphmem.retrieval.nearest_facts import NearFact, Search, nearest_facts
 from graphmem.retrieval.ranking import DENSE_SHARE
 from graphmem.retrieval.sources import sources_asked
 from graphmem.retrieval.timing import Stopwatch
+from graphmem.single_flight import SingleFlight
 from graphmem.text.words import terms
 from graphmem.tokens import TokenCounter
 
@@ -78,9 +78,9 @@ class Found:
 TURN_FACTS = Query("hypotheses/turn_facts", TurnFact)
 
 
-def new_turns() -> Turns[Found]:
+def new_turns() -> SingleFlight[Found]:
     """Return a cache of turns; one that had to do without something is soon tried again."""
-    return Turns(lambda found: bool(found.degraded))
+    return SingleFlight(lambda found: bool(found.degraded))
 
 
 class Pipeline(Struct, frozen=True, kw_only=True):
@@ -111,7 +111,7 @@ async def prepare(pipeline: Pipeline) -> None:
 
 
 async def turn(
-    asked: TurnAsked, pipeline: Pipeline, *, turns: Turns[Found], tokens: TokenCounter
+    asked: TurnAsked, pipeline: Pipeline, *, turns: SingleFlight[Found], tokens: TokenCounter
 ) -> Turn:
     """Return the facts that a turn should know, and the block that says so.
 

@@ -7,8 +7,7 @@ from msgspec import Struct
 from graphmem.conversations.types import Deleted
 from graphmem.errors import MemoryNotFound
 from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.query import Query
-from graphmem.memories.write import Done
+from graphmem.graph.query import Query, RowsWritten
 
 
 class Locked(Struct, frozen=True):
@@ -27,7 +26,7 @@ class Gone(Struct, frozen=True):
 
 LOCK_MEMORY = Query("memories/lock_memory", Locked, writes=True)
 DELETE_MEMORY = Query("memories/delete_memory", Gone, writes=True)
-DELETE_UNMENTIONED = Query("memories/delete_unmentioned", Done, writes=True)
+DELETE_UNMENTIONED = Query("memories/delete_unmentioned", RowsWritten, writes=True)
 
 
 async def delete_memory(memory_id: str, *, client_id: str, graph: Graph) -> Deleted:

@@ -20,7 +20,7 @@ from msgspec import Struct
 from graphmem.embedding import Embedder, Embedding
 from graphmem.errors import Unavailable
 from graphmem.graph.driver import Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_words
 from graphmem.model.times import END
 from graphmem.model.vocabulary import Kind
@@ -123,12 +123,6 @@ class Prepared(Struct, frozen=True):
         }
 
 
-class Done(Struct, frozen=True):
-    """How many rows a statement has written."""
-
-    written: int
-
-
 class Written(Struct, frozen=True):
     """How many memories a statement has written, and the models whose vectors they lack."""
 
@@ -137,8 +131,8 @@ class Written(Struct, frozen=True):
 
 
 WRITE_MEMORIES = Query("memories/write_memories", Written, writes=True)
-KEEP_EMBEDDINGS = Query("memories/keep_embeddings", Done, writes=True)
-WRITE_MENTIONS = Query("memories/write_mentions", Done, writes=True)
+KEEP_EMBEDDINGS = Query("memories/keep_embeddings", RowsWritten, writes=True)
+WRITE_MENTIONS = Query("memories/write_mentions", RowsWritten, writes=True)
 
 
 async def prepare(

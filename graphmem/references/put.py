@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from graphmem.embedding import Embedder
 from graphmem.errors import ContentChanged, InvalidInput, MemoryNotFound, NotHead
 from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.missing import missing
-from graphmem.memories.write import Done, Draft, Prepared, prepare, write
+from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.text import checked_text
 from graphmem.model.times import utc
 from graphmem.references.chunking import chunked
@@ -57,10 +57,10 @@ class Put(Struct, frozen=True, kw_only=True):
 
 REFERENCE_STANDING = Query("references/reference_standing", Standing)
 LOCK_REFERENCE = Query("references/lock_reference", Standing, writes=True)
-KEEP_CONTENT = Query("references/keep_content", Done, writes=True)
+KEEP_CONTENT = Query("references/keep_content", RowsWritten, writes=True)
 CONTENT_SPANS = Query("references/content_spans", StoredSpan)
-LINK_SPANS = Query("references/link_spans", Done, writes=True)
-COPY_LINKS = Query("references/copy_links", Done, writes=True)
+LINK_SPANS = Query("references/link_spans", RowsWritten, writes=True)
+COPY_LINKS = Query("references/copy_links", RowsWritten, writes=True)
 
 
 async def add(

@@ -10,10 +10,9 @@ from msgspec.structs import asdict
 
 from graphmem.errors import InvalidInput, MemoryNotFound
 from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import postpone
 from graphmem.memories.delete import LOCK_MEMORY
-from graphmem.memories.write import Done
 from graphmem.model.times import BEGINNING, utc
 from graphmem.model.vocabulary import Rating
 from graphmem.retrieval.decay import FsrsState, MemoryState, review
@@ -126,13 +125,13 @@ class Verdict(Struct, frozen=True, kw_only=True):
     reviewed_at: datetime
 
 
-RECORD_REVIEW = Query("reviews/record_review", Done, writes=True)
-KEEP_CALLER_S_REVIEW = Query("reviews/keep_caller_s_review", Done, writes=True)
+RECORD_REVIEW = Query("reviews/record_review", RowsWritten, writes=True)
+KEEP_CALLER_S_REVIEW = Query("reviews/keep_caller_s_review", RowsWritten, writes=True)
 LOCK_EPISODES = Query("reviews/lock_episodes", LockedEpisode, writes=True)
 LOCK_REVIEWS = Query("reviews/lock_reviews", LockedReview, writes=True)
 PENDING_REVIEWS = Query("reviews/pending_reviews", PendingReview)
-APPLY_RATINGS = Query("reviews/apply_ratings", Done, writes=True)
-SETTLE_REVIEWS = Query("reviews/settle_reviews", Done, writes=True)
+APPLY_RATINGS = Query("reviews/apply_ratings", RowsWritten, writes=True)
+SETTLE_REVIEWS = Query("reviews/settle_reviews", RowsWritten, writes=True)
 REVIEWED_CONVERSATIONS = Query("reviews/reviewed_conversations", Waiting)
 
 

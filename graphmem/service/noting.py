@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from graphmem.accesses.types import Read, Shown
+from graphmem.accesses import ReadRecord, ShownMemory
 from graphmem.contextual.types import ContextualQuery, ContextualResult, MoreTurns
 from graphmem.graph.installation import Calibration
 from graphmem.hypotheses.types import Turn, TurnAsked
@@ -35,7 +35,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     conversation_id: str | None
     tokens: int
     found: int
-    shown: list[Shown]
+    shown: list[ShownMemory]
 
 
 class Noting(Bound):
@@ -53,9 +53,9 @@ class Noting(Bound):
         client_id, id = self.client_id, new_id()
         duration_ms = round((time.perf_counter() - began.clock) * 1000, 3)
 
-        def read() -> Read:
+        def read() -> ReadRecord:
             known = seen()
-            return Read(
+            return ReadRecord(
                 id=id,
                 client_id=client_id,
                 operation=operation,
@@ -78,7 +78,7 @@ def seen_by_recall(asked: Question, answer: Recalled, calibration: Calibration) 
         conversation_id=asked.conversation_id,
         tokens=answer.tokens_used,
         found=_relevant(asked.query, answer.items, calibration),
-        shown=[Shown(one.id, one.rank, one.score, one.token_count) for one in answer.items],
+        shown=[ShownMemory(one.id, one.rank, one.score, one.token_count) for one in answer.items],
     )
 
 
@@ -98,7 +98,8 @@ def seen_by_search(asked: SearchQuery, answer: SearchResult) -> Seen:
         tokens=answer.tokens_used,
         found=sum(one.relevance >= RELEVANT for one in answer.items),
         shown=[
-            Shown(one.id, one.rank, one.combined_score, one.token_estimate) for one in answer.items
+            ShownMemory(one.id, one.rank, one.combined_score, one.token_estimate)
+            for one in answer.items
         ],
     )
 
@@ -112,7 +113,7 @@ def seen_by_retrieval(asked: FactsAsked, answer: Retrieved, tokens: int) -> Seen
         conversation_id=asked.conversation_id,
         tokens=tokens,
         found=len(found),
-        shown=[Shown(id, rank, score) for rank, (id, score) in enumerate(found, start=1)],
+        shown=[ShownMemory(id, rank, score) for rank, (id, score) in enumerate(found, start=1)],
     )
 
 
@@ -124,7 +125,10 @@ def seen_by_turn(asked: TurnAsked, answer: Turn, tokens: int) -> Seen:
         conversation_id=asked.conversation_id,
         tokens=tokens,
         found=len(answer.memories),
-        shown=[Shown(one.id, rank, one.score) for rank, one in enumerate(answer.memories, start=1)],
+        shown=[
+            ShownMemory(one.id, rank, one.score)
+            for rank, one in enumerate(answer.memories, start=1)
+        ],
     )
 
 
@@ -142,7 +146,7 @@ def seen_by_context(asked: ContextualQuery, answer: ContextualResult) -> Seen:
         conversation_id=asked.conversation_id,
         tokens=answer.tokens_used,
         found=0 if answer.fallback else len(hits),
-        shown=[Shown(id, rank, score) for rank, (id, score) in enumerate(hits, start=1)],
+        shown=[ShownMemory(id, rank, score) for rank, (id, score) in enumerate(hits, start=1)],
     )
 
 
@@ -153,5 +157,7 @@ def seen_by_expansion(answer: MoreTurns) -> Seen:
         conversation_id=answer.conversation_id,
         tokens=answer.tokens_used,
         found=len(answer.messages),
-        shown=[Shown(turn.id, rank, 0.0) for rank, turn in enumerate(answer.messages, start=1)],
+        shown=[
+            ShownMemory(turn.id, rank, 0.0) for rank, turn in enumerate(answer.messages, start=1)
+        ],
     )

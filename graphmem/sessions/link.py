@@ -15,8 +15,7 @@ from msgspec.structs import asdict
 from graphmem.embedding import Vector
 from graphmem.graph.driver import Transaction
 from graphmem.graph.installation import Calibration
-from graphmem.graph.query import Query
-from graphmem.memories.write import Done
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.retrieval.relevance import meaning
 from graphmem.sessions.types import Basis
 
@@ -67,7 +66,7 @@ class SessionLink(Struct, frozen=True):
 
 NEAREST_SESSIONS = Query("sessions/nearest_sessions", Near)
 SHARED_ENTITIES = Query("sessions/shared_entities", Shared)
-LINK_SESSIONS = Query("sessions/link_sessions", Done, writes=True)
+LINK_SESSIONS = Query("sessions/link_sessions", RowsWritten, writes=True)
 
 
 async def link_session(

@@ -10,9 +10,8 @@ from graphmem.embedding import Embedder
 from graphmem.errors import ConversationNotFound, InvalidInput, SessionNotFound
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.installation import Calibration
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.llm import LanguageModel
-from graphmem.memories.write import Done
 from graphmem.prompts.telling import Said
 from graphmem.sessions.telling import Digest, session_told
 from graphmem.summaries.add import Summarizing, composed, keep
@@ -61,7 +60,7 @@ class GrownSessions(Struct, frozen=True):
 SESSION_STANDING = Query("sessions/session_standing", Standing)
 SESSION_MESSAGES = Query("sessions/session_messages", Said)
 UNSUMMARIZED_SESSIONS = Query("sessions/unsummarized_sessions", GrownSessions)
-MARK_SUMMARIZED = Query("sessions/mark_summarized", Done, writes=True)
+MARK_SUMMARIZED = Query("sessions/mark_summarized", RowsWritten, writes=True)
 
 
 class SessionWork(Struct, frozen=True, kw_only=True):

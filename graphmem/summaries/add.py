@@ -10,8 +10,8 @@ from graphmem.embedding import Embedder
 from graphmem.errors import InvalidInput, NotHead
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.installation import Calibration
-from graphmem.graph.query import Query
-from graphmem.memories.write import Done, Draft, Prepared, prepare, write
+from graphmem.graph.query import Query, RowsWritten
+from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.text import checked_text
 from graphmem.model.times import utc
 from graphmem.sessions.link import link_session
@@ -55,7 +55,7 @@ class Summarizing(Struct, frozen=True):
 
 LOCK_TARGET = Query("summaries/lock_target", Target, writes=True)
 SUMMARY_VERSIONS = Query("summaries/summary_versions", Versions)
-SUMMARIZE = Query("summaries/summarize", Done, writes=True)
+SUMMARIZE = Query("summaries/summarize", RowsWritten, writes=True)
 
 
 async def summarize(

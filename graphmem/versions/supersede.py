@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from graphmem.errors import InvalidInput, MemoryNotFound, NotHead
 from graphmem.graph.driver import Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_word
-from graphmem.memories.write import Done, Prepared, write
+from graphmem.memories.write import Prepared, write
 
 
 class Head(Struct, frozen=True):
@@ -30,7 +30,7 @@ class Head(Struct, frozen=True):
 
 
 LOCK_VERSION = Query("versions/lock_version", Head, writes=True)
-SUPERSEDE = Query("versions/supersede", Done, writes=True)
+SUPERSEDE = Query("versions/supersede", RowsWritten, writes=True)
 
 
 async def supersede(

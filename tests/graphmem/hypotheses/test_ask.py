@@ -318,7 +318,7 @@ async def test_whatever_the_endpoint_does_it_answers_in_two_seconds_and_says_why
 async def test_a_failure_is_forgotten_within_seconds(
     asking: Graphmem, stub: StubModel, facts: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("graphmem.hypotheses.turns.FAILED_SECONDS", 0.2)
+    monkeypatch.setattr("graphmem.single_flight.FAILED_SECONDS", 0.2)
     stub.misbehaviour = "status"
     assert (await asking.hyde_retrieve("turn-1", window=WINDOW)).degraded == ["llm_error"]
     stub.misbehaviour = None

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from graphmem.hypotheses.turns import FAILED_SECONDS, FRESH_SECONDS, Turns
+from graphmem.single_flight import FAILED_SECONDS, FRESH_SECONDS, SingleFlight
 
 
 class Clock:
@@ -29,7 +29,7 @@ def finding(found: list[str], what: str = "found"):
 
 
 async def test_it_is_found_once_for_all_who_ask_at_the_same_time(clock: Clock):
-    turns = Turns[str](lambda _: False, clock=clock)
+    turns = SingleFlight[str](lambda _: False, clock=clock)
     found: list[str] = []
 
     answers = await asyncio.gather(*(turns.get(("a", "c", "1"), finding(found)) for _ in range(9)))
@@ -40,7 +40,7 @@ async def test_it_is_found_once_for_all_who_ask_at_the_same_time(clock: Clock):
 
 
 async def test_client_conversation_and_turn_are_the_key(clock: Clock):
-    turns = Turns[str](lambda _: False, clock=clock)
+    turns = SingleFlight[str](lambda _: False, clock=clock)
     found: list[str] = []
     for key in (("a", "c", "1"), ("b", "c", "1"), ("a", "d", "1"), ("a", "c", "2")):
         assert not (await turns.get(key, finding(found)))[1]
@@ -48,7 +48,7 @@ async def test_client_conversation_and_turn_are_the_key(clock: Clock):
 
 
 async def test_it_expires_a_failure_within_seconds(clock: Clock):
-    turns = Turns[str](lambda what: what == "failed", clock=clock)
+    turns = SingleFlight[str](lambda what: what == "failed", clock=clock)
     found: list[str] = []
     await turns.get(("a", "", "1"), finding(found, "failed"))
     await turns.get(("a", "", "2"), finding(found))
@@ -61,7 +61,7 @@ async def test_it_expires_a_failure_within_seconds(clock: Clock):
 
 
 async def test_the_least_recently_used_goes_first(clock: Clock):
-    turns = Turns[str](lambda _: False, most=2, clock=clock)
+    turns = SingleFlight[str](lambda _: False, most=2, clock=clock)
     found: list[str] = []
     for turn in ("1", "2", "1", "3"):
         await turns.get(("a", "", turn), finding(found))
@@ -71,7 +71,7 @@ async def test_the_least_recently_used_goes_first(clock: Clock):
 
 
 async def test_what_raised_is_forgotten(clock: Clock):
-    turns = Turns[str](lambda _: False, clock=clock)
+    turns = SingleFlight[str](lambda _: False, clock=clock)
 
     async def raises() -> str:
         raise ValueError

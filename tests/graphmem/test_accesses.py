@@ -11,8 +11,14 @@ from msgspec.structs import replace
 from prometheus_client import REGISTRY
 
 from graphmem import config
-from graphmem.accesses.record import AT_ONCE, Recorder, forget_old_reads, forget_reads
-from graphmem.accesses.types import Read, Shown
+from graphmem.accesses import (
+    AT_ONCE,
+    ReadRecord,
+    Recorder,
+    ShownMemory,
+    forget_old_reads,
+    forget_reads,
+)
 from graphmem.errors import MemoryNotFound, Unavailable
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
@@ -40,7 +46,7 @@ async def records(memory: Graphmem) -> list[dict[str, Any]]:
     return [row["access"] for row in found]
 
 
-def read(memory: Graphmem, id: str, *shown: str, **more: Any) -> Read:
+def read(memory: Graphmem, id: str, *shown: str, **more: Any) -> ReadRecord:
     """Return a read that showed these memories."""
     plain: dict[str, Any] = {
         "client_id": memory.client_id,
@@ -51,9 +57,9 @@ def read(memory: Graphmem, id: str, *shown: str, **more: Any) -> Read:
         "conversation_id": None,
         "tokens": 7,
         "found": 1,
-        "shown": [Shown(one, rank, 0.5, 3) for rank, one in enumerate(shown, start=1)],
+        "shown": [ShownMemory(one, rank, 0.5, 3) for rank, one in enumerate(shown, start=1)],
     }
-    return Read(id=id, **plain | more)
+    return ReadRecord(id=id, **plain | more)
 
 
 class Counting:
@@ -164,8 +170,8 @@ async def test_an_end_waits_for_what_is_not_written() -> None:
     assert graph.batches == [1]
 
 
-def _read(id: str) -> Read:
-    return Read(
+def _read(id: str) -> ReadRecord:
+    return ReadRecord(
         id=id,
         client_id="c",
         operation="recall",
@@ -197,7 +203,7 @@ async def test_what_is_old_and_what_showed_only_what_is_gone_is_forgotten(memory
 async def test_old_records_of_every_client_go_and_no_others(
     memory: Graphmem, rival: Graphmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphmem.accesses.record.FORGOTTEN_AT_ONCE", 2)
+    monkeypatch.setattr("graphmem.accesses.FORGOTTEN_AT_ONCE", 2)
     [shown] = await plant(memory, {"kind": "fact", "text": "kept"})
     old = LONG_AGO - timedelta(days=1)
     recorder = Recorder(memory.runtime.graph, seconds=0.0)

@@ -28,7 +28,7 @@ class Kept(Generic[Found]):
         self.until = float("inf")
 
 
-class Turns(Generic[Found]):
+class SingleFlight(Generic[Found]):
     """Remembers for each turn what was found; the least recently used goes first."""
 
     def __init__(

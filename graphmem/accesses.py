@@ -16,10 +16,8 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
-from graphmem.accesses.types import Read
 from graphmem.graph.driver import Graph
-from graphmem.graph.query import Query
-from graphmem.memories.write import Done
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.model.times import BEGINNING
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import LEFT_UNDONE
@@ -44,17 +42,58 @@ FORGOTTEN_AT_ONCE = 5_000
 WHAT = "record_reads"
 
 
+class ShownMemory(Struct, frozen=True):
+    """One memory of an answer, in its place."""
+
+    id: str
+    rank: int
+    score: float
+    tokens: int | None = None
+
+
+class ReadRecord(Struct, frozen=True, kw_only=True):
+    """One read; `found` counts the relevant memories, so 0 shows a gap in what is known."""
+
+    id: str
+    client_id: str
+    operation: str
+    at: datetime
+    duration_ms: float
+    question: str
+    conversation_id: str | None
+    tokens: int
+    found: int
+    shown: list[ShownMemory]
+
+
+class ReadBegan(Struct, frozen=True):
+    """When a read began, by the calendar and by a clock that only goes forward."""
+
+    at: datetime
+    clock: float
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """What a read asked and what its answer showed; `found` counts what was relevant enough."""
+
+    question: str
+    conversation_id: str | None
+    tokens: int
+    found: int
+    shown: list[ShownMemory]
+
+
 class Asker(Struct, frozen=True):
     """A client that has asked."""
 
     client_id: str
 
 
-RECORD_READS = Query("accesses/record_reads", Done, writes=True)
-FORGET_READS = Query("accesses/forget_reads", Done, writes=True)
+RECORD_READS = Query("accesses/record_reads", RowsWritten, writes=True)
+FORGET_READS = Query("accesses/forget_reads", RowsWritten, writes=True)
 CLIENTS_WITH_OLD_READS = Query("accesses/clients_with_old_reads", Asker)
 
-Noted = Callable[[], Read]
+Noted = Callable[[], ReadRecord]
 """Tells a read when it is to be written: what costs time is worked out then, in a thread."""
 
 log = logging.getLogger(__name__)
@@ -124,11 +163,11 @@ class Recorder:
 
     async def _write(self, noted: Sequence[Noted]) -> None:
         try:
-            reads = await asyncio.to_thread(_told, noted)
+            reads = await asyncio.to_thread(_worked_out, noted)
         except Exception as problem:
             self._left_out(len(noted), traced(problem))
             return
-        by_client: defaultdict[str, list[Read]] = defaultdict(list)
+        by_client: defaultdict[str, list[ReadRecord]] = defaultdict(list)
         for read in reads:
             by_client[read.client_id].append(read)
         for client_id, some in by_client.items():
@@ -182,16 +221,16 @@ async def forget_old_reads(*, before: datetime, graph: Graph) -> int:
     return total
 
 
-def _told(noted: Sequence[Noted]) -> list[Read]:
+def _worked_out(noted: Sequence[Noted]) -> list[ReadRecord]:
     return [tell() for tell in noted]
 
 
-def _ordered(reads: Sequence[Read]) -> list[Read]:
+def _ordered(reads: Sequence[ReadRecord]) -> list[ReadRecord]:
     """Return reads in the order in which their conversations are locked: the same for everybody."""
     return sorted(reads, key=lambda read: (read.conversation_id or "", read.at, read.id))
 
 
-def _row(read: Read) -> dict[str, object]:
+def _row(read: ReadRecord) -> dict[str, object]:
     properties = {
         # Records of runs name their run, and have parameters instead of a question.
         "run_id": "",
