@@ -20,9 +20,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
 import httpx
+from graphmem_api.app import create_app
 from msgspec.structs import replace
 
-from api.app import create_app
 from bench.reporting import arguments, write
 from bench.store import corpus
 from graphmem import config

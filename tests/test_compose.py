@@ -358,7 +358,7 @@ def test_the_image_s_command_is_the_wheel_s(image: Image):
     assert "graphmem serve" in done.stdout
     python = shutil.which("python", path=image.environment["PATH"])
     assert python is not None
-    program = "import api, graphmem; print(api.__file__, graphmem.__file__)"
+    program = "import graphmem_api, graphmem; print(graphmem_api.__file__, graphmem.__file__)"
     found = subprocess.check_output(
         [python, "-c", program], env=image.environment, text=True, cwd="/"
     )

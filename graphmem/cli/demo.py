@@ -53,13 +53,13 @@ async def _demonstrated(settings: Settings, *, once: bool, as_json: bool) -> Non
 
 
 async def _serve(settings: Settings, page: "Page | Machine") -> None:
-    import api.serve
+    import graphmem_api.serve
 
     if _taken(settings.host, settings.port):
         page.say_taken(settings.port)
         settings = msgspec.structs.replace(settings, port=0)
     keys = settings.keys_file is not None
-    await api.serve.serve(settings, on_ready=lambda url: page.show_where(url, keys=keys))
+    await graphmem_api.serve.serve(settings, on_ready=lambda url: page.show_where(url, keys=keys))
     click.echo("stopping", err=True)
 
 

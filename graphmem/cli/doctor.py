@@ -60,7 +60,8 @@ async def _examined(settings: Settings, *, start: bool) -> Examination:
 
 def listening(settings: Settings) -> list[Finding]:
     """Look at who could ask: the listening address, and the keys file."""
-    from api.clients import check_listener, read_keys
+    from graphmem_api.clients import check_listener, read_keys
+
     from graphmem.doctor.findings import counted, note, ok, refused, warning
 
     try:

@@ -48,8 +48,8 @@ def mcp(client_id: str, settings: Settings) -> None:
 
 
 async def _served(settings: Settings, client_id: str) -> None:
-    from api import stdio
-    from api.tools import tools
+    from graphmem_api import stdio
+    from graphmem_api.tools import tools
 
     async with Opening(lambda: _memory(settings, client_id)) as opening:
         await stdio.serve(tools(opening.memory))

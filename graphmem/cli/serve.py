@@ -31,11 +31,12 @@ def serve(settings: Settings) -> None:
 
 
 async def _served(settings: Settings) -> None:
-    import api.serve
+    import graphmem_api.serve
+
     from graphmem.cli.progress import shown
 
     with shown() as progress:
-        await api.serve.serve(settings, progress, _say_where)
+        await graphmem_api.serve.serve(settings, progress, _say_where)
 
 
 def _say_where(url: str) -> None:

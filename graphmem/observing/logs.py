@@ -20,7 +20,7 @@ import msgspec
 
 Form = Literal["text", "json"]
 
-OURS = ("graphmem", "api")
+OURS = ("graphmem", "graphmem_api")
 """The loggers that follow the level that is set; all others begin at warnings."""
 
 TALKATIVE = ("neo4j", "neomodel", "fastembed", "httpx", "httpcore")

@@ -8,12 +8,12 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
+from graphmem_api.app import create_app
 from litestar import Litestar
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from api.app import create_app
 from graphmem import config
 from graphmem.embedding import Embedder
 from graphmem.graph.installation import Calibration

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 import pytest_asyncio
+from graphmem_api.summaries import THREAD
 from litestar import Litestar
 
-from api.summaries import THREAD
 from tests.api.test_superseding import conversation_of
 
 API = "/api/v0"

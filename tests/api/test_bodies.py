@@ -7,10 +7,10 @@ from typing import Any
 
 import httpx
 import pytest
+from graphmem_api.bodies import BODY_BYTES, decoded
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from api.bodies import BODY_BYTES, decoded
 from graphmem.conversations.types import Batch
 from graphmem.errors import InvalidInput
 from graphmem.recall.types import Question

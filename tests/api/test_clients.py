@@ -9,11 +9,11 @@ from typing import Any
 
 import httpx
 import pytest
+from graphmem_api.app import create_app
+from graphmem_api.clients import Client, Keys, check_listener, read_keys
 from litestar import Litestar
 from msgspec.structs import replace
 
-from api.app import create_app
-from api.clients import Client, Keys, check_listener, read_keys
 from graphmem import config
 from graphmem.errors import SettingError
 from graphmem.runtime import Runtime
@@ -166,7 +166,9 @@ def test_a_file_that_has_settled_is_read_once(
 ) -> None:
     os.utime(keys_file, (time.time() - 60, time.time() - 60))
     keys = Keys(keys_file)
-    monkeypatch.setattr("api.clients.read_keys", lambda path: pytest.fail("it was read again"))
+    monkeypatch.setattr(
+        "graphmem_api.clients.read_keys", lambda path: pytest.fail("it was read again")
+    )
     assert keys.client("ours") is not None
 
 

@@ -414,5 +414,5 @@ async def test_nothing_that_a_context_holds_is_logged(
     await http.post(f"/api/v0/memories/{id}/chunk", json={"max_tokens": 100})
     await http.post(PATH, json={"max_tokens": 1, "system_prompt": "sesame-4714 opens"})
 
-    assert [line for line in log_lines if " api.access: " in line]
+    assert [line for line in log_lines if " graphmem_api.access: " in line]
     assert not [line for line in log_lines if "sesame" in line]

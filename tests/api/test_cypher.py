@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
+from graphmem_api.app import create_app
 from litestar import Litestar
 from msgspec.structs import replace
 
-from api.app import create_app
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem
 

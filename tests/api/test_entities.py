@@ -5,9 +5,9 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from graphmem_api.bodies import decoded
+from graphmem_api.entities import ALIAS, UNDONE
 
-from api.bodies import decoded
-from api.entities import ALIAS, UNDONE
 from graphmem.entities.types import NewAlias, UndoneAlias
 from graphmem.service import Graphmem
 from tests.planted import plant

@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import neo4j
 import pytest_asyncio
+from graphmem_api.app import create_app
 from msgspec.structs import replace
 
-from api.app import create_app
 from graphmem.graph.driver import Graph
 from graphmem.runtime import Runtime
 

@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from graphmem_api.bodies import decoded
+from graphmem_api.links import LINK
 
-from api.bodies import decoded
-from api.links import LINK
 from graphmem.links.types import NewLink
 from graphmem.service import Graphmem
 

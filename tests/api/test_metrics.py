@@ -12,11 +12,11 @@ import httpx
 import neo4j
 import pytest
 import pytest_asyncio
+from graphmem_api.app import create_app
 from litestar import Litestar
 from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
-from api.app import create_app
 from graphmem.embedding import Embedder
 from graphmem.graph.driver import Graph
 from graphmem.jobs.outbox import Claim, enqueue
@@ -170,7 +170,7 @@ async def test_jobs_are_counted_by_state_and_by_what_became_of_them(
 async def test_a_database_that_hangs_does_not_keep_a_scrape(
     offline: Runtime, asking: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("api.metrics.FRESH_SECONDS", 3_600.0)
+    monkeypatch.setattr("graphmem_api.metrics.FRESH_SECONDS", 3_600.0)
     asked = 0
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

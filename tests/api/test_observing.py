@@ -5,11 +5,11 @@ import uuid
 from datetime import UTC, datetime
 
 import httpx
+from graphmem_api.app import create_app
 from msgspec.structs import replace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from api.app import create_app
 from graphmem.background import Background
 from graphmem.embedding import Embedder
 from graphmem.graph.schema import SERVER_VERSION
@@ -65,7 +65,7 @@ async def test_no_text_ever_stands_in_the_log(
     http: httpx.AsyncClient, runtime: Runtime, asking, log_lines: list[str]
 ) -> None:
     await exercised(http, runtime, asking)
-    assert len([line for line in log_lines if " api.access: " in line]) >= 10
+    assert len([line for line in log_lines if " graphmem_api.access: " in line]) >= 10
     assert [line for line in log_lines if " ERROR " in line]
     assert [line for line in log_lines if " WARNING graphmem.retrieval.understanding: " in line]
     assert not [line for line in log_lines if SECRET in line]
@@ -84,7 +84,7 @@ async def test_every_line_of_a_request_names_it(
     ours = [line for line in log_lines if " graphmem." in line or " api." in line]
     assert {line.split()[2] for line in ours} == {
         "graphmem.retrieval.understanding:",
-        "api.access:",
+        "graphmem_api.access:",
     }
     for line in ours:
         assert line.endswith(f" request_id=line:1 client={memory.client_id}")

@@ -5,11 +5,11 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from graphmem_api.access import Access
+from graphmem_api.app import create_app
+from graphmem_api.problems import STATUS, Problem, status_of
 from msgspec.structs import replace
 
-from api.access import Access
-from api.app import create_app
-from api.problems import STATUS, Problem, status_of
 from graphmem import errors
 from graphmem.embedding import Embedder
 from graphmem.errors import GraphmemError
@@ -130,7 +130,7 @@ async def test_every_request_leaves_one_line_without_what_it_said(
         "/api/v0/recall", json={"query": "sesame-4711"}, headers={"X-Request-Id": "line:1"}
     )
     await http.get("/api/v0/memories/quince")
-    lines = [line for line in log_lines if " api.access: " in line]
+    lines = [line for line in log_lines if " graphmem_api.access: " in line]
     assert len(lines) == 2
     for part in ("method=POST", "route=/api/v0/recall", "status=200", "request_id=line:1"):
         assert part in lines[0]

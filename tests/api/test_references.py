@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from graphmem_api.bodies import decoded
+from graphmem_api.references import CONTENT, REFERENCE
 
-from api.bodies import decoded
-from api.references import CONTENT, REFERENCE
 from graphmem.references.types import NewContent, NewReference
 
 PATH = "/api/v0/references"

@@ -9,12 +9,12 @@ import httpx
 import msgspec
 import pytest
 import pytest_asyncio
+from graphmem_api.app import create_app
+from graphmem_api.bodies import decoded
+from graphmem_api.retrieve_memory import FACTS_ASKED, MEMORY_ASKED
 from litestar import Litestar
 from msgspec.structs import replace
 
-from api.app import create_app
-from api.bodies import decoded
-from api.retrieve_memory import FACTS_ASKED, MEMORY_ASKED
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.model.times import END
 from graphmem.model.vocabulary import CATEGORIES

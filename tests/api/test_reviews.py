@@ -12,10 +12,10 @@ import fsrs
 import httpx
 import msgspec
 import pytest
+from graphmem_api.bodies import decoded
+from graphmem_api.reviews import RATING
+from graphmem_api.reviews import RUN as RUN_EXAMPLE
 
-from api.bodies import decoded
-from api.reviews import RATING
-from api.reviews import RUN as RUN_EXAMPLE
 from graphmem.background import WORK
 from graphmem.errors import InvalidInput, MemoryNotFound
 from graphmem.jobs.outbox import Claim

@@ -6,13 +6,13 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from graphmem_api.app import create_app
+from graphmem_api.bodies import decoded
+from graphmem_api.runs import END, PEEK, RETRIEVE, START, SUBCALL, WRITE
 from litestar import Litestar
 from litestar.openapi.spec import Example
 from msgspec.structs import replace
 
-from api.app import create_app
-from api.bodies import decoded
-from api.runs import END, PEEK, RETRIEVE, START, SUBCALL, WRITE
 from graphmem.runs.types import NewEnd, NewRun, NewWrite, PeekAsked, RunQuestion, SubcallAsked
 from graphmem.runtime import Runtime
 from graphmem.service import Graphmem

@@ -8,12 +8,12 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from graphmem_api.bodies import decoded
+from graphmem_api.conversations import BATCH, NEW
+from graphmem_api.recall import QUESTION
 from litestar import Litestar
 from litestar.openapi.spec import Example
 
-from api.bodies import decoded
-from api.conversations import BATCH, NEW
-from api.recall import QUESTION
 from graphmem.conversations.types import Batch, NewConversation
 from graphmem.recall.types import Question
 

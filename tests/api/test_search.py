@@ -5,10 +5,10 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from graphmem_api.bodies import decoded
+from graphmem_api.search import QUERY, SPANS
 from litestar.openapi.spec import Example
 
-from api.bodies import decoded
-from api.search import QUERY, SPANS
 from graphmem.search.types import SearchQuery, SearchResult, SpanQuery
 from graphmem.service import Graphmem
 from tests.graphmem.search.test_ask import card, write_catalogue

@@ -11,12 +11,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import graphmem_api.serve
 import httpx
 import pytest
+from graphmem_api.serve import HEADER_BYTES, listener, serve
 from msgspec.structs import replace
 
-import api.serve
-from api.serve import HEADER_BYTES, listener, serve
 from graphmem import config
 from graphmem.background import Background
 from graphmem.config import Settings
@@ -32,7 +32,7 @@ def have_running(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
     async def already(settings: Settings, progress: object) -> AsyncIterator[Runtime]:
         yield replace(runtime, settings=settings)
 
-    monkeypatch.setattr(api.serve, "running", already)
+    monkeypatch.setattr(graphmem_api.serve, "running", already)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ async def test_jobs_are_done_beside_the_api_from_when_it_answers_until_it_ends(
             assert not [task for task in asyncio.all_tasks() if task.get_name() == "worker"]
             seen.append("ended")
 
-    monkeypatch.setattr(api.serve, "Background", Recorded)
+    monkeypatch.setattr(graphmem_api.serve, "Background", Recorded)
     async with served(running):
         # `on_ready` was heard in the same step, just before.
         assert seen == ["started"]
@@ -228,7 +228,7 @@ def test_a_host_that_is_not_ours_is_explained(host: str) -> None:
 async def test_without_keys_others_are_refused_before_anything_starts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(api.serve, "running", lambda *_: pytest.fail("it started"))
+    monkeypatch.setattr(graphmem_api.serve, "running", lambda *_: pytest.fail("it started"))
     with pytest.raises(SettingError, match="loopback"):
         await serve(config.load({}, host="0.0.0.0", port=0))
 
@@ -241,7 +241,7 @@ async def test_a_port_is_free_again_after_a_start_that_failed(
         raise Unavailable("no")
         yield
 
-    monkeypatch.setattr(api.serve, "running", failing)
+    monkeypatch.setattr(graphmem_api.serve, "running", failing)
     settings = config.load({}, port=unused_tcp_port)
     for _ in range(2):
         with pytest.raises(Unavailable):
@@ -251,18 +251,20 @@ async def test_a_port_is_free_again_after_a_start_that_failed(
 async def test_both_loopbacks_can_be_listened_on() -> None:
     for host in ("127.0.0.1", "localhost"):
         with listener(host, 0) as listening:
-            assert api.serve.url(host, listening) == (f"http://{host}:{listening.getsockname()[1]}")
+            assert graphmem_api.serve.url(host, listening) == (
+                f"http://{host}:{listening.getsockname()[1]}"
+            )
     if socket.has_ipv6:
         try:
             six = listener("::1", 0)
         except SettingError:
             return
         with six:
-            assert api.serve.url("::1", six) == f"http://[::1]:{six.getsockname()[1]}"
+            assert graphmem_api.serve.url("::1", six) == f"http://[::1]:{six.getsockname()[1]}"
 
 
 PROGRAM = """
-import asyncio, sys, api.serve
+import asyncio, sys, graphmem_api.serve
 from contextlib import asynccontextmanager
 from graphmem import config
 from graphmem.runtime import Runtime
@@ -277,9 +279,9 @@ async def running(settings, progress):
         await asyncio.sleep(0.2)
         print("closed", flush=True)
 
-api.serve.running = running
+graphmem_api.serve.running = running
 settings = config.load({{}}, port=0, jobs="off")
-asyncio.run(api.serve.serve(settings, on_ready=lambda url: print(url, flush=True)))
+asyncio.run(graphmem_api.serve.serve(settings, on_ready=lambda url: print(url, flush=True)))
 print("returned", flush=True)
 """
 

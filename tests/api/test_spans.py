@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from graphmem_api.bodies import decoded
+from graphmem_api.spans import SPAN
 
-from api.bodies import decoded
-from api.spans import SPAN
 from graphmem.spans.types import NewSpan
 
 PATH = "/api/v0/spans"

@@ -6,10 +6,10 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from graphmem_api import summaries
+from graphmem_api.bodies import decoded
 from litestar import Litestar
 
-from api import summaries
-from api.bodies import decoded
 from graphmem.summaries.types import NewSummary
 
 PATH = "/api/v0/summaries"

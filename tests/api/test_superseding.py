@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from graphmem_api.bodies import decoded
+from graphmem_api.facts import NEXT
 
-from api.bodies import decoded
-from api.facts import NEXT
 from graphmem.facts.types import NextFact
 from graphmem.service import Graphmem
 

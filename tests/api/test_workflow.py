@@ -100,5 +100,5 @@ async def test_what_the_workflow_reads_is_not_logged(
         await posted(http, f"/contexts/{context['id']}/memories", {"id": item["id"]})
     assert "sesame-4" in (await http.get(f"/api/v0/contexts/{context['id']}/composed")).text
 
-    assert len([line for line in log_lines if " api.access: " in line]) >= 8
+    assert len([line for line in log_lines if " graphmem_api.access: " in line]) >= 8
     assert not [line for line in log_lines if "sesame" in line]

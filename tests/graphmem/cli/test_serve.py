@@ -43,4 +43,8 @@ def test_its_log_can_be_json(started):
     line = next(line for line in process.stdout if line.startswith("{"))
     shown = json.loads(line)
     assert shown.keys() == {"time", "level", "logger", "message", "request_id", "client"}
-    assert (shown["logger"], shown["request_id"], shown["client"]) == ("api.access", "a:1", "atlas")
+    assert (shown["logger"], shown["request_id"], shown["client"]) == (
+        "graphmem_api.access",
+        "a:1",
+        "atlas",
+    )

@@ -119,11 +119,11 @@ async def test_what_nobody_waited_for_is_told_without_its_message(
 
 def test_only_ours_follow_the_level(capsys: pytest.CaptureFixture[str]) -> None:
     show_log("debug")
-    for name in ("graphmem.x", "api.x", "neo4j.io", "fastembed", "httpx", "other"):
+    for name in ("graphmem.x", "graphmem_api.x", "neo4j.io", "fastembed", "httpx", "other"):
         logging.getLogger(name).debug("from %s", name)
         logging.getLogger(name).info("from %s", name)
     shown = [line.split()[2] for line in capsys.readouterr().err.splitlines()]
-    assert shown == ["graphmem.x:", "graphmem.x:", "api.x:", "api.x:"]
+    assert shown == ["graphmem.x:", "graphmem.x:", "graphmem_api.x:", "graphmem_api.x:"]
 
 
 def test_talkative_ones_stay_quiet_even_when_the_root_is_opened(

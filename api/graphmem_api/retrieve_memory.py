@@ -9,9 +9,9 @@ from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
-from api.problems import failures
 from graphmem.retrieve_memory.types import FactsAsked, Found, MemoryAsked, Retrieved
 from graphmem.service import Graphmem
+from graphmem_api.problems import failures
 
 MARKDOWN = "text/markdown"
 """Litestar adds the charset, UTF-8."""

@@ -9,12 +9,12 @@ from litestar.handlers import BaseRouteHandler
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, QueryParameter
 
-from api.clients import Connection, current_client
-from api.problems import failures
-from api.queries import strictly
 from graphmem.config import Settings
 from graphmem.exploring.types import Audit, AuditAsked, CypherAsked, Outcome, Table
 from graphmem.service import Graphmem
+from graphmem_api.clients import Connection, current_client
+from graphmem_api.problems import failures
+from graphmem_api.queries import strictly
 
 OFF = "Cypher is off here: GRAPHMEM_CYPHER=keys turns it on for operators' keys"
 NO_KEYS = (

@@ -10,10 +10,10 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
-from api.problems import MEDIA_TYPE, encoded, log_unforeseen
 from graphmem.observing.logs import about
 from graphmem.observing.metrics import REQUEST_SECONDS, REQUESTS
 from graphmem.observing.spans import sent, span
+from graphmem_api.problems import MEDIA_TYPE, encoded, log_unforeseen
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 HEADER = b"x-request-id"

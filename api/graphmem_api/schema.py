@@ -15,7 +15,7 @@ from litestar.openapi.plugins import OpenAPIRenderPlugin
 from litestar.openapi.spec import Components, SecurityRequirement, SecurityScheme, Tag
 from litestar.serialization import default_serializer, encode_json
 
-from api.clients import HEADER
+from graphmem_api.clients import HEADER
 
 PATH = "/schema"
 DOCUMENT = f"{PATH}/openapi.json"

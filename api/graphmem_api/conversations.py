@@ -8,9 +8,9 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
-from api.problems import failures
 from graphmem.conversations.types import Batch, Conversation, Deleted, NewConversation, Remembered
 from graphmem.service import Graphmem
+from graphmem_api.problems import failures
 
 ConversationId = Annotated[str, PathParameter(description="the conversation's id")]
 

@@ -7,10 +7,10 @@ from litestar import Router, get
 from litestar.di import NamedDependency
 from msgspec import Struct
 
-from api.problems import described
 from graphmem.errors import Unavailable
 from graphmem.graph.schema import SERVER_VERSION
 from graphmem.runtime import Runtime
+from graphmem_api.problems import described
 
 DEADLINE_SECONDS = 2.0
 """How long the database may take to show that it is there."""

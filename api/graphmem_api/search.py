@@ -8,9 +8,9 @@ from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
-from api.problems import failures
 from graphmem.search.types import SearchQuery, SearchResult, SpanQuery
 from graphmem.service import Graphmem
+from graphmem_api.problems import failures
 
 QUERY = Example(
     summary="What is known about pricing, with what it is linked to, in at most 800 tokens",

@@ -8,12 +8,12 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, QueryParameter
 
-from api.memories import MemoryId
-from api.problems import failures
-from api.queries import strictly
 from graphmem.links.types import GivenLinkType, Link, Links, LinksAsked, NewLink, NewLinks
 from graphmem.model.vocabulary import Kind
 from graphmem.service import Graphmem
+from graphmem_api.memories import MemoryId
+from graphmem_api.problems import failures
+from graphmem_api.queries import strictly
 
 LINK = Example(
     summary="One memory refers to some bytes of another",

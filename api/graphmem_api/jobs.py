@@ -6,10 +6,10 @@ from litestar import get
 from litestar.di import NamedDependency
 from litestar.params import QueryParameter
 
-from api.problems import failures
-from api.queries import strictly
 from graphmem.jobs.types import Jobs, JobsAsked, JobState
 from graphmem.service import Graphmem
+from graphmem_api.problems import failures
+from graphmem_api.queries import strictly
 
 
 @get(

@@ -9,8 +9,6 @@ from litestar.openapi.spec import Example
 from litestar.params import PathParameter, QueryParameter
 from msgspec import to_builtins
 
-from api.problems import failures
-from api.queries import items, strictly
 from graphmem.neighbourhood.types import (
     EDGE_TYPES,
     MOST_DEPTH,
@@ -25,6 +23,8 @@ from graphmem.neighbourhood.types import (
     edge_types,
 )
 from graphmem.service import Graphmem
+from graphmem_api.problems import failures
+from graphmem_api.queries import items, strictly
 
 SHOWN = Neighbourhood(
     nodes=[

@@ -8,10 +8,10 @@ from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
-from api.memories import MemoryId
-from api.problems import failures
 from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult
 from graphmem.service import Graphmem
+from graphmem_api.memories import MemoryId
+from graphmem_api.problems import failures
 
 CHUNK = Example(
     summary="At most 200 tokens, whole sentences, under a header",

@@ -9,11 +9,11 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, QueryParameter
 from msgspec import Struct
 
-from api.conversations import ConversationId
-from api.problems import failures
-from api.queries import strictly
 from graphmem.episodes.types import Consolidated, KeptEpisode, NewEpisode, Segmented
 from graphmem.service import Graphmem
+from graphmem_api.conversations import ConversationId
+from graphmem_api.problems import failures
+from graphmem_api.queries import strictly
 
 INLINE = Example(
     summary="New messages, with everything said about them",

@@ -6,10 +6,10 @@ from litestar import Router, delete, get
 from litestar.di import NamedDependency
 from litestar.params import PathParameter
 
-from api.problems import failures
 from graphmem.conversations.types import Deleted
 from graphmem.memories.memory import Memory
 from graphmem.service import Graphmem
+from graphmem_api.problems import failures
 
 MemoryId = Annotated[str, PathParameter(description="the memory's id")]
 

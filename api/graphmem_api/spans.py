@@ -7,9 +7,9 @@ from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
-from api.problems import failures
 from graphmem.service import Graphmem
 from graphmem.spans.types import NewSpan, NewSpans, Span, SpanContent
+from graphmem_api.problems import failures
 
 SpanId = Annotated[str, PathParameter(description="the span's id")]
 

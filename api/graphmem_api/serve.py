@@ -15,9 +15,6 @@ import msgspec
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from api.app import create_app
-from api.clients import check_listener
-from api.problems import HTTP_CODES, MEDIA_TYPE, Failure, problem
 from graphmem.background import Background
 from graphmem.config import Settings, variable
 from graphmem.errors import SettingError
@@ -26,6 +23,9 @@ from graphmem.model.progress import Progress, silent
 from graphmem.observing.exporting import exporting
 from graphmem.observing.logs import log_lost
 from graphmem.runtime import Runtime, running
+from graphmem_api.app import create_app
+from graphmem_api.clients import check_listener
+from graphmem_api.problems import HTTP_CODES, MEDIA_TYPE, Failure, problem
 
 HEADER_BYTES = 64 * 1024
 """How long a request's line and headers may be."""

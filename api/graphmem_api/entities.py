@@ -9,8 +9,6 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, QueryParameter
 from litestar.status_codes import HTTP_200_OK
 
-from api.problems import failures
-from api.queries import strictly
 from graphmem.entities.types import (
     Alias,
     AliasesFound,
@@ -20,6 +18,8 @@ from graphmem.entities.types import (
     UndoneAlias,
 )
 from graphmem.service import Graphmem
+from graphmem_api.problems import failures
+from graphmem_api.queries import strictly
 
 ALIAS = Example(
     summary="Two names of one database",

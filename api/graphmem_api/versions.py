@@ -7,10 +7,10 @@ from litestar import get
 from litestar.di import NamedDependency
 from litestar.params import PathParameter, QueryParameter
 
-from api.problems import failures
-from api.queries import strictly
 from graphmem.service import Graphmem
 from graphmem.versions.types import Versions, VersionsAsked
+from graphmem_api.problems import failures
+from graphmem_api.queries import strictly
 
 MemoryId = Annotated[str, PathParameter(description="the id of any version")]
 

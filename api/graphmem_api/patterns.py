@@ -7,9 +7,9 @@ from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
-from api.problems import failures
 from graphmem.patterns.types import PatternAnswer, PatternAsked, Patterns
 from graphmem.service import Graphmem
+from graphmem_api.problems import failures
 
 THEME = Example(
     summary="All sessions on one theme, in any words",

@@ -8,8 +8,6 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter, QueryParameter
 from msgspec.structs import asdict
 
-from api.problems import failures
-from api.queries import strictly
 from graphmem.runs.types import (
     Accesses,
     AccessesAsked,
@@ -27,6 +25,8 @@ from graphmem.runs.types import (
     WriteResult,
 )
 from graphmem.service import Graphmem
+from graphmem_api.problems import failures
+from graphmem_api.queries import strictly
 
 RunId = Annotated[str, PathParameter(description="the run's id")]
 

@@ -16,13 +16,13 @@ from prometheus_client import REGISTRY
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, choose_encoder, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
-from api.clients import Connection, Guard, current_client, is_near
-from api.problems import described
 from graphmem.errors import Unavailable
 from graphmem.graph.driver import Graph, Pool
 from graphmem.jobs.counting import Counted, open_jobs
 from graphmem.observing.logs import traced
 from graphmem.runtime import Runtime
+from graphmem_api.clients import Connection, Guard, current_client, is_near
+from graphmem_api.problems import described
 
 DEADLINE_SECONDS = 1.0
 """How long the database may take to count jobs; a scrape never waits longer for it."""

@@ -9,8 +9,6 @@ from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter, QueryParameter
 
-from api.problems import failures
-from api.queries import strictly
 from graphmem.model.vocabulary import SummaryType
 from graphmem.service import Graphmem
 from graphmem.summaries.types import (
@@ -21,6 +19,8 @@ from graphmem.summaries.types import (
     SummariesAsked,
     Summary,
 )
+from graphmem_api.problems import failures
+from graphmem_api.queries import strictly
 
 THREAD = Example(
     summary="What a thread is about",

@@ -8,9 +8,9 @@ from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
-from api.problems import failures
 from graphmem.contextual.types import ContextualQuery, ContextualResult, ExpansionAsked, MoreTurns
 from graphmem.service import Graphmem
+from graphmem_api.problems import failures
 
 QUERY = Example(
     summary="The sessions about a bug, in at most 800 tokens",

@@ -8,9 +8,9 @@ from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
-from api.problems import failures
 from graphmem.contexts.types import Added, ContextAddition, CreateContextOptions, RetrievalContext
 from graphmem.service import Graphmem
+from graphmem_api.problems import failures
 
 ContextId = Annotated[str, PathParameter(description="the context's id, `ctx-…`")]
 

@@ -8,9 +8,6 @@ from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, QueryParameter
 
-from api.memories import MemoryId
-from api.problems import failures
-from api.queries import strictly
 from graphmem.reviews.types import (
     Applied,
     NewRating,
@@ -21,6 +18,9 @@ from graphmem.reviews.types import (
     RunAsked,
 )
 from graphmem.service import Graphmem
+from graphmem_api.memories import MemoryId
+from graphmem_api.problems import failures
+from graphmem_api.queries import strictly
 
 RATING = Example(
     summary="An episode that helped",

@@ -8,9 +8,9 @@ from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
-from api.problems import failures
 from graphmem.hypotheses.types import Turn, TurnAsked
 from graphmem.service import Graphmem
+from graphmem_api.problems import failures
 
 ASKED = Example(
     summary="A turn, with what was said last",

@@ -9,9 +9,9 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
-from api.problems import failures
 from graphmem.facts.types import Categories, FactVersion, KeptFact, NewFact, NextFact
 from graphmem.service import Graphmem
+from graphmem_api.problems import failures
 
 ONE = Example(
     summary="A fact of one conversation",

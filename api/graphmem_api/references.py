@@ -8,8 +8,6 @@ from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter, QueryParameter
 
-from api.problems import failures
-from api.queries import strictly
 from graphmem.model.vocabulary import ReferenceType
 from graphmem.references.types import (
     Content,
@@ -21,6 +19,8 @@ from graphmem.references.types import (
     ReferencesAsked,
 )
 from graphmem.service import Graphmem
+from graphmem_api.problems import failures
+from graphmem_api.queries import strictly
 
 ReferenceId = Annotated[str, PathParameter(description="the reference's id: that of one version")]
 

@@ -5,38 +5,38 @@ from importlib.metadata import version
 from litestar import Litestar, Router
 from litestar.di import Provide
 
-from api.access import Access
-from api.bodies import BODY_BYTES, StrictRequest
-from api.chunks import chunk, peek
-from api.clients import Guard, current_client, current_memory
-from api.contexts import contexts
-from api.contextual import contextual
-from api.conversations import conversations
-from api.cypher import cypher
-from api.entities import entities
-from api.episodes import consolidate, remember_episode, segment
-from api.facts import remember_facts, set_categories, show_categories, supersede_fact
-from api.graph import graph
-from api.health import health
-from api.hyde import hyde_retrieve
-from api.jobs import list_jobs
-from api.links import add_links, list_links
-from api.memories import memories
-from api.metrics import metrics
-from api.patterns import list_patterns, run_pattern
-from api.problems import answer
-from api.recall import recall
-from api.references import references
-from api.retrieve_memory import context_pre_retrieve, retrieve_memory, retrieve_memory_raw
-from api.reviews import list_reviews, review, run_reviews
-from api.runs import runs
-from api.schema import SECURITY, description
-from api.search import search, search_spans
-from api.sessions import sessions
-from api.spans import spans
-from api.summaries import summaries
-from api.versions import list_versions
 from graphmem.runtime import Runtime
+from graphmem_api.access import Access
+from graphmem_api.bodies import BODY_BYTES, StrictRequest
+from graphmem_api.chunks import chunk, peek
+from graphmem_api.clients import Guard, current_client, current_memory
+from graphmem_api.contexts import contexts
+from graphmem_api.contextual import contextual
+from graphmem_api.conversations import conversations
+from graphmem_api.cypher import cypher
+from graphmem_api.entities import entities
+from graphmem_api.episodes import consolidate, remember_episode, segment
+from graphmem_api.facts import remember_facts, set_categories, show_categories, supersede_fact
+from graphmem_api.graph import graph
+from graphmem_api.health import health
+from graphmem_api.hyde import hyde_retrieve
+from graphmem_api.jobs import list_jobs
+from graphmem_api.links import add_links, list_links
+from graphmem_api.memories import memories
+from graphmem_api.metrics import metrics
+from graphmem_api.patterns import list_patterns, run_pattern
+from graphmem_api.problems import answer
+from graphmem_api.recall import recall
+from graphmem_api.references import references
+from graphmem_api.retrieve_memory import context_pre_retrieve, retrieve_memory, retrieve_memory_raw
+from graphmem_api.reviews import list_reviews, review, run_reviews
+from graphmem_api.runs import runs
+from graphmem_api.schema import SECURITY, description
+from graphmem_api.search import search, search_spans
+from graphmem_api.sessions import sessions
+from graphmem_api.spans import spans
+from graphmem_api.summaries import summaries
+from graphmem_api.versions import list_versions
 
 PREFIX = "/api/v0"
 

@@ -6,10 +6,10 @@ from litestar import Router, get, post
 from litestar.di import NamedDependency
 from litestar.params import PathParameter
 
-from api.problems import failures
 from graphmem.service import Graphmem
 from graphmem.sessions.types import RelatedSessions
 from graphmem.summaries.types import Summary
+from graphmem_api.problems import failures
 
 SessionId = Annotated[
     str, PathParameter(description="the session's own id, as hits and contexts give it")

@@ -8,9 +8,9 @@ from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
-from api.problems import failures
 from graphmem.recall.types import Question, Recalled
 from graphmem.service import Graphmem
+from graphmem_api.problems import failures
 
 QUESTION = Example(
     summary="A question to one conversation, answered in at most 1,000 tokens",
