@@ -22,6 +22,7 @@ help:
 	@echo 'make lint              format, lint, types, import arrows (seconds)'
 	@echo 'make check             lint, then all tests; fails below 90 % coverage'
 	@echo 'make test-llm          run the tests that need a real language model; fetches a small one'
+	@echo 'make queries           write the parts of query files that follow from the vocabulary'
 	@echo 'make cookbook          ask the seed story all that the cookbook asks, write the answers down'
 	@echo 'make figures           write the figures of bench/results into README.md and docs/benchmarks.md'
 	@echo 'make notebook          run notebooks/explore.ipynb whole, into build/'
@@ -86,6 +87,10 @@ check: lint
 	@$(MAKE) test PYTEST='$(PYTEST) --cov --cov-report='
 	@$(MAKE) slow PYTEST='$(PYTEST) --cov --cov-append --cov-report='
 	@$(BIN)/coverage report
+
+.PHONY: queries
+queries: $(VENV)/development.stamp
+	@$(BIN)/python -m tests.generated_queries
 
 .PHONY: cookbook
 cookbook: $(VENV)/development.stamp

@@ -30,13 +30,13 @@ from bench.reporting import arguments, report
 from bench.store import BEGINNING, words
 from bench.words_model import WordsModel
 from graphmem import config
+from graphmem.client import Graphmem
 from graphmem.config import Settings
-from graphmem.contextual.session_messages import CANDIDATES_IN_SESSIONS, IN_SESSION, in_sessions
+from graphmem.contextual.ask import CANDIDATES_IN_SESSIONS, IN_SESSION, find_in_sessions
 from graphmem.embedding import Vector
-from graphmem.retrieval.filters import Filters, scope_groups
-from graphmem.retrieval.holding import NOW_ONLY
+from graphmem.retrieval.filters import NOW, Filters, scope_groups
+from graphmem.retrieval.understanding import Understood
 from graphmem.runtime import Runtime, running
-from graphmem.service import Graphmem
 from graphmem.text.words import lucene_query, terms
 
 CLIENT = "told"
@@ -145,7 +145,7 @@ def inside(session_ids: list[str], embedding: Vector, question: str) -> Asked:
             "embedding": embedding,
             "words": lucene_query(terms(question), scope_groups(scope, CLIENT)),
             "limit": IN_SESSION,
-            **NOW_ONLY.of_messages,
+            **NOW.of_messages,
         },
     )
 
@@ -160,13 +160,9 @@ async def locally(runtime: Runtime, told: Told, ids: dict[int, str], few: int) -
     sessions = {told.question(session): session for session in range(few)}
 
     async def ask(question: str) -> None:
-        await in_sessions(
-            await runtime.embedder.query(question),
-            terms(question),
-            [ids[sessions[question]]],
-            client_id=CLIENT,
-            graph=runtime.graph,
-        )
+        embedding = await runtime.embedder.query(question)
+        understood = Understood(question, embedding, terms(question), {}, [])
+        await find_in_sessions(understood, [ids[sessions[question]]], runtime.context(CLIENT))
 
     asked = list(sessions)[:QUESTIONS]
     await timed(ask, asked, 1)

@@ -20,9 +20,9 @@ from bench.latency import ASKED, WARMED, Ask, interleaved, say, timed
 from bench.reporting import arguments, report
 from bench.store import STATEMENT_ROWS, Corpus, corpus, memories, questions
 from graphmem import config
+from graphmem.client import Graphmem
 from graphmem.memories.write import Prepared, write
 from graphmem.runtime import Runtime, running
-from graphmem.service import Graphmem
 
 CLIENT = "linked"
 LINKS = 10

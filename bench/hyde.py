@@ -26,10 +26,10 @@ from msgspec.structs import replace
 from bench.reporting import arguments, write
 from bench.store import corpus
 from graphmem import config
-from graphmem.hypotheses.ask import Pipeline, new_turns, prepare
+from graphmem.client import Graphmem
+from graphmem.hypotheses.ask import new_turns, prepare
 from graphmem.llm import LanguageModel
 from graphmem.runtime import Runtime, running
-from graphmem.service import Graphmem
 from tests.stub_llm import Misbehaviour, StubModel, stub_model
 
 CALLERS = 16
@@ -63,9 +63,7 @@ async def timed(http: httpx.AsyncClient, body: dict[str, Any]) -> tuple[float, l
 async def ways(runtime: Runtime, stub: StubModel, turns: int) -> dict[str, Any]:
     """Time every way in which the server may answer, without and with the window to fall back on."""
     model = LanguageModel(stub.url, "stub")
-    await prepare(
-        Pipeline(client_id=CLIENT, graph=runtime.graph, embedder=runtime.embedder, llm=model)
-    )
+    await prepare(replace(runtime, llm=model).context(CLIENT))
     # Litestar's types of ASGI are narrower than httpx's.
     app: Any = create_app(replace(runtime, llm=model, turns=new_turns()))
     transport = httpx.ASGITransport(app=app)

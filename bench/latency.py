@@ -28,10 +28,10 @@ from msgspec.structs import replace
 from bench.reporting import arguments, report
 from bench.store import Corpus, corpus, fill, memories, questions
 from graphmem import config
+from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.graph.scope import scope_word
 from graphmem.runtime import Runtime, running
-from graphmem.service import Graphmem
 from graphmem.text.words import lucene_query, terms
 
 CLIENTS = 10

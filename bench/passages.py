@@ -17,15 +17,16 @@ from typing import Any
 
 from msgspec import Struct
 
+from graphmem.client import Graphmem
+from graphmem.model.vocabulary import SourceType
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 CUT = 5
 HOPS = (0, 1)
 LOADED_AT_ONCE = 200
 CALLERS = 4
 RESAMPLES = 2_000
-SOURCE_TYPE = "knowledge_base"
+SOURCE_TYPE: SourceType = "knowledge_base"
 
 
 class Found(Struct, frozen=True):

@@ -19,15 +19,16 @@ from typing import Any
 from bench import narrowing_set
 from bench.quality import load, store, summarize
 from bench.reporting import arguments, report
+from graphmem.client import Graphmem
+from graphmem.model.vocabulary import Ranking
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 CUT = 3
 NARROWED: dict[str, dict[str, Any]] = {
     "contextual, hard": {"narrowing": "hard"},
     "contextual, soft": {"narrowing": "soft"},
 }
-GLOBAL = {"global, by meaning": "vector", "global, recall": "default"}
+GLOBAL: dict[str, Ranking] = {"global, by meaning": "vector", "global, recall": "default"}
 
 
 async def measure(runtime: Runtime) -> dict[str, Any]:

@@ -41,10 +41,10 @@ from bench import passages
 from bench.cached import CachedModel
 from bench.reporting import arguments, write
 from graphmem import config
+from graphmem.client import Graphmem
 from graphmem.embedding import Embedder
 from graphmem.recall.types import Recalled
 from graphmem.runtime import Runtime, running
-from graphmem.service import Graphmem
 
 CONTEXTUAL = "contextual"
 WAYS: dict[str, dict[str, Any]] = {
@@ -112,7 +112,7 @@ async def summarize(memory: Graphmem) -> None:
 
 
 async def answer_contextually(
-    memory: Graphmem, question: dict[str, Any], loaded: Loaded, ranking: str
+    memory: Graphmem, question: dict[str, Any], loaded: Loaded, ranking: Any
 ) -> tuple[dict[str, float], int]:
     """Ask one question by contextual search; return its scores, and how many budgets were broken."""
     asked = WAYS[ranking] | {"top_k": 20, "neighbours": 0, "min_relevance": 0.0}
@@ -147,18 +147,21 @@ def scored(
 
 
 async def answer(
-    memory: Graphmem, question: dict[str, Any], loaded: Loaded, ranking: str
+    memory: Graphmem, question: dict[str, Any], loaded: Loaded, ranking: Any
 ) -> tuple[dict[str, float], int]:
     """Ask one question; return its scores by measure, and how many budgets were broken."""
     evidence = question["evidence"]
-    asked = {"kinds": ["message"], "ranking": ranking}
-    wide = await memory.recall(question["text"], limit=DEEP, max_tokens=200_000, **asked)
+    wide = await memory.recall(
+        question["text"], limit=DEEP, max_tokens=200_000, kinds=["message"], ranking=ranking
+    )
     order = [item.external_id for item in wide.items if item.external_id]
     sessions = list(dict.fromkeys(loaded.session_of[id] for id in order))
     scores = scored(evidence, order, sessions, loaded)
     violations = broken(memory, wide, 200_000)
     for budget in BUDGETS:
-        tight = await memory.recall(question["text"], limit=200, max_tokens=budget, **asked)
+        tight = await memory.recall(
+            question["text"], limit=200, max_tokens=budget, kinds=["message"], ranking=ranking
+        )
         found = sum(id in loaded.texts and loaded.texts[id] in tight.context for id in evidence)
         scores[f"evidence in {budget}"] = found / len(evidence)
         violations += broken(memory, tight, budget)

@@ -23,11 +23,11 @@ from bench.latency import ASKED, WARMED, Ask, interleaved, timed
 from bench.reporting import arguments, report
 from bench.store import STATEMENT_ROWS, Corpus, corpus, memories, questions
 from graphmem import config
+from graphmem.client import Graphmem
 from graphmem.graph.scope import scope_word
 from graphmem.memories.write import Prepared, write
 from graphmem.retrieval.decay import born
 from graphmem.runtime import Runtime, running
-from graphmem.service import Graphmem
 from graphmem.text.words import lucene_query, terms
 
 CLIENT = "retrieving"

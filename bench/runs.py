@@ -23,9 +23,9 @@ from bench.latency import Ask, interleaved, say
 from bench.reporting import arguments, report
 from bench.store import STATEMENT_ROWS, WRITERS, Corpus, corpus, memories, questions
 from graphmem import config
+from graphmem.client import Graphmem
 from graphmem.memories.write import Prepared, write
 from graphmem.runtime import Runtime, running
-from graphmem.service import Graphmem
 
 CLIENT = "runs"
 SOURCE_SPANS = 50

@@ -23,8 +23,8 @@ from typing import Any
 
 from bench.quality import store, summarize
 from bench.reporting import arguments, write
+from graphmem.client import Graphmem
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 FOLDER = Path(__file__).parent / "theme_sets"
 SETS = ("mixed", "engineer", "household", "manager", "backend")

@@ -16,9 +16,9 @@ from typing import Protocol
 from msgspec import Struct
 
 import graphmem
+from graphmem.client import Graphmem
+from graphmem.runs.session import RunSession
 from graphmem.runs.types import RetrievalResult, TreeRun
-from graphmem.service import Graphmem
-from graphmem.service.run import RunSession
 
 BUDGET = 4_000
 """How many tokens the agent and all whom it calls may read."""

@@ -1,88 +1,84 @@
-"""graphmem: the memory that agents deserve, on a real graph database."""
+"""graphmem: the memory that agents deserve, on a real graph database.
+
+`graphmem.open` runs it, `graphmem.Graphmem` is its API. Every error is imported here; every type of a request
+or an answer is in `graphmem/public.py`, and is loaded when it is first used.
+"""
 
 import importlib
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from graphmem.errors import (
+    AliasNotFound as AliasNotFound,
+    BudgetExhausted as BudgetExhausted,
+    ChildlessBudget as ChildlessBudget,
+    Conflict as Conflict,
+    ContentChanged as ContentChanged,
+    ContentDamaged as ContentDamaged,
+    ContextNotFound as ContextNotFound,
+    ConversationNotFound as ConversationNotFound,
+    CypherMistake as CypherMistake,
+    CypherRefused as CypherRefused,
+    DataFolderInUse as DataFolderInUse,
+    EntityNotFound as EntityNotFound,
+    FetchFailed as FetchFailed,
+    GraphmemError as GraphmemError,
+    IdTaken as IdTaken,
+    InvalidInput as InvalidInput,
+    ItemNotFound as ItemNotFound,
+    JavaNotFound as JavaNotFound,
+    MemoryNotFound as MemoryNotFound,
+    ModelFailed as ModelFailed,
+    ModelMismatch as ModelMismatch,
+    NodeNotFound as NodeNotFound,
+    NotFound as NotFound,
+    NotHead as NotHead,
+    OperationReused as OperationReused,
+    PatternDamaged as PatternDamaged,
+    PatternNotFound as PatternNotFound,
+    RunEnded as RunEnded,
+    RunNotFound as RunNotFound,
+    RunTimeout as RunTimeout,
+    SchemaError as SchemaError,
+    ServerFailed as ServerFailed,
+    SessionNotFound as SessionNotFound,
+    SettingError as SettingError,
+    SetupError as SetupError,
+    SpanNotFound as SpanNotFound,
+    TooDeep as TooDeep,
+    TookTooLong as TookTooLong,
+    TookTooMuch as TookTooMuch,
+    TooLarge as TooLarge,
+    TooManyRuns as TooManyRuns,
+    Unauthorized as Unauthorized,
+    Unavailable as Unavailable,
+)
+
 if TYPE_CHECKING:
-    from graphmem.contexts.types import ContextSection, CreateContextOptions, RetrievalContext
-    from graphmem.conversations.types import NewMessage
-    from graphmem.memories.card import Card
-    from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult
-    from graphmem.model.vocabulary import SourceType
-    from graphmem.recall.types import Item, Omitted, Recalled
-    from graphmem.retrieval.expansion import HopPath
-    from graphmem.runs.types import BudgetState, RetrievalBudget, SpanRef
-    from graphmem.search.types import SearchItem, SearchQuery, SearchResult
-    from graphmem.service import Graphmem, open
-    from graphmem.service.retriever import (
-        MemoryRetriever,
-        MemoryRetrieverConfig,
-        create_memory_retriever,
-    )
-    from graphmem.spans.types import Span
-    from graphmem.tokens import TokenCounter
-
-__all__ = [
-    "BudgetState",
-    "Card",
-    "ChunkOptions",
-    "ChunkResult",
-    "ContextSection",
-    "CreateContextOptions",
-    "Graphmem",
-    "HopPath",
-    "Item",
-    "MemoryRetriever",
-    "MemoryRetrieverConfig",
-    "NewMessage",
-    "Omitted",
-    "PeekResult",
-    "Recalled",
-    "RetrievalBudget",
-    "RetrievalContext",
-    "SearchItem",
-    "SearchQuery",
-    "SearchResult",
-    "SourceType",
-    "Span",
-    "SpanRef",
-    "TokenCounter",
-    "create_memory_retriever",
-    "open",
-]
-
-_HOMES = {
-    "BudgetState": "graphmem.runs.types",
-    "Card": "graphmem.memories.card",
-    "ChunkOptions": "graphmem.memories.chunk",
-    "ChunkResult": "graphmem.memories.chunk",
-    "ContextSection": "graphmem.contexts.types",
-    "CreateContextOptions": "graphmem.contexts.types",
-    "Graphmem": "graphmem.service",
-    "HopPath": "graphmem.retrieval.expansion",
-    "Item": "graphmem.recall.types",
-    "MemoryRetriever": "graphmem.service.retriever",
-    "MemoryRetrieverConfig": "graphmem.service.retriever",
-    "NewMessage": "graphmem.conversations.types",
-    "Omitted": "graphmem.recall.types",
-    "PeekResult": "graphmem.memories.chunk",
-    "Recalled": "graphmem.recall.types",
-    "RetrievalBudget": "graphmem.runs.types",
-    "RetrievalContext": "graphmem.contexts.types",
-    "SearchItem": "graphmem.search.types",
-    "SearchQuery": "graphmem.search.types",
-    "SearchResult": "graphmem.search.types",
-    "SourceType": "graphmem.model.vocabulary",
-    "Span": "graphmem.spans.types",
-    "SpanRef": "graphmem.runs.types",
-    "TokenCounter": "graphmem.tokens",
-    "create_memory_retriever": "graphmem.service.retriever",
-    "open": "graphmem.service",
-}
+    from graphmem.public import *  # noqa: F403
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used: `graphmem --help` must not wait for a driver."""
-    if name not in _HOMES:
+    """Load a public name when it is first used: `graphmem --help` must not wait for a database driver."""
+    if name == "__all__":
+        return __dir__()
+    if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    if find_spec(f"{__name__}.{name}"):
+        return importlib.import_module(f"{__name__}.{name}")
+    public = importlib.import_module("graphmem.public")
+    if not hasattr(public, name):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(public, name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names: errors, types, the class and `open`."""
+    from graphmem import public
+
+    loaded = {**globals(), **vars(public)}
+    return sorted(
+        name
+        for name, value in loaded.items()
+        if not name.startswith("_") and getattr(value, "__module__", "").startswith("graphmem.")
+    )

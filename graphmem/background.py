@@ -4,15 +4,14 @@ import asyncio
 import contextlib
 import logging
 import time
-import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from graphmem.accesses import forget_old_reads
-from graphmem.contexts.create import SWEEP, sweep_contexts
+from graphmem.context import present, random_id
+from graphmem.contexts.context import SWEEP, sweep_contexts
 from graphmem.conversations.remember import IDLE, SEGMENT, SUMMARIZE_SESSIONS
-from graphmem.conversations.work import ConversationWork
-from graphmem.entities.find_aliases import ALIASES, find_aliases, queue_aliases
+from graphmem.entities.aliases import ALIASES, find_new_aliases, queue_aliases
 from graphmem.episodes.consolidate import CONSOLIDATE, consolidate
 from graphmem.episodes.segment import segment
 from graphmem.errors import ConversationNotFound
@@ -22,12 +21,12 @@ from graphmem.jobs.worker import STOP_SECONDS, Handler, Worker
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import FORGOTTEN, WORKER_CRASHES
 from graphmem.reembedding import INSTALLATION, REEMBED, Reembedding, advance, queue
-from graphmem.reviews.review import REVIEW_JOB, review_conversation, run_reviews
-from graphmem.runs.ending import sweep as sweep_runs
+from graphmem.reviews.review import REVIEW_JOB, review_conversation
 from graphmem.runs.retention import forget_runs
 from graphmem.runs.starting import SWEEP_RUNS
+from graphmem.runs.sweep import sweep as sweep_runs
 from graphmem.runtime import Runtime
-from graphmem.sessions.summarize import SessionWork, summarize_grown
+from graphmem.sessions.summarize import summarize_grown
 
 RETAIN = "retain"
 """The kind of the one job that deletes records which have become old."""
@@ -39,20 +38,20 @@ RETAIN_EVERY = timedelta(days=1)
 RECORDS = ("reads", "runs", "operations")
 
 Work = Callable[[Claim, Runtime], Awaitable[Effect | None]]
-"""Does one kind of job; what it returns is committed together with the job's being done."""
+"""Does one kind of job; the effect that it returns is committed together with the job's completion."""
 
 
-async def _swept(held: Claim, runtime: Runtime) -> None:
-    await sweep_contexts(client_id=held.client_id, now=datetime.now(UTC), graph=runtime.graph)
+async def _sweep_contexts(held: Claim, runtime: Runtime) -> None:
+    await sweep_contexts(runtime.context(held.client_id))
 
 
-async def _runs_swept(_held: Claim, runtime: Runtime) -> None:
-    await sweep_runs(now=datetime.now(UTC), graph=runtime.graph)
+async def _sweep_runs(_held: Claim, runtime: Runtime) -> None:
+    await sweep_runs(now=present(), graph=runtime.graph)
 
 
-async def _retained(_held: Claim, runtime: Runtime) -> None:
-    """Delete records that are older than the settings say, of all clients; what runs have written stays."""
-    now, settings, counted = datetime.now(UTC), runtime.settings, dict.fromkeys(RECORDS, 0)
+async def _delete_old_records(_held: Claim, runtime: Runtime) -> None:
+    """Delete records of all clients that are older than the settings allow; what runs wrote stays."""
+    now, settings, counted = present(), runtime.settings, dict.fromkeys(RECORDS, 0)
     if settings.keep_accesses_days:
         before = now - timedelta(days=settings.keep_accesses_days)
         counted["reads"] = await forget_old_reads(before=before, graph=runtime.graph)
@@ -69,7 +68,7 @@ async def _retained(_held: Claim, runtime: Runtime) -> None:
         )
 
 
-async def _reviewed(held: Claim, runtime: Runtime) -> Effect:
+async def _review(held: Claim, runtime: Runtime) -> Effect:
     shares = await runtime.vocabulary.shares(held.client_id)
 
     async def effect(transaction: Transaction) -> None:
@@ -77,20 +76,17 @@ async def _reviewed(held: Claim, runtime: Runtime) -> Effect:
             transaction,
             held.decoded()["conversation_id"],
             client_id=held.client_id,
-            now=datetime.now(UTC),
+            now=present(),
             shares=shares,
         )
 
     return effect
 
 
-async def _segmented(held: Claim, runtime: Runtime) -> None:
-    """Make episodes of a conversation that has become idle; what may still grow waits for the next time."""
-    now = datetime.now(UTC)
-    made = await segment(
-        _work(held, runtime, now),
-        leave_growing=True,
-    )
+async def _segment(held: Claim, runtime: Runtime) -> None:
+    """Make episodes of an idle conversation; messages that may still grow wait for the next time."""
+    now = present()
+    made = await segment(held.key, runtime.context(held.client_id), leave_growing=True)
     if made.left:
         await runtime.graph.write(
             lambda transaction: postpone(
@@ -105,31 +101,12 @@ async def _segmented(held: Claim, runtime: Runtime) -> None:
                 conversation_id=held.key,
             )
         )
-    await run_reviews(
-        held.key,
-        client_id=held.client_id,
-        now=now,
-        graph=runtime.graph,
-        vocabulary=runtime.vocabulary,
-    )
 
 
-async def _summarized(held: Claim, runtime: Runtime) -> None:
-    """Summarize the sessions of a conversation that it is time for; the others when they are idle."""
-    now = datetime.now(UTC)
-    next_at = await summarize_grown(
-        held.key,
-        SessionWork(
-            client_id=held.client_id,
-            now=now,
-            new_id=_new_id,
-            graph=runtime.graph,
-            embedder=runtime.embedder,
-            tokens=runtime.tokens,
-            calibration=runtime.calibration,
-            llm=runtime.llm,
-        ),
-    )
+async def _summarize(held: Claim, runtime: Runtime) -> None:
+    """Summarize the sessions of a conversation that are due; the others when they are idle."""
+    now = present()
+    next_at = await summarize_grown(held.key, runtime.context(held.client_id))
     if next_at is None:
         return
     again = Due(
@@ -145,37 +122,21 @@ async def _summarized(held: Claim, runtime: Runtime) -> None:
     )
 
 
-async def _consolidated(held: Claim, runtime: Runtime) -> None:
-    """Make facts of all episodes of a conversation that none were made of, some at a time."""
+async def _consolidate(held: Claim, runtime: Runtime) -> None:
+    """Make facts of all episodes of a conversation that have none yet, a batch at a time."""
     done = None
     while done is None or done.consolidated:
-        done = await consolidate(_work(held, runtime, datetime.now(UTC)))
+        done = await consolidate(held.key, runtime.context(held.client_id))
 
 
-def _work(held: Claim, runtime: Runtime, now: datetime) -> ConversationWork:
-    """Return what work on the conversation takes that the job's key names."""
-    return ConversationWork(
-        client_id=held.client_id,
-        conversation_id=held.key,
-        now=now,
-        new_id=_new_id,
-        graph=runtime.graph,
-        embedder=runtime.embedder,
-        tokens=runtime.tokens,
-        llm=runtime.llm,
-    )
-
-
-async def _aliased(held: Claim, runtime: Runtime) -> None:
+async def _find_aliases(held: Claim, runtime: Runtime) -> None:
     """Find the aliases of a client's new names."""
-    await find_aliases(client_id=held.client_id, now=datetime.now(UTC), graph=runtime.graph)
+    await find_new_aliases(runtime.context(held.client_id))
 
 
-async def _reembedded(held: Claim, runtime: Runtime) -> None:
-    """Embed some memories anew for another model; what is left comes due again."""
-    work = Reembedding(
-        now=lambda: datetime.now(UTC), graph=runtime.graph, embedder=runtime.embedder
-    )
+async def _reembed(held: Claim, runtime: Runtime) -> None:
+    """Embed some memories with another model; the job comes due again while memories are left."""
+    work = Reembedding(now=present, graph=runtime.graph, embedder=runtime.embedder)
     later = await advance(work)
     if later is not None:
         now = work.now()
@@ -184,20 +145,16 @@ async def _reembedded(held: Claim, runtime: Runtime) -> None:
         )
 
 
-def _new_id() -> str:
-    return str(uuid.uuid4())
-
-
 WORK: Mapping[str, Work] = {
-    SWEEP: _swept,
-    REVIEW_JOB: _reviewed,
-    SEGMENT: _segmented,
-    SUMMARIZE_SESSIONS: _summarized,
-    CONSOLIDATE: _consolidated,
-    SWEEP_RUNS: _runs_swept,
-    RETAIN: _retained,
-    ALIASES: _aliased,
-    REEMBED: _reembedded,
+    SWEEP: _sweep_contexts,
+    REVIEW_JOB: _review,
+    SEGMENT: _segment,
+    SUMMARIZE_SESSIONS: _summarize,
+    CONSOLIDATE: _consolidate,
+    SWEEP_RUNS: _sweep_runs,
+    RETAIN: _delete_old_records,
+    ALIASES: _find_aliases,
+    REEMBED: _reembed,
 }
 """Which code does which kind of job. A kind that is not here waits for a process that knows it."""
 
@@ -210,13 +167,13 @@ NOTICE_EVERY = timedelta(seconds=5)
 
 async def _queue_aliases(graph: Graph) -> None:
     """Queue the search for aliases of whoever has new names."""
-    await queue_aliases(now=datetime.now(UTC), new_id=_new_id, graph=graph)
+    await queue_aliases(now=present(), new_id=random_id, graph=graph)
 
 
 async def _queue_retention(graph: Graph) -> None:
     """Queue the deletion of what has become old, soon after the start."""
-    now = datetime.now(UTC)
-    due = Due(id=_new_id(), kind=RETAIN, key=RETAIN, run_at=now + RETAIN_FIRST, earliest=True)
+    now = present()
+    due = Due(id=random_id(), kind=RETAIN, key=RETAIN, run_at=now + RETAIN_FIRST, earliest=True)
     await graph.write(
         lambda transaction: postpone_all(transaction, [due], client_id=INSTALLATION, now=now)
     )

@@ -7,7 +7,7 @@ in capitals. An empty variable counts as unset.
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin
 
 import msgspec
 import platformdirs
@@ -92,6 +92,37 @@ class Settings(Struct, frozen=True, kw_only=True):
     log_format: Annotated[
         Literal["text", "json"], Meta(description="how the log's lines are written: text or json")
     ] = "text"
+
+
+class SettingsGiven(TypedDict, total=False):
+    """The settings as keyword arguments of `graphmem.open`; see `Settings` for their meanings."""
+
+    data_dir: Path | str
+    cache_dir: Path | str
+    host: str
+    port: int
+    keys_file: Path | str | None
+    neo4j_uri: str | None
+    neo4j_user: str
+    neo4j_password: str
+    neo4j_database: str
+    neo4j_heap: str
+    neo4j_page_cache: str
+    neo4j_start_seconds: int
+    maven_repository: str | None
+    embedding_model: str | None
+    embedding_threads: int
+    llm_url: str | None
+    llm_model: str | None
+    llm_key: str
+    jobs: Literal["on", "off"]
+    record: Literal["on", "off"]
+    cypher: Literal["keys", "on", "off"]
+    max_concurrent_sessions: int
+    keep_accesses_days: int
+    keep_runs_days: int
+    log_level: str
+    log_format: Literal["text", "json"]
 
 
 def variable(field: str) -> str:

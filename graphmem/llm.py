@@ -1,6 +1,6 @@
-"""A language model behind an OpenAI-compatible chat API: optional everywhere, never waited for too long.
+"""A language model behind an OpenAI-compatible chat API: optional everywhere, with a deadline for each call.
 
-What it is asked and what it answers are texts of memories: neither goes to a log.
+Prompts and answers contain texts of memories, so neither is logged.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from graphmem.observing.spans import span
 Answer = TypeVar("Answer")
 
 REPLY_BYTES = 1_000_000
-"""How long a reply may be, with everything around it; a longer one is not read to its end."""
+"""The size limit of a response body; the rest of a longer one is not read."""
 
 CONNECT_SECONDS = 5.0
 
@@ -28,20 +28,20 @@ _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 log = logging.getLogger(__name__)
 
 
-class Said(Struct, frozen=True):
-    """What one side says."""
+class ChatMessage(Struct, frozen=True):
+    """A message of the chat."""
 
     content: str | None = None
 
 
 class Choice(Struct, frozen=True):
-    """One of the answers that a model offers."""
+    """One of the answers of a model."""
 
-    message: Said
+    message: ChatMessage
 
 
 class Completion(Struct, frozen=True):
-    """What the API answers, as far as it matters."""
+    """The part of the API's response that is used."""
 
     choices: Annotated[list[Choice], Meta(min_length=1)]
 
@@ -59,7 +59,7 @@ class LanguageModel:
     ) -> None:
         self.name = name
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        # Each read may take as long as the whole: the deadline is the caller's, around everything.
+        # No limit for single reads: the caller's deadline covers the whole call.
         self._http = httpx.AsyncClient(
             base_url=url.rstrip("/") + "/",
             headers=headers,
@@ -76,7 +76,7 @@ class LanguageModel:
         most_tokens: int = 1_000,
         temperature: float = 0.0,
     ) -> str:
-        """Return what the model answers, within so many seconds all in all. Raises `ModelFailed`."""
+        """Return the model's answer, within `seconds` in total. Raises `ModelFailed`."""
         messages = [{"role": "user", "content": prompt}]
         if instructions:
             messages.insert(0, {"role": "system", "content": instructions})
@@ -96,12 +96,22 @@ class LanguageModel:
                 raise ModelFailed("unreachable") from problem
         return _text(answer)
 
-    async def answer(self, prompt: str, wanted: type[Answer], **how: Any) -> Answer:
-        """Return what the model answers as the struct that it was told to fill; `how` is as of `reply`.
+    async def answer(
+        self,
+        prompt: str,
+        wanted: type[Answer],
+        *,
+        seconds: float,
+        instructions: str = "",
+        most_tokens: int = 1_000,
+    ) -> Answer:
+        """Return the model's answer as the struct that the prompt asks for, within `seconds` in total.
 
-        Raises `ModelFailed`, also when the answer is another one.
+        Raises `ModelFailed`, also for an answer that does not fit the struct.
         """
-        reply = await self.reply(prompt, **how)
+        reply = await self.reply(
+            prompt, seconds=seconds, instructions=instructions, most_tokens=most_tokens
+        )
         try:
             return msgspec.convert(object_in(reply), wanted)
         except msgspec.ValidationError as problem:
@@ -112,7 +122,7 @@ class LanguageModel:
         await self._http.aclose()
 
     async def _post(self, body: dict[str, object]) -> bytes:
-        """Return the body of the API's answer; what comes after too much of it is not read."""
+        """Return the body of the API's response, read up to its size limit."""
         async with self._http.stream(
             "POST",
             "chat/completions",
@@ -130,7 +140,7 @@ class LanguageModel:
 
 
 def language_model(settings: Settings) -> LanguageModel | None:
-    """Return the model that the settings name; none, and a warning, when they name only half of it."""
+    """Return the model of the settings; None, with a warning, if they are incomplete."""
     if settings.llm_url and settings.llm_model:
         return LanguageModel(settings.llm_url, settings.llm_model, settings.llm_key)
     if settings.llm_url or settings.llm_model or settings.llm_key:
@@ -140,7 +150,7 @@ def language_model(settings: Settings) -> LanguageModel | None:
 
 
 def _text(answer: bytes) -> str:
-    """Return what a model says in an answer. Raises `ModelFailed`."""
+    """Return the text of a response. Raises `ModelFailed`."""
     try:
         completion = msgspec.json.decode(answer, type=Completion)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
@@ -152,7 +162,7 @@ def _text(answer: bytes) -> str:
 
 
 def object_in(reply: str) -> Any:
-    """Return the JSON that a reply is, or that stands fenced in it. Raises `ModelFailed`."""
+    """Return the JSON of a reply, which may be in a fenced block. Raises `ModelFailed`."""
     fenced = _FENCED.search(reply)
     text = (fenced[1] if fenced else reply).strip()
     try:

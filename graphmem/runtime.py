@@ -17,7 +17,7 @@ from graphmem.embedding import Embedder, load_model
 from graphmem.errors import GraphmemError
 from graphmem.graph.driver import Graph, connect
 from graphmem.graph.installation import Calibration
-from graphmem.hypotheses.ask import Found, new_turns
+from graphmem.hypotheses.ask import TurnFindings, new_turns
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.llm import LanguageModel, language_model
 from graphmem.model.progress import Progress, silent
@@ -48,7 +48,7 @@ class Runtime(Struct):
     calibration: Calibration
     afterwards: Afterwards = field(default_factory=Afterwards)
     llm: LanguageModel | None = None
-    turns: SingleFlight[Found] = field(default_factory=new_turns)
+    turns: SingleFlight[TurnFindings] = field(default_factory=new_turns)
     recorder: Recorder | None = None
     """None when nothing is to be recorded."""
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from graphmem.client import Graphmem
 from graphmem.runs.types import TreeRun
-from graphmem.service import Graphmem
 
 TOPICS = (
     "pricing",

@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
+from graphmem.client import Graphmem
 from graphmem.graph.driver import Transaction
+from graphmem.memories.versions import supersede
 from graphmem.memories.write import prepare, write
-from graphmem.service import Graphmem
-from graphmem.versions.supersede import supersede
 from tests.planted import draft
 
 MAY = datetime(2026, 5, 1, 12, tzinfo=UTC)

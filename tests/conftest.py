@@ -18,11 +18,11 @@ import pytest
 import pytest_asyncio
 
 from graphmem import config
+from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.errors import SetupError
 from graphmem.runtime import Runtime, running
 from graphmem.server.private import private_server
-from graphmem.service import Graphmem
 
 pytest_plugins = ["tests.tiers"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from graphmem.client import Graphmem
 from graphmem.graph.scope import scope_word
 from graphmem.retrieval.decay import born
-from graphmem.service import Graphmem
 from tests.planted import join, plant
 
 

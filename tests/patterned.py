@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from graphmem.service import Graphmem
+from graphmem.client import Graphmem
 from tests.planted import plant
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -65,7 +65,7 @@ async def live(memory: Graphmem, conversation_id: str = "life") -> dict[str, str
 
 async def facts(memory: Graphmem, conversation_id: str) -> dict[str, str]:
     """Remember facts: one replaced twice, two that contradict each other, two that say the same."""
-    about = {"category": "architectural_decision", "conversation_id": conversation_id}
+    about: Any = {"category": "architectural_decision", "conversation_id": conversation_id}
     first = await memory.remember_fact("Orders are kept in Postgres", **about)
     second = await memory.supersede_fact(
         first.id, "Orders are kept in SQLite", reason="one file is easier to back up"

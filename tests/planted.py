@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
+from graphmem.client import Graphmem
 from graphmem.memories.write import Draft, prepare, write
-from graphmem.service import Graphmem
 
 WHEN = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 

@@ -2,11 +2,16 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+from graphmem.context import Context
+from graphmem.embedding import Embedder
 from graphmem.graph.driver import Graph, Transaction
+from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
 from graphmem.model.side import FIRST
+from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.tokens import TokenCounter
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
@@ -19,6 +24,19 @@ def inline(text: str, row: type[Row], *, writes: bool = False, name: str = "inli
     query.__dict__["text"] = text
     query.__dict__["parameters"] = frozenset(re.findall(r"\$(\w+)", text))
     return query
+
+
+def scripted_context(graph: Graph, **parts: Any) -> Context:
+    """Return a context of the client `x` around a graph; an embedder is there only where it is given."""
+    plain: dict[str, Any] = {
+        "client_id": "x",
+        "graph": graph,
+        "embedder": cast(Embedder, None),
+        "tokens": TokenCounter(),
+        "vocabulary": Vocabulary(graph),
+        "calibration": Calibration(low=0.5, high=0.8),
+    }
+    return Context(**(plain | parts))
 
 
 class ScriptedGraph(Graph):

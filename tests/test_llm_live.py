@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
+from graphmem.client import Graphmem
 from graphmem.hypotheses.ask import new_turns
 from graphmem.llm import LanguageModel
-from graphmem.service import Graphmem
 
 SITE = os.environ.get("GRAPHMEM_TEST_LLM")
 pytestmark = pytest.mark.skipif(not SITE, reason="opt-in: `make test-llm` fetches a real model")

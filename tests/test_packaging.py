@@ -6,13 +6,18 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import uuid
 import zipfile
 from pathlib import Path
 
+import httpx
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+
+from graphmem.config import Settings
+from tests.environments import environment_of
 
 # In parts, so that this file does not hold what it looks for.
 REGISTRIES = [
@@ -36,17 +41,107 @@ REQUIREMENTS = ("build.txt", "development.txt", "runtime.txt")
 MIRRORED = {"cypher": "graphmem/_data/cypher", "seed": "graphmem/_data/seed"}
 
 
+PROJECT_API = """\
+\"\"\"A package of the user's own project.\"\"\"
+
+OWNER = "the project"
+"""
+ORIGINS = """\
+import api, graphmem, graphmem_api
+from graphmem.resources import folder
+
+print(api.__file__, graphmem.__file__, graphmem_api.__file__, folder("cypher"), sep="\\n")
+"""
+
+
 @pytest.fixture(scope="session")
-def wheel(
+def built_wheel(
     repository: Path, tmp_path_factory: pytest.TempPathFactory, built_files: None
-) -> set[str]:
-    """The names in the wheel, built from this tree without the network."""
+) -> Path:
+    """The wheel, built from this tree without the network."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(command, cwd=repository, check=True, capture_output=True, timeout=120)
     [built] = folder.glob("*.whl")
-    with zipfile.ZipFile(built) as archive:
+    return built
+
+
+@pytest.fixture(scope="session")
+def wheel(built_wheel: Path) -> set[str]:
+    """The names in the wheel."""
+    with zipfile.ZipFile(built_wheel) as archive:
         return set(archive.namelist())
+
+
+@pytest.fixture
+def installed(built_wheel: Path, tmp_path: Path) -> Path:
+    """An empty folder into which the wheel was installed; what it needs is installed already."""
+    folder = tmp_path / "installed"
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    offline = ["--no-index", "--no-deps", "--target", str(folder), str(built_wheel)]
+    subprocess.run([*command, *offline], check=True, capture_output=True, timeout=120)
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The working folder of a user, with a package `api` of its own."""
+    package = tmp_path / "project" / "api"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(PROJECT_API, "utf-8")
+    return package.parent
+
+
+def test_an_installed_wheel_serves_a_project_that_has_its_own_package_api(
+    installed: Path, project: Path, neo4j_settings: Settings, whole_program: None
+) -> None:
+    environment = environment_of(neo4j_settings) | {
+        "PYTHONPATH": os.pathsep.join(map(str, (project, installed))),
+        "PYTHONUNBUFFERED": "1",
+    }
+    told = subprocess.run(
+        [sys.executable, "-c", ORIGINS],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    own, *ours = map(Path, told.stdout.splitlines())
+    assert own.is_relative_to(project)
+    assert [path.is_relative_to(installed) for path in ours] == [True, True, True]
+    with subprocess.Popen(
+        [installed / "bin" / "graphmem", "serve", "--port", "0"],
+        cwd=project,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            said = (re.search(r"listens on (http://\S+)", line) for line in process.stdout)
+            url = next((found[1] for found in said if found), None)
+            assert url is not None, "it ended before it listened"
+            with httpx.Client(
+                base_url=f"{url}/api/v0",
+                headers={"X-Client-Id": f"wheel-{uuid.uuid4().hex}"},
+                timeout=60,
+            ) as client:
+                client.post("/conversations", json={"id": "c"}).raise_for_status()
+                message = {"session_id": "s", "role": "user", "content": "We deploy on Tuesdays."}
+                client.post(
+                    "/conversations/c/messages", json={"messages": [message]}
+                ).raise_for_status()
+                answer = client.post(
+                    "/recall", json={"query": "When do we deploy?", "max_tokens": 99}
+                )
+            assert answer.status_code == 200, answer.text
+            assert "Tuesdays" in answer.json()["context"]
+        finally:
+            process.terminate()
+            process.communicate(timeout=30)
 
 
 @pytest.mark.parametrize("name", MIRRORED)

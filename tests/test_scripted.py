@@ -6,7 +6,10 @@ from typing import Any, TypeVar
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
+from graphmem.client import Graphmem
+from graphmem.context import Context
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
 from graphmem.recall.ask import recall
@@ -14,7 +17,6 @@ from graphmem.recall.types import Question
 from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.search.ask import search
 from graphmem.search.types import SearchQuery
-from graphmem.service import Graphmem
 from tests.scripted import ScriptedGraph, inline
 
 Row = TypeVar("Row")
@@ -62,6 +64,12 @@ class RecordedGraph(Graph):
         return ScriptedGraph({name: answer(name) for name, *_ in self.answered})
 
 
+def context_of(memory: Graphmem, graph: Graph) -> Context:
+    """Return a client's context around another graph."""
+    context = memory.runtime.context(memory.client_id)
+    return replace(context, graph=graph, vocabulary=Vocabulary(graph), recorder=None)
+
+
 async def both(
     memory: Graphmem, ask: Callable[[Graph], Awaitable[Result]]
 ) -> tuple[Result, Result, RecordedGraph, ScriptedGraph]:
@@ -79,14 +87,8 @@ async def both(
 
 async def test_recall_answers_from_scripted_rows_as_from_the_graph(memory: Graphmem) -> None:
     async def ask(graph: Graph) -> Any:
-        return await recall(
-            Question(query="When does the ferry leave?"),
-            client_id=memory.client_id,
-            graph=graph,
-            embedder=memory.runtime.embedder,
-            tokens=memory.runtime.tokens,
-            vocabulary=Vocabulary(graph),
-        )
+        question = Question(query="When does the ferry leave?")
+        return await recall(question, context_of(memory, graph))
 
     real, answer, recorded, scripted = await both(memory, ask)
     assert real.items[0].text == SAID[0]
@@ -96,14 +98,8 @@ async def test_recall_answers_from_scripted_rows_as_from_the_graph(memory: Graph
 
 async def test_search_answers_from_scripted_rows_as_from_the_graph(memory: Graphmem) -> None:
     async def ask(graph: Graph) -> Any:
-        return await search(
-            SearchQuery(query="ferry tickets", source_types=["message"]),
-            client_id=memory.client_id,
-            graph=graph,
-            embedder=memory.runtime.embedder,
-            vocabulary=Vocabulary(graph),
-            calibration=memory.runtime.calibration,
-        )
+        query = SearchQuery(query="ferry tickets", source_types=["message"])
+        return await search(query, context_of(memory, graph))
 
     real, answer, recorded, scripted = await both(memory, ask)
     assert len(real.items) >= 2

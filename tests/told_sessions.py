@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from graphmem.service import Graphmem
+from graphmem.client import Graphmem
 
 Turns = list[tuple[str, str]]
 

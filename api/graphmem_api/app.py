@@ -9,7 +9,7 @@ from graphmem.runtime import Runtime
 from graphmem_api.access import Access
 from graphmem_api.bodies import BODY_BYTES, StrictRequest
 from graphmem_api.chunks import chunk, peek
-from graphmem_api.clients import Guard, current_client, current_memory
+from graphmem_api.clients import Guard, current_client, current_context
 from graphmem_api.contexts import contexts
 from graphmem_api.contextual import contextual
 from graphmem_api.conversations import conversations
@@ -91,7 +91,7 @@ def create_app(runtime: Runtime) -> Litestar:
                 security=SECURITY,
                 dependencies={
                     "client": Provide(current_client, sync_to_thread=False),
-                    "memory": Provide(current_memory, sync_to_thread=False),
+                    "context": Provide(current_context, sync_to_thread=False),
                 },
             ),
             health,

@@ -1,15 +1,15 @@
-"""Search → peek → chunk: what a memory is, and as much of it as fits."""
+"""Peek and chunk: a memory without its content, and its text within a number of tokens."""
 
 from typing import Annotated
 
-import msgspec
 from litestar import get, post
 from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
+from graphmem.context import Context
+from graphmem.memories import chunk as chunks
 from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult
-from graphmem.service import Graphmem
 from graphmem_api.memories import MemoryId
 from graphmem_api.problems import failures
 
@@ -26,9 +26,9 @@ CHUNK = Example(
     tags=["memories"],
     responses=failures(404),
 )
-async def peek(memory_id: MemoryId, memory: NamedDependency[Graphmem]) -> PeekResult:
+async def peek(memory_id: MemoryId, context: NamedDependency[Context]) -> PeekResult:
     """Say what a memory is, how long it is and what it is linked to; free of any budget."""
-    return await memory.peek(memory_id)
+    return await chunks.peek(memory_id, context)
 
 
 @post(
@@ -42,11 +42,11 @@ async def peek(memory_id: MemoryId, memory: NamedDependency[Graphmem]) -> PeekRe
 async def chunk(
     memory_id: MemoryId,
     data: Annotated[ChunkOptions, BodyKwarg(examples=[CHUNK])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> ChunkResult:
     """Give a memory's full text in at most `max_tokens`, header and ellipsis included.
 
     `end` keeps the beginning, `sentence` whole sentences, `middle` 60 % from the beginning and 40 %
     from the end. Where not even the header fits the content is empty.
     """
-    return await memory.chunk(memory_id, **msgspec.structs.asdict(data))
+    return await chunks.chunk(memory_id, data, context)

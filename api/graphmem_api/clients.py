@@ -22,13 +22,14 @@ from litestar.handlers import BaseRouteHandler
 from litestar.types import Scope
 from msgspec import Struct
 
+from graphmem.client import DEFAULT_CLIENT
 from graphmem.config import Settings, variable
+from graphmem.context import Context
 from graphmem.errors import InvalidInput, SettingError, Unauthorized
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import ClientId
 from graphmem.observing.logs import name_client
 from graphmem.runtime import Runtime
-from graphmem.service import DEFAULT_CLIENT, Graphmem
 
 Role = Literal["agent", "analyst", "operator"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -111,9 +112,9 @@ def current_client(scope: Scope) -> Client:
     return client
 
 
-def current_memory(client: NamedDependency[Client], runtime: NamedDependency[Runtime]) -> Graphmem:
-    """Return graphmem as the one who asks sees it."""
-    return Graphmem(runtime, client.id)
+def current_context(client: NamedDependency[Client], runtime: NamedDependency[Runtime]) -> Context:
+    """Return what a use case works with for the client of a request."""
+    return runtime.context(client.id)
 
 
 def read_keys(path: Path) -> dict[bytes, Client]:

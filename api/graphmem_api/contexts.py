@@ -1,15 +1,15 @@
-"""Contexts in the making: what an agent collects for its model, within a budget."""
+"""Retrieval contexts: parts of memories that an agent collects for its model, within a budget."""
 
 from typing import Annotated
 
-import msgspec
 from litestar import MediaType, Router, get, post
 from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
+from graphmem.context import Context
+from graphmem.contexts import context as retrieval_contexts
 from graphmem.contexts.types import Added, ContextAddition, CreateContextOptions, RetrievalContext
-from graphmem.service import Graphmem
 from graphmem_api.problems import failures
 
 ContextId = Annotated[str, PathParameter(description="the context's id, `ctx-…`")]
@@ -37,14 +37,14 @@ ADDITION = Example(
 )
 async def create_context(
     data: Annotated[CreateContextOptions, BodyKwarg(examples=[NEW])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> RetrievalContext:
     """Begin a context that ends after `ttl_seconds`.
 
     A system prompt and a reserve that together exceed `max_tokens` are refused; exactly nothing left
     is legal, and every add then answers false.
     """
-    return await memory.create_context(**msgspec.structs.asdict(data))
+    return await retrieval_contexts.create_context(data, context)
 
 
 @get(
@@ -54,10 +54,10 @@ async def create_context(
     responses=failures(404),
 )
 async def show_context(
-    context_id: ContextId, memory: NamedDependency[Graphmem]
+    context_id: ContextId, context: NamedDependency[Context]
 ) -> RetrievalContext:
     """Show a context as it stands; one that has expired is gone."""
-    return await memory.context(context_id)
+    return await retrieval_contexts.show_context(context_id, context)
 
 
 @post(
@@ -70,13 +70,13 @@ async def show_context(
 async def add_to_context(
     context_id: ContextId,
     data: Annotated[ContextAddition, BodyKwarg(examples=[ADDITION])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Added:
     """Add as much of a memory as fits, at most 500 tokens, under a header.
 
     One that the context holds already is not charged again. Any number of callers may add at once.
     """
-    return await memory.add_to_context(context_id, data.id)
+    return await retrieval_contexts.add_to_context(context_id, data, context)
 
 
 @get(
@@ -86,9 +86,9 @@ async def add_to_context(
     response_description="The context as one text",
     responses=failures(404),
 )
-async def composed_context(context_id: ContextId, memory: NamedDependency[Graphmem]) -> str:
+async def composed_context(context_id: ContextId, context: NamedDependency[Context]) -> str:
     """Give a context as one text: the system prompt, then what was added, a blank line between."""
-    return await memory.compose_context(context_id)
+    return await retrieval_contexts.compose_context(context_id, context)
 
 
 contexts = Router(

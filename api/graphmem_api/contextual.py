@@ -2,14 +2,14 @@
 
 from typing import Annotated
 
-import msgspec
 from litestar import Router, post
 from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
+from graphmem.context import Context
+from graphmem.contextual import ask, more_turns
 from graphmem.contextual.types import ContextualQuery, ContextualResult, ExpansionAsked, MoreTurns
-from graphmem.service import Graphmem
 from graphmem_api.problems import failures
 
 QUERY = Example(
@@ -50,7 +50,7 @@ BEGINNING = Example(
 )
 async def search_contextual(
     data: Annotated[ContextualQuery, BodyKwarg(examples=[QUERY, THEN])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> ContextualResult:
     """Return the sessions that answer, the best first, each with its messages that do and their neighbours.
 
@@ -60,7 +60,7 @@ async def search_contextual(
     longer than that, and `omitted` names what did not fit. `as_of` and `known_as_of` show what had been said,
     summarized and linked then, as far as that was known.
     """
-    return await memory.search_contextual(**msgspec.structs.asdict(data))
+    return await ask.search_contextual(data, context)
 
 
 @post(
@@ -72,14 +72,14 @@ async def search_contextual(
 )
 async def expand_context(
     data: Annotated[ExpansionAsked, BodyKwarg(examples=[LATER, BEGINNING])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> MoreTurns:
     """Return more messages of a session: earlier or later than a hit or than what was shown, or around it.
 
     The nearest come first into the budget; what was shown is not repeated. With `as_of` or `known_as_of` only
     what had been said by then, as far as it was known, is there.
     """
-    return await memory.expand_context(**msgspec.structs.asdict(data))
+    return await more_turns.expand_context(data, context)
 
 
 contextual = Router(

@@ -8,8 +8,10 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
+from graphmem.context import Context
+from graphmem.conversations import conversation as use_case
+from graphmem.conversations.remember import remember_messages
 from graphmem.conversations.types import Batch, Conversation, Deleted, NewConversation, Remembered
-from graphmem.service import Graphmem
 from graphmem_api.problems import failures
 
 ConversationId = Annotated[str, PathParameter(description="the conversation's id")]
@@ -52,10 +54,10 @@ BATCH = Example(
     },
 )
 async def open_conversation(
-    data: Annotated[NewConversation, BodyKwarg(examples=[NEW])], memory: NamedDependency[Graphmem]
+    data: Annotated[NewConversation, BodyKwarg(examples=[NEW])], context: NamedDependency[Context]
 ) -> Response[Conversation]:
     """Open a conversation: 201, or 200 when this id is one already."""
-    conversation = await memory.open_conversation(data.id, title=data.title)
+    conversation = await use_case.open_conversation(data, context)
     return Response(conversation, status_code=201 if conversation.created else 200)
 
 
@@ -68,13 +70,13 @@ async def open_conversation(
 async def remember(
     conversation_id: ConversationId,
     data: Annotated[Batch, BodyKwarg(examples=[BATCH])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Remembered:
     """Append 1–1,000 messages, all or none; once answered they are searchable.
 
     A message whose `external_id` the conversation has already changes nothing and gives its id.
     """
-    return await memory.remember(conversation_id, data.messages)
+    return await remember_messages(conversation_id, data, context)
 
 
 @delete(
@@ -85,10 +87,10 @@ async def remember(
     responses=failures(404),
 )
 async def delete_conversation(
-    conversation_id: ConversationId, memory: NamedDependency[Graphmem]
+    conversation_id: ConversationId, context: NamedDependency[Context]
 ) -> Deleted:
     """Delete a conversation with everything in it, and say how much that was."""
-    return await memory.delete_conversation(conversation_id)
+    return await use_case.delete_conversation(conversation_id, context)
 
 
 conversations = Router(

@@ -7,14 +7,16 @@ from litestar.di import NamedDependency
 from litestar.exceptions import PermissionDeniedException
 from litestar.handlers import BaseRouteHandler
 from litestar.openapi.spec import Example
-from litestar.params import BodyKwarg, QueryParameter
+from litestar.params import BodyKwarg
 
 from graphmem.config import Settings
-from graphmem.exploring.types import Audit, AuditAsked, CypherAsked, Outcome, Table
-from graphmem.service import Graphmem
+from graphmem.context import Context
+from graphmem.exploring.audit import show_audit
+from graphmem.exploring.running import run_statement, sender_of
+from graphmem.exploring.types import Audit, AuditAsked, CypherAsked, Table
 from graphmem_api.clients import Connection, current_client
 from graphmem_api.problems import failures
-from graphmem_api.queries import strictly
+from graphmem_api.queries import query
 
 OFF = "Cypher is off here: GRAPHMEM_CYPHER=keys turns it on for operators' keys"
 NO_KEYS = (
@@ -69,7 +71,7 @@ class OperatorsOnly:
 )
 async def ask_cypher(
     data: Annotated[CypherAsked, BodyKwarg(examples=[COUNTED, CHAIN])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Table:
     """Ask the graph of all clients in Cypher; whatever may do more than read is refused before it runs.
 
@@ -85,12 +87,11 @@ async def ask_cypher(
     It ends at `max_rows`, or 8 MiB of rows, with `truncated`, and at `timeout_ms`, or the server's limit of
     memory, with 408. Every statement is kept in the audit.
     """
-    return await memory.cypher(
-        data.query,
-        data.parameters,
-        max_rows=data.max_rows,
-        timeout_ms=data.timeout_ms,
-        via="http",
+    return await run_statement(
+        data,
+        sender_of(context, "http"),
+        graph=context.graph,
+        afterwards=context.afterwards,
     )
 
 
@@ -99,29 +100,18 @@ async def ask_cypher(
     summary="List what was asked in Cypher",
     response_description="Some entries, and where the list goes on",
     responses=failures(403),
-    before_request=strictly(AuditAsked),
+    **query(AuditAsked),
 )
 async def list_cypher_audit(
-    memory: NamedDependency[Graphmem],
-    client_id: Annotated[
-        str | None, QueryParameter(description="sent by this client only", max_length=128)
-    ] = None,
-    outcome: Annotated[
-        Outcome | None, QueryParameter(description="which ended so; `running` may have been lost")
-    ] = None,
-    limit: Annotated[int, QueryParameter(description="at most so many", ge=1, le=200)] = 50,
-    cursor: Annotated[
-        str | None, QueryParameter(description="the `cursor` of the page before this one")
-    ] = None,
+    context: NamedDependency[Context],
+    asked: NamedDependency[AuditAsked],
 ) -> Audit:
     """List the statements that were sent, by whom and how they ended, newest first, of all clients.
 
     They hold the text as it was sent and the names of its parameters. An entry goes after 90 days, or
     when there are more than 100,000.
     """
-    return await memory.cypher_audit(
-        client_id=client_id, outcome=outcome, limit=limit, cursor=cursor
-    )
+    return await show_audit(asked, context)
 
 
 def cypher(settings: Settings) -> Router:

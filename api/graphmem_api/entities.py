@@ -1,4 +1,4 @@
-"""Entities: the names that memories mention, and which of them mean the same."""
+"""Entities: the names that memories mention, and their aliases."""
 
 from typing import Annotated
 
@@ -6,9 +6,12 @@ from litestar import Response, Router, get, post
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
-from litestar.params import BodyKwarg, QueryParameter
+from litestar.params import BodyKwarg
 from litestar.status_codes import HTTP_200_OK
 
+from graphmem.context import Context
+from graphmem.entities import aliases
+from graphmem.entities.show import show_entities
 from graphmem.entities.types import (
     Alias,
     AliasesFound,
@@ -17,9 +20,8 @@ from graphmem.entities.types import (
     NewAlias,
     UndoneAlias,
 )
-from graphmem.service import Graphmem
 from graphmem_api.problems import failures
-from graphmem_api.queries import strictly
+from graphmem_api.queries import query
 
 ALIAS = Example(
     summary="Two names of one database",
@@ -32,29 +34,18 @@ UNDONE = Example(summary="It was another Anna", value={"alias": "Anna"})
     summary="List entities",
     response_description="Some entities, and where the list goes on",
     responses=failures(),
-    before_request=strictly(EntitiesAsked),
+    **query(EntitiesAsked),
 )
 async def list_entities(
-    memory: NamedDependency[Graphmem],
-    name: Annotated[
-        str | None,
-        QueryParameter(
-            description="those whose names begin so; case makes no difference",
-            min_length=1,
-            max_length=200,
-        ),
-    ] = None,
-    limit: Annotated[int, QueryParameter(description="at most so many", ge=1, le=200)] = 50,
-    cursor: Annotated[
-        str | None, QueryParameter(description="the `cursor` of the page before this one")
-    ] = None,
+    context: NamedDependency[Context],
+    asked: NamedDependency[EntitiesAsked],
 ) -> Entities:
     """List the names that memories mention, in their order; `cursor` is null where it ends.
 
     `mentions` counts the memories that use this very name. A name that means another has `alias_of`, with
     the rule that found it; that other one lists it under `aliases`.
     """
-    return await memory.entities(name=name, limit=limit, cursor=cursor)
+    return await show_entities(asked, context)
 
 
 @post(
@@ -68,14 +59,14 @@ async def list_entities(
 )
 async def add_alias(
     data: Annotated[NewAlias, BodyKwarg(examples=[ALIAS])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Response[Alias]:
     """Say that one name means another, by the rule `manual`: 201, or 200 when it was so already.
 
     What is said goes before what the rules find, and before what was undone. When `canonical` is itself an
     alias, both mean what that means. Nothing is renamed: the memories keep the names that they mention.
     """
-    made = await memory.add_alias(data.alias, data.canonical)
+    made = await aliases.add_alias(data, context)
     return Response(made, status_code=201 if made.created else 200)
 
 
@@ -88,10 +79,10 @@ async def add_alias(
 )
 async def undo_alias(
     data: Annotated[UndoneAlias, BodyKwarg(examples=[UNDONE])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Alias:
     """Make a name an alias of nothing. No rule makes it an alias of the same name again."""
-    return await memory.undo_alias(data.alias)
+    return await aliases.undo_alias(data, context)
 
 
 @post(
@@ -101,9 +92,9 @@ async def undo_alias(
     response_description="How many names were looked at, and what came of it",
     responses=failures(),
 )
-async def find_aliases(memory: NamedDependency[Graphmem]) -> AliasesFound:
+async def find_aliases(context: NamedDependency[Context]) -> AliasesFound:
     """Find the aliases of new names, which the background work does some seconds after they are written."""
-    return await memory.find_aliases()
+    return await aliases.find_aliases(context)
 
 
 entities = Router(

@@ -2,18 +2,18 @@
 
 from typing import Annotated
 
-import msgspec
 from litestar import post
 from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
-from litestar.params import BodyKwarg, QueryParameter
-from msgspec import Struct
+from litestar.params import BodyKwarg
+from msgspec import Meta, Struct
 
+from graphmem.context import Context
+from graphmem.episodes import consolidate as consolidation, remember, segment as segmentation
 from graphmem.episodes.types import Consolidated, KeptEpisode, NewEpisode, Segmented
-from graphmem.service import Graphmem
 from graphmem_api.conversations import ConversationId
 from graphmem_api.problems import failures
-from graphmem_api.queries import strictly
+from graphmem_api.queries import query
 
 INLINE = Example(
     summary="New messages, with everything said about them",
@@ -38,9 +38,11 @@ RANGE = Example(
 
 
 class SegmentAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a conversation is to be segmented."""
+    """Options of segmenting a conversation."""
 
-    leave_growing: bool = False
+    leave_growing: Annotated[
+        bool, Meta(description="leave the last run of each session that is not idle: it may go on")
+    ] = False
 
 
 @post(
@@ -52,7 +54,7 @@ class SegmentAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 )
 async def remember_episode(
     data: Annotated[NewEpisode, BodyKwarg(examples=[INLINE, RANGE])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> KeptEpisode:
     """Remember a run of messages: `messages` to be stored, or `message_ids` or a `range` of a session.
 
@@ -60,7 +62,7 @@ async def remember_episode(
     is how far the episode lies from the conversation's earlier ones. A repeat is the same episode: where one
     with exactly these messages is there, and all that is said about it holds, `action` is `repeated`.
     """
-    return await memory.remember_episode(**msgspec.structs.asdict(data))
+    return await remember.remember_episode(data, context)
 
 
 @post(
@@ -70,23 +72,18 @@ async def remember_episode(
     response_description="What was made",
     tags=["episodes"],
     responses=failures(404),
-    before_request=strictly(SegmentAsked),
+    **query(SegmentAsked),
 )
 async def segment(
     conversation_id: ConversationId,
-    memory: NamedDependency[Graphmem],
-    leave_growing: Annotated[
-        bool,
-        QueryParameter(
-            description="leave the last run of each session that is not idle: it may go on"
-        ),
-    ] = False,
+    context: NamedDependency[Context],
+    asked: NamedDependency[SegmentAsked],
 ) -> Segmented:
     """Make episodes of all messages that none holds, and rate the reviews that wait.
 
     The same happens by itself when nothing was written to the conversation for half an hour.
     """
-    return await memory.segment(conversation_id, leave_growing=leave_growing)
+    return await segmentation.segment(conversation_id, context, leave_growing=asked.leave_growing)
 
 
 @post(
@@ -98,10 +95,10 @@ async def segment(
     responses=failures(404),
 )
 async def consolidate(
-    conversation_id: ConversationId, memory: NamedDependency[Graphmem]
+    conversation_id: ConversationId, context: NamedDependency[Context]
 ) -> Consolidated:
     """Have the language model make facts of up to five episodes that none were made of, oldest first.
 
     Without a language model it is off: `consolidated` is false and `reason` is `no_llm`.
     """
-    return await memory.consolidate(conversation_id)
+    return await consolidation.consolidate(conversation_id, context)

@@ -2,15 +2,15 @@
 
 from typing import Annotated
 
-import msgspec
 from litestar import Response, get, post, put
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
+from graphmem.context import Context
+from graphmem.facts import categories, remember, supersede
 from graphmem.facts.types import Categories, FactVersion, KeptFact, NewFact, NextFact
-from graphmem.service import Graphmem
 from graphmem_api.problems import failures
 
 ONE = Example(
@@ -56,19 +56,18 @@ CHOSEN = Example(summary="Three categories", value={"categories": ["recipe", "gu
 )
 async def remember_facts(
     data: Annotated[NewFact | list[NewFact], BodyKwarg(examples=[ONE, MANY])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Response[KeptFact | list[KeptFact]]:
     """Remember one fact or 1–100, all or none, and say what became of each.
 
     One that says in the same words what is known of the same conversation and scope reinforces that
     fact. Any other is new; it is linked to those that lie near, and they stand in `similar`.
     """
-    if isinstance(data, list):
-        kept = await memory.remember_facts(data)
-        status = 201 if any(one.action == "new" for one in kept) else 200
-        return Response(kept, status_code=status)
-    one = await memory.remember_fact(**msgspec.structs.asdict(data))
-    return Response(one, status_code=201 if one.action == "new" else 200)
+    listed = isinstance(data, list)
+    new = data if isinstance(data, list) else [data]
+    kept = await remember.remember_facts(new, context, listed=listed)
+    status = 201 if any(one.action == "new" for one in kept) else 200
+    return Response(kept if listed else kept[0], status_code=status)
 
 
 @post(
@@ -81,14 +80,14 @@ async def remember_facts(
 async def supersede_fact(
     fact_id: Annotated[str, PathParameter(description="the newest version of a fact")],
     data: Annotated[NextFact, BodyKwarg(examples=[NEXT])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> FactVersion:
     """Write what a fact says from now on, or since `valid_at`, as its next version.
 
     What is left out stays as it was. The old version is found no more unless it is asked for, by time or
     with `include_superseded`. Where another version has come first the problem's `head_id` names it (409).
     """
-    return await memory.supersede_fact(fact_id, **msgspec.structs.asdict(data))
+    return await supersede.supersede_fact(fact_id, data, context)
 
 
 @get(
@@ -98,9 +97,9 @@ async def supersede_fact(
     tags=["facts"],
     responses=failures(),
 )
-async def show_categories(memory: NamedDependency[Graphmem]) -> Categories:
+async def show_categories(context: NamedDependency[Context]) -> Categories:
     """List the categories that the client's facts may have: its own, or the default fourteen."""
-    return await memory.categories()
+    return await categories.show_categories(context)
 
 
 @put(
@@ -111,7 +110,7 @@ async def show_categories(memory: NamedDependency[Graphmem]) -> Categories:
     responses=failures(413, 415),
 )
 async def set_categories(
-    data: Annotated[Categories, BodyKwarg(examples=[CHOSEN])], memory: NamedDependency[Graphmem]
+    data: Annotated[Categories, BodyKwarg(examples=[CHOSEN])], context: NamedDependency[Context]
 ) -> Categories:
     """Choose 1–100 categories; facts that are there keep theirs."""
-    return await memory.set_categories(data.categories)
+    return await categories.set_categories(data, context)

@@ -6,14 +6,12 @@ from litestar import Router, get
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
-from litestar.params import PathParameter, QueryParameter
+from litestar.params import PathParameter
 from msgspec import to_builtins
 
+from graphmem.context import Context
+from graphmem.neighbourhood import schema, walk
 from graphmem.neighbourhood.types import (
-    EDGE_TYPES,
-    MOST_DEPTH,
-    MOST_NODES,
-    NODES,
     Cut,
     GraphEdge,
     GraphNode,
@@ -22,9 +20,8 @@ from graphmem.neighbourhood.types import (
     NeighbourhoodAsked,
     edge_types,
 )
-from graphmem.service import Graphmem
 from graphmem_api.problems import failures
-from graphmem_api.queries import items, strictly
+from graphmem_api.queries import query
 
 SHOWN = Neighbourhood(
     nodes=[
@@ -67,13 +64,13 @@ EXAMPLE = Example(summary="A message and a name that it mentions", value=to_buil
     response_description="What there is, and what of it is exact",
     responses=failures(408),
 )
-async def show_graph_schema(memory: NamedDependency[Graphmem]) -> GraphSchema:
+async def show_graph_schema(context: NamedDependency[Context]) -> GraphSchema:
     """Show the labels, properties, edges and indexes that the client's graph has, with examples of its own.
 
     Counts of labels are exact up to 100,000 nodes each; properties and edges are seen in a sample of each
     label, spread evenly over it; `sampling` says what of the answer is exact.
     """
-    return await memory.graph_schema()
+    return await schema.show_graph_schema(context)
 
 
 # An entity's name may have a slash; a `path` begins with the one before it.
@@ -89,7 +86,7 @@ async def show_graph_schema(memory: NamedDependency[Graphmem]) -> GraphSchema:
         ),
         **failures(404, 408),
     },
-    before_request=strictly(NeighbourhoodAsked, lists={"types": edge_types}),
+    **query(NeighbourhoodAsked, lists={"types": edge_types}),
 )
 async def show_neighbourhood(
     node_id: Annotated[
@@ -99,25 +96,8 @@ async def show_neighbourhood(
             "the first of these that has it; `conversation:ID` means that one, `entity:NAME` an entity"
         ),
     ],
-    memory: NamedDependency[Graphmem],
-    depth: Annotated[
-        int, QueryParameter(description="how many edges away", ge=1, le=MOST_DEPTH)
-    ] = 1,
-    types: Annotated[
-        list[str] | None,
-        QueryParameter(
-            description="along edges of these types only, in any case, with commas or several times: "
-            + ", ".join(EDGE_TYPES)
-        ),
-    ] = None,
-    limit: Annotated[
-        int,
-        QueryParameter(
-            description="at most so many nodes, the one that is asked for included",
-            ge=1,
-            le=MOST_NODES,
-        ),
-    ] = NODES,
+    context: NamedDependency[Context],
+    asked: NamedDependency[NeighbourhoodAsked],
 ) -> Neighbourhood:
     """Show what lies within 1–3 edges of a node, either way, and every edge between what is shown.
 
@@ -125,12 +105,7 @@ async def show_neighbourhood(
     asked for leads to as many as the limit lets, each other one to 32 at most. Where something is
     missing `truncated` is true, and `why` says what was cut and what would show more.
     """
-    return await memory.neighbourhood(
-        node_id.removeprefix("/"),
-        depth=depth,
-        types=None if types is None else items(types),
-        limit=limit,
-    )
+    return await walk.show_neighbourhood(node_id.removeprefix("/"), asked, context)
 
 
 graph = Router("/graph", route_handlers=[show_graph_schema, show_neighbourhood], tags=["graph"])

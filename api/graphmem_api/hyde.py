@@ -2,14 +2,14 @@
 
 from typing import Annotated
 
-import msgspec
 from litestar import post
 from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
+from graphmem.context import Context
+from graphmem.hypotheses import ask
 from graphmem.hypotheses.types import Turn, TurnAsked
-from graphmem.service import Graphmem
 from graphmem_api.problems import failures
 
 ASKED = Example(
@@ -32,11 +32,11 @@ ASKED = Example(
     responses=failures(413, 415),
 )
 async def hyde_retrieve(
-    data: Annotated[TurnAsked, BodyKwarg(examples=[ASKED])], memory: NamedDependency[Graphmem]
+    data: Annotated[TurnAsked, BodyKwarg(examples=[ASKED])], context: NamedDependency[Context]
 ) -> Turn:
     """Let the language model write what a relevant fact might say, and find the facts that do.
 
     Within two seconds, whatever the model does: what it lacks stands in `degraded`. The same `turn_id`
     of a conversation gets the same answer without asking the model again.
     """
-    return await memory.hyde_retrieve(**msgspec.structs.asdict(data))
+    return await ask.hyde_retrieve(data, context)

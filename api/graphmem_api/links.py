@@ -1,4 +1,4 @@
-"""Links: what a client says of two memories."""
+"""Links between two memories that a client declares."""
 
 from typing import Annotated, Any
 
@@ -6,14 +6,21 @@ from litestar import Response, get, post
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
-from litestar.params import BodyKwarg, QueryParameter
+from litestar.params import BodyKwarg
 
-from graphmem.links.types import GivenLinkType, Link, Links, LinksAsked, NewLink, NewLinks
-from graphmem.model.vocabulary import Kind
-from graphmem.service import Graphmem
+from graphmem.context import Context
+from graphmem.memories.links import (
+    Link,
+    Links,
+    LinksAsked,
+    NewLink,
+    NewLinks,
+    link_memories,
+    show_links,
+)
 from graphmem_api.memories import MemoryId
 from graphmem_api.problems import failures
-from graphmem_api.queries import strictly
+from graphmem_api.queries import query
 
 LINK = Example(
     summary="One memory refers to some bytes of another",
@@ -44,7 +51,7 @@ ONE_OR_MANY: Any = Link | list[Link]
 )
 async def add_links(
     data: Annotated[NewLink | NewLinks, BodyKwarg(examples=[LINK])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Response[Link | list[Link]]:
     """Make one link or 1–500, all or none: 201, or 200 when all of them were there already.
 
@@ -52,7 +59,7 @@ async def add_links(
     `contradicts` and `derived_from` have a direction. Versions are superseded elsewhere.
     """
     many = isinstance(data, list)
-    links = await memory.link_all(data if isinstance(data, list) else [data])
+    links = await link_memories(data if isinstance(data, list) else [data], context)
     status = 201 if any(link.created for link in links) else 200
     return Response(links if many else links[0], status_code=status)
 
@@ -63,21 +70,12 @@ async def add_links(
     response_description="Some links, and where the list goes on",
     tags=["links"],
     responses=failures(404),
-    before_request=strictly(LinksAsked),
+    **query(LinksAsked),
 )
 async def list_links(
     memory_id: MemoryId,
-    memory: NamedDependency[Graphmem],
-    of_type: Annotated[
-        GivenLinkType | None, QueryParameter(name="type", description="of this type only")
-    ] = None,
-    kind: Annotated[
-        Kind | None, QueryParameter(description="to memories of this kind only")
-    ] = None,
-    limit: Annotated[int, QueryParameter(description="at most so many", ge=1, le=200)] = 50,
-    cursor: Annotated[
-        str | None, QueryParameter(description="the `cursor` of the page before this one")
-    ] = None,
+    context: NamedDependency[Context],
+    asked: NamedDependency[LinksAsked],
 ) -> Links:
     """List what a memory is linked to, in either direction, newest first."""
-    return await memory.links(memory_id, type=of_type, kind=kind, limit=limit, cursor=cursor)
+    return await show_links(memory_id, asked, context)

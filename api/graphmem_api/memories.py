@@ -6,9 +6,10 @@ from litestar import Router, delete, get
 from litestar.di import NamedDependency
 from litestar.params import PathParameter
 
+from graphmem.context import Context
 from graphmem.conversations.types import Deleted
+from graphmem.memories import delete as deleting, memory as single
 from graphmem.memories.memory import Memory
-from graphmem.service import Graphmem
 from graphmem_api.problems import failures
 
 MemoryId = Annotated[str, PathParameter(description="the memory's id")]
@@ -20,9 +21,9 @@ MemoryId = Annotated[str, PathParameter(description="the memory's id")]
     response_description="The memory",
     responses=failures(404),
 )
-async def show_memory(memory_id: MemoryId, memory: NamedDependency[Graphmem]) -> Memory:
+async def show_memory(memory_id: MemoryId, context: NamedDependency[Context]) -> Memory:
     """Show one memory of any kind; what its kind does not have is null."""
-    return await memory.memory(memory_id)
+    return await single.show_memory(memory_id, context)
 
 
 @delete(
@@ -32,9 +33,9 @@ async def show_memory(memory_id: MemoryId, memory: NamedDependency[Graphmem]) ->
     response_description="It is gone",
     responses=failures(404),
 )
-async def delete_memory(memory_id: MemoryId, memory: NamedDependency[Graphmem]) -> Deleted:
+async def delete_memory(memory_id: MemoryId, context: NamedDependency[Context]) -> Deleted:
     """Delete one memory for good."""
-    return await memory.delete_memory(memory_id)
+    return await deleting.delete_memory(memory_id, context)
 
 
 memories = Router("/memories", route_handlers=[show_memory, delete_memory], tags=["memories"])

@@ -18,7 +18,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
 from graphmem.errors import Unavailable
 from graphmem.graph.driver import Graph, Pool
-from graphmem.jobs.counting import Counted, open_jobs
+from graphmem.jobs.show import JobCount, count_open_jobs
 from graphmem.observing.logs import traced
 from graphmem.runtime import Runtime
 from graphmem_api.clients import Connection, Guard, current_client, is_near
@@ -40,14 +40,14 @@ class JobCounts:
 
     def __init__(self) -> None:
         self._asked = float("-inf")
-        self._counted: list[Counted] | None = None
+        self._counted: list[JobCount] | None = None
         self._asking = asyncio.Lock()
 
-    async def read(self, graph: Graph) -> list[Counted] | None:
+    async def read(self, graph: Graph) -> list[JobCount] | None:
         """Return how many jobs are in each open state, as of a few seconds ago."""
         async with self._asking:
             if time.monotonic() - self._asked > FRESH_SECONDS:
-                self._counted = await _counted(graph)
+                self._counted = await _count(graph)
                 self._asked = time.monotonic()
             return self._counted
 
@@ -55,7 +55,7 @@ class JobCounts:
 class Gauges(Struct, frozen=True):
     """What is read for one scrape."""
 
-    jobs: list[Counted] | None
+    jobs: list[JobCount] | None
     pool: Pool | None
     waiting: int
 
@@ -144,10 +144,10 @@ def metrics(guard: Guard) -> Router:
     )
 
 
-async def _counted(graph: Graph) -> list[Counted] | None:
+async def _count(graph: Graph) -> list[JobCount] | None:
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
-            return await open_jobs(graph)
+            return await count_open_jobs(graph)
     except (TimeoutError, Unavailable):
         return None
     except Exception as problem:

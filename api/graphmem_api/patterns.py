@@ -7,8 +7,9 @@ from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
+from graphmem.context import Context
+from graphmem.patterns import running
 from graphmem.patterns.types import PatternAnswer, PatternAsked, Patterns
-from graphmem.service import Graphmem
 from graphmem_api.problems import failures
 
 THEME = Example(
@@ -25,9 +26,9 @@ DEFAULTS = Example(summary="With its defaults", value={"parameters": {}})
     tags=["patterns"],
     responses=failures(),
 )
-async def list_patterns(memory: NamedDependency[Graphmem]) -> Patterns:
+async def list_patterns() -> Patterns:
     """List what may be looked for across sessions: parameters with their bounds, columns, an example."""
-    return memory.patterns()
+    return running.patterns()
 
 
 @post(
@@ -41,10 +42,10 @@ async def list_patterns(memory: NamedDependency[Graphmem]) -> Patterns:
 async def run_pattern(
     name: Annotated[str, PathParameter(description="the pattern's name", max_length=128)],
     data: Annotated[PatternAsked, BodyKwarg(examples=[THEME, DEFAULTS])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> PatternAnswer:
     """Run a pattern of the catalogue; each row brings `memory_ids`, the memories behind it.
 
     It only reads, works for ten seconds at most and answers at most 1,000 rows.
     """
-    return await memory.pattern(name, data.parameters)
+    return await running.run_pattern(name, data, context)

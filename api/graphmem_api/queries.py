@@ -1,42 +1,119 @@
-"""Reading a query string: strictly, or an error that names the parameter and what it may be."""
+"""A query string as a struct: read strictly, declared once, described in the OpenAPI document."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any
+import functools
+import operator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from inspect import Parameter, Signature
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import msgspec
 from litestar import Request
-from msgspec import Struct
+from litestar.di import Provide
+from litestar.params import QueryParameter
+from msgspec import Meta, Struct
+from msgspec.structs import FieldInfo
 
 from graphmem.errors import InvalidInput
 from graphmem.model.validation import invalid
 
-Reading = Callable[[Iterable[str]], list[str]]
+ReadItems = Callable[[Iterable[str]], list[str]]
+
+AnyRequest = Request[Any, Any, Any]
 
 
-def strictly(
-    wanted: type[Struct], lists: Mapping[str, Reading] | None = None
-) -> Callable[[Request[Any, Any, Any]], Awaitable[None]]:
-    """Return what checks a query string before the handler is called.
+def query(wanted: type[Struct], lists: Mapping[str, ReadItems] | None = None) -> dict[str, Any]:
+    """Return what a route needs so that its handler is given the query string as the struct `asked`.
 
-    Litestar alone would pass over unknown names, and not say which values are legal. Lists may stand
-    several times or have commas; how their items are read is said here.
+    Litestar alone would ignore unknown names and not say which values are legal. The parameters in
+    `lists` may be repeated or separated by commas; their function reads the items.
     """
     lists = lists or {}
 
-    async def check(request: Request[Any, Any, Any]) -> None:
+    async def read(request: AnyRequest) -> None:
         given = request.query_params
         for name in given:
             if len(given.getall(name)) > 1 and name not in lists:
-                raise InvalidInput(name, "stands twice in the query string; send it once")
-        read = {name: lists[name](items(given.getall(name))) for name in lists if name in given}
+                raise InvalidInput(name, "is given twice in the query string; send it once")
+        items = {name: lists[name](_items(given.getall(name))) for name in lists if name in given}
         try:
-            msgspec.convert(dict(given) | read, wanted, strict=False)
+            request.state.asked = msgspec.convert(dict(given) | items, wanted, strict=False)
         except msgspec.ValidationError as problem:
             raise invalid(problem, wanted) from problem
 
-    return check
+    return {
+        "before_request": read,
+        "dependencies": {"asked": Provide(_provider(wanted, lists), sync_to_thread=False)},
+    }
 
 
-def items(given: Iterable[str]) -> list[str]:
-    """Return the items of a list that stands several times, has commas, or both."""
+def _provider(wanted: type[Struct], lists: Collection[str]) -> Callable[..., Struct]:
+    """Return a function with a parameter for each field, so that Litestar describes them."""
+
+    def provide(request: AnyRequest, **_described: Any) -> Any:
+        return request.state.asked
+
+    fields = [
+        _parameter(field, listed=field.name in lists) for field in msgspec.structs.fields(wanted)
+    ]
+    asking = Parameter("request", Parameter.KEYWORD_ONLY, annotation=AnyRequest)
+    signature = Signature([asking, *fields], return_annotation=wanted)
+    provide.__signature__ = signature  # type: ignore[attr-defined]
+    provide.__annotations__ = {
+        name: parameter.annotation for name, parameter in signature.parameters.items()
+    } | {"return": wanted}
+    return provide
+
+
+def _parameter(field: FieldInfo, *, listed: bool) -> Parameter:
+    found: dict[str, Any] = {
+        "description": "",
+        "ge": None,
+        "le": None,
+        "min_length": None,
+        "max_length": None,
+    }
+    for meta in _metas(field.type):
+        found |= {name: value for name in found if (value := getattr(meta, name)) is not None}
+    if str not in _choices(field.type):
+        # The lengths of a list are not those of its items, which is what they would be shown as.
+        found["min_length"] = found["max_length"] = None
+    shown = QueryParameter(name=field.encode_name, **found)
+    # A name of its own: `state` and `query` alone are words of Litestar's.
+    return Parameter(
+        f"asked_{field.name}",
+        Parameter.KEYWORD_ONLY,
+        default=field.default,
+        # The items of a list are read by its own function; to Litestar they are words.
+        annotation=Annotated[list[str] | None if listed else _plain(field.type), shown],
+    )
+
+
+def _metas(declared: Any) -> Iterator[Meta]:
+    """Yield the constraints of a type that is a value or a choice, not those of a list's items."""
+    if get_origin(declared) is Annotated:
+        yield from _metas(get_args(declared)[0])
+        yield from (one for one in declared.__metadata__ if isinstance(one, Meta))
+    elif get_origin(declared) in {Union, UnionType}:
+        for choice in get_args(declared):
+            yield from _metas(choice)
+
+
+def _choices(declared: Any) -> Iterator[Any]:
+    """Yield the types that a value may have."""
+    plain = _plain(declared)
+    yield from get_args(plain) if get_origin(plain) in {Union, UnionType} else [plain]
+
+
+def _plain(declared: Any) -> Any:
+    """Return a type without its constraints."""
+    if get_origin(declared) is Annotated:
+        return _plain(get_args(declared)[0])
+    if get_origin(declared) in {Union, UnionType}:
+        return functools.reduce(operator.or_, map(_plain, get_args(declared)))
+    return declared
+
+
+def _items(given: Iterable[str]) -> list[str]:
+    """Return the items of a list that is repeated, has commas, or both."""
     return [item for one in given for item in one.split(",")]

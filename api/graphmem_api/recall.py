@@ -2,14 +2,14 @@
 
 from typing import Annotated
 
-import msgspec
 from litestar import post
 from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
+from graphmem.context import Context
+from graphmem.recall import ask
 from graphmem.recall.types import Question, Recalled
-from graphmem.service import Graphmem
 from graphmem_api.problems import failures
 
 QUESTION = Example(
@@ -32,10 +32,10 @@ QUESTION = Example(
     responses=failures(413, 415),
 )
 async def recall(
-    data: Annotated[Question, BodyKwarg(examples=[QUESTION])], memory: NamedDependency[Graphmem]
+    data: Annotated[Question, BodyKwarg(examples=[QUESTION])], context: NamedDependency[Context]
 ) -> Recalled:
     """Answer with a context that fits the budget, what it is made of and what was left out.
 
     Without `conversation_id` everything the client has is searched. An empty result is a result.
     """
-    return await memory.recall(**msgspec.structs.asdict(data))
+    return await ask.recall(data, context)

@@ -1,14 +1,14 @@
-"""References: the catalogue cards of sources, and what the sources say."""
+"""References: the catalogue cards of sources, and their contents."""
 
-from datetime import datetime
 from typing import Annotated
 
 from litestar import Router, get, post, put
 from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
-from litestar.params import BodyKwarg, PathParameter, QueryParameter
+from litestar.params import BodyKwarg, PathParameter
 
-from graphmem.model.vocabulary import ReferenceType
+from graphmem.context import Context
+from graphmem.references import put as putting, show as showing
 from graphmem.references.types import (
     Content,
     NewContent,
@@ -18,9 +18,8 @@ from graphmem.references.types import (
     References,
     ReferencesAsked,
 )
-from graphmem.service import Graphmem
 from graphmem_api.problems import failures
-from graphmem_api.queries import strictly
+from graphmem_api.queries import query
 
 ReferenceId = Annotated[str, PathParameter(description="the reference's id: that of one version")]
 
@@ -50,12 +49,12 @@ CONTENT = Example(
 )
 async def add_references(
     data: Annotated[NewReference | NewReferences, BodyKwarg(examples=[REFERENCE])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Reference | list[Reference]:
     """Write one card or 1–1,000, all or none; each is new, also where its target has others."""
     if isinstance(data, list):
-        return await memory.add_references(data)
-    return (await memory.add_references([data]))[0]
+        return await putting.add_references(data, context)
+    return (await putting.add_references([data], context))[0]
 
 
 @get(
@@ -63,23 +62,14 @@ async def add_references(
     summary="List references",
     response_description="Some references, and where the list goes on",
     responses=failures(),
-    before_request=strictly(ReferencesAsked),
+    **query(ReferencesAsked),
 )
 async def list_references(
-    memory: NamedDependency[Graphmem],
-    of_type: Annotated[
-        ReferenceType | None, QueryParameter(name="type", description="of this type only")
-    ] = None,
-    since: Annotated[
-        datetime | None, QueryParameter(description="of this time or newer, with its zone")
-    ] = None,
-    limit: Annotated[int, QueryParameter(description="at most so many", ge=1, le=200)] = 50,
-    cursor: Annotated[
-        str | None, QueryParameter(description="the `cursor` of the page before this one")
-    ] = None,
+    context: NamedDependency[Context],
+    asked: NamedDependency[ReferencesAsked],
 ) -> References:
     """List the client's references, newest first, without versions that were superseded."""
-    return await memory.references(type=of_type, since=since, limit=limit, cursor=cursor)
+    return await showing.show_references(asked, context)
 
 
 @get(
@@ -88,9 +78,9 @@ async def list_references(
     response_description="The version with this id",
     responses=failures(404),
 )
-async def show_reference(reference_id: ReferenceId, memory: NamedDependency[Graphmem]) -> Reference:
+async def show_reference(reference_id: ReferenceId, context: NamedDependency[Context]) -> Reference:
     """Show one version of a reference; `active` is false once it has been superseded."""
-    return await memory.reference(reference_id)
+    return await showing.show_reference(reference_id, context)
 
 
 @put(
@@ -102,7 +92,7 @@ async def show_reference(reference_id: ReferenceId, memory: NamedDependency[Grap
 async def put_content(
     reference_id: ReferenceId,
     data: Annotated[NewContent, BodyKwarg(examples=[CONTENT])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Content:
     """Cut what a source says into searchable spans of at most 1,000 bytes.
 
@@ -110,7 +100,7 @@ async def put_content(
     own, and the old spans are not found any more. The same content again changes nothing. 409 when the
     reference has been superseded, or another content came first.
     """
-    return await memory.put_content(reference_id, data.content)
+    return await putting.put_content(reference_id, data, context)
 
 
 references = Router(

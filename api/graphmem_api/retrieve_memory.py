@@ -1,23 +1,23 @@
-"""Retrieving memory as S2 has it: for a language model, for a program, for a system prompt."""
+"""Retrieving the memory of one conversation: for a language model, a program, or a system prompt."""
 
 from typing import Annotated, Any
 
-import msgspec
 from litestar import Response, post
 from litestar.datastructures import ResponseHeader
 from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
+from graphmem.context import Context
+from graphmem.retrieve_memory import ask
 from graphmem.retrieve_memory.types import FactsAsked, Found, MemoryAsked, Retrieved
-from graphmem.service import Graphmem
 from graphmem_api.problems import failures
 
 MARKDOWN = "text/markdown"
 """Litestar adds the charset, UTF-8."""
 
 DEGRADED = "X-Graphmem-Degraded"
-"""What an answer had to do without; the bodies of S2 have no place for it."""
+"""What an answer lacks; the bodies, which a specification fixes, have no place for it."""
 
 HEADERS = [
     ResponseHeader(
@@ -62,13 +62,13 @@ FACTS_ASKED = Example(
 )
 async def retrieve_memory(
     data: Annotated[MemoryAsked, BodyKwarg(examples=[MEMORY_ASKED])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Response[str]:
     """Answer a question with the facts and episodes of a conversation, as Markdown for a language model.
 
     Episodes rank by how well they are remembered too. Those shown are kept as a pending review.
     """
-    retrieved = await memory.retrieve_memory(**msgspec.structs.asdict(data))
+    retrieved = await ask.retrieve_memory(data, context)
     return Response(retrieved.markdown, media_type=MARKDOWN, headers=_degraded(retrieved))
 
 
@@ -83,13 +83,13 @@ async def retrieve_memory(
 )
 async def retrieve_memory_raw(
     data: Annotated[MemoryAsked, BodyKwarg(examples=[MEMORY_ASKED])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Response[Found]:
     """Answer with the same facts and episodes as data, every episode with its messages.
 
     `detail` changes nothing here. The episodes are kept as a pending review.
     """
-    retrieved = await memory.retrieve_memory(**msgspec.structs.asdict(data), raw=True)
+    retrieved = await ask.retrieve_memory(data, context, raw=True)
     return Response(retrieved.found, headers=_degraded(retrieved))
 
 
@@ -105,10 +105,10 @@ async def retrieve_memory_raw(
 )
 async def context_pre_retrieve(
     data: Annotated[FactsAsked, BodyKwarg(examples=[FACTS_ASKED])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Response[str]:
     """Answer with the facts of a conversation alone, as Markdown; nothing is kept."""
-    retrieved = await memory.context_pre_retrieve(**msgspec.structs.asdict(data))
+    retrieved = await ask.context_pre_retrieve(data, context)
     return Response(retrieved.markdown, media_type=MARKDOWN, headers=_degraded(retrieved))
 
 

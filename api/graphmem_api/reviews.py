@@ -1,26 +1,26 @@
-"""Reviews: what was shown and waits for a rating; rating it."""
+"""Reviews: listing them, rating their episodes."""
 
 from typing import Annotated
 
-import msgspec
 from litestar import get, post
 from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
-from litestar.params import BodyKwarg, QueryParameter
+from litestar.params import BodyKwarg
 
+from graphmem.context import Context
+from graphmem.reviews import review as use_case
+from graphmem.reviews.show import show_reviews
 from graphmem.reviews.types import (
     Applied,
     NewRating,
     Reviews,
     ReviewsAsked,
     ReviewsRun,
-    ReviewState,
     RunAsked,
 )
-from graphmem.service import Graphmem
 from graphmem_api.memories import MemoryId
 from graphmem_api.problems import failures
-from graphmem_api.queries import strictly
+from graphmem_api.queries import query
 
 RATING = Example(
     summary="An episode that helped",
@@ -38,31 +38,18 @@ RUN = Example(
     response_description="Some reviews, and where the list goes on",
     tags=["reviews"],
     responses=failures(),
-    before_request=strictly(ReviewsAsked),
+    **query(ReviewsAsked),
 )
 async def list_reviews(
-    memory: NamedDependency[Graphmem],
-    # `state` alone is a word of Litestar's.
-    in_state: Annotated[
-        ReviewState | None, QueryParameter(name="state", description="in this state only")
-    ] = None,
-    conversation_id: Annotated[
-        str | None,
-        QueryParameter(description="of this conversation only", min_length=1, max_length=128),
-    ] = None,
-    limit: Annotated[int, QueryParameter(description="at most so many", ge=1, le=200)] = 50,
-    cursor: Annotated[
-        str | None, QueryParameter(description="the `cursor` of the page before this one")
-    ] = None,
+    context: NamedDependency[Context],
+    asked: NamedDependency[ReviewsAsked],
 ) -> Reviews:
     """List the client's reviews, newest first; `cursor` is null where it ends.
 
     A review holds the episodes that one question was shown, and what their ratings did; it expires when
     nothing spoke about them for seven days. A caller's own rating has no question.
     """
-    return await memory.reviews(
-        state=in_state, conversation_id=conversation_id, limit=limit, cursor=cursor
-    )
+    return await show_reviews(asked, context)
 
 
 @post(
@@ -74,7 +61,7 @@ async def list_reviews(
     responses=failures(413, 415),
 )
 async def run_reviews(
-    data: Annotated[RunAsked, BodyKwarg(examples=[RUN])], memory: NamedDependency[Graphmem]
+    data: Annotated[RunAsked, BodyKwarg(examples=[RUN])], context: NamedDependency[Context]
 ) -> ReviewsRun:
     """Rate the episodes of pending reviews by what happened since, of one conversation or of all.
 
@@ -82,7 +69,7 @@ async def run_reviews(
     came back to it; `hard` when the same question came again within ten minutes. Where nothing speaks
     yet a review goes on waiting.
     """
-    return await memory.run_reviews(data.conversation_id)
+    return await use_case.run_reviews(data.conversation_id, context)
 
 
 @post(
@@ -96,10 +83,10 @@ async def run_reviews(
 async def review(
     memory_id: MemoryId,
     data: Annotated[NewRating, BodyKwarg(examples=[RATING])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Applied:
     """Rate an episode as FSRS does: its stability, difficulty and time of review change.
 
     `applied` is false when it was reviewed at that time or later already.
     """
-    return await memory.review(memory_id, **msgspec.structs.asdict(data))
+    return await use_case.review(memory_id, data, context)

@@ -1,13 +1,14 @@
-"""Budgeted runs of agents: starting, retrieving, peeking, writing, delegating, ending (S3)."""
+"""Budgeted runs of agents: starting, retrieving, peeking, writing, delegating, ending."""
 
 from typing import Annotated
 
 from litestar import Router, get, post
 from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
-from litestar.params import BodyKwarg, PathParameter, QueryParameter
-from msgspec.structs import asdict
+from litestar.params import BodyKwarg, PathParameter
 
+from graphmem.context import Context
+from graphmem.runs import end, retrieve, show, spans, starting, write
 from graphmem.runs.types import (
     Accesses,
     AccessesAsked,
@@ -15,6 +16,7 @@ from graphmem.runs.types import (
     NewRun,
     NewWrite,
     PeekAsked,
+    RetrievalBudget,
     RetrievalResult,
     Run,
     RunPeek,
@@ -24,9 +26,9 @@ from graphmem.runs.types import (
     TreeRun,
     WriteResult,
 )
-from graphmem.service import Graphmem
+from graphmem.runtime import Runtime
 from graphmem_api.problems import failures
-from graphmem_api.queries import strictly
+from graphmem_api.queries import query
 
 RunId = Annotated[str, PathParameter(description="the run's id")]
 
@@ -67,14 +69,21 @@ END = Example(summary="It has done what it was to do", value={"outcome": "succes
     responses=failures(404, 409, 413, 415, 429),
 )
 async def start_run(
-    data: Annotated[NewRun, BodyKwarg(examples=[START])], memory: NamedDependency[Graphmem]
+    data: Annotated[NewRun, BodyKwarg(examples=[START])],
+    context: NamedDependency[Context],
+    runtime: NamedDependency[Runtime],
 ) -> Run:
     """Start a run with a budget of tokens, milliseconds and retries; defaults 10,000, 60,000 and 3.
 
     With `parent_session_id` the budget comes out of the parent's, capped by what remains there. 429
     when too many runs of the client are active.
     """
-    return await memory.runs().start(**asdict(data))
+    return await starting.start(
+        data,
+        context,
+        default_budget=RetrievalBudget(),
+        most_active=runtime.settings.max_concurrent_sessions,
+    )
 
 
 @get(
@@ -83,9 +92,9 @@ async def start_run(
     response_description="The run as it stands",
     responses=failures(404),
 )
-async def show_run(session_id: RunId, memory: NamedDependency[Graphmem]) -> Run:
+async def show_run(session_id: RunId, context: NamedDependency[Context]) -> Run:
     """Show a run and what is left of its budget; `tokens_used` includes what its children have used."""
-    return await memory.runs().show(session_id)
+    return await show.show_run(session_id, context)
 
 
 @post(
@@ -98,7 +107,7 @@ async def show_run(session_id: RunId, memory: NamedDependency[Graphmem]) -> Run:
 async def retrieve_in_run(
     session_id: RunId,
     data: Annotated[RunQuestion, BodyKwarg(examples=[RETRIEVE])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> RetrievalResult:
     """Return the spans and summaries that answer best, in at most `max_tokens`, charged to the run.
 
@@ -106,7 +115,7 @@ async def retrieve_in_run(
     (409 `budget_exhausted`, with the numbers); else it is held while the search runs, and what was not
     delivered is given back. `cursor` goes on without repeating what the same question has delivered.
     """
-    return await memory.runs().retrieve(session_id, **asdict(data))
+    return await retrieve.retrieve(session_id, data, context)
 
 
 @post(
@@ -119,10 +128,10 @@ async def retrieve_in_run(
 async def peek_in_run(
     session_id: RunId,
     data: Annotated[PeekAsked, BodyKwarg(examples=[PEEK])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> RunPeek:
     """Show a span for nothing; of its content at most the first 100 tokens."""
-    return await memory.runs().peek(session_id, **asdict(data))
+    return await spans.peek(session_id, data, context)
 
 
 @post(
@@ -134,10 +143,10 @@ async def peek_in_run(
 async def write_in_run(
     session_id: RunId,
     data: Annotated[NewWrite, BodyKwarg(examples=[WRITE])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> WriteResult:
     """Leave a text for every agent of the client: a reference with this id, cut into spans. It is free."""
-    return await memory.runs().write(session_id, **asdict(data))
+    return await write.write(session_id, data, context)
 
 
 @post(
@@ -149,14 +158,17 @@ async def write_in_run(
 async def subcall_in_run(
     session_id: RunId,
     data: Annotated[SubcallAsked, BodyKwarg(examples=[SUBCALL])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
+    runtime: NamedDependency[Runtime],
 ) -> Run:
     """Start a child with a fraction of what remains, moved out of this run's budget.
 
     `fixed_budget` overrides it field by field, capped by what remains. What the child leaves unspent
     comes back at its end. Four levels may lie below a root (409 `depth`).
     """
-    return await memory.runs().subcall(session_id, **asdict(data))
+    return await starting.start_child(
+        session_id, data, context, most_active=runtime.settings.max_concurrent_sessions
+    )
 
 
 @post(
@@ -169,13 +181,13 @@ async def subcall_in_run(
 async def end_run(
     session_id: RunId,
     data: Annotated[NewEnd, BodyKwarg(examples=[END])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> RunResult:
     """End a run, its active children first; ending it again changes nothing.
 
     One whose time was over stays `timeout`, whatever the outcome.
     """
-    return await memory.runs().end(session_id, **asdict(data))
+    return await end.end(session_id, data, context)
 
 
 @get(
@@ -183,18 +195,15 @@ async def end_run(
     summary="List what was done in a run",
     response_description="Some accesses, and where the list goes on",
     responses=failures(404),
-    before_request=strictly(AccessesAsked),
+    **query(AccessesAsked),
 )
 async def list_accesses(
     session_id: RunId,
-    memory: NamedDependency[Graphmem],
-    limit: Annotated[int, QueryParameter(description="at most so many", ge=1, le=200)] = 50,
-    cursor: Annotated[
-        str | None, QueryParameter(description="the `cursor` of the page before this one")
-    ] = None,
+    context: NamedDependency[Context],
+    asked: NamedDependency[AccessesAsked],
 ) -> Accesses:
     """List the operations of a run, newest first: sizes, digests, ids and errors, never a text."""
-    return await memory.runs().accesses(session_id, limit=limit, cursor=cursor)
+    return await show.show_accesses(session_id, asked, context)
 
 
 @get(
@@ -203,9 +212,9 @@ async def list_accesses(
     response_description="The run and all below it",
     responses=failures(404),
 )
-async def show_run_tree(session_id: RunId, memory: NamedDependency[Graphmem]) -> TreeRun:
+async def show_run_tree(session_id: RunId, context: NamedDependency[Context]) -> TreeRun:
     """Show where the budget of a run went: for each run spent + held + given + remaining = max_tokens."""
-    return await memory.runs().tree(session_id)
+    return await show.show_tree(session_id, context)
 
 
 runs = Router(

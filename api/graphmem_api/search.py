@@ -2,14 +2,14 @@
 
 from typing import Annotated
 
-import msgspec
 from litestar import post
 from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
 
+from graphmem.context import Context
+from graphmem.search import ask
 from graphmem.search.types import SearchQuery, SearchResult, SpanQuery
-from graphmem.service import Graphmem
 from graphmem_api.problems import failures
 
 QUERY = Example(
@@ -47,7 +47,7 @@ SPANS = Example(
 )
 async def search(
     data: Annotated[SearchQuery, BodyKwarg(examples=[QUERY, EXACT])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> SearchResult:
     """Return what matches a query, `*` for everything, ordered and within the limits asked for.
 
@@ -55,7 +55,7 @@ async def search(
     both ways counts for more. `match: exact` finds the texts of a session or a conversation that hold the
     query, whatever its case. An unknown source, session or conversation gives an empty result.
     """
-    return await memory.search(**msgspec.structs.asdict(data))
+    return await ask.search(data, context)
 
 
 @post(
@@ -67,7 +67,7 @@ async def search(
     responses=failures(413, 415),
 )
 async def search_spans(
-    data: Annotated[SpanQuery, BodyKwarg(examples=[SPANS])], memory: NamedDependency[Graphmem]
+    data: Annotated[SpanQuery, BodyKwarg(examples=[SPANS])], context: NamedDependency[Context]
 ) -> SearchResult:
     """Return the spans that match a query, ordered by relevance; `query` shows the search behind it."""
-    return await memory.search_spans(**msgspec.structs.asdict(data))
+    return await ask.search_spans(data, context)

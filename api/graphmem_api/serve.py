@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from graphmem.background import Background
 from graphmem.config import Settings, variable
 from graphmem.errors import SettingError
-from graphmem.hypotheses.ask import Pipeline, prepare
+from graphmem.hypotheses.ask import prepare
 from graphmem.model.progress import Progress, silent
 from graphmem.observing.exporting import exporting
 from graphmem.observing.logs import log_lost
@@ -54,7 +54,7 @@ async def serve(
     check_listener(settings)
     with (
         contextlib.closing(listener(settings.host, settings.port)) as listening,
-        Ending() as ending,
+        GracefulEnd() as ending,
     ):
         asyncio.get_running_loop().set_exception_handler(log_lost)
         async with exporting(), running(settings, progress) as runtime:
@@ -74,8 +74,7 @@ async def serve(
 async def _prepared(runtime: Runtime) -> None:
     """Spare the first turn what a database that has just started takes to plan it."""
     if runtime.llm is not None:
-        graph, embedder = runtime.graph, runtime.embedder
-        await prepare(Pipeline(client_id="", graph=graph, embedder=embedder, llm=runtime.llm))
+        await prepare(runtime.context(client_id=""))
 
 
 def listener(host: str, port: int) -> socket.socket:
@@ -107,7 +106,7 @@ def url(host: str, listening: socket.socket) -> str:
 
 
 class Server(uvicorn.Server):
-    """A uvicorn inside the running loop: quiet, and leaving signals to `Ending`."""
+    """A uvicorn inside the running loop: quiet, and leaving signals to `GracefulEnd`."""
 
     def __init__(
         self,
@@ -159,7 +158,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals to `Ending`, which hears them before the server is there and after."""
+        """Leave signals to `GracefulEnd`, which hears them before the server is there and after."""
         yield
 
 
@@ -196,8 +195,12 @@ class Protocol(H11Protocol):
             super().data_received(data)
 
 
-class Ending:
-    """Turns SIGINT and SIGTERM into an orderly end of the block."""
+class GracefulEnd:
+    """Turns SIGINT and SIGTERM into an orderly end of the block.
+
+    Not `SignalEnd` of the command line, which cancels a task and exits with 128 + the signal: a server that
+    is asked to stop answers the requests in progress and exits with 0, also without the command line.
+    """
 
     def __init__(self) -> None:
         self.server: Server | None = None
@@ -205,7 +208,7 @@ class Ending:
         self._given_up = False
         self._before: dict[signal.Signals, Any] = {}
 
-    def __enter__(self) -> "Ending":
+    def __enter__(self) -> "GracefulEnd":
         """Begin to listen for signals; elsewhere than in the main thread none arrive."""
         self._task = asyncio.current_task()
         loop = asyncio.get_running_loop()

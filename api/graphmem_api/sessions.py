@@ -6,8 +6,9 @@ from litestar import Router, get, post
 from litestar.di import NamedDependency
 from litestar.params import PathParameter
 
-from graphmem.service import Graphmem
-from graphmem.sessions.types import RelatedSessions
+from graphmem.context import Context
+from graphmem.sessions import related, summarize
+from graphmem.sessions.related import RelatedSessions
 from graphmem.summaries.types import Summary
 from graphmem_api.problems import failures
 
@@ -23,14 +24,14 @@ SessionId = Annotated[
     response_description="The summary that holds now",
     responses=failures(404),
 )
-async def summarize_session(session_id: SessionId, memory: NamedDependency[Graphmem]) -> Summary:
+async def summarize_session(session_id: SessionId, context: NamedDependency[Context]) -> Summary:
     """Summarize a session in its own words, or a language model's where one is configured.
 
     It is the next version of the session's summary, unless it says what that says. The session is linked to
     the client's others that are alike or mention the same rare things. The same happens by itself when a
     session has been idle for half an hour, or has twenty new messages.
     """
-    return await memory.summarize_session(session_id)
+    return await summarize.summarize_session(session_id, context)
 
 
 @get(
@@ -40,14 +41,14 @@ async def summarize_session(session_id: SessionId, memory: NamedDependency[Graph
     responses=failures(404),
 )
 async def related_sessions(
-    session_id: SessionId, memory: NamedDependency[Graphmem]
+    session_id: SessionId, context: NamedDependency[Context]
 ) -> RelatedSessions:
     """List the sessions that one is related to, at most five for each reason, either way round.
 
     The reasons: `similarity` of their summaries and `entities` that few sessions mention, as written with
     the summaries; `links` between memories of the two.
     """
-    return await memory.related_sessions(session_id)
+    return await related.show_related_sessions(session_id, context)
 
 
 sessions = Router(

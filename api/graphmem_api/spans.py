@@ -7,8 +7,9 @@ from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
-from graphmem.service import Graphmem
-from graphmem.spans.types import NewSpan, NewSpans, Span, SpanContent
+from graphmem.context import Context
+from graphmem.references import spans as registry
+from graphmem.references.types import NewSpan, NewSpans, Span, SpanContent
 from graphmem_api.problems import failures
 
 SpanId = Annotated[str, PathParameter(description="the span's id")]
@@ -35,7 +36,7 @@ SPAN = Example(
 )
 async def register_spans(
     data: Annotated[NewSpan | NewSpans, BodyKwarg(examples=[SPAN])],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Span | list[Span]:
     """Register one span or 1–1,000, all or none; a span whose `id` is there already is replaced.
 
@@ -43,8 +44,8 @@ async def register_spans(
     and is not searched. 409 when the id belongs to another kind of memory, or to a reference's content.
     """
     if isinstance(data, list):
-        return await memory.register_spans(data)
-    return (await memory.register_spans([data]))[0]
+        return await registry.register_spans(data, context)
+    return (await registry.register_spans([data], context))[0]
 
 
 @get(
@@ -53,9 +54,9 @@ async def register_spans(
     response_description="The span without its text",
     responses=failures(404),
 )
-async def show_span(span_id: SpanId, memory: NamedDependency[Graphmem]) -> Span:
+async def show_span(span_id: SpanId, context: NamedDependency[Context]) -> Span:
     """Show a span's card."""
-    return await memory.span(span_id)
+    return await registry.show_span(span_id, context)
 
 
 @get(
@@ -64,12 +65,12 @@ async def show_span(span_id: SpanId, memory: NamedDependency[Graphmem]) -> Span:
     response_description="The text, checked against its SHA-256",
     responses=failures(404, 409),
 )
-async def show_span_content(span_id: SpanId, memory: NamedDependency[Graphmem]) -> SpanContent:
+async def show_span_content(span_id: SpanId, context: NamedDependency[Context]) -> SpanContent:
     """Show a span's text; null where it was registered without one.
 
     409 when the text's SHA-256 is not the one that was stored with it.
     """
-    return await memory.span_content(span_id)
+    return await registry.show_span_content(span_id, context)
 
 
 spans = Router(

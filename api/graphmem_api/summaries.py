@@ -1,16 +1,14 @@
 """Summaries: versioned digests of threads, plans and sessions."""
 
-from datetime import datetime
 from typing import Annotated
 
-import msgspec
 from litestar import Router, get, post
 from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
-from litestar.params import BodyKwarg, PathParameter, QueryParameter
+from litestar.params import BodyKwarg, PathParameter
 
-from graphmem.model.vocabulary import SummaryType
-from graphmem.service import Graphmem
+from graphmem.context import Context
+from graphmem.summaries import add, show
 from graphmem.summaries.types import (
     NewPlanSummary,
     NewSessionSummary,
@@ -20,7 +18,7 @@ from graphmem.summaries.types import (
     Summary,
 )
 from graphmem_api.problems import failures
-from graphmem_api.queries import strictly
+from graphmem_api.queries import query
 
 THREAD = Example(
     summary="What a thread is about",
@@ -72,14 +70,14 @@ async def add_summary(
         NewThreadSummary | NewPlanSummary | NewSessionSummary,
         BodyKwarg(examples=[THREAD, PLAN, SESSION]),
     ],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Summary:
     """Write the summary of a thread, a plan or a session, as `type` says.
 
     A second one of the same type and target is the next version, and the first is not found any more.
     A target that is a session of the client, by its own id, is joined to the summary.
     """
-    return await memory.add_summary(**msgspec.to_builtins(data))
+    return await add.add_summary(data, context)
 
 
 @get(
@@ -87,23 +85,14 @@ async def add_summary(
     summary="List summaries",
     response_description="Some summaries, and where the list goes on",
     responses=failures(),
-    before_request=strictly(SummariesAsked),
+    **query(SummariesAsked),
 )
 async def list_summaries(
-    memory: NamedDependency[Graphmem],
-    of_type: Annotated[
-        SummaryType | None, QueryParameter(name="type", description="of this type only")
-    ] = None,
-    since: Annotated[
-        datetime | None, QueryParameter(description="last active then or later, with its zone")
-    ] = None,
-    limit: Annotated[int, QueryParameter(description="at most so many", ge=1, le=200)] = 50,
-    cursor: Annotated[
-        str | None, QueryParameter(description="the `cursor` of the page before this one")
-    ] = None,
+    context: NamedDependency[Context],
+    asked: NamedDependency[SummariesAsked],
 ) -> Summaries:
     """List the client's summaries, newest activity first, without versions that were superseded."""
-    return await memory.summaries(type=of_type, since=since, limit=limit, cursor=cursor)
+    return await show.show_summaries(asked, context)
 
 
 @get(
@@ -114,10 +103,10 @@ async def list_summaries(
 )
 async def show_summary(
     summary_id: Annotated[str, PathParameter(description="the summary's id: that of one version")],
-    memory: NamedDependency[Graphmem],
+    context: NamedDependency[Context],
 ) -> Summary:
     """Show one version of a summary; `active` is false once it has been superseded."""
-    return await memory.summary(summary_id)
+    return await show.show_summary(summary_id, context)
 
 
 summaries = Router(

@@ -10,18 +10,18 @@ from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from msgspec import Meta, Struct
-from msgspec.structs import asdict
 
+from graphmem.context import Context
+from graphmem.contextual import ask
 from graphmem.contextual.types import ContextualQuery, ContextualResult
 from graphmem.errors import GraphmemError, Unavailable
 from graphmem.model.validation import validated
 from graphmem.observing.logs import traced
-from graphmem.service import Graphmem
 
 SEARCH_CONTEXTUAL = "search_contextual"
 
-TOLD_TOKENS = 4_096
-"""How long a tool's text is unless the agent says otherwise: what it is told fills its own context."""
+TEXT_TOKENS = 4_096
+"""The length of a tool's text unless the agent asks for another: the text fills the agent's own context."""
 
 INSTRUCTIONS = """\
 This is a long-term memory of earlier sessions. Call search_contextual whenever an answer may depend on what \
@@ -47,21 +47,21 @@ NOTHING = "Nothing was found."
 FALLBACK = "No session was relevant enough: this is what a search over everything has found."
 FAILED = "something went wrong here, not in what was sent; graphmem's log says where"
 
-Opened = Callable[[], Awaitable[Graphmem]]
-"""Waits until graphmem is there, and returns it as one client sees it."""
+Opened = Callable[[], Awaitable[Context]]
+"""Waits until graphmem is running, and returns the context of one client."""
 
 log = logging.getLogger(__name__)
 
 
 class ToolQuery(ContextualQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an agent asks its earlier sessions, and how much it wants to be told."""
+    """An agent's question to its earlier sessions, and the length of the answer."""
 
     max_tokens: Annotated[
         int, Meta(ge=1, le=200_000, description="how many tokens the text may have")
-    ] = TOLD_TOKENS
+    ] = TEXT_TOKENS
 
 
-def tools(memory: Opened) -> Server:
+def tools(opened: Opened) -> Server:
     """Return a server that offers agents the tools."""
 
     async def listed(context: Any, asked: types.PaginatedRequestParams | None) -> Any:
@@ -72,7 +72,7 @@ def tools(memory: Opened) -> Server:
             known = f"there is no tool {asked.name[:80]!r}; the one there is: {SEARCH_CONTEXTUAL}"
             raise MCPError(types.INVALID_PARAMS, known)
         try:
-            return await search_contextual(asked.arguments or {}, memory)
+            return await search_contextual(asked.arguments or {}, opened)
         except Exception as problem:
             return _refused(problem)
 
@@ -87,7 +87,7 @@ def tools(memory: Opened) -> Server:
 
 
 def search_tool() -> types.Tool:
-    """Return the tool as an agent's program lists it."""
+    """Return the description of the tool, with its schemas."""
     return types.Tool(
         name=SEARCH_CONTEXTUAL,
         title="Search earlier sessions",
@@ -100,13 +100,13 @@ def search_tool() -> types.Tool:
     )
 
 
-async def search_contextual(arguments: dict[str, Any], memory: Opened) -> types.CallToolResult:
-    """Return the prompt's text, and beside it the answer as HTTP gives it.
+async def search_contextual(arguments: dict[str, Any], opened: Opened) -> types.CallToolResult:
+    """Return the prompt as text, and the same answer as HTTP gives.
 
-    Raises `InvalidInput`, `Unavailable`, and what keeps graphmem from being there.
+    Raises `InvalidInput`, `Unavailable`, and the error that keeps graphmem from running.
     """
     asked = validated(arguments, ToolQuery)
-    found = await (await memory()).search_contextual(**asdict(asked))
+    found = await ask.search_contextual(asked, await opened())
     said = [found.prompt or NOTHING]
     if found.fallback and found.items:
         said.append(FALLBACK)
@@ -117,7 +117,7 @@ async def search_contextual(arguments: dict[str, Any], memory: Opened) -> types.
 
 
 def _refused(problem: Exception) -> types.CallToolResult:
-    """Return what went wrong so that an agent can mend it; what nobody foresaw says nothing of itself."""
+    """Return an error that an agent can act on; an unexpected one is logged, and not described."""
     if isinstance(problem, GraphmemError):
         said = str(problem)
         if isinstance(problem, Unavailable):
@@ -129,7 +129,7 @@ def _refused(problem: Exception) -> types.CallToolResult:
 
 
 def _schema(struct: type[Struct]) -> dict[str, Any]:
-    """Return a struct's JSON schema with the struct itself on top, as MCP wants it."""
+    """Return a struct's JSON schema with the struct itself on top, as MCP requires."""
     schema = msgspec.json.schema(struct)
     others = schema["$defs"]
     top: dict[str, Any] = others.pop(struct.__name__)

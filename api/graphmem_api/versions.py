@@ -1,16 +1,15 @@
-"""Chains of versions: what a memory said before, and since when."""
+"""Chains of versions: the earlier texts of a memory."""
 
-from datetime import datetime
 from typing import Annotated
 
 from litestar import get
 from litestar.di import NamedDependency
-from litestar.params import PathParameter, QueryParameter
+from litestar.params import PathParameter
 
-from graphmem.service import Graphmem
-from graphmem.versions.types import Versions, VersionsAsked
+from graphmem.context import Context
+from graphmem.memories.versions import Versions, VersionsAsked, show_versions
 from graphmem_api.problems import failures
-from graphmem_api.queries import strictly
+from graphmem_api.queries import query
 
 MemoryId = Annotated[str, PathParameter(description="the id of any version")]
 
@@ -21,15 +20,12 @@ MemoryId = Annotated[str, PathParameter(description="the id of any version")]
     response_description="The chain, oldest first",
     tags=["memories"],
     responses=failures(404),
-    before_request=strictly(VersionsAsked),
+    **query(VersionsAsked),
 )
 async def list_versions(
     memory_id: MemoryId,
-    memory: NamedDependency[Graphmem],
-    known_as_of: Annotated[
-        datetime | None,
-        QueryParameter(description="only what was known then; RFC 3339, with a zone"),
-    ] = None,
+    context: NamedDependency[Context],
+    asked: NamedDependency[VersionsAsked],
 ) -> Versions:
     """List the chain that a memory belongs to, whichever of its versions is asked."""
-    return await memory.versions(memory_id, known_as_of=known_as_of)
+    return await show_versions(memory_id, asked, context)

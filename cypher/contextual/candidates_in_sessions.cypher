@@ -5,7 +5,6 @@ CYPHER 25
 // $client_id    string        whose messages
 // $session_ids  list<string>  which sessions
 // $embedding    list<float>   the question's vector
-// $words        string        the Lucene query, inside the same sessions
 // $limit        int           how many messages of each session, the nearest, and how many by their words
 // $timed        boolean       whether the two times below decide, not only what holds now
 // $valid_by     datetime      the last valid_at that passes
@@ -26,12 +25,8 @@ CALL () {
 
   UNION ALL
 
-  MATCH (message:Memory)
-    SEARCH message IN (
-      FULLTEXT INDEX memory_text FOR $words
-      LIMIT $limit
-    ) SCORE AS score
-  WHERE message.client_id = $client_id AND message.active = true AND message.idx IS NOT NULL
+  // include words_leg(message)
+    AND message.active = true AND message.idx IS NOT NULL
     AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
   RETURN message, null AS vector, score AS bm25
 }

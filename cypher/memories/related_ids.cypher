@@ -5,9 +5,9 @@ CYPHER 25
 // $id         string  its id
 // $limit      int     how many at most
 MATCH (memory:Memory {client_id: $client_id, id: $id})
-MATCH (memory)-[:RELATES_TO|REFERENCES|REFINES|CONTRADICTS|DERIVED_FROM]-(
-  other:Memory {client_id: $client_id}
-)
+MATCH (memory)-[:
+  // include link_types
+]-(other:Memory {client_id: $client_id})
 WHERE other.active AND other.id <> $id
 WITH DISTINCT other
 ORDER BY other.occurred_at DESC, other.id

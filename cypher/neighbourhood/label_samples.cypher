@@ -1,64 +1,28 @@
 CYPHER 25
-// How many nodes of each label a client has, and what a sample of them, spread over all, is like.
+// The number of a client's nodes by label, with a sample that is spread evenly over the nodes of each label.
 //
 // $client_id   string        whose nodes
-// $counted     int           up to how many nodes of a label are counted
-// $sampled     int           of how many the edges that begin at them are looked at
-// $described   int           of how many the properties
-// $edges       int           how many edges of a node are looked at
+// $kinds       list<map>     {kind, label}: the kinds of memories and their labels
+// $counted     int           the number of nodes of a label up to which they are counted
+// $sampled     int           the number of nodes of a label whose edges are looked at
+// $described   int           the number of nodes and edges whose properties are looked at
+// $edges       int           the number of edges of a node that are looked at
 // $hidden      list<string>  the properties that are not shown
-// $examples    int           how many values of a property are shown
-// $characters  int           after how many characters a text among them may be cut
+// $examples    int           the number of values of a property that are shown
+// $characters  int           the length at which such a value is cut
 // Each label is read by an index that begins with the client.
 CALL () {
-  RETURN 'Message' AS label, COLLECT {
-    MATCH (node:Message {client_id: $client_id})
-    WHERE node.session_id IS NOT NULL AND node.idx IS NOT NULL
-    RETURN node
-    LIMIT $counted + 1
-  } AS nodes
-
-  UNION ALL
-
-  RETURN 'Episode' AS label, COLLECT {
-    MATCH (node:Episode {client_id: $client_id})
-    WHERE node.conversation_id IS NOT NULL AND node.end_at IS NOT NULL
-    RETURN node
-    LIMIT $counted + 1
-  } AS nodes
-
-  UNION ALL
-
-  RETURN 'Fact' AS label, COLLECT {
-    MATCH (node:Fact {client_id: $client_id})
-    WHERE node.conversation_id IS NOT NULL AND node.valid_at IS NOT NULL
-    RETURN node
-    LIMIT $counted + 1
-  } AS nodes
-
-  UNION ALL
-
-  RETURN 'Summary' AS label, COLLECT {
-    MATCH (node:Summary {client_id: $client_id})
-    WHERE node.occurred_at IS NOT NULL AND node.id IS NOT NULL
-    RETURN node
-    LIMIT $counted + 1
-  } AS nodes
-
-  UNION ALL
-
-  RETURN 'Reference' AS label, COLLECT {
-    MATCH (node:Reference {client_id: $client_id})
-    WHERE node.occurred_at IS NOT NULL AND node.id IS NOT NULL
-    RETURN node
-    LIMIT $counted + 1
-  } AS nodes
-
-  UNION ALL
-
-  RETURN 'Span' AS label, COLLECT {
-    MATCH (node:Span {client_id: $client_id})
-    WHERE node.source_id IS NOT NULL AND node.start_byte IS NOT NULL
+  // The index is used only if each of its properties is named.
+  UNWIND $kinds AS row
+  RETURN row.label AS label, COLLECT {
+    MATCH (node:Memory {client_id: $client_id, kind: row.kind})
+    WHERE node.active IN [false, true]
+      AND node.occurred_at IS NOT NULL
+      AND node.source_type IS NOT NULL
+      AND node.source_id IS NOT NULL
+      AND node.conversation_id IS NOT NULL
+      AND node.importance IS NOT NULL
+      AND node.id IS NOT NULL
     RETURN node
     LIMIT $counted + 1
   } AS nodes

@@ -12,8 +12,10 @@ UNWIND range(0, size($frontier) - 1) AS place
 MATCH (here)
 WHERE elementId(here) = $frontier[place] AND here.client_id = $client_id
 CALL (here) {
-  // A branch a type, so that of each a few edges are read, however many there are of another.
+  // A branch for each type, so that only a few edges of each are read, however many there are of another: a
+  // type in a parameter would be compared with all edges of the node.
   CALL (here) {
+    // The branches are written by `make queries`.
     FILTER 'ALIAS_OF' IN $types
     MATCH (here)-[edge:ALIAS_OF]-(there)
     RETURN edge, there

@@ -8,16 +8,18 @@ CYPHER 25
 MATCH (version:Memory {client_id: $client_id, id: $id})
 MATCH (head:Memory {client_id: $client_id, id: $head_id})
 CALL (version, head) {
-  MATCH (head)-[link:RELATES_TO|REFERENCES|REFINES|CONTRADICTS|DERIVED_FROM]->
-    (other:Memory {client_id: $client_id})
+  MATCH (head)-[link:
+    // include link_types
+  ]->(other:Memory {client_id: $client_id})
   WHERE other <> version
   CREATE (version)-[copy:$(type(link))]->(other)
   SET copy = properties(link)
   RETURN count(*) AS leaving
 }
 CALL (version, head) {
-  MATCH (head)<-[link:RELATES_TO|REFERENCES|REFINES|CONTRADICTS|DERIVED_FROM]-
-    (other:Memory {client_id: $client_id})
+  MATCH (head)<-[link:
+    // include link_types
+  ]-(other:Memory {client_id: $client_id})
   WHERE other <> version AND link.start_byte IS NULL
   CREATE (version)<-[copy:$(type(link))]-(other)
   SET copy = properties(link)

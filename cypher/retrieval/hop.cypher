@@ -1,28 +1,19 @@
 CYPHER 25
 // One hop from some memories to those they are linked with, either way, and to those that mention the same.
 //
-// $client_id         string        whose memories
-// $frontier          list<string>  from where, the best first
-// $worth             list<float>   how relevant each of them is
-// $seen              list<string>  where the search has been
-// $types             list<string>  the types of edges that are followed, as they are stored
-// $last              boolean       whether only what passes the filters is wanted
-// $whole_kinds       list<string>  the kinds that pass whatever their source type
-// $source_types      list<string>  the source types that pass
-// $source_ids        list<string>  the sources that pass, all when empty
-// $conversation_ids  list<string>  the conversations that pass, all when empty
-// $since             datetime      the first occurred_at that passes
-// $until             datetime      the first that no longer does
-// $timed             boolean       whether the times below decide, not what holds now
-// $valid_by          datetime      the last valid_at that passes
-// $invalid_from      datetime      the first invalid_at that passes
-// $created_by        datetime      the last created_at that passes
-// $superseded_from   datetime      the first superseded_at that passes
-// $ending            boolean       whether what newer versions had ended by then is left out
-// $looked_at         int           how many edges of a memory or an entity are looked at
-// $hub               int           an entity that more memories mention joins none of them
-// $edges             int           how many edges of a memory are followed
-// $limit             int           how many
+// $client_id  string        whose memories
+// $frontier   list<string>  from where, the best first
+// $worth      list<float>   how relevant each of them is
+// $seen       list<string>  where the search has been
+// $types      list<string>  the types of edges that are followed, as they are stored
+// $last       boolean       whether only what passes the filters is wanted
+// $since      datetime      the first occurred_at that passes
+// $until      datetime      the first that no longer does
+// $timed      boolean       whether the times below decide, not what holds now
+// $looked_at  int           how many edges of a memory or an entity are looked at
+// $hub        int           an entity that more memories mention joins none of them
+// $edges      int           how many edges of a memory are followed
+// $limit      int           how many
 // An entity between two memories makes one hop, whichever of its names they use. What is passed on is the
 // relevance of `here` times the edge's factor: 1, but where two memories mention the same thing 1 / how many
 // mention it by any of its names.
@@ -30,7 +21,9 @@ UNWIND range(0, size($frontier) - 1) AS place
 MATCH (here:Memory {client_id: $client_id, id: $frontier[place]})
 CALL (here) {
   CALL (here) {
-    MATCH (here)-[link:RELATES_TO|REFERENCES|REFINES|CONTRADICTS|DERIVED_FROM|SUMMARIZES]-(there:Memory)
+    MATCH (here)-[link:SUMMARIZES|
+      // include link_types
+    ]-(there:Memory)
     WHERE type(link) IN $types AND (NOT $timed OR coalesce(link.created_at <= $created_by, true))
     RETURN there, type(link) AS type, null AS entity, 1.0 AS factor, coalesce(link.score, 1.0) AS strength
     LIMIT $looked_at
@@ -94,25 +87,12 @@ CALL (here) {
   WITH here, there, type, entity, factor, strength
   WHERE there.client_id = $client_id AND (there.active = true OR $timed) AND there <> here
     AND NOT there.id IN $seen
-    AND (NOT $timed OR (
-      there.valid_at <= $valid_by AND there.invalid_at >= $invalid_from
-      AND there.created_at <= $created_by AND there.superseded_at >= $superseded_from
-    ))
-    AND (NOT $ending OR NOT coalesce(
-      there.invalidated_at <= $created_by AND there.invalidated_from <= $valid_by, false
-    ))
-    AND (NOT $ending OR NOT EXISTS {
-      // A span ends with the version of the reference that it is part of.
-      MATCH (there)(()-[:PART_OF]->(:Reference {client_id: $client_id})){0,1}()
-        (()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
-      WHERE newer.created_at <= $created_by AND newer.valid_at <= $valid_by
-    })
+    // include held_then(there)
   ORDER BY factor DESC, strength DESC, type, entity
   WITH there, head(collect({type: type, entity: entity, factor: factor, strength: strength})) AS edge,
     there.occurred_at >= $since AND there.occurred_at < $until
-    AND (there.kind IN $whole_kinds OR there.source_type IN $source_types)
-    AND (size($source_ids) = 0 OR there.source_id IN $source_ids)
-    AND (size($conversation_ids) = 0 OR there.conversation_id IN $conversation_ids) AS passes
+    // include of_sources(there)
+    AS passes
   WHERE passes OR NOT $last
   ORDER BY passes DESC, edge.factor DESC, edge.strength DESC, there.occurred_at DESC, there.id
   LIMIT $edges
@@ -126,11 +106,10 @@ WITH there, passes, head(collect({
 ORDER BY passes DESC, edge.passed DESC, edge.strength DESC, there.occurred_at DESC, there.id
 LIMIT $limit
 RETURN collect(there {
-  .id, .kind, .source_type, .importance, .token_count,
-  occurred_at: toString(there.occurred_at),
   from_id: edge.from_id,
   link_type: edge.type,
   entity: edge.entity,
   passed: edge.passed,
-  passes: passes
+  passes: passes,
+  // include listed(there)
 }) AS rows

@@ -8,11 +8,6 @@ CYPHER 25
 // $conversation_ids  list<string>  the conversations whose sessions may be found, all when empty
 // $most              int           how many for each session and reason
 // $timed             boolean       whether the times below decide, not what holds now
-// $valid_by          datetime      the last valid_at that passes
-// $invalid_from      datetime      the first invalid_at that passes
-// $created_by        datetime      the last created_at that passes
-// $superseded_from   datetime      the first superseded_at that passes
-// $ending            boolean       whether what newer versions had ended by then is left out
 UNWIND $session_ids AS session_id
 MATCH (session:Session {client_id: $client_id, id: session_id})
 CALL (session) {
@@ -41,12 +36,7 @@ CALL (session) {
         source_type: 'session_summary'
       })
       WHERE (version = holder OR version.active)
-        AND version.valid_at <= $valid_by AND version.invalid_at >= $invalid_from
-        AND version.created_at <= $created_by AND version.superseded_at >= $superseded_from
-        AND (NOT $ending OR NOT EXISTS {
-          MATCH (version)(()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
-          WHERE newer.created_at <= $created_by AND newer.valid_at <= $valid_by
-        })
+        // include held_then(version)
     })
   WITH link, other
   ORDER BY link.score DESC
@@ -59,21 +49,15 @@ CALL (session) {
   UNION ALL
 
   MATCH (session)<-[:PART_OF]-(here:Message {client_id: $client_id})
-    -[link:RELATES_TO|REFERENCES|REFINES|CONTRADICTS|DERIVED_FROM]-(there:Memory {client_id: $client_id})
+    -[link:
+      // include link_types
+    ]-(there:Memory {client_id: $client_id})
   WHERE there.session_id <> '' AND there.session_id <> session.id
     AND (NOT $timed OR (
       coalesce(link.created_at <= $created_by, true)
       AND here.valid_at <= $valid_by AND here.created_at <= $created_by
-      AND there.valid_at <= $valid_by AND there.invalid_at >= $invalid_from
-      AND there.created_at <= $created_by AND there.superseded_at >= $superseded_from
+      // include held_then(there)
     ))
-    AND (NOT $ending OR NOT coalesce(
-      there.invalidated_at <= $created_by AND there.invalidated_from <= $valid_by, false
-    ))
-    AND (NOT $ending OR NOT EXISTS {
-      MATCH (there)(()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
-      WHERE newer.created_at <= $created_by AND newer.valid_at <= $valid_by
-    })
   WITH session, there.session_id AS other_id, count(DISTINCT link) AS links
   MATCH (other:Session {client_id: $client_id, id: other_id})
   WHERE size($conversation_ids) = 0 OR other.conversation_id IN $conversation_ids
@@ -94,14 +78,7 @@ OPTIONAL MATCH (other)<-[:SUMMARIZES]-(summary:Summary {
   client_id: $client_id, source_type: 'session_summary'
 })
 WHERE (summary.active = true OR $timed)
-  AND (NOT $timed OR (
-    summary.valid_at <= $valid_by AND summary.invalid_at >= $invalid_from
-    AND summary.created_at <= $created_by AND summary.superseded_at >= $superseded_from
-  ))
-  AND (NOT $ending OR NOT EXISTS {
-    MATCH (summary)(()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
-    WHERE newer.created_at <= $created_by AND newer.valid_at <= $valid_by
-  })
+  // include held_then(summary)
 WITH session, other, basis, score, entities, collect(summary.text)[0] AS summary
 ORDER BY score DESC, basis, other.id
 RETURN collect({

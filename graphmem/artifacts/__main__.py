@@ -1,4 +1,4 @@
-"""`python -m graphmem.artifacts embedding neo4j`: fetch now what a first start would fetch."""
+"""`python -m graphmem.artifacts embedding neo4j`: fetch the files of a first start in advance."""
 
 import sys
 
@@ -12,7 +12,7 @@ LISTS = ("embedding", "neo4j")
 
 
 def main(names: list[str]) -> int:
-    """Fetch what is named, or everything, into the cache; return the exit code."""
+    """Fetch the named lists, or all, into the cache; return the exit code."""
     unknown = [name for name in names if name not in LISTS]
     if unknown:
         print(f"there is no {unknown[0]!r}: name {' or '.join(LISTS)}", file=sys.stderr)  # noqa: T201
@@ -30,12 +30,12 @@ def main(names: list[str]) -> int:
 def _fetch(name: str, settings: Settings) -> None:
     repository = settings.maven_repository
     if name == "embedding":
-        bundled_model(settings.cache_dir, _told, repository=repository)
+        bundled_model(settings.cache_dir, _print_progress, repository=repository)
     else:
-        fetch(name, settings.cache_dir, _told, repository=repository)
+        fetch(name, settings.cache_dir, _print_progress, repository=repository)
 
 
-def _told(stage: str, done: int = 0, total: int = 0) -> None:
+def _print_progress(stage: str, done: int = 0, total: int = 0) -> None:
     if total and done == total:
         print(f"{stage}: done", file=sys.stderr)  # noqa: T201
 

@@ -1,4 +1,4 @@
-"""The committed lists of what is fetched: a Maven coordinate and a SHA-256 a line."""
+"""The committed lists of fetched files: a Maven coordinate and a SHA-256 in each line."""
 
 import hashlib
 from pathlib import Path
@@ -9,7 +9,7 @@ FOLDER = Path(__file__).parent
 
 
 class Coordinates(Struct, frozen=True):
-    """Where one file stands in a Maven repository, and what it must hash to."""
+    """The place of a file in a Maven repository, and its SHA-256."""
 
     group: str
     artifact: str
@@ -23,12 +23,12 @@ class Coordinates(Struct, frozen=True):
 
 
 def read_list(name: str) -> list[Coordinates]:
-    """Return the coordinates of a list, in its order: on a class path the order counts."""
+    """Return the coordinates of a list in its order, which matters on a class path."""
     return [_parsed(line) for line in _list_file(name).read_text("utf-8").splitlines()]
 
 
 def list_hash(name: str) -> str:
-    """Return what changes when the list does."""
+    """Return the hash of a list's file."""
     return hashlib.sha256(_list_file(name).read_bytes()).hexdigest()
 
 

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from graphmem.artifacts.cache import (
+    MEGABYTE,
+    disk_faults,
+    locked,
+    read_stamp,
+    require_space,
+    write_stamp,
+)
 from graphmem.artifacts.coordinates import list_hash, read_list
-from graphmem.artifacts.faults import MEGABYTE, disk_faults, require_space
-from graphmem.artifacts.lock import locked
-from graphmem.artifacts.stamp import remember, remembered
 from graphmem.model.progress import Progress
 
 if TYPE_CHECKING:
@@ -20,7 +25,7 @@ THREADS = 8
 
 
 class Listing(Struct, frozen=True):
-    """What a list is called when it is fetched, and the room it takes with what follows from it."""
+    """The title of a list in messages, and the bytes that its files and their unpacked contents take."""
 
     title: str
     bytes_needed: int
@@ -35,14 +40,14 @@ LISTINGS = {
 def fetch(
     list_name: str, cache_dir: Path, progress: Progress, *, repository: str | None = None
 ) -> list[Path]:
-    """Return the files of a list, fetching what the cache does not have, in the list's order.
+    """Return the files of a list in its order; missing ones are fetched into the cache.
 
-    `repository` is the address of a mirror to ask instead of the central repository. Whatever
-    `progress` raises ends the fetching. Raises `FetchFailed`.
+    `repository` is the address of a mirror that replaces the central repository. An error raised by
+    `progress` ends the fetch. Raises `FetchFailed`.
     """
     folder = cache_dir / "maven"
     stamp_file = folder / f"{list_name}.stamp"
-    known = remembered(stamp_file, list_hash(list_name))
+    known = read_stamp(stamp_file, list_hash(list_name))
     if known is not None:
         return known
     with disk_faults(cache_dir):
@@ -58,17 +63,17 @@ def _waiting(list_name: str) -> str:
 def _fetch_unless_remembered(
     list_name: str, stamp_file: Path, progress: Progress, repository: str | None
 ) -> list[Path]:
-    known = remembered(stamp_file, list_hash(list_name))
+    known = read_stamp(stamp_file, list_hash(list_name))
     if known is not None:
         return known
-    # Imported here, since a start with a filled cache does not need it and it takes a while.
+    # Imported here: the import is slow, and a start with a filled cache does not need it.
     from graphmem.artifacts.maven import Artifact, context
 
     where = context(stamp_file.parent, repository)
     artifacts = [Artifact(coordinates, where) for coordinates in read_list(list_name)]
     _require_room(list_name, artifacts, stamp_file.parent)
     files = _fetch_all(artifacts, f"fetching {LISTINGS[list_name].title}", progress)
-    remember(stamp_file, list_hash(list_name), files)
+    write_stamp(stamp_file, list_hash(list_name), files)
     return files
 
 

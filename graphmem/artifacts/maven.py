@@ -11,24 +11,24 @@ from jgo.maven import MavenContext
 from graphmem.artifacts.coordinates import Coordinates
 from graphmem.errors import FetchFailed
 
-# Seconds before each further attempt. With no network at all the answer takes their sum.
+# Seconds before each further attempt. Without any network a failure takes their sum.
 PAUSES = (0.5, 1.0, 2.0)
-# How long a repository may say nothing before the attempt counts as failed.
+# The time without any data after which an attempt counts as failed.
 TIMEOUT_SECONDS = 30
 
-# The fetching library's own warnings stay off the user's terminal: what matters is raised.
+# The library's own warnings stay off the user's terminal: important problems are raised.
 logging.getLogger("jgo").addHandler(logging.NullHandler())
 logging.getLogger("jgo").propagate = False
 
 
 def context(folder: Path, repository: str | None) -> MavenContext:
-    """Return where files are fetched from and to; `repository` stands for the central one."""
+    """Return the source and target of files; `repository` replaces the central one."""
     mirrors = {"mirror": repository.rstrip("/")} if repository else None
     return MavenContext(repo_cache=folder, remote_repos=mirrors, timeout=TIMEOUT_SECONDS)
 
 
 class Artifact:
-    """One file of a list, and how it is had."""
+    """One file of a list, and its download."""
 
     def __init__(self, coordinates: Coordinates, context: MavenContext) -> None:
         project = context.project(coordinates.group, coordinates.artifact)
@@ -55,7 +55,7 @@ class Artifact:
             fault = self._attempt()
             if fault is None:
                 return
-            # What was cut short would otherwise be taken for the whole next time.
+            # The next attempt would take a truncated file for a whole one.
             self.path.unlink(missing_ok=True)
             if pause is None:
                 raise _unfetched(self.coordinates, fault) from fault
@@ -64,7 +64,7 @@ class Artifact:
     def _attempt(self) -> Exception | None:
         try:
             self.source.resolve()
-        # RuntimeError is what jgo makes of any answer but 200, ValueError of an odd Retry-After.
+        # jgo raises RuntimeError for any status but 200, ValueError for a malformed Retry-After.
         except (requests.RequestException, RuntimeError, ValueError) as fault:
             return fault
         return None

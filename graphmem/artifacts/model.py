@@ -10,9 +10,8 @@ from zipfile import BadZipFile, ZipFile
 
 from msgspec import Struct
 
-from graphmem.artifacts.faults import disk_faults
+from graphmem.artifacts.cache import disk_faults, locked
 from graphmem.artifacts.fetch import fetch
-from graphmem.artifacts.lock import locked
 from graphmem.errors import FetchFailed
 from graphmem.model.progress import Progress
 
@@ -40,7 +39,7 @@ MEMBERS = {
     ),
 }
 
-# The jar does not have these; fastembed does not load a folder without them.
+# fastembed requires these files, and the jar does not contain them.
 CONFIGURATION: Mapping[str, Mapping[str, object]] = {
     "config.json": {"pad_token_id": 0},
     "tokenizer_config.json": {"model_max_length": 512, "pad_token": "[PAD]"},
@@ -49,7 +48,7 @@ CONFIGURATION: Mapping[str, Mapping[str, object]] = {
 
 
 def bundled_model(cache_dir: Path, progress: Progress, *, repository: str | None = None) -> Path:
-    """Return the model's folder, fetching and unpacking it where the cache does not have it.
+    """Return the model's folder; a missing model is fetched and unpacked.
 
     Raises `FetchFailed`.
     """

@@ -1,7 +1,7 @@
-"""How far an import has come, kept in a small file until it has ended: after a kill it goes on there.
+"""The position of an import in its file, kept in a small file until the import ends.
 
-What a line means does not depend on it: a message that is there already changes nothing. It only saves
-asking for each.
+After a kill the import resumes there. The checkpoint only saves time: a message that is stored already would
+change nothing.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from graphmem.cli.lines import Place
+from graphmem.cli.lines import FilePosition
 from graphmem.config import Settings
 from graphmem.server.folder import write_private
 
@@ -20,29 +20,29 @@ log = logging.getLogger(__name__)
 
 
 class Acknowledged(Struct, frozen=True):
-    """The place up to which everything is stored, and the last memory that was."""
+    """The position up to which everything is stored, and the id of the last stored memory."""
 
-    place: Place
+    place: FilePosition
     memory_id: str
 
 
 class Checkpoint:
-    """The file that keeps how far one import has come."""
+    """The checkpoint file of one import."""
 
     def __init__(self, path: Path) -> None:
-        """Begin with whatever there is."""
+        """Begin with the file as it is."""
         self._path = path
         self._usable = True
 
     def read(self) -> Acknowledged | None:
-        """Return how far it came before."""
+        """Return the position of an interrupted import, None if there is none."""
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=Acknowledged)
         except (OSError, msgspec.DecodeError):
             return None
 
     def write(self, acknowledged: Acknowledged) -> None:
-        """Keep how far it is; where that cannot be, the import goes on without."""
+        """Write the position; if that fails, the import goes on without a checkpoint."""
         if not self._usable:
             return
         try:
@@ -51,13 +51,13 @@ class Checkpoint:
         except OSError as problem:
             self._usable = False
             log.warning(
-                "an interrupted import would begin anew: %s cannot be written (%s)",
+                "an interrupted import would start over: %s cannot be written (%s)",
                 self._path.parent,
                 problem.strerror,
             )
 
     def remove(self) -> None:
-        """Take the file away: the import has ended, or begins anew."""
+        """Remove the file: the import has ended, or starts over."""
         try:
             self._path.unlink(missing_ok=True)
         except OSError as problem:

@@ -1,6 +1,7 @@
 """`graphmem cypher`: statements that read, once or one after the other."""
 
 import sys
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -8,6 +9,7 @@ import click
 from graphmem.cli.explorer import Explorer, Wrong
 from graphmem.cli.options import NEO4J, Command, settings_options
 from graphmem.config import Settings
+from graphmem.graph.fragments import expanded, names, read
 
 if TYPE_CHECKING:
     from graphmem.exploring.types import Limits
@@ -22,6 +24,7 @@ Examples:
   graphmem cypher "MATCH (m:Memory) RETURN m.kind AS kind, count(*) AS memories"
   graphmem cypher "MATCH (f:Fact {client_id: $c}) RETURN f.text" --param 'c="demo"' --csv
   graphmem cypher < questions.cypher
+  graphmem cypher --show retrieval/hop           one of its own queries, to paste and change
   graphmem cypher
 """
 
@@ -45,6 +48,13 @@ Examples:
     show_default=True,
     help="Seconds until a statement is cut off.",
 )
+@click.option(
+    "--show",
+    is_flag=False,
+    flag_value="",
+    metavar="[NAME]",
+    help="Print one of graphmem's own queries, without running it; without a name, list all.",
+)
 @settings_options(*NEO4J)
 def cypher(
     *,
@@ -54,6 +64,7 @@ def cypher(
     as_csv: bool,
     max_rows: int,
     timeout: float,
+    show: str | None,
     settings: Settings,
 ) -> None:
     """Explore the graph with Cypher that only reads: a STATEMENT, what is piped in, or a shell."""
@@ -61,6 +72,11 @@ def cypher(
     from graphmem.cli.statements import parameter
     from graphmem.exploring.types import Limits
 
+    if show is not None:
+        if statement is not None:
+            raise click.UsageError("--show prints a query and runs none: leave out the statement")
+        click.echo(_own_query(show) if show else "\n".join(names()))
+        return
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other")
     parameters = dict(parameter(one) for one in param)
@@ -68,6 +84,15 @@ def cypher(
     shape = "json" if as_json else "csv" if as_csv else "table"
     typed = statement if statement is not None else _piped()
     run(_explored(typed, limits, parameters, shape, settings))
+
+
+def _own_query(name: str) -> str:
+    """Return the text of a query file, with its includes. Raises `Wrong`."""
+    if name in names():
+        return expanded(name, read(name)).rstrip("\n")
+    near = [one for one in names() if one.endswith(f"/{name}")] or get_close_matches(name, names())
+    hint = f"perhaps {' or '.join(near)}" if near else "`graphmem cypher --show` lists all names"
+    raise Wrong(f"there is no query {name!r}: {hint}")
 
 
 def _piped() -> str | None:
@@ -87,7 +112,7 @@ async def _explored(
     shape: str,
     settings: Settings,
 ) -> None:
-    from graphmem.cli.progress import shown
+    from graphmem.cli.progress import show_progress
     from graphmem.cli.statements import statements
     from graphmem.jobs.afterwards import Afterwards
     from graphmem.runtime import database
@@ -95,7 +120,7 @@ async def _explored(
     found = [] if typed is None else statements(typed)
     if typed is not None and not found:
         raise Wrong('no statement: try "MATCH (n) RETURN count(n)"')
-    with shown(transient=True) as progress:
+    with show_progress(transient=True) as progress:
         async with database(settings, progress) as graph, Afterwards() as afterwards:
             explorer = Explorer(graph, afterwards, limits, parameters)
             if typed is None:

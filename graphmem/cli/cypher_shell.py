@@ -17,7 +17,8 @@ from graphmem.cli.showing import harmless
 from graphmem.cli.statements import COMMANDS, completions, is_complete, parameter, statements
 from graphmem.errors import GraphmemError
 from graphmem.graph.inspection import KNOWN_NAMES, SHOWN_INDEXES, KnownNames
-from graphmem.neighbourhood.types import EDGE_TYPES, LABELS
+from graphmem.model.vocabulary import EDGE_TYPES
+from graphmem.neighbourhood.types import LABELS
 
 PROMPT = "cypher> "
 GOES_ON = "   ...> "

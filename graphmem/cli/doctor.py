@@ -1,4 +1,4 @@
-"""`graphmem doctor`: find what is wrong, and say what to do."""
+"""`graphmem doctor`: find problems, and name their remedies."""
 
 import stat
 
@@ -7,7 +7,7 @@ import click
 from graphmem.cli.options import RUNNING, Command, settings_options
 from graphmem.cli.showing import say_json
 from graphmem.config import Settings
-from graphmem.doctor.types import SEVERITIES, Examination, Finding
+from graphmem.doctor.findings import SEVERITIES, Examination, Finding
 from graphmem.errors import SettingError
 
 MARKS = {"ok": "✓", "note": "·", "warning": "!", "problem": "✗"}
@@ -16,8 +16,8 @@ COLOURS = {"ok": "green", "note": "cyan", "warning": "yellow", "problem": "red"}
 WRITABLE_BY_OTHERS = 0o022
 
 EPILOG = """\b
-It changes nothing. Its exit code is 0 where nothing is a problem, and 1 otherwise. It does not start a
-private Neo4j that does not run, unless it is asked to.
+It changes nothing. Its exit code is 0 without problems, and 1 otherwise. It starts the private Neo4j only
+with --start.
 
 \b
 Examples:
@@ -28,14 +28,14 @@ Examples:
 
 
 @click.command(cls=Command, epilog=EPILOG)
-@click.option("--start", is_flag=True, help="Start the private Neo4j where it does not run.")
+@click.option("--start", is_flag=True, help="Start the private Neo4j if it does not run.")
 @click.option("--json", "as_json", is_flag=True, help="Print the examination as JSON.")
 @settings_options("host", "keys_file", *RUNNING)
 def doctor(start: bool, as_json: bool, settings: Settings) -> None:
-    """Find what is wrong, and say what to do."""
+    """Find problems, and name their remedies."""
     from graphmem.cli.running import run
 
-    examination = run(_examined(settings, start=start))
+    examination = run(_examine(settings, start=start))
     if as_json:
         say_json(examination)
     else:
@@ -44,11 +44,11 @@ def doctor(start: bool, as_json: bool, settings: Settings) -> None:
         raise click.exceptions.Exit(1)
 
 
-async def _examined(settings: Settings, *, start: bool) -> Examination:
-    from graphmem.cli.progress import shown
+async def _examine(settings: Settings, *, start: bool) -> Examination:
+    from graphmem.cli.progress import show_progress
     from graphmem.doctor.examination import examine
 
-    with shown(transient=True) as progress:
+    with show_progress(transient=True) as progress:
         examination = await examine(settings, start=start, progress=progress)
     findings = [*listening(settings), *examination.findings]
     return Examination(
@@ -59,7 +59,7 @@ async def _examined(settings: Settings, *, start: bool) -> Examination:
 
 
 def listening(settings: Settings) -> list[Finding]:
-    """Look at who could ask: the listening address, and the keys file."""
+    """Check who has access: the listening address, and the keys file."""
     from graphmem_api.clients import check_listener, read_keys
 
     from graphmem.doctor.findings import counted, note, ok, refused, warning

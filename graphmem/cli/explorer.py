@@ -1,4 +1,4 @@
-"""Running statements for a terminal: what they answer is printed, what is wrong is told at its place."""
+"""Running statements for a terminal: answers are printed, and mistakes with their position."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -10,17 +10,17 @@ from graphmem.errors import CypherMistake, CypherRefused
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphmem.cli.statements import Statement
+    from graphmem.cli.statements import TypedStatement
     from graphmem.exploring.types import Limits, Table
     from graphmem.graph.driver import Graph
     from graphmem.jobs.afterwards import Afterwards
 
 _SAID_TWICE = re.compile(r" \(line \d+, column \d+ \(offset: \d+\)\)$")
-"""Neo4j tells a place in the statement; ours is that in all that was typed."""
+"""Neo4j's position is relative to the statement; ours is relative to the whole input."""
 
 
 class Wrong(click.ClickException):
-    """A statement was refused or is wrong; the sentence says where."""
+    """A statement was refused or is wrong; the sentence names the position."""
 
     exit_code = 2
 
@@ -40,32 +40,28 @@ class Explorer:
         self.limits = limits
         self.parameters = parameters
 
-    async def show(self, found: "Sequence[Statement]", typed: str, shape: str) -> None:
-        """Print what the statements found in what was typed answer, one after the other. Raises as `run`."""
+    async def show(self, found: "Sequence[TypedStatement]", typed: str, shape: str) -> None:
+        """Print the answers of the statements of the input, in order. Raises the errors of `run`."""
         from graphmem.cli.tables import SHOWING
 
         for one in found:
             SHOWING[shape](await self.run(one.text, within=typed, start=one.start))
 
     async def run(self, text: str, *, within: str, start: int) -> "Table":
-        """Return what a statement answers; what is wrong is shown in the text that it begins at `start` of.
+        """Return a statement's answer; a mistake is shown in the text, where the statement begins at `start`.
 
         Raises `Wrong`, `InvalidInput`, `TookTooLong`, `TookTooMuch`, `Unavailable`.
         """
         from graphmem.cli.statements import marked
-        from graphmem.exploring import Asked, explore
-        from graphmem.service.bound import DEFAULT_CLIENT, new_id, now
+        from graphmem.client import DEFAULT_CLIENT
+        from graphmem.context import present, random_id
+        from graphmem.exploring.running import checked_statement, run_statement
+        from graphmem.exploring.types import Sender
 
-        asked = Asked(id=new_id(), client_id=DEFAULT_CLIENT, at=now(), via="shell")
+        sender = Sender(id=random_id(), client_id=DEFAULT_CLIENT, at=present(), via="shell")
         try:
-            return await explore(
-                text,
-                self.parameters,
-                limits=self.limits,
-                asked=asked,
-                graph=self.graph,
-                afterwards=self._afterwards,
-            )
+            sent = checked_statement(text, self.parameters, self.limits)
+            return await run_statement(sent, sender, graph=self.graph, afterwards=self._afterwards)
         except (CypherMistake, CypherRefused) as problem:
             sentence = _SAID_TWICE.sub("", str(problem).removeprefix("query: ").partition("\n")[0])
             offset = None if problem.offset is None else start + problem.offset

@@ -14,8 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from graphmem.cli.checkpoint import Checkpoint, checkpoint
-from graphmem.cli.clients import checked_id, client_option
-from graphmem.cli.options import RUNNING, Command, settings_options
+from graphmem.cli.options import RUNNING, Command, checked_id, client_option, settings_options
 from graphmem.cli.showing import counted, say_json
 from graphmem.config import Settings
 
@@ -25,9 +24,9 @@ EPILOG = """\b
 A line is one message, with `session_id`, `role` (user, assistant, system or tool) and `content`:
   {"conversation_id": "team-chat", "session_id": "monday", "role": "user", "content": "Hello"}
 It may have `name`, `occurred_at` (2026-03-02T09:30:00Z), `external_id` and `importance` (0 to 1).
-What has an `external_id` that its conversation knows changes nothing: run it again at will. A line
-without one gets one from the file's name and all that stands before: that file again, also with new
-lines at its end, doubles nothing. After an interruption the same command goes on where it was.
+A line with an `external_id` that its conversation has already changes nothing. A line without one
+gets one from the file's name and all lines before it, so the same file, also with new lines at its
+end, can be imported again. After an interruption the same command continues where it was.
 
 \b
 Examples:
@@ -38,7 +37,7 @@ Examples:
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What a program is told of an import."""
+    """The result of an import."""
 
     skipped_lines: int
     messages: int
@@ -54,7 +53,7 @@ class Report(Struct, frozen=True, kw_only=True):
     "--conversation", metavar="ID", callback=checked_id, help="For lines without conversation_id."
 )
 @client_option
-@click.option("--restart", is_flag=True, help="Begin anew where an import was interrupted.")
+@click.option("--restart", is_flag=True, help="Start over after an interruption.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was imported as JSON.")
 @settings_options(*RUNNING)
 def import_file(
@@ -69,8 +68,8 @@ def import_file(
     """Remember the messages of FILE, which holds JSON Lines; `-` reads from standard input."""
     from graphmem.cli.running import run
 
-    with _opened(file) as opened:
-        # What comes through a pipe has no name to be known by.
+    with _open(file) as opened:
+        # A pipe has no name by which a later import could recognize it.
         kept = (
             checkpoint(Path(file), client_id, conversation, settings)
             if file != STDIN and _size(opened)
@@ -79,14 +78,14 @@ def import_file(
         if kept and restart:
             kept.remove()
         name = "standard input" if file == STDIN else Path(file).name
-        report = run(_imported(opened, name, conversation, client_id, kept, settings))
+        report = run(_import(opened, name, conversation, client_id, kept, settings))
     if as_json:
         say_json(report)
     else:
         _show(report)
 
 
-async def _imported(
+async def _import(
     file: BinaryIO,
     name: str,
     conversation: str | None,
@@ -95,12 +94,12 @@ async def _imported(
     settings: Settings,
 ) -> Report:
     from graphmem.cli.loading import load
-    from graphmem.cli.progress import shown
+    from graphmem.cli.progress import show_progress
+    from graphmem.client import Graphmem
     from graphmem.runtime import running
-    from graphmem.service import Graphmem
 
     stage, size = f"importing {name}", _size(file)
-    with shown() as progress:
+    with show_progress() as progress:
         async with running(settings, progress) as runtime:
             progress(stage, 0, size)
             began = time.perf_counter()
@@ -110,7 +109,7 @@ async def _imported(
                 conversation_id=conversation,
                 name=name,
                 checkpoint=kept,
-                # The end is said once, below: a last line may be blank.
+                # The end is reported once, below: the last line may be blank.
                 heard=lambda end: progress(stage, min(end, size - 1), size) if size else None,
             )
             seconds = time.perf_counter() - began
@@ -137,11 +136,11 @@ def _show(report: Report) -> None:
 
 
 @contextmanager
-def _opened(file: str) -> Iterator[BinaryIO]:
-    """Have a file, or standard input, open to read.
+def _open(file: str) -> Iterator[BinaryIO]:
+    """Open a file, or standard input, for reading.
 
-    What is closed is the descriptor: to close the reader would wait for a thread that is reading
-    from a silent pipe, and so would Python's end if that were `sys.stdin`.
+    Only the descriptor is closed: closing the reader would wait for a thread that reads from a silent
+    pipe, and with `sys.stdin` so would the end of the process.
     """
     source = os.dup(sys.stdin.fileno()) if file == STDIN else os.open(file, os.O_RDONLY)
     try:
@@ -151,6 +150,6 @@ def _opened(file: str) -> Iterator[BinaryIO]:
 
 
 def _size(file: BinaryIO) -> int:
-    """Return the file's size, 0 where it has none, as a pipe."""
+    """Return the file's size in bytes, 0 for a pipe."""
     status = os.fstat(file.fileno())
     return status.st_size if stat.S_ISREG(status.st_mode) else 0

@@ -1,8 +1,8 @@
-"""Reading messages from JSON Lines, one window at a time, however large the file is.
+"""Reading messages from JSON Lines, one window at a time, so that files may have any size.
 
-A line without `external_id` gets one that is made of the file's name and of all that the file holds up
-to there: read again it is the same message, also when lines were added at the end, while equal lines
-of one file, or of two that begin differently, stay apart.
+A line without `external_id` gets one: a hash of the file's name and of all lines up to it. So a repeated
+import recognizes the line, also after lines were appended, while equal lines of one file, or of two files
+that begin differently, are different messages.
 """
 
 import hashlib
@@ -23,34 +23,34 @@ from graphmem.model.validation import invalid
 from graphmem.model.vocabulary import MESSAGE_BYTES, Id
 
 LINE_BYTES = 8 * MESSAGE_BYTES
-"""The longest line: JSON may need six bytes for one byte of a message."""
+"""The limit of a line: JSON may need six bytes for one byte of a message."""
 
 WINDOW_MESSAGES = 250
 WINDOW_BYTES = 4 * MESSAGE_BYTES
-"""How much is sent at once: less than is allowed, so that progress is seen and memory is spared."""
+"""The size of a window: below the API's limit, for visible progress and little memory."""
 
 DIGITS = 40
-"""How much of a hash makes an id."""
+"""The number of hexadecimal digits of a hash that make an id."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class BadLine(InvalidInput):
-    """A line is not a message that can be remembered."""
+    """A line is not a valid message."""
 
     def __init__(self, number: int, field: str, problem: str) -> None:
-        """Name the line, the field and what is wrong."""
+        """Name the line, the field and the problem."""
         super().__init__(
             f"line {number}" if field == "body" else f"line {number}: {field}", problem
         )
         self.number = number
 
 
-class Changed(InvalidInput):
-    """A file does not begin with what was read from it before."""
+class FileChanged(InvalidInput):
+    """A file does not begin with the lines that were read from it before."""
 
     def __init__(self, name: str, lines: int) -> None:
-        """Name the file, and how far it was read before."""
+        """Name the file, and the number of lines that were read before."""
         super().__init__(
             name,
             f"its first {counted(lines, 'line')} changed since an import of them was interrupted: "
@@ -59,39 +59,39 @@ class Changed(InvalidInput):
 
 
 class Message(NewMessage, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A message as a line has it."""
+    """The message of a line."""
 
     conversation_id: Id | None = None
 
 
 class Line(Struct, frozen=True):
-    """A message with its place in the file."""
+    """A message with its position in the file."""
 
     number: int
     end: int
     sha256: str
-    """The hash of the file's name and of all that it holds up to here."""
+    """The hash of the file's name and of all lines up to this one."""
     conversation_id: str
     message: NewMessage
 
 
-class Place(Struct, frozen=True):
-    """How far a file was read."""
+class FilePosition(Struct, frozen=True):
+    """A position in a file: the lines and bytes before it, and their hash."""
 
     lines: int
     end: int
     sha256: str
 
 
-BEGINNING = Place(0, 0, "")
+BEGINNING = FilePosition(0, 0, "")
 
 
 def windows(
-    file: BinaryIO, conversation_id: str | None, *, name: str = "", after: Place = BEGINNING
+    file: BinaryIO, conversation_id: str | None, *, name: str = "", after: FilePosition = BEGINNING
 ) -> Iterator[list[Line]]:
-    """Return the messages in the file's order, some at a time.
+    """Yield the messages in the file's order, one window at a time.
 
-    Raises `Changed`, and `BadLine` after what stands before that line was returned.
+    Raises `FileChanged`, and `BadLine` after all messages before that line.
     """
     window: list[Line] = []
     begins = after.end
@@ -110,27 +110,27 @@ def windows(
 
 
 def read_lines(
-    file: BinaryIO, conversation_id: str | None, *, name: str = "", after: Place = BEGINNING
+    file: BinaryIO, conversation_id: str | None, *, name: str = "", after: FilePosition = BEGINNING
 ) -> Iterator[Line]:
-    """Return the messages that stand after a place, in the file's order.
+    """Yield the messages after a position, in the file's order.
 
-    `conversation_id` is for those that name none. Raises `Changed`, `BadLine`.
+    `conversation_id` is the default of lines that name none. Raises `FileChanged`, `BadLine`.
     """
     number, end, read = 0, 0, hashlib.sha256(os.fsencode(name) + b"\n")
-    # One byte more than is allowed tells a line that is too long from one that just fits.
+    # One byte above the limit distinguishes a line that is too long from one that just fits.
     for number, raw in enumerate(iter(lambda: file.readline(LINE_BYTES + 1), b""), start=1):
         end += len(raw)
         if len(raw) > LINE_BYTES:
             raise BadLine(number, "body", f"is longer than {LINE_BYTES:,} bytes")
-        # The last line may have got its line break since.
+        # The last line may have got its line break since then.
         read.update(raw.rstrip(b"\r\n") + b"\n")
         if number == after.lines and read.hexdigest() != after.sha256:
-            raise Changed(name, after.lines)
+            raise FileChanged(name, after.lines)
         content = (raw.removeprefix(BYTE_ORDER_MARK) if number == 1 else raw).strip()
         if content and number > after.lines:
             yield _line(content, number, end, read.hexdigest(), conversation_id)
     if number < after.lines:
-        raise Changed(name, after.lines)
+        raise FileChanged(name, after.lines)
 
 
 def _line(content: bytes, number: int, end: int, sha256: str, conversation_id: str | None) -> Line:
@@ -154,11 +154,13 @@ def _decoded(content: bytes) -> Message:
     except msgspec.ValidationError as problem:
         raise invalid(problem) from problem
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
-        raise InvalidInput("body", f"is not JSON in UTF-8 ({_told(content, problem)})") from problem
+        raise InvalidInput(
+            "body", f"is not JSON in UTF-8 ({_place_of_mistake(content, problem)})"
+        ) from problem
 
 
-def _told(content: bytes, problem: Exception) -> str:
-    """Return where the JSON breaks, in the words of the parser that says it best."""
+def _place_of_mistake(content: bytes, problem: Exception) -> str:
+    """Return the position of the mistake in the JSON, from the parser that describes it best."""
     try:
         json.loads(content)
     except json.JSONDecodeError as better:
@@ -169,7 +171,7 @@ def _told(content: bytes, problem: Exception) -> str:
 
 
 def _check(message: NewMessage) -> None:
-    """Check what else makes a message impossible, so that a window is taken whole."""
+    """Check the rules that the struct does not express, so that a whole window is valid."""
     checked_text(message.content, "content", most_bytes=MESSAGE_BYTES)
     for name in ("session_id", "name", "external_id"):
         if getattr(message, name) is not None:

@@ -1,4 +1,4 @@
-"""Remembering the messages of a file, window after window."""
+"""Remembering the messages of a file, one window at a time."""
 
 import asyncio
 import threading
@@ -10,24 +10,24 @@ from typing import Any, BinaryIO, TypeVar
 from msgspec import Struct
 
 from graphmem.cli.checkpoint import Acknowledged, Checkpoint
-from graphmem.cli.lines import BEGINNING, Line, Place, windows
+from graphmem.cli.lines import BEGINNING, FilePosition, Line, windows
 from graphmem.cli.showing import counted
+from graphmem.client import Graphmem
 from graphmem.errors import GraphmemError, MemoryNotFound
-from graphmem.service import Graphmem
 
 Value = TypeVar("Value")
 
 
 class Imported(Struct, kw_only=True):
-    """How far an import has come."""
+    """The progress of an import."""
 
     skipped_lines: int = 0
-    """Lines that an import before, which was interrupted, had done."""
+    """Lines that an interrupted import had stored before."""
     messages: int = 0
     conversations: int = 0
     new_conversations: int = 0
     embedding_truncated: int = 0
-    """Messages that are longer than the embedding model sees; the rest is found by its words."""
+    """Messages that are longer than the embedding model's input; the rest is found by its words."""
 
 
 async def load(
@@ -39,22 +39,24 @@ async def load(
     checkpoint: Checkpoint | None = None,
     heard: Callable[[int], None] = lambda end: None,
 ) -> Imported:
-    """Remember every message of a file of JSON Lines, in its order; `heard` gets the bytes done.
+    """Remember every message of a file of JSON Lines, in order; `heard` gets the number of bytes done.
 
-    Conversations that do not exist are opened. With a checkpoint, what an interrupted import of the
-    same file had done is skipped. An error carries a note of what stays. Raises `BadLine`, `Changed`,
-    `Unavailable`.
+    Missing conversations are opened. With a checkpoint, lines that an interrupted import of the same
+    file has stored are skipped. An error carries a note about the stored messages. Raises `BadLine`,
+    `FileChanged`, `Unavailable`.
     """
-    after = await _acknowledged(checkpoint, memory) if checkpoint else BEGINNING
+    after = await _resume_position(checkpoint, memory) if checkpoint else BEGINNING
     imported = Imported(skipped_lines=after.lines)
     opened: set[str] = set()
     try:
-        async for window in in_thread(windows(file, conversation_id, name=name, after=after)):
+        async for window in iterate_in_thread(
+            windows(file, conversation_id, name=name, after=after)
+        ):
             for conversation, lines in _by_conversation(window):
                 memory_id = await _send(conversation, lines, memory, imported, opened)
             last = window[-1]
             if checkpoint:
-                place = Place(last.number, last.end, last.sha256)
+                place = FilePosition(last.number, last.end, last.sha256)
                 checkpoint.write(Acknowledged(place, memory_id))
             heard(last.end)
     except GraphmemError as problem:
@@ -65,8 +67,8 @@ async def load(
     return imported
 
 
-async def _acknowledged(checkpoint: Checkpoint, memory: Graphmem) -> Place:
-    """Return how far an import came before, as long as the database still has what it wrote last."""
+async def _resume_position(checkpoint: Checkpoint, memory: Graphmem) -> FilePosition:
+    """Return the position of an interrupted import, if the database still has its last memory."""
     known = checkpoint.read()
     if known is None:
         return BEGINNING
@@ -92,7 +94,7 @@ async def _send(
     imported: Imported,
     opened: set[str],
 ) -> str:
-    """Remember some messages of one conversation; return the last one's id."""
+    """Remember some messages of one conversation; return the id of the last one."""
     if conversation_id not in opened:
         conversation = await memory.open_conversation(conversation_id)
         opened.add(conversation_id)
@@ -111,10 +113,10 @@ def _by_conversation(window: list[Line]) -> Iterator[tuple[str, list[Line]]]:
         yield conversation_id, list(lines)
 
 
-async def in_thread(values: Iterable[Value]) -> AsyncIterator[Value]:
-    """Return the values, each taken in a thread: a pipe may keep one waiting, and not the others.
+async def iterate_in_thread(values: Iterable[Value]) -> AsyncIterator[Value]:
+    """Yield the values; a thread fetches each, since a read from a pipe may block.
 
-    A daemon thread, so that the process can end while the pipe stays silent.
+    The threads are daemons, so that the process can end while the pipe stays silent.
     """
     iterator = iter(values)
     last: object = object()
@@ -138,7 +140,7 @@ async def in_thread(values: Iterable[Value]) -> AsyncIterator[Value]:
 
 
 def _settle(future: "asyncio.Future[Any]", value: object, problem: Exception | None) -> None:
-    """Give a future what became of it, unless nobody waits for it any longer."""
+    """Set the result of a future, unless its waiter is gone."""
     if future.done():
         return
     if problem is not None:

@@ -1,4 +1,4 @@
-"""The command `graphmem`: its commands, and what becomes of an error."""
+"""The command `graphmem`: its commands, and the report of errors."""
 
 import errno
 import sys
@@ -17,8 +17,7 @@ from graphmem.cli.options import shows_debug
 from graphmem.cli.recall import recall
 from graphmem.cli.reembed import reembed
 from graphmem.cli.running import Interrupted
-from graphmem.cli.serve import serve
-from graphmem.cli.stop import stop
+from graphmem.cli.serve import serve, stop
 from graphmem.errors import GraphmemError
 
 EPILOG = """\b
@@ -36,26 +35,26 @@ GRAPHMEM_NEO4J_PASSWORD, they use the server that it names.
 
 
 class Refused(click.ClickException):
-    """What graphmem reports on purpose."""
+    """An error that graphmem raised on purpose."""
 
     exit_code = 2
 
 
 class Failed(click.ClickException):
-    """What nobody expected."""
+    """An unexpected error."""
 
     exit_code = 1
 
 
 class Commands(click.Group):
-    """The commands in the order in which one learns them, with one way of reporting errors."""
+    """The commands in the order in which users learn them, with one report of errors."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order in which they were added."""
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; turn what it raises into a sentence and an exit code."""
+        """Run a command; turn its error into a sentence and an exit code."""
         try:
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -80,7 +79,7 @@ for command in (demo, serve, mcp, import_file, recall, cypher, migrate, reembed,
 
 def main() -> None:
     """Run the command line."""
-    # A terminal that cannot show a character shows another; it is no reason to fail.
+    # A terminal that cannot show a character shows a replacement, instead of an error.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
@@ -96,7 +95,7 @@ def _first(problem: BaseException) -> BaseException:
 
 def _failed(problem: BaseException) -> Exception:
     if isinstance(problem, OSError) and problem.errno == errno.EPIPE:
-        # Nobody reads any longer; click leaves quietly.
+        # The reader is gone: click exits quietly.
         return problem
     if isinstance(problem, GraphmemError):
         return Refused("; ".join([str(problem), *getattr(problem, "__notes__", ())]))

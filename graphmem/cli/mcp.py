@@ -1,4 +1,4 @@
-"""`graphmem mcp`: the memory as a tool of an agent's program, over stdin and stdout."""
+"""`graphmem mcp`: the memory as a tool for an agent's program, over stdin and stdout."""
 
 import asyncio
 import contextlib
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from graphmem.cli.clients import client_option
-from graphmem.cli.options import RUNNING, Command, settings_options
+from graphmem.cli.options import RUNNING, Command, client_option, settings_options
 from graphmem.config import Settings
 from graphmem.errors import GraphmemError, SetupError
 from graphmem.observing.logs import traced
@@ -19,13 +18,14 @@ from graphmem.observing.logs import traced
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from graphmem.service import Graphmem
+    from graphmem.client import Graphmem
+    from graphmem.context import Context
 
 log = logging.getLogger(__name__)
 
 EPILOG = """\b
-An agent's program starts it and talks MCP with it; what goes wrong is said on stderr. It answers at once,
-and a first search waits until Neo4j and the embedding model are there. It ends when stdin does.
+An agent's program starts it and talks MCP with it. Problems are reported on stderr. It answers at once;
+the first search waits until Neo4j and the embedding model are ready. It ends when stdin ends.
 
 \b
 Examples:
@@ -44,61 +44,65 @@ def mcp(client_id: str, settings: Settings) -> None:
 
     if find_spec("mcp") is None:
         raise SetupError("graphmem mcp needs the MCP SDK: pip install 'graphmem[mcp]'")
-    run(_served(settings, client_id))
+    run(_serve(settings, client_id))
 
 
-async def _served(settings: Settings, client_id: str) -> None:
+async def _serve(settings: Settings, client_id: str) -> None:
     from graphmem_api import stdio
     from graphmem_api.tools import tools
 
-    async with Opening(lambda: _memory(settings, client_id)) as opening:
-        await stdio.serve(tools(opening.memory))
+    async with BackgroundOpening(lambda: _open(settings, client_id)) as opening:
+
+        async def context() -> "Context":
+            return (await opening.memory()).runtime.context(client_id)
+
+        await stdio.serve(tools(context))
 
 
 @asynccontextmanager
-async def _memory(settings: Settings, client_id: str) -> "AsyncIterator[Graphmem]":
-    from graphmem.cli.progress import shown
+async def _open(settings: Settings, client_id: str) -> "AsyncIterator[Graphmem]":
+    from graphmem.cli.progress import show_progress
+    from graphmem.client import Graphmem
     from graphmem.runtime import running
-    from graphmem.service import Graphmem
 
-    with shown(transient=True) as progress:
+    with show_progress(transient=True) as progress:
         async with running(settings, progress) as runtime:
             yield Graphmem(runtime, client_id)
 
 
-class Opening:
-    """A graphmem that opens while its caller already talks; where that failed the next who asks tries again.
+class BackgroundOpening:
+    """A graphmem that opens in the background; after a failure the next request tries again.
 
-    A program that starts this waits some seconds for its first answer; a first start may fetch for minutes.
+    A program waits some seconds for the first answer of a tool, but a first start may download for minutes.
     """
 
     def __init__(self, opened: Callable[[], "AbstractAsyncContextManager[Graphmem]"]) -> None:
         """Begin with nothing open."""
         self._opened = opened
 
-    async def __aenter__(self) -> "Opening":
-        """Begin to open it."""
+    async def __aenter__(self) -> "BackgroundOpening":
+        """Begin to open the graphmem."""
         self._begin()
         return self
 
     async def __aexit__(self, *problem: object) -> None:
-        """Close it, or give up opening it."""
+        """Close the graphmem, or give up opening it."""
         self._keeper.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._keeper
 
     async def memory(self) -> "Graphmem":
-        """Wait until it is open, and return it. Raises what keeps it from being opened."""
+        """Wait until the graphmem is open, and return it. Raises the error of a failed start."""
         if self._keeper.done():
             self._begin()
-        # Whoever gives up waiting leaves it to the others.
+        # A cancelled request must not cancel the start for other requests.
         return await asyncio.shield(self._ready)
 
     def _begin(self) -> None:
         self._ready: asyncio.Future[Graphmem] = asyncio.get_running_loop().create_future()
-        self._keeper = asyncio.create_task(self._kept(self._ready))
+        self._keeper = asyncio.create_task(self._keep(self._ready))
 
-    async def _kept(self, ready: "asyncio.Future[Graphmem]") -> None:
+    async def _keep(self, ready: "asyncio.Future[Graphmem]") -> None:
         try:
             async with self._opened() as memory:
                 ready.set_result(memory)
@@ -107,9 +111,9 @@ class Opening:
             if ready.done():
                 raise
             said = problem if isinstance(problem, GraphmemError) else traced(problem)
-            log.error("graphmem is not there: %s", said)
+            log.error("graphmem cannot be opened: %s", said)
             ready.set_exception(problem)
-            # It is said, though nobody may ask.
+            # It is logged; without this, asyncio would complain that nobody retrieved it.
             ready.exception()
         finally:
             ready.cancel()

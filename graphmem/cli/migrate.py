@@ -9,7 +9,7 @@ from graphmem.cli.showing import say_json
 from graphmem.config import Settings
 
 EPILOG = """\b
-Every start does this too; alone it prepares a database before an upgrade is rolled out.
+Every start does this too. The command prepares a database before an upgrade is rolled out.
 
 \b
 Examples:
@@ -25,7 +25,7 @@ def migrate(as_json: bool, settings: Settings) -> None:
     """Bring the database's schema up to date and say what was applied."""
     from graphmem.cli.running import run
 
-    applied = run(_applied(settings))
+    applied = run(_migrate(settings))
     if as_json:
         say_json({"applied": applied})
     elif applied:
@@ -34,13 +34,13 @@ def migrate(as_json: bool, settings: Settings) -> None:
         click.echo("the schema is up to date")
 
 
-async def _applied(settings: Settings) -> list[str]:
-    from graphmem.cli.progress import shown
+async def _migrate(settings: Settings) -> list[str]:
+    from graphmem.cli.progress import show_progress
     from graphmem.embedding import load_model
     from graphmem.runtime import database
     from graphmem.serving import described, opened
 
-    with shown(transient=True) as progress:
+    with show_progress(transient=True) as progress:
         async with database(settings, progress) as graph:
             # The vector index has the model's dimensions.
             model = await asyncio.to_thread(load_model, settings, progress)

@@ -1,7 +1,8 @@
-"""The settings as options: what `graphmem.config` reads from the environment, named in the help."""
+"""Options of several commands: the client, and the settings that `graphmem.config` reads."""
 
 import functools
 import logging
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -12,11 +13,12 @@ import msgspec
 from graphmem import config
 from graphmem.config import Settings
 from graphmem.errors import SettingError
+from graphmem.model.vocabulary import ID_PATTERN
 from graphmem.observing.logs import show_log
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-# A password as an option could be read by everybody who lists processes.
+# No option for passwords: every user of the machine can read the command lines of processes.
 NEO4J = (
     "data_dir",
     "cache_dir",
@@ -45,7 +47,7 @@ LOGGING = ("log_level", "log_format")
 
 
 class SettingOption(click.Option):
-    """An option that gives a setting, which the environment can give too."""
+    """An option for a setting, which can also come from the environment."""
 
 
 class Command(click.Command):
@@ -60,8 +62,28 @@ class Command(click.Command):
                 formatter.write_dl([row for one in listed if (row := one.get_help_record(ctx))])
 
 
+def checked_id(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Return a valid id, or None; refuse another value before anything is started."""
+    if value is not None and not re.match(ID_PATTERN, value):
+        raise click.BadParameter("an id is 1–128 of letters, digits and `. _ : -`")
+    return value
+
+
+def client_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the option `--client` to a command."""
+    return click.option(
+        "--client",
+        "client_id",
+        metavar="ID",
+        default="default",
+        show_default=True,
+        callback=checked_id,
+        help="Whose memory.",
+    )(command)
+
+
 def settings_options(*names: str) -> Callable[[Decorated], Decorated]:
-    """Give a command an option for each of these settings; it gets them all as `settings`."""
+    """Add an option for each of these settings to a command, which gets all of them as `settings`."""
     names = (*names, *LOGGING)
 
     def decorate(function: Decorated) -> Decorated:
@@ -70,7 +92,7 @@ def settings_options(*names: str) -> Callable[[Decorated], Decorated]:
             given = {name: options.pop(name) or None for name in names}
             if debug:
                 given["log_level"] = "debug"
-            settings = _loaded(given)
+            settings = _load(given)
             show_log(settings.log_level, settings.log_format)
             return function(*arguments, settings=settings, **options)
 
@@ -85,7 +107,7 @@ def settings_options(*names: str) -> Callable[[Decorated], Decorated]:
 
 
 def shows_debug() -> bool:
-    """Tell whether somebody wants to see where an unexpected error came from."""
+    """Tell whether the traceback of an unexpected error is shown."""
     return logging.getLogger("graphmem").isEnabledFor(logging.DEBUG)
 
 
@@ -94,7 +116,7 @@ def flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _loaded(given: dict[str, Any]) -> Settings:
+def _load(given: dict[str, Any]) -> Settings:
     try:
         return config.load(**given)
     except SettingError as problem:

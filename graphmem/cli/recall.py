@@ -2,13 +2,13 @@
 
 import time
 from datetime import datetime
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 import msgspec
+from msgspec import Struct
 
-from graphmem.cli.clients import client_option
-from graphmem.cli.options import RUNNING, Command, settings_options
+from graphmem.cli.options import RUNNING, Command, client_option, settings_options
 from graphmem.cli.showing import cost, explained, harmless, say_json
 from graphmem.config import Settings
 from graphmem.errors import InvalidInput
@@ -16,7 +16,10 @@ from graphmem.model.validation import validated
 from graphmem.model.vocabulary import KINDS, Ranking
 from graphmem.recall.types import Question, Recalled
 
-# What the options are called where the API says another word.
+if TYPE_CHECKING:
+    from graphmem.client import Graphmem
+
+# The options by the names of the API's fields.
 OPTIONS = {
     "max_tokens": "--budget",
     "conversation_id": "--conversation",
@@ -33,6 +36,14 @@ Examples:
   graphmem recall "auth errors" --since 2026-04-01 --kind message --explain
   graphmem recall "who approves deploys?" --client demo --json | jq -r .context
 """
+
+
+class Answer(Struct, frozen=True):
+    """A question, its answer, and the time it took in milliseconds."""
+
+    asked: Question
+    recalled: Recalled
+    milliseconds: float
 
 
 @click.command(cls=Command, epilog=EPILOG)
@@ -54,14 +65,16 @@ def recall(
     *,
     question: str,
     budget: int,
+    limit: int,
     conversation: str | None,
     kind: tuple[str, ...],
     since: str | None,
     until: str | None,
+    ranking: Ranking,
+    explain: bool,
     client_id: str,
     as_json: bool,
     settings: Settings,
-    **options: Any,
 ) -> None:
     """Print the best context for a QUESTION that fits a budget of tokens."""
     from graphmem.cli.running import run
@@ -70,47 +83,52 @@ def recall(
         {
             "query": question,
             "max_tokens": budget,
+            "limit": limit,
             "conversation_id": conversation,
             "kinds": list(kind) or None,
             "since": _zoned(since),
             "until": _zoned(until),
-            **options,
+            "ranking": ranking,
+            "explain": explain,
         }
     )
-    recalled, milliseconds = run(_recalled(asked, client_id, settings))
+    answer = run(_open_and_ask(asked, client_id, settings))
     if as_json:
-        say_json(recalled)
+        say_json(answer.recalled)
     else:
-        _show(recalled, asked, milliseconds)
+        _show(answer)
 
 
-async def _recalled(
-    question: Question, client_id: str, settings: Settings
-) -> tuple[Recalled, float]:
-    from graphmem.cli.progress import shown
+async def ask(question: Question, memory: "Graphmem") -> Answer:
+    """Ask a question and measure the time."""
+    began = time.perf_counter()
+    recalled = await memory.recall(**msgspec.structs.asdict(question))
+    return Answer(question, recalled, round(1000 * (time.perf_counter() - began), 1))
+
+
+async def _open_and_ask(question: Question, client_id: str, settings: Settings) -> Answer:
+    from graphmem.cli.progress import show_progress
+    from graphmem.client import Graphmem
     from graphmem.runtime import running
-    from graphmem.service import Graphmem
 
-    with shown(transient=True) as progress:
+    with show_progress(transient=True) as progress:
         async with running(settings, progress) as runtime:
-            memory = Graphmem(runtime, client_id)
-            began = time.perf_counter()
-            recalled = await memory.recall(**msgspec.structs.asdict(question))
-            return recalled, 1000 * (time.perf_counter() - began)
+            return await ask(question, Graphmem(runtime, client_id))
 
 
-def _show(recalled: Recalled, question: Question, milliseconds: float) -> None:
+def _show(answer: Answer) -> None:
+    recalled, question = answer.recalled, answer.asked
     if recalled.context:
         click.echo(harmless(recalled.context).rstrip("\n") + "\n")
     else:
         click.echo("Nothing was found.\n" if not recalled.omitted_total else "Nothing fits.\n")
     if question.explain:
         click.echo("\n".join(explained(recalled)) + "\n")
-    click.echo(click.style(cost(recalled, question.max_tokens, milliseconds), bold=True))
+    click.echo(click.style(cost(recalled, question.max_tokens, answer.milliseconds), bold=True))
 
 
 def _question(given: dict[str, Any]) -> Question:
-    """Return the question; raise `InvalidInput` that names the option, before anything starts."""
+    """Return the question. Raises `InvalidInput` that names the option, before anything is started."""
     try:
         return validated(given, Question)
     except InvalidInput as problem:
@@ -119,7 +137,7 @@ def _question(given: dict[str, Any]) -> Question:
 
 
 def _zoned(time: str | None) -> str | None:
-    """Return a time as the API takes it: a date alone begins at midnight, no zone means UTC."""
+    """Return a time as the API accepts it: a date means its midnight, a time without a zone is UTC."""
     try:
         moment = datetime.fromisoformat(time or "")
     except ValueError:

@@ -18,18 +18,18 @@ LOOK_SECONDS = 0.5
 
 STAGES = {
     "announced": "waiting until every process has the model",
-    "embedding": "embedding the memories anew",
+    "embedding": "embedding the memories again",
     "switched": "waiting until every process has switched",
     "cleaning": "removing the former embeddings",
 }
 
 EPILOG = """\b
-Searches go on with the former model until every memory is embedded anew; then every process switches
+Searches use the former model until every memory has its new embedding; then every process switches
 within seconds. Leave GRAPHMEM_EMBEDDING_MODEL of running processes as it is, and set it to the new
-model when this has ended.
+model after this command has ended.
 
-Where `graphmem serve` runs it does the work too, and goes on when this command is stopped; asked
-again, this command goes on where the work is.
+A running `graphmem serve` does the work too, and continues when this command is stopped. The command
+can be repeated: it continues the work.
 
 \b
 Examples:
@@ -45,46 +45,46 @@ Examples:
 @click.option("--no-wait", is_flag=True, help="Only ask for it: `graphmem serve` does the work.")
 @settings_options(*RUNNING)
 def reembed(cancel: bool, no_wait: bool, settings: Settings) -> None:
-    """Embed all memories anew with the model that the settings name, while they are searched."""
+    """Embed all memories with the model of the settings, while they are searched."""
     from graphmem.cli.running import run
 
-    click.echo(run(_cancelled(settings) if cancel else _reembedded(settings, wait=not no_wait)))
+    click.echo(run(_cancel(settings) if cancel else _reembed(settings, wait=not no_wait)))
 
 
-async def _reembedded(settings: Settings, *, wait: bool) -> str:
-    from graphmem.cli.progress import shown
+async def _reembed(settings: Settings, *, wait: bool) -> str:
+    from graphmem.cli.progress import show_progress
     from graphmem.runtime import database
 
-    with shown() as progress:
+    with show_progress() as progress:
         # The database stays open, so that a private one is not started twice.
         async with database(settings, progress) as graph:
-            stored = await _asked(settings, graph, progress)
+            stored = await _ask(settings, graph, progress)
             if stored.change is None:
                 return f"the memories are embedded with {stored.embedding_model} already"
             if not wait:
                 return f"{stored.change.wanted.name} is asked for: `graphmem doctor` says how far it is"
-            await _done(stored.change.wanted, settings, progress)
+            await _work(stored.change.wanted, settings, progress)
     return f"the memories are embedded with {stored.change.wanted.name}"
 
 
-async def _cancelled(settings: Settings) -> str:
-    from graphmem.cli.progress import shown
+async def _cancel(settings: Settings) -> str:
+    from graphmem.cli.progress import show_progress
+    from graphmem.context import present, random_id
     from graphmem.reembedding import give_up
     from graphmem.runtime import database
-    from graphmem.service.bound import new_id, now
 
-    with shown(transient=True) as progress:
+    with show_progress(transient=True) as progress:
         async with database(settings, progress) as graph:
-            given_up = await give_up(id=new_id(), now=now(), graph=graph)
+            given_up = await give_up(id=random_id(), now=present(), graph=graph)
     return "the change is given up" if given_up else "no change is under way that could be given up"
 
 
-async def _asked(settings: Settings, graph: "Graph", progress: Progress) -> "Installation":
-    """Ask for the model that the settings name; measure it first where it is a new one."""
+async def _ask(settings: Settings, graph: "Graph", progress: Progress) -> "Installation":
+    """Ask for the model of the settings; a new one is measured first."""
+    from graphmem.context import present, random_id
     from graphmem.embedding import Embedder, load_model
     from graphmem.reembedding import ask
     from graphmem.retrieval.calibration import measured
-    from graphmem.service.bound import new_id, now
     from graphmem.serving import described
 
     progress("loading the embedding model")
@@ -95,16 +95,16 @@ async def _asked(settings: Settings, graph: "Graph", progress: Progress) -> "Ins
         return await ask(
             described(model, settings),
             lambda: measured(embedder),
-            id=new_id(),
-            now=now(),
+            id=random_id(),
+            now=present(),
             graph=graph,
         )
     finally:
         await embedder.close()
 
 
-async def _done(wanted: "EmbeddingModel", settings: Settings, progress: Progress) -> None:
-    """Work on the change, beside those who do already, and show how far it is until it has ended."""
+async def _work(wanted: "EmbeddingModel", settings: Settings, progress: Progress) -> None:
+    """Work on the change, beside other processes, and show its progress until it ends."""
     from graphmem.background import WORK, Background
     from graphmem.graph.installation import installation
     from graphmem.reembedding import REEMBED
@@ -113,7 +113,7 @@ async def _done(wanted: "EmbeddingModel", settings: Settings, progress: Progress
     async with running(settings, progress) as runtime:
         background = Background(runtime, {REEMBED: WORK[REEMBED]})
         background.start()
-        stages = Stages(progress)
+        stages = ChangeStages(progress)
         try:
             while (stored := await installation(runtime.graph)) and stored.change:
                 stages.show(stored.change)
@@ -125,7 +125,7 @@ async def _done(wanted: "EmbeddingModel", settings: Settings, progress: Progress
         raise ModelMismatch("the change was given up while it was waited for")
 
 
-class Stages:
+class ChangeStages:
     """Shows the states of a change as stages of progress, one after the other."""
 
     def __init__(self, progress: Progress) -> None:
@@ -134,7 +134,7 @@ class Stages:
         self._stage = ""
 
     def show(self, change: "Change") -> None:
-        """Show how far a change is; a stage that is over ends."""
+        """Show the progress of a change; a new state ends the stage before."""
         stage = STAGES[change.state]
         if self._stage != stage:
             self.end()
@@ -142,7 +142,7 @@ class Stages:
         self._progress(stage, min(change.done, change.total - 1), change.total)
 
     def end(self) -> None:
-        """End the stage that is shown, if any."""
+        """End the current stage, if any."""
         if self._stage:
             self._progress(self._stage, 1, 1)
         self._stage = ""

@@ -1,4 +1,4 @@
-"""Running a command's work to its end, or to the signal that ends it."""
+"""Running a command's work until it ends, or until a signal ends it."""
 
 import asyncio
 import os
@@ -14,57 +14,57 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(Exception):
-    """A signal ended the work, and what it had opened is closed."""
+    """A signal ended the work, after its cleanup."""
 
     def __init__(self, number: int) -> None:
         """Remember the signal's number."""
         super().__init__(signal.Signals(number).name)
-        # What a shell reports of a program that a signal ended.
+        # The exit code that a shell reports after a signal.
         self.exit_code = 128 + number
 
 
-class Ending:
-    """Turns the first signal into the end of a task, and the second into the end of the process."""
+class SignalEnd:
+    """Cancels a task at the first signal, and ends the process at the second."""
 
     def __init__(self) -> None:
         """Begin with no signal and no task."""
         self.number: int | None = None
         self._cancel: Callable[[], object] = lambda: None
 
-    def ends(self, task: "asyncio.Task[Any]") -> None:
+    def watch(self, task: "asyncio.Task[Any]") -> None:
         """Let a signal cancel this task from now on."""
         loop = task.get_loop()
         self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
 
-    def heard(self, number: int, frame: FrameType | None) -> None:
+    def handle(self, number: int, frame: FrameType | None) -> None:
         """Take a signal."""
         if self.number is not None:
             os._exit(128 + number)
         self.number = number
-        # Not print: the signal may have come in the middle of one.
+        # Not print: the signal may have interrupted one.
         os.write(2, b"\nstopping (once more leaves at once)\n")
         self._cancel()
 
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run to the end; raises `Interrupted` when a signal ended it, after it has cleaned up.
+    """Run the work to its end. Raises `Interrupted` if a signal ended it, after its cleanup.
 
-    Not `loop.add_signal_handler`, which would hear a signal beside a web server that handles it.
+    Not by `loop.add_signal_handler`: a web server inside the work handles signals itself.
     """
-    ending = Ending()
+    ending = SignalEnd()
     try:
-        with _hearing(ending), asyncio.Runner() as runner:
-            return runner.run(_endable(work, ending))
+        with _handle_signals(ending), asyncio.Runner() as runner:
+            return runner.run(_cancellable(work, ending))
     except asyncio.CancelledError:
         if ending.number is None:
             raise
         raise Interrupted(ending.number) from None
 
 
-async def _endable(work: Coroutine[Any, Any, Result], ending: Ending) -> Result:
+async def _cancellable(work: Coroutine[Any, Any, Result], ending: SignalEnd) -> Result:
     task = asyncio.current_task()
     assert task is not None, "a coroutine runs in a task"
-    ending.ends(task)
+    ending.watch(task)
     result = await work
     if ending.number is not None:
         raise Interrupted(ending.number)
@@ -72,10 +72,10 @@ async def _endable(work: Coroutine[Any, Any, Result], ending: Ending) -> Result:
 
 
 @contextmanager
-def _hearing(ending: Ending) -> Iterator[None]:
-    # One that is ignored, as nohup ignores SIGHUP, stays so.
+def _handle_signals(ending: SignalEnd) -> Iterator[None]:
+    # An ignored signal stays ignored: nohup ignores SIGHUP.
     wanted = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, ending.heard) for number in wanted}
+    before = {number: signal.signal(number, ending.handle) for number in wanted}
     try:
         yield
     finally:

@@ -1,13 +1,18 @@
-"""`graphmem serve`: the API over HTTP."""
+"""`graphmem serve` and `graphmem stop`: the API over HTTP, and the private Neo4j that may outlive it."""
+
+import errno
+import socket
 
 import click
+import msgspec
 
 from graphmem.cli.options import LISTENING, RUNNING, Command, settings_options
+from graphmem.cli.showing import say_json
 from graphmem.config import Settings
 
 EPILOG = """\b
-Without --keys-file only this machine may call, and X-Client-Id says whose memory is meant. With it
-`Authorization: Bearer KEY` decides, and any address may be listened on.
+Without --keys-file only this machine may call, and X-Client-Id names the client. With it the key in
+`Authorization: Bearer KEY` names the client, and the API may listen on any address.
 
 /metrics needs no key on this machine; from elsewhere, or through a proxy, one of the role operator.
 The OTEL_… variables send spans where `pip install 'graphmem[otel]'` was run.
@@ -21,24 +26,64 @@ Examples:
 """
 
 
+EPILOG_OF_STOP = """\b
+The last command that uses the private Neo4j stops it. A command that was killed may leave it running.
+
+\b
+Examples:
+  graphmem stop
+  graphmem stop --data-dir ./memory --json
+"""
+
+
 @click.command(cls=Command, epilog=EPILOG)
 @settings_options(*LISTENING, *RUNNING)
 def serve(settings: Settings) -> None:
     """Serve the API until Ctrl-C."""
     from graphmem.cli.running import run
 
-    run(_served(settings))
+    run(_serve(settings))
 
 
-async def _served(settings: Settings) -> None:
+async def _serve(settings: Settings) -> None:
     import graphmem_api.serve
 
-    from graphmem.cli.progress import shown
+    from graphmem.cli.progress import show_progress
 
-    with shown() as progress:
-        await graphmem_api.serve.serve(settings, progress, _say_where)
+    with show_progress() as progress:
+        await graphmem_api.serve.serve(settings, progress, say_where)
 
 
-def _say_where(url: str) -> None:
+def say_where(url: str) -> None:
+    """Print where the API listens."""
     click.echo(f"graphmem listens on {url} (Ctrl-C ends it)")
     click.echo(f"the API, to read and to try: {url}/schema")
+
+
+def with_free_port(settings: Settings) -> Settings:
+    """Return the settings, with any free port if another program listens on theirs."""
+    try:
+        with socket.create_server((settings.host, settings.port)):
+            return settings
+    except OSError as problem:
+        if problem.errno != errno.EADDRINUSE:
+            return settings
+    click.echo(f"port {settings.port} is taken: taking a free one", err=True)
+    return msgspec.structs.replace(settings, port=0)
+
+
+@click.command(cls=Command, epilog=EPILOG_OF_STOP)
+@click.option("--json", "as_json", is_flag=True, help="Print whether one ran as JSON.")
+@settings_options("data_dir")
+def stop(as_json: bool, settings: Settings) -> None:
+    """Stop the private Neo4j that was left running in the data folder."""
+    from graphmem.cli.running import run
+    from graphmem.server import private
+
+    stopped = run(private.stop(settings.data_dir))
+    if as_json:
+        say_json({"stopped": stopped, "data_dir": str(settings.data_dir)})
+    elif stopped:
+        click.echo(f"the private Neo4j of {settings.data_dir} is stopped")
+    else:
+        click.echo(f"no private Neo4j runs in {settings.data_dir}")

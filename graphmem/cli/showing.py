@@ -1,6 +1,8 @@
-"""An answer as text: the context, and what it cost."""
+"""Answers as text and as JSON: a context, its cost, and the reasons for it."""
 
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,11 +11,14 @@ import msgspec
 
 from graphmem.recall.types import Omitted, Recalled
 
-# What would move a terminal's cursor or change its colours, if a memory held it.
+# Control characters in a memory could move a terminal's cursor or change its colours.
 CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), "\N{REPLACEMENT CHARACTER}") | {
     ord("\n"): "\n",
     ord("\t"): "\t",
 }
+WIDEST = 100
+"""The width of a quoted text, in characters, on a terminal that is wider or unknown."""
+
 REASONS = {"no_room": "no room", "beyond_limit": "beyond the limit"}
 
 
@@ -23,12 +28,21 @@ def say_json(value: Any) -> None:
 
 
 def harmless(text: str) -> str:
-    """Return a text that is safe on a terminal; elsewhere it stays as it is."""
+    """Return a text without control characters for a terminal; unchanged for a file or a pipe."""
     return text.translate(CONTROLS) if sys.stdout.isatty() else text
 
 
+def show_quoted(text: str) -> None:
+    """Print a text within the width of the terminal, with a line at its left side."""
+    width = min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST) - 4
+    for line in harmless(text).rstrip("\n").split("\n"):
+        for part in textwrap.wrap(line, width, subsequent_indent="  ") or [""]:
+            bold = part.startswith("##")
+            click.echo(click.style("  │ ", dim=True) + click.style(part, bold=bold))
+
+
 def cost(recalled: Recalled, budget: int, milliseconds: float) -> str:
-    """Return what an answer cost, in a line."""
+    """Return the cost of an answer in one line: tokens, items, left out, time."""
     parts = [
         f"{recalled.tokens_used:,} of {counted(budget, 'token')}",
         counted(len(recalled.items), "item"),
@@ -41,7 +55,7 @@ def cost(recalled: Recalled, budget: int, milliseconds: float) -> str:
 
 
 def explained(recalled: Recalled) -> Iterator[str]:
-    """Return why everything is in the context or was left out, a line each."""
+    """Yield a line for each memory, with the reason why it is in the context or was left out."""
     for item in recalled.items:
         scores = ", ".join(f"{name} {score:.3f}" for name, score in item.scores.items())
         ranks = ", ".join(f"{leg} #{rank}" for leg, rank in item.ranks.items())
@@ -56,13 +70,13 @@ def explained(recalled: Recalled) -> Iterator[str]:
 
 
 def left_out(omitted: Omitted) -> str:
-    """Return what was left out and why, in a line."""
+    """Return a line for a memory that was left out, with the reason."""
     return (
         f"#{omitted.rank:<3} {omitted.score:.3f}  {omitted.tokens:>5} tokens  "
         f"{omitted.external_id or omitted.id}  {REASONS[omitted.reason]}"
     )
 
 
-def counted(number: int, what: str) -> str:
-    """Return a number with its word: 1 token, 2 tokens."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 token, 2 tokens."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Cypher as it is typed: cut into statements, completed, and shown with a mark where it is wrong."""
+"""Typed Cypher: splitting it into statements, completing it, and marking mistakes in it."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ KEYWORDS = (
     "ORDER BY", "RETURN", "SEARCH", "SHORTEST", "SKIP", "STARTS WITH", "THEN", "TRUE", "UNION",
     "UNION ALL", "UNWIND", "WHEN", "WHERE", "WITH", "XOR", "YIELD",
 )  # fmt: skip
-"""What statements that read are made of."""
+"""The keywords of statements that read."""
 
 COMMANDS = {
     ":help": "what can be typed here",
@@ -28,33 +28,33 @@ COMMANDS = {
 }
 
 CONTEXT_CHARACTERS = 60
-"""How much of a long line is shown before and after the mark."""
+"""The number of characters of a long line that are shown on either side of the mark."""
 
 _LAST_WORD = re.compile(r"\w*$")
 
 
-class Statement(Struct, frozen=True):
-    """One statement, where it begins in what was typed, and whether a `;` ends it."""
+class TypedStatement(Struct, frozen=True):
+    """One statement, its position in the input, and whether a `;` ends it."""
 
     text: str
     start: int
     is_ended: bool
 
 
-def statements(typed: str) -> list[Statement]:
-    """Return the statements of a text: a `;` in a string, a comment or a quoted name ends none."""
+def statements(typed: str) -> list[TypedStatement]:
+    """Return the statements of a text; a `;` in a string, a comment or a quoted name ends none."""
     ends = [word.start for word in words(typed) if (word.kind, word.text) == ("sign", ";")]
     found = []
     for start, end in zip([0, *(end + 1 for end in ends)], [*ends, len(typed)], strict=True):
         piece = typed[start:end]
         if words(piece):
             blank = len(piece) - len(piece.lstrip())
-            found.append(Statement(piece.strip(), start + blank, is_ended=end < len(typed)))
+            found.append(TypedStatement(piece.strip(), start + blank, is_ended=end < len(typed)))
     return found
 
 
 def is_complete(typed: str) -> bool:
-    """Tell whether Enter ends what was typed: a command, nothing, or statements ended by `;`."""
+    """Tell whether Enter ends the input: it is empty, a command, or statements ended by `;`."""
     if not typed.strip() or typed.lstrip().startswith(":"):
         return True
     found = statements(typed)
@@ -71,12 +71,12 @@ def parameter(given: str) -> tuple[str, Any]:
         return name, msgspec.json.decode(value)
     except (msgspec.DecodeError, UnicodeEncodeError) as problem:
         raise InvalidInput(
-            f"param {name}", f"{value[:40]!r} is not JSON; a text stands in double quotes"
+            f"param {name}", f"{value[:40]!r} is not JSON; a text needs double quotes"
         ) from problem
 
 
 def marked(problem: str, typed: str, offset: int | None) -> str:
-    """Return a sentence about a text, with its line and column, and a caret below the place."""
+    """Return a sentence with the line and column of a mistake, and a caret below it."""
     if offset is None:
         return problem
     place = place_of(typed, min(offset, len(typed)))
@@ -90,7 +90,7 @@ def marked(problem: str, typed: str, offset: int | None) -> str:
 
 
 def completions(before: str, names: KnownNames) -> list[str]:
-    """Return what may go on where the cursor stands, by the word that has been begun there."""
+    """Return the completions at the cursor, for the word that has been begun there."""
     if before.startswith(":") and " " not in before:
         return [command for command in COMMANDS if command.startswith(before)]
     [begun] = _LAST_WORD.findall(before)[:1]
@@ -102,7 +102,7 @@ def completions(before: str, names: KnownNames) -> list[str]:
 
 
 def _expected(before: str, names: KnownNames) -> Sequence[str]:
-    """Return what may stand behind a text."""
+    """Return the words that may follow a text."""
     read = words(before)
     if read and read[-1].kind in ("string", "quoted") and not before[-1].isspace():
         return ()
@@ -116,7 +116,7 @@ def _expected(before: str, names: KnownNames) -> Sequence[str]:
 
 
 def _open_bracket(signs: Sequence[str]) -> str:
-    """Return the bracket that was opened last and is not closed."""
+    """Return the innermost open bracket, "" if there is none."""
     opened: list[str] = []
     for sign in signs:
         if sign in "([{":

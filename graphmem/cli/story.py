@@ -1,138 +1,143 @@
-"""Loading the demo's story, and asking it."""
+"""Loading the demo's story for a client; records that are there already change nothing.
 
-import time
-from collections.abc import Awaitable
-from typing import TypeVar
+Keys such as `reference:page-pricing` and `fact:harbour-54` are described in `seed/README.md`.
+"""
 
-import msgspec
-from msgspec import Struct
+from collections import Counter
+from typing import Any
 
-from graphmem import resources
-from graphmem.cli import story_records
-from graphmem.cli.story_asked import ask
-from graphmem.cli.story_change import Changed, change
-from graphmem.cli.story_run import play
-from graphmem.cli.story_sessions import Recollected, recollect
-from graphmem.cli.story_walk import Walked, walk
-from graphmem.config import Settings
-from graphmem.conversations.types import NewConversation
+from graphmem.client import Graphmem
 from graphmem.model.progress import Progress, silent
-from graphmem.recall.types import Recalled
-from graphmem.retrieve_memory.types import Retrieved
-from graphmem.runs.types import TreeRun
-from graphmem.runtime import running
-from graphmem.service import Graphmem
+from graphmem.model.vocabulary import SourceType
+from graphmem.resources import records
 
-CLIENT = "demo"
+Record = dict[str, Any]
 
-Value = TypeVar("Value")
+PAGE = 200
+MESSAGES_AT_ONCE = 65
 
 
-class Asked(Struct, frozen=True, kw_only=True):
-    """A question, and the budget of its answer."""
+class StoryLoader:
+    """Loads the story for a client; `ids` has the id of each memory's newest version by its key."""
 
-    query: str
-    max_tokens: int
+    def __init__(self, memory: Graphmem) -> None:
+        self.memory = memory
+        [conversation] = records("conversation.json")
+        self.conversation_id: str = conversation["id"]
+        self.title: str = conversation["title"]
+        self.ids: dict[str, str] = {}
 
+    async def load(self, progress: Progress = silent) -> dict[str, str]:
+        """Load the whole story and return the ids. Raises `Unavailable`."""
+        stages = [self.load_messages, self.load_references, self.load_summaries]
+        stages += [self.load_episodes, self.load_facts, self.load_links_and_reviews]
+        for done, stage in enumerate(stages):
+            progress("loading the story", done, len(stages))
+            await stage()
+        progress("loading the story", len(stages), len(stages))
+        return self.ids
 
-QUESTIONS = (
-    Asked(
-        query="Which queue carries booking events, and why was the first choice dropped?",
-        max_tokens=400,
-    ),
-    Asked(query="How did the price of the Harbour plan change, and why?", max_tokens=400),
-)
+    async def load_messages(self) -> None:
+        """Open the conversation and remember its messages."""
+        await self.memory.open_conversation(self.conversation_id, title=self.title)
+        messages = records("messages.jsonl")
+        for start in range(0, len(messages), MESSAGES_AT_ONCE):
+            batch = messages[start : start + MESSAGES_AT_ONCE]
+            bodies = [_without(message, "conversation_id") for message in batch]
+            remembered = await self.memory.remember(self.conversation_id, bodies)
+            for message, id in zip(batch, remembered.ids, strict=True):
+                self.ids[f"message:{message['external_id']}"] = id
 
-REMEMBERED = "What happened when Redis restarted, and what came of it?"
-"""What the conversation's facts and episodes are asked."""
-EPISODES, FACTS = 2, 3
+    async def load_references(self) -> None:
+        """Add the missing cards, and the contents that follow the version of a card."""
+        listed = (await self.memory.references(limit=PAGE)).references
+        heads = {
+            one.target_id: (one.id, one.version if one.content_sha256 else 0) for one in listed
+        }
+        chains = records("references.jsonl")
+        if new := [one for one in chains if "label" in one and one["target_id"] not in heads]:
+            cards = await self.memory.add_references(_without(card, "content") for card in new)
+            heads |= {card.target_id: (card.id, 0) for card in cards}
+        for record in chains:
+            name = record["target_id"]
+            id, version = heads[name]
+            if "content" in record and version == record.get("replaces", 0):
+                content = await self.memory.put_content(id, record["content"])
+                heads[name] = (content.id, version + 1)
+            self.ids[f"reference:{name}"] = heads[name][0]
 
+    async def load_summaries(self) -> None:
+        """Add the missing versions of the summaries."""
+        sessions: Record = {}
+        for message in records("messages.jsonl"):
+            if message["session_id"] not in sessions:
+                shown = await self.memory.memory(self.ids[f"message:{message['external_id']}"])
+                sessions[message["session_id"]] = shown.session_id
+        listed = (await self.memory.summaries(limit=PAGE)).summaries
+        heads = {(one.type, one.target_id): one for one in listed}
+        versions = Counter[str]()
+        for record in records("summaries.jsonl"):
+            key = f"summary:{record['type']}:{record['target_id']}"
+            target_id = sessions.get(record["target_id"], record["target_id"])
+            head = heads.get((record["type"], target_id))
+            versions[key] += 1
+            if head is None or head.version < versions[key]:
+                head = await self.memory.add_summary(**record | {"target_id": target_id})
+            self.ids[key] = head.id
 
-class Answered(Struct, frozen=True, kw_only=True):
-    """An answer, and how long it took; asked again, the database is warm."""
+    async def load_episodes(self) -> None:
+        """Remember the missing episodes."""
+        listed = await self._find_ids("episode")
+        for record in records("episodes.jsonl"):
+            id = listed.get(record["title"])
+            if id is None:
+                body = _without(record, "key")
+                id = (await self.memory.remember_episode(self.conversation_id, **body)).id
+            self.ids[f"episode:{record['key']}"] = id
 
-    asked: Asked
-    recalled: Recalled
-    milliseconds: float
-    milliseconds_again: float
+    async def load_facts(self) -> None:
+        """Remember the missing facts; one that supersedes another is its next version."""
+        listed = await self._find_ids("fact")
+        facts = records("facts.jsonl")
+        heads = {fact["key"]: listed[fact["fact"]] for fact in facts if fact["fact"] in listed}
+        known = set(heads)
+        # Only the newest version of a fact is listed: those before it were written too.
+        for fact in reversed(facts):
+            if fact["key"] in known:
+                known.add(fact.get("supersedes"))
+        new = [fact for fact in facts if fact["key"] not in known]
+        if first := [fact for fact in new if "supersedes" not in fact]:
+            kept = await self.memory.remember_facts(map(self._fact, first))
+            heads |= {fact["key"]: one.id for fact, one in zip(first, kept, strict=True)}
+        for fact in new:
+            if "supersedes" in fact:
+                old = heads.pop(fact["supersedes"])
+                heads[fact["key"]] = (await self.memory.supersede_fact(old, **self._fact(fact))).id
+        self.ids |= {f"fact:{key}": id for key, id in heads.items()}
 
-
-class Remembered(Struct, frozen=True, kw_only=True):
-    """The facts and episodes that answer a question, and how long that took."""
-
-    query: str
-    retrieved: Retrieved
-    milliseconds: float
-
-
-class Told(Struct, frozen=True, kw_only=True):
-    """What the story is, and what it answered."""
-
-    title: str
-    messages: int
-    memories: int
-    """All that is remembered of it, the newest versions and the messages, without spans."""
-    new: bool
-    answers: list[Answered]
-    walked: Walked
-    remembered: Remembered
-    recollected: Recollected
-    changed: Changed
-    run: TreeRun
-
-
-async def tell(settings: Settings, progress: Progress) -> Told:
-    """Load the story where it is not there yet, and ask it. Raises `SetupError`."""
-    async with running(settings, progress) as runtime:
-        return await told(Graphmem(runtime, CLIENT), progress)
-
-
-async def told(memory: Graphmem, progress: Progress = silent) -> Told:
-    """Load the story for a client where it is not there yet, and ask it. Raises `Unavailable`."""
-    story = msgspec.json.decode(
-        (resources.folder("seed") / "conversation.json").read_bytes(), type=NewConversation
-    )
-    conversation = await memory.open_conversation(story.id, title=story.title)
-    loaded = await story_records.load(memory, conversation.id, progress)
-    await ask(memory)
-    return Told(
-        title=story.title or "",
-        messages=loaded.messages,
-        memories=len(loaded.ids),
-        new=conversation.created,
-        answers=[await _answered(memory, asked) for asked in QUESTIONS],
-        walked=await walk(memory),
-        remembered=await _remembered(memory, conversation.id),
-        recollected=await recollect(memory, conversation.id),
-        changed=await change(memory, loaded.ids),
-        run=await play(memory),
-    )
-
-
-async def _answered(memory: Graphmem, asked: Asked) -> Answered:
-    recalled, milliseconds = await _recalled(memory, asked)
-    _, again = await _recalled(memory, asked)
-    return Answered(
-        asked=asked, recalled=recalled, milliseconds=milliseconds, milliseconds_again=again
-    )
-
-
-async def _recalled(memory: Graphmem, asked: Asked) -> tuple[Recalled, float]:
-    # Only what was said: the facts below show what was concluded from it.
-    return await _timed(memory.recall(asked.query, max_tokens=asked.max_tokens, kinds=["message"]))
-
-
-async def _remembered(memory: Graphmem, conversation_id: str) -> Remembered:
-    retrieved, milliseconds = await _timed(
-        memory.retrieve_memory(
-            REMEMBERED, conversation_id, episodic_limit=EPISODES, semantic_limit=FACTS, detail="low"
+    async def load_links_and_reviews(self) -> None:
+        """Make the links and rate the episodes; neither happens twice."""
+        await self.memory.link_all(
+            link | {"from": self.ids[link["from"]], "to": self.ids[link["to"]]}
+            for link in records("links.jsonl")
         )
-    )
-    return Remembered(query=REMEMBERED, retrieved=retrieved, milliseconds=milliseconds)
+        for review in records("reviews.jsonl"):
+            episode = self.ids[f"episode:{review['episode']}"]
+            await self.memory.review(episode, review["rating"], reviewed_at=review["reviewed_at"])
+
+    async def _find_ids(self, kind: SourceType) -> dict[str | None, str]:
+        """Return the ids of the conversation's facts by text, or of its episodes by title."""
+        where: Record = {"source_types": [kind], "conversation_id": self.conversation_id}
+        found = await self.memory.search("*", **where, max_results=PAGE)
+        return {item.snippet if kind == "fact" else item.label: item.id for item in found.items}
+
+    def _fact(self, record: Record) -> Record:
+        """Return a fact as the API takes it."""
+        return _without(record, "key", "quote", "supersedes") | {
+            "conversation_id": self.conversation_id,
+            "source_episode_ids": [self.ids[source] for source in record["source_episode_ids"]],
+        }
 
 
-async def _timed(answer: Awaitable[Value]) -> tuple[Value, float]:
-    """Return an answer and how many milliseconds it took."""
-    began = time.perf_counter()
-    value = await answer
-    return value, round(1000 * (time.perf_counter() - began), 1)
+def _without(record: Record, *names: str) -> Record:
+    return {name: value for name, value in record.items() if name not in names}

@@ -1,4 +1,4 @@
-"""What a statement answers, as a table, as CSV or as JSON."""
+"""A statement's answer as a table, as CSV or as JSON."""
 
 import csv
 import io
@@ -16,14 +16,14 @@ from graphmem.cli.showing import counted, harmless, say_json
 from graphmem.exploring.types import Table
 
 CELL_CHARACTERS = 500
-"""How much of one value a table shows; CSV and JSON show all of it."""
+"""The number of characters of a value that a table shows; CSV and JSON show all of it."""
 
 PIPED_COLUMNS = 160
-"""How wide a table is where no terminal says how wide it is."""
+"""The width of a table in characters, without a terminal."""
 
 
 def show_grid(table: Table) -> None:
-    """Print a table, and below it how many rows there are and how long it took."""
+    """Print a table, and below it the number of rows and the time."""
     if table.columns:
         grid = Grid(show_lines=False, header_style="bold")
         for column in table.columns:
@@ -36,7 +36,7 @@ def show_grid(table: Table) -> None:
 
 
 def show_csv(table: Table) -> None:
-    """Print a header and a line a row: null is empty, what is no text or number is JSON."""
+    """Print a header and a line for each row: null is empty, texts are plain, other values JSON."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(table.columns)
@@ -48,7 +48,7 @@ def show_csv(table: Table) -> None:
 
 
 def show_json(table: Table) -> None:
-    """Print what the API answers, in a line."""
+    """Print the API's answer in one line."""
     say_json(table)
 
 
@@ -60,7 +60,7 @@ SHOWING: Mapping[str, Callable[[Table], None]] = {
 
 
 def cost(table: Table) -> str:
-    """Return how many rows there are, whether there are more, and how long it took."""
+    """Return the number of rows, whether there are more, and the time."""
     rows = counted(len(table.rows), "row")
     more = ", and there is more: raise --max-rows, or ask for less" if table.truncated else ""
     return f"{rows}{more} · {table.milliseconds:.0f} ms"

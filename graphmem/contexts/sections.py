@@ -1,12 +1,11 @@
-"""Sections: how what a context holds becomes one text, and what room that leaves (S1)."""
+"""Sections: composing the chunks that a context holds into one text, within its budget."""
 
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from graphmem.contexts.types import ContextSection, Held, RetrievalContext, StoredContext
-from graphmem.memories.chunk import Item
-from graphmem.memories.pieces import header_of
+from graphmem.memories.chunk import ChunkSource, header_of
 from graphmem.prompts.truncation import truncated
 from graphmem.tokens import TokenCounter
 
@@ -15,12 +14,12 @@ SYSTEM_PRIORITY = 100
 RETRIEVED_PRIORITY = 50
 
 CHUNK_TOKENS = 500
-"""How many tokens of one memory a context takes at most."""
+"""The most tokens of one memory that a context takes."""
 
 
-def sections(context: StoredContext, tokens: TokenCounter) -> list[ContextSection]:
-    """Return a context's sections by priority; those of one priority in the order of their adding."""
-    system = [_system(context.system_prompt, tokens)] if context.system_prompt else []
+def sections(stored: StoredContext, tokens: TokenCounter) -> list[ContextSection]:
+    """Return a context's sections by priority, those of one priority in the order of their adding."""
+    system = [_system(stored.system_prompt, tokens)] if stored.system_prompt else []
     retrieved = [
         ContextSection(
             id=held.id,
@@ -29,7 +28,7 @@ def sections(context: StoredContext, tokens: TokenCounter) -> list[ContextSectio
             priority=held.priority,
             token_count=held.tokens,
         )
-        for held in sorted(context.held, key=lambda held: held.position)
+        for held in sorted(stored.held, key=lambda held: held.position)
     ]
     return sorted([*system, *retrieved], key=lambda section: -section.priority)
 
@@ -49,45 +48,47 @@ def composed(shown: Sequence[ContextSection]) -> str:
     return SEPARATOR.join(section.content for section in shown)
 
 
-def room(context: StoredContext, tokens: TokenCounter) -> int:
-    """Return how many tokens are left, below 0 where there are too many: the whole text is counted."""
-    used = tokens.count(composed(sections(context, tokens)))
-    return context.max_tokens - context.reserved_for_response - used
+def room(stored: StoredContext, tokens: TokenCounter) -> int:
+    """Return the remaining tokens, negative when the composed text exceeds the budget."""
+    used = tokens.count(composed(sections(stored, tokens)))
+    return stored.max_tokens - stored.reserved_for_response - used
 
 
-def shown(context: StoredContext, tokens: TokenCounter) -> RetrievalContext:
-    """Return a context as it is shown."""
+def shown(stored: StoredContext, tokens: TokenCounter) -> RetrievalContext:
+    """Return a context as a caller sees it."""
     return RetrievalContext(
-        id=context.id,
-        max_tokens=context.max_tokens,
-        reserved_for_response=context.reserved_for_response,
-        remaining_tokens=max(0, room(context, tokens)),
-        sections=sections(context, tokens),
-        retrieved_ids=[held.id for held in sorted(context.held, key=lambda held: held.position)],
-        created_at=context.created_at,
-        expires_at=context.expires_at,
+        id=stored.id,
+        max_tokens=stored.max_tokens,
+        reserved_for_response=stored.reserved_for_response,
+        remaining_tokens=max(0, room(stored, tokens)),
+        sections=sections(stored, tokens),
+        retrieved_ids=[held.id for held in sorted(stored.held, key=lambda held: held.position)],
+        created_at=stored.created_at,
+        expires_at=stored.expires_at,
     )
 
 
-def with_item(context: StoredContext, item: Item, tokens: TokenCounter) -> StoredContext | None:
-    """Return the context with a chunk of an item too; None where nothing of it fits.
+def with_chunk(
+    stored: StoredContext, source: ChunkSource, tokens: TokenCounter
+) -> StoredContext | None:
+    """Return the context with a chunk of a memory added; None when nothing of it fits.
 
     The chunk is cut so that the whole, separator included, stays within the budget.
     """
-    limit = min(room(context, tokens), CHUNK_TOKENS)
-    position = max((held.position for held in context.held), default=-1) + 1
+    limit = min(room(stored, tokens), CHUNK_TOKENS)
+    position = max((held.position for held in stored.held), default=-1) + 1
     while limit > 0:
-        cut = truncated(item.text, limit, "end", tokens, header=header_of(item))
+        cut = truncated(source.text, limit, "end", tokens, header=header_of(source))
         if cut.truncated and not cut.kept:
             return None
         held = Held(
-            id=item.id,
+            id=source.id,
             position=position,
             priority=RETRIEVED_PRIORITY,
             content=cut.content,
             tokens=cut.token_count,
         )
-        longer = replace(context, held=[*context.held, held])
+        longer = replace(stored, held=[*stored.held, held])
         left = room(longer, tokens)
         if left >= 0:
             return longer

@@ -1,4 +1,4 @@
-"""A context in the making: what an agent collects for its model, within a budget (S1)."""
+"""Retrieval contexts: parts of memories that an agent collects for its model, within a budget."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -8,18 +8,18 @@ from msgspec import Meta, Struct
 from graphmem.memories.chunk import MOST_TOKENS, Tokens
 
 RESPONSE_TOKENS = 500
-"""How many tokens are kept free for the model's answer unless the caller says otherwise."""
+"""The default number of tokens that are reserved for the model's answer."""
 
 TTL_SECONDS = 3_600
 MOST_TTL_SECONDS = 7 * 24 * 3_600
-"""How long a context may live."""
+"""The default and the longest life of a context, in seconds."""
 
 PROMPT_BYTES = 1_000_000
-"""How long a system prompt may be, in bytes of UTF-8."""
+"""The longest system prompt, in bytes of UTF-8."""
 
 
 class CreateContextOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A context to begin: how long it may get, and what stands in it from the start."""
+    """A context to create: its budget and its system prompt."""
 
     max_tokens: Tokens
     system_prompt: (
@@ -31,7 +31,7 @@ class CreateContextOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ContextSection(Struct, frozen=True, kw_only=True):
-    """A part of a context; what has a higher priority stands earlier."""
+    """A part of a context; sections of higher priority come first."""
 
     id: str
     type: Literal["system", "retrieved"]
@@ -41,7 +41,7 @@ class ContextSection(Struct, frozen=True, kw_only=True):
 
 
 class RetrievalContext(Struct, frozen=True, kw_only=True):
-    """A context as it stands: its sections in their order, and what room is left."""
+    """A context: its sections in their order, and its remaining tokens."""
 
     id: str
     max_tokens: int
@@ -50,26 +50,26 @@ class RetrievalContext(Struct, frozen=True, kw_only=True):
     """`max_tokens` without the reserve and the composed text; never negative."""
     sections: list[ContextSection]
     retrieved_ids: list[str]
-    """The memories it holds, each once, in the order in which they were added."""
+    """The ids of the memories that it holds, each once, in the order of their adding."""
     created_at: datetime
     expires_at: datetime
 
 
 class ContextAddition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which memory is to be added to a context."""
+    """A memory to add to a context."""
 
     id: Annotated[str, Meta(min_length=1, max_length=256)]
 
 
 class Added(Struct, frozen=True, kw_only=True):
-    """Whether the context holds the memory now, and what room is left."""
+    """Whether the context now holds the memory, and its remaining tokens."""
 
     added: bool
     remaining_tokens: int
 
 
 class Held(Struct, frozen=True, kw_only=True):
-    """A memory in a context: the chunk of it that was taken, and the place where it stands."""
+    """A memory in a context: the chunk that was taken from it, and its position."""
 
     id: str
     position: int
@@ -79,7 +79,7 @@ class Held(Struct, frozen=True, kw_only=True):
 
 
 class StoredContext(Struct, frozen=True, kw_only=True):
-    """A context as the database knows it."""
+    """A context as the database holds it."""
 
     id: str
     max_tokens: int

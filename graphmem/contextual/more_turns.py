@@ -1,28 +1,29 @@
-"""Tell me more: further messages of a session, around a hit or what was shown, nearest first (S5)."""
+"""Expansion: further messages of a session, around a hit or the shown messages, the nearest first."""
 
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-from graphmem.contextual.ask import SESSION_HEADS
+from graphmem.accesses import Seen, ShownMemory
+from graphmem.context import Context
 from graphmem.contextual.assemble import NearbyTurn, turn_of
+from graphmem.contextual.narrowing import load_heads
 from graphmem.contextual.types import Direction, ExpansionAsked, MoreTurns, OmittedTurn
 from graphmem.errors import InvalidInput, MemoryNotFound, SessionNotFound
-from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.vocabulary import Kind
 from graphmem.recall.compose import OMITTED_SHOWN
-from graphmem.retrieval.holding import holding_asked
+from graphmem.retrieval.filters import validity_asked
 
 LOOKED_AT = 500
-"""How many messages of each side are looked at."""
+"""The most messages of each side that are examined."""
 
 BEFORE_ALL = -1
-BEHIND_ALL = 2**53
+AFTER_ALL = 2**53
 
 
 class SessionPlace(Struct, frozen=True):
-    """Where a memory stands: its session, '' for none, and its place there if it is a message."""
+    """The session of a memory, '' for none, and its index there if it is a message."""
 
     kind: Kind
     session_id: str
@@ -30,14 +31,14 @@ class SessionPlace(Struct, frozen=True):
 
 
 class ShownRange(Struct, frozen=True):
-    """From where to where something was shown; null for nothing."""
+    """The first and the last index that was shown; null for none."""
 
     first: int | None
     last: int | None
 
 
 class TurnSize(Struct, frozen=True):
-    """A message that may be shown: where it stands and how long it is."""
+    """A message that may be shown: its index and its length."""
 
     id: str
     idx: int
@@ -45,7 +46,7 @@ class TurnSize(Struct, frozen=True):
 
 
 class Middle(Struct, frozen=True):
-    """The session, and from where to where in it; what is further away comes later."""
+    """A range of a session's indexes; the messages nearest to it come first."""
 
     session_id: str
     first: int
@@ -58,46 +59,50 @@ TURNS_BEYOND = Query("contextual/turns_beyond", TurnSize)
 TURNS = Query("contextual/turns", NearbyTurn)
 
 
-async def more_turns(asked: ExpansionAsked, *, client_id: str, graph: Graph) -> MoreTurns:
-    """Return more messages of a session in their order, those nearest to what is known first into the budget.
+async def expand_context(asked: ExpansionAsked, context: Context) -> MoreTurns:
+    """Return more messages of a session in their order; the budget is used for the nearest ones first.
 
-    What was shown is not repeated; with times only what had been said by then is there.
-    Raises `InvalidInput`, `MemoryNotFound`, `SessionNotFound`.
+    Messages that were shown are not repeated; with times only the messages of that time are found.
+    Raises `InvalidInput`, `MemoryNotFound`, `SessionNotFound`, `Unavailable`.
     """
-    then = holding_asked(asked.as_of, asked.known_as_of, include_superseded=False)
-    middle = await _middle(asked, client_id, graph)
-    heads = await graph.rows(
-        SESSION_HEADS,
-        client_id=client_id,
-        session_ids=[middle.session_id],
-        characters=0,
-        **then.of_versions,
-    )
+    began = context.read_begins()
+    answer = await _answer(asked, context)
+    context.record_read("expand", began, lambda: _seen(answer))
+    return answer
+
+
+async def _answer(asked: ExpansionAsked, context: Context) -> MoreTurns:
+    validity = validity_asked(asked.as_of, asked.known_as_of, include_superseded=False)
+    middle = await _find_middle(asked, context)
+    heads = await load_heads([middle.session_id], validity, context, characters=0)
     if not heads:
         raise SessionNotFound(middle.session_id)
-    sizes = await graph.rows(
+    sizes = await context.graph.rows(
         TURNS_BEYOND,
-        client_id=client_id,
+        client_id=context.client_id,
         session_id=middle.session_id,
         first=middle.first,
         last=middle.last,
         shown=asked.shown,
         limit=LOOKED_AT,
-        **then.of_messages,
+        **validity.of_messages,
     )
     taken, omitted = packed(nearest(sizes, middle, asked.direction), asked.max_tokens)
-    turns = await graph.rows(TURNS, client_id=client_id, ids=[one.id for one in taken])
     known = {one.id for one in taken}
+    turns = await context.graph.rows(
+        TURNS, client_id=context.client_id, ids=[one.id for one in taken]
+    )
     left = [one for one in sizes if one.id not in known]
+    head = heads[middle.session_id]
     return MoreTurns(
-        session_id=heads[0].id,
-        session_external_id=heads[0].external_id,
-        conversation_id=heads[0].conversation_id,
-        started_at=heads[0].started_at,
+        session_id=head.id,
+        session_external_id=head.external_id,
+        conversation_id=head.conversation_id,
+        started_at=head.started_at,
         messages=[turn_of(turn) for turn in turns],
         tokens_used=sum(turn.token_count for turn in turns),
         omitted=[
-            OmittedTurn(id=one.id, session_id=heads[0].id, hit=False, tokens=one.token_count)
+            OmittedTurn(id=one.id, session_id=head.id, hit=False, tokens=one.token_count)
             for one in omitted[:OMITTED_SHOWN]
         ],
         omitted_total=len(omitted),
@@ -107,7 +112,7 @@ async def more_turns(asked: ExpansionAsked, *, client_id: str, graph: Graph) -> 
 
 
 def nearest(sizes: Sequence[TurnSize], middle: Middle, direction: Direction) -> list[TurnSize]:
-    """Return what lies in a direction, the nearest first, of two as near the earlier."""
+    """Return the messages in a direction, the nearest first, of two equally near ones the earlier."""
 
     def distance(one: TurnSize) -> int:
         return max(middle.first - one.idx, one.idx - middle.last, 0)
@@ -122,7 +127,7 @@ def nearest(sizes: Sequence[TurnSize], middle: Middle, direction: Direction) -> 
 
 
 def packed(wanted: Sequence[TurnSize], max_tokens: int) -> tuple[list[TurnSize], list[TurnSize]]:
-    """Return what fits, and what does not: a misfit is left out and the next tried."""
+    """Return the messages that fit, and those that do not: one too long is left out and the next tried."""
     taken: list[TurnSize] = []
     omitted: list[TurnSize] = []
     room = max_tokens
@@ -135,13 +140,15 @@ def packed(wanted: Sequence[TurnSize], max_tokens: int) -> tuple[list[TurnSize],
     return taken, omitted
 
 
-async def _middle(asked: ExpansionAsked, client_id: str, graph: Graph) -> Middle:
-    """Return from where to where in which session is known: a hit's place, or all that was shown."""
+async def _find_middle(asked: ExpansionAsked, context: Context) -> Middle:
+    """Return the place of the hit, or the range of the messages that were shown."""
     if (asked.memory_id is None) == (asked.session_id is None):
         raise InvalidInput("memory_id", "send either memory_id or session_id, one of the two")
     session_id = asked.session_id or ""
     if asked.memory_id is not None:
-        places = await graph.rows(PLACE_IN_SESSION, client_id=client_id, id=asked.memory_id)
+        places = await context.graph.rows(
+            PLACE_IN_SESSION, client_id=context.client_id, id=asked.memory_id
+        )
         if not places:
             raise MemoryNotFound(asked.memory_id)
         [place] = places
@@ -152,11 +159,24 @@ async def _middle(asked: ExpansionAsked, client_id: str, graph: Graph) -> Middle
         if place.idx is not None:
             return Middle(place.session_id, place.idx, place.idx)
         session_id = place.session_id
-    [shown] = await graph.rows(
-        SHOWN_RANGE, client_id=client_id, session_id=session_id, ids=asked.shown
+    [shown] = await context.graph.rows(
+        SHOWN_RANGE, client_id=context.client_id, session_id=session_id, ids=asked.shown
     )
     if shown.first is None or shown.last is None:
-        # Nothing was shown: earlier begins at the end, everything else at the beginning.
-        place_of_all = BEHIND_ALL if asked.direction == "earlier" else BEFORE_ALL
+        # Nothing was shown: `earlier` begins at the end, the others at the beginning.
+        place_of_all = AFTER_ALL if asked.direction == "earlier" else BEFORE_ALL
         return Middle(session_id, place_of_all, place_of_all)
     return Middle(session_id, shown.first, shown.last)
+
+
+def _seen(answer: MoreTurns) -> Seen:
+    """Return the record of an expansion: it has no question, and its messages no score."""
+    return Seen(
+        question="",
+        conversation_id=answer.conversation_id,
+        tokens=answer.tokens_used,
+        found=len(answer.messages),
+        shown=[
+            ShownMemory(turn.id, rank, 0.0) for rank, turn in enumerate(answer.messages, start=1)
+        ],
+    )

@@ -1,41 +1,279 @@
-"""Narrowing: which sessions answer a question, and what stands around a hit. Numbers in, numbers out."""
+"""Narrowing: the sessions that answer a question, chosen by their summaries and their messages."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TypeVar
 
-from graphmem.retrieval.candidates import Candidate
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from graphmem.context import Context
+from graphmem.contextual.types import ContextualQuery
+from graphmem.graph.installation import Calibration
+from graphmem.graph.query import Query
+from graphmem.retrieval.filters import Filters, Validity
+from graphmem.retrieval.finding import SEARCHED_TEXTS, Candidate, find_best
 from graphmem.retrieval.fusion import Scores, by_maximum, min_max, weighted
 from graphmem.retrieval.ranking import DENSE_SHARE, ranked
-from graphmem.retrieval.relevance import asked_stems, stems_in
+from graphmem.retrieval.relevance import (
+    asked_stems,
+    lexical_relevance,
+    matched_share,
+    relevance,
+    stems_in,
+)
+from graphmem.retrieval.understanding import Understood
 from graphmem.text.named_times import NamedTime, nearness
 
 BEST_MESSAGES = 3
-"""How many of a session's best messages tell how relevant it is."""
+"""The best messages of a session that decide its relevance."""
 
 WORDED_MESSAGES = 5
-"""How many of a session's messages, those that share most words, tell what it covers of the question."""
+"""The messages of a session, those that share most words, that decide its coverage of the question."""
 
 TIME_SHARE = 0.4
-"""What a time that the question names adds to the messages of that time: their text seldom names it."""
+"""The score that a message gains for a time that the question names: its text seldom names the time."""
 
 COVERAGE_SHARE = 0.3
-"""What it adds to a session that all of the question's words come up somewhere in it.
+"""The score that a session gains when all words of the question occur somewhere in it.
 
-With the time it brings a session with evidence among the first three for 92 % of LoCoMo's questions, where
-the order of recall's hits does for 88 %; each alone gains one and a half to two points.
+Together with the time it brings a session with evidence among the first three for 92 % of LoCoMo's
+questions, where the order of recall's hits does for 88 %; each alone gains one and a half to two points.
 """
 
 SUMMARY_SHARE = 0.05
-"""What the best summary adds to its session: in a session's own words it says little that they do not."""
+"""The share of a session's best summary: in the session's own words it adds little to the messages."""
+
+SPARE_SESSIONS = 10
+"""The sessions that are examined beyond those wanted: some turn out to be irrelevant."""
+
+BEGINNING_CHARACTERS = 200
+"""The characters of its first message that stand for a session without a summary."""
 
 One = TypeVar("One")
+
+
+class SessionHead(Struct, frozen=True, kw_only=True):
+    """A session's names and its current summary, or its beginning."""
+
+    id: str
+    external_id: str
+    conversation_id: str
+    started_at: datetime
+    summary_id: str | None
+    summary: str | None
+    beginning: str | None
+
+    @property
+    def title(self) -> str:
+        """Its summary, else its first message."""
+        return self.summary or self.beginning or self.external_id
+
+
+class ChosenSession(Struct, frozen=True):
+    """A session that answers, its relevance, 0–1, and the score that it adds to all of its messages."""
+
+    head: SessionHead
+    relevance: float
+    prior: float = 0.0
+
+
+class SessionMatches(Struct, frozen=True):
+    """By session the best messages or summaries, and the scores of these.
+
+    `worded` holds by session the messages that share most words with the question.
+    """
+
+    best: dict[str, list[Candidate]]
+    scores: dict[str, float]
+    worded: dict[str, list[Candidate]] = {}
+
+
+NO_MATCHES = SessionMatches({}, {})
+
+
+class PooledSession(Struct, frozen=True, kw_only=True):
+    """A session that may answer, its score, and the candidates that decide on it."""
+
+    id: str
+    standing: float
+    best: list[Candidate]
+    worded: list[Candidate]
+
+
+class ContextualSearch(Struct, frozen=True, kw_only=True):
+    """The first stage of contextual retrieval: the question, embedded and its words weighed once."""
+
+    query: ContextualQuery
+    question: Understood
+    stems: frozenset[str]
+    times: list[NamedTime]
+    """The times that the question names."""
+    validity: Validity
+    """The times at which memories must be valid and known."""
+
+    def relevance(self, cosine: float | None, text: str, scale: Calibration) -> float:
+        """Return the relevance, 0–1, of a memory with this text."""
+        if cosine is None:
+            return lexical_relevance(self.question.text, text)
+        return relevance(cosine, matched_share(self.stems, text), scale)
+
+
+class NarrowedSearch(ContextualSearch, frozen=True, kw_only=True):
+    """The second stage: with the sessions that answer, the best first."""
+
+    sessions: list[ChosenSession]
+
+
+SESSION_HEADS = Query("contextual/session_heads", SessionHead)
+
+
+async def narrow(search: ContextualSearch, context: Context) -> NarrowedSearch:
+    """Choose the sessions that answer, the best first; none when no session is relevant enough."""
+    choose = _choose_softly if search.query.narrowing == "soft" else _choose_hard
+    return NarrowedSearch(**asdict(search), sessions=await choose(search, context))
+
+
+async def find_candidates(
+    search: ContextualSearch, context: Context, *, source_type: str | None = None
+) -> list[Candidate]:
+    """Return the candidates of a source type, without one those of everything."""
+    conversation = search.query.conversation_id
+    return await find_best(
+        search.question.embedding,
+        search.question.words,
+        Filters(
+            source_type=frozenset({source_type}) if source_type else None,
+            conversation_id=frozenset({conversation}) if conversation is not None else None,
+            **asdict(search.validity),
+        ),
+        client_id=context.client_id,
+        weight=search.question.weight,
+        graph=context.graph,
+    )
+
+
+async def load_heads(
+    session_ids: Iterable[str],
+    validity: Validity,
+    context: Context,
+    *,
+    characters: int = BEGINNING_CHARACTERS,
+) -> dict[str, SessionHead]:
+    """Return the heads of existing sessions by id, with at most so many characters of their beginning."""
+    rows = await context.graph.rows(
+        SESSION_HEADS,
+        client_id=context.client_id,
+        session_ids=list(dict.fromkeys(session_ids)),
+        characters=characters,
+        **validity.of_versions,
+    )
+    return {row.id: row for row in rows}
+
+
+async def _choose_softly(search: ContextualSearch, context: Context) -> list[ChosenSession]:
+    """Choose by messages and summaries together."""
+    messages, summaries = await asyncio.gather(
+        _match_messages(search, context), _match_summaries(search, context)
+    )
+    return await _choose_relevant(search, _pooled(messages, summaries), context)
+
+
+async def _choose_hard(search: ContextualSearch, context: Context) -> list[ChosenSession]:
+    """Choose by summaries first, and fill up with sessions that have none."""
+    wanted = search.query.top_sessions
+    summaries = await _match_summaries(search, context)
+    chosen = await _choose_relevant(search, _pooled(NO_MATCHES, summaries), context)
+    if len(chosen) >= wanted:
+        return chosen
+    messages = await _match_messages(search, context)
+    known = {one.head.id for one in chosen} | set(summaries.best)
+    pool = [one for one in _pooled(messages, NO_MATCHES) if one.id not in known]
+    others = await _choose_relevant(search, pool, context)
+    plain = [one for one in others if one.head.summary_id is None]
+    return [*chosen, *plain][:wanted]
+
+
+async def _match_messages(search: ContextualSearch, context: Context) -> SessionMatches:
+    found = await find_candidates(search, context, source_type="message")
+    scores = {one.id: score for one, score in answering(found, search.question.words, search.times)}
+    bm25 = {one.id: one.bm25 for one in found if one.bm25 is not None}
+    worded = [one for one in found if one.id in bm25]
+    return SessionMatches(
+        best_of_sessions(found, scores), scores, best_of_sessions(worded, bm25, WORDED_MESSAGES)
+    )
+
+
+async def _match_summaries(search: ContextualSearch, context: Context) -> SessionMatches:
+    found = await find_candidates(search, context, source_type="session_summary")
+    scores = hybrid(found)
+    return SessionMatches(best_of_sessions(found, scores), scores)
+
+
+async def _choose_relevant(
+    search: ContextualSearch, pool: Sequence[PooledSession], context: Context
+) -> list[ChosenSession]:
+    """Choose the best sessions that are relevant enough by a summary or a message."""
+    pool = pool[: 2 * search.query.top_sessions + SPARE_SESSIONS]
+    heads, texts = await asyncio.gather(
+        load_heads([one.id for one in pool], search.validity, context),
+        _load_texts([one for session in pool for one in (*session.best, *session.worded)], context),
+    )
+    return _relevant(search, pool, heads, texts, context.calibration)
+
+
+async def _load_texts(found: Sequence[Candidate], context: Context) -> dict[str, str]:
+    rows = await context.graph.rows(
+        SEARCHED_TEXTS, client_id=context.client_id, ids=sorted({one.id for one in found})
+    )
+    return {row.id: row.text for row in rows}
+
+
+def _relevant(
+    search: ContextualSearch,
+    pool: Sequence[PooledSession],
+    heads: Mapping[str, SessionHead],
+    texts: Mapping[str, str],
+    scale: Calibration,
+) -> list[ChosenSession]:
+    """Return the existing sessions that are relevant enough, the best first; ties go to the newer."""
+    worded = {one.id: [texts.get(each.id, "") for each in one.worded] for one in pool}
+    covered = coverage(search.question.words, search.question.weight, worded)
+    prior = {id: COVERAGE_SHARE * share for id, share in covered.items()}
+    order = [one for one in pool if one.id in heads]
+    order.sort(key=lambda one: heads[one.id].started_at, reverse=True)
+    order.sort(key=lambda one: one.standing + prior[one.id], reverse=True)
+
+    def best(one: PooledSession) -> float:
+        scores = [search.relevance(c.cosine, texts.get(c.id, ""), scale) for c in one.best]
+        return max(scores, default=0.0)
+
+    chosen = [ChosenSession(heads[one.id], best(one), prior[one.id]) for one in order]
+    passing = [one for one in chosen if one.relevance > 0.0]
+    least, most = search.query.min_relevance, search.query.top_sessions
+    return [one for one in passing if one.relevance >= least][:most]
+
+
+def _pooled(messages: SessionMatches, summaries: SessionMatches) -> list[PooledSession]:
+    """Return the sessions of both, the best first."""
+    standing = session_standing(messages.best, summaries.best, messages.scores, summaries.scores)
+    return [
+        PooledSession(
+            id=id,
+            standing=standing[id],
+            best=[*messages.best.get(id, []), *summaries.best.get(id, [])],
+            worded=messages.worded.get(id, []),
+        )
+        for id in in_order(standing)
+    ]
 
 
 def answering(
     found: Sequence[Candidate], words: Sequence[str], times: Iterable[NamedTime]
 ) -> list[tuple[Candidate, float]]:
-    """Return the messages as recall ranks them, those of a time that is named before their like."""
+    """Return the messages as recall ranks them, with a bonus for those of a named time."""
     times = list(times)
     scored = [
         (one.candidate, one.score + TIME_SHARE * nearness(one.candidate.occurred_at, times))
@@ -70,7 +308,7 @@ def session_standing(
     message_scores: Mapping[str, float],
     summary_scores: Mapping[str, float],
 ) -> Scores:
-    """Return how well each session answers: by its best message, and a little by its summary."""
+    """Return the score of each session: that of its best message, and a small share of its summary's."""
     return weighted(
         [
             (1.0, {id: message_scores[best[0].id] for id, best in messages.items()}),
@@ -84,8 +322,8 @@ def coverage(
 ) -> Scores:
     """Return for each session the share of a question's words that its texts hold, 1 for the best, 0–1.
 
-    What a message leaves out stands in the message before it: a session answers the whole question.
-    `weight` says which words weigh less than 1.
+    Words that one message lacks are in another: the session as a whole answers the question. `weight`
+    holds the words that weigh less than 1.
     """
     weights = {stem: weight.get(word, 1.0) for word in words for stem in asked_stems(word)}
     return by_maximum(
@@ -100,14 +338,14 @@ def coverage(
 
 
 def in_order(scores: Mapping[str, float]) -> list[str]:
-    """Return what is scored, the best first; ties by id."""
+    """Return the ids by descending score; ties go to the lower id."""
     return sorted(scores, key=lambda one: (-scores[one], one))
 
 
 def around(turns: Sequence[One], hits: Collection[int], reach: int) -> dict[int, list[int]]:
-    """Return for each hit, by its place, the places within its reach that no hit before it has taken.
+    """Return for each hit, by its index in `turns`, the indexes within reach that no hit before it has.
 
-    Places run over `turns`; a place that is a hit is nobody's neighbour.
+    A hit is not a neighbour of another hit.
     """
     taken = set(hits)
     neighbours: dict[int, list[int]] = {}

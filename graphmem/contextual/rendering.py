@@ -1,4 +1,4 @@
-"""What contextual retrieval says to a model, as S5 words it, and what of it fits a budget."""
+"""The prompt of contextual retrieval, fixed to the character, and the part of it that fits a budget. Pure."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -13,15 +13,15 @@ RELATED = "\n## Related sessions:"
 
 
 class Exchange(Struct, frozen=True):
-    """A hit and what stands around it that is not shown elsewhere, in their order."""
+    """A hit and the messages around it that are not shown elsewhere, in their order."""
 
     id: str
     line: str
-    """The hit as it is shown."""
+    """The line of the hit."""
     score: float
     neighbours: list[str] = []
     context: str = ""
-    """What stands around it as it is shown; '' for nothing."""
+    """The line of the messages around it; '' for none."""
 
 
 class Passage(Struct, frozen=True):
@@ -32,8 +32,8 @@ class Passage(Struct, frozen=True):
     exchanges: list[Exchange]
 
 
-class Link(Struct, frozen=True):
-    """A related session as it is shown."""
+class LinkLine(Struct, frozen=True):
+    """A related session and its line."""
 
     session_id: str
     line: str
@@ -50,7 +50,7 @@ def hit_line(role: str, content: str) -> str:
 
 
 def context_line(turns: Sequence[tuple[str, str]]) -> str:
-    """Return the line of what stands around a hit, each a role and a content; '' for nothing."""
+    """Return the line of the messages around a hit, each a role and a content; '' for none."""
     if not turns:
         return ""
     return "    Context: " + " ".join(f"[{role}]: {one_line(content)}" for role, content in turns)
@@ -66,8 +66,8 @@ def one_line(text: str) -> str:
     return " ".join(text.splitlines()).strip()
 
 
-def prompt(passages: Sequence[Passage], links: Sequence[Link]) -> str:
-    """Return the whole text; '' for nothing."""
+def prompt(passages: Sequence[Passage], links: Sequence[LinkLine]) -> str:
+    """Return the prompt; '' for no passages and links."""
     lines: list[str] = []
     for passage in passages:
         lines.append(passage.heading)
@@ -78,15 +78,15 @@ def prompt(passages: Sequence[Passage], links: Sequence[Link]) -> str:
     return "\n".join(lines)
 
 
-class Budget:
-    """Room for lines; what is longer than what is left does not get in."""
+class LineBudget:
+    """A number of tokens that lines use up."""
 
     def __init__(self, max_tokens: int, tokens: TokenCounter) -> None:
         self._left = max_tokens
         self._tokens = tokens
 
     def takes(self, *lines: str) -> bool:
-        """Tell whether these lines fit together; if so the room is theirs."""
+        """Take the tokens of these lines; return False, and take none, when they do not fit together."""
         cost = sum(self._tokens.count(f"{line}\n") for line in lines)
         if cost > self._left:
             return False
@@ -95,9 +95,9 @@ class Budget:
 
 
 def fitting_hits(
-    passages: Sequence[Passage], budget: Budget
+    passages: Sequence[Passage], budget: LineBudget
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return which hits fit, the best first, and which sessions are headed for them."""
+    """Return the hits that fit, the best taken first, and the sessions whose heading fits."""
     headings = {passage.session_id: passage.heading for passage in passages}
     hits = [(exchange, passage) for passage in passages for exchange in passage.exchanges]
     hits.sort(key=lambda pair: (-pair[0].score, pair[0].id))
@@ -110,14 +110,14 @@ def fitting_hits(
             headed.add(id)
             taken.add(exchange.id)
     for passage in passages:
-        # Found by its summary alone: the heading is all it has.
+        # Found by its summary alone: it has only its heading.
         if not passage.exchanges and budget.takes(passage.heading):
             headed.add(passage.session_id)
     return frozenset(taken), frozenset(headed)
 
 
-def fitting_contexts(passages: Sequence[Passage], budget: Budget) -> frozenset[str]:
-    """Return of which hits, the best first, also what stands around them fits."""
+def fitting_contexts(passages: Sequence[Passage], budget: LineBudget) -> frozenset[str]:
+    """Return the hits whose surrounding messages fit too, the best taken first."""
     hits = sorted(
         chain.from_iterable(passage.exchanges for passage in passages),
         key=lambda exchange: (-exchange.score, exchange.id),
@@ -125,9 +125,9 @@ def fitting_contexts(passages: Sequence[Passage], budget: Budget) -> frozenset[s
     return frozenset(one.id for one in hits if one.context and budget.takes(one.context))
 
 
-def fitting_links(links: Sequence[Link], budget: Budget) -> list[Link]:
-    """Return the links that fit, the first first; their heading needs room too."""
-    taken: list[Link] = []
+def fitting_links(links: Sequence[LinkLine], budget: LineBudget) -> list[LinkLine]:
+    """Return the links that fit in their order; their heading uses tokens too."""
+    taken: list[LinkLine] = []
     said: set[str] = set()
     for link in links:
         lines = [] if link.line in said else [link.line]

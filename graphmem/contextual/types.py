@@ -1,4 +1,4 @@
-"""Contextual retrieval: sessions first, then what was said in them, with what stands around it (S5)."""
+"""Contextual retrieval: sessions first, then their messages, with the messages around these."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -8,23 +8,23 @@ from msgspec import Meta, Struct
 from graphmem.model.times import AS_OF, KNOWN_AS_OF, Time
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Role
 from graphmem.recall.types import Item, Reason
-from graphmem.sessions.types import RelatedSession
+from graphmem.sessions.related import RelatedSession
 
 Narrowing = Literal["soft", "hard"]
-"""How sessions are chosen: by all that is said in them and their summaries, or by their summaries alone."""
+"""How sessions are chosen: by their messages and summaries together, or by their summaries first."""
 
 NARROWING = "how sessions are chosen: soft by summaries and messages, hard by summaries first"
 
 Direction = Literal["earlier", "later", "around"]
 
 SHOWN = 10_000
-"""How many messages a caller may name as shown already."""
+"""The most messages that a caller may name as shown already."""
 
 GivenId = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
 class ContextualQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is asked, of how many sessions as of when, how much of each, and how long the prompt may be."""
+    """A question, the number of sessions and messages wanted, and limits for the prompt."""
 
     query: Annotated[
         str,
@@ -56,8 +56,8 @@ class ContextualQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
 
 
-class Turn(Struct, frozen=True, kw_only=True):
-    """One message of a session: a hit with its score, or what stands around one."""
+class ContextualTurn(Struct, frozen=True, kw_only=True):
+    """One message of a session: a hit with its score, or a message around one."""
 
     id: str
     idx: int
@@ -70,7 +70,7 @@ class Turn(Struct, frozen=True, kw_only=True):
 
 
 class SessionContext(Struct, frozen=True, kw_only=True):
-    """A session that answers, with the messages that do and what stands around them, in their order.
+    """A session that answers, with its messages that do and the messages around them, in their order.
 
     `relevance` is that of its summary or its best message, 0–1, whichever is greater; `summary` is null
     where it has none.
@@ -82,11 +82,11 @@ class SessionContext(Struct, frozen=True, kw_only=True):
     started_at: datetime
     relevance: float
     summary: str | None
-    messages: list[Turn]
+    messages: list[ContextualTurn]
 
 
 class OmittedTurn(Struct, frozen=True, kw_only=True):
-    """A memory that was found and left out; `session_id` is null where it belongs to none."""
+    """A memory that was found and omitted; `session_id` is null where it belongs to none."""
 
     id: str
     session_id: str | None
@@ -96,10 +96,10 @@ class OmittedTurn(Struct, frozen=True, kw_only=True):
 
 
 class ContextualResult(Struct, frozen=True, kw_only=True):
-    """What answers, session by session, and the same as text for a model.
+    """The sessions that answer, and the same as text for a language model.
 
     `prompt` has `tokens_used` tokens. `fallback` is `global` when no session is relevant enough: then
-    `items` holds what a search over everything has found, and `prompt` shows that.
+    `items` holds the memories that a search over everything found, and `prompt` shows these.
     """
 
     contexts: list[SessionContext]
@@ -114,9 +114,9 @@ class ContextualResult(Struct, frozen=True, kw_only=True):
 
 
 class ExpansionAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Around what more is asked for, in which direction, what was shown already, how much more, as of when.
+    """A request for more messages: around a memory or in a session, in a direction, without those shown.
 
-    Exactly one of `memory_id`, a message or what else belongs to a session, and `session_id`.
+    Exactly one is given of `memory_id`, of a message or another memory of a session, and `session_id`.
     """
 
     memory_id: GivenId | None = None
@@ -131,14 +131,14 @@ class ExpansionAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class MoreTurns(Struct, frozen=True, kw_only=True):
     """More messages of a session, in their order; `tokens_used` is the sum of their contents' tokens.
 
-    `more_earlier` and `more_later` tell whether there is something beyond what was shown and is shown now.
+    `more_earlier` and `more_later` tell whether there are messages beyond those shown before and now.
     """
 
     session_id: str
     session_external_id: str
     conversation_id: str
     started_at: datetime
-    messages: list[Turn]
+    messages: list[ContextualTurn]
     tokens_used: int
     omitted: list[OmittedTurn]
     omitted_total: int

@@ -1,12 +1,12 @@
 """Opening a conversation, and deleting it with everything in it."""
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 
 from msgspec import Struct
 
 from graphmem.accesses import forget_reads
-from graphmem.conversations.types import Conversation, Deleted
+from graphmem.context import Context
+from graphmem.conversations.types import Conversation, Deleted, NewConversation
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
@@ -14,8 +14,8 @@ from graphmem.memories.delete import Gone, delete_unmentioned
 from graphmem.model.times import BEGINNING
 
 
-class Rest(Struct, frozen=True):
-    """What went with a conversation itself."""
+class DeletedConversation(Struct, frozen=True):
+    """The nodes that were deleted with the conversation itself, and the entities that they mentioned."""
 
     sessions: int
     memories: int
@@ -23,7 +23,7 @@ class Rest(Struct, frozen=True):
 
 
 OPEN_CONVERSATION = Query("conversations/open_conversation", Conversation, writes=True)
-DELETE_CONVERSATION = Query("conversations/delete_conversation", Rest, writes=True)
+DELETE_CONVERSATION = Query("conversations/delete_conversation", DeletedConversation, writes=True)
 DELETE_CONVERSATION_MEMORIES = Query(
     "conversations/delete_conversation_memories", Gone, writes=True
 )
@@ -32,13 +32,19 @@ DELETE_CONVERSATION_RECORDS = Query(
 )
 
 
-async def open_conversation(
-    conversation_id: str, title: str | None, *, client_id: str, now: datetime, graph: Graph
-) -> Conversation:
-    """Return the conversation with this id; `created` says whether it is new."""
-    rows = await graph.write(
+async def open_conversation(new: NewConversation, context: Context) -> Conversation:
+    """Return the conversation with this id; `created` is true when it is new.
+
+    An id is made where none is given. Raises `Unavailable`.
+    """
+    id, now = new.id or context.new_id(), context.now()
+    rows = await context.graph.write(
         lambda transaction: transaction.rows(
-            OPEN_CONVERSATION, client_id=client_id, id=conversation_id, title=title, created_at=now
+            OPEN_CONVERSATION,
+            client_id=context.client_id,
+            id=id,
+            title=new.title,
+            created_at=now,
         )
     )
     return rows[0]
@@ -48,41 +54,42 @@ DELETED_AT_ONCE = 5_000
 """How many memories one transaction deletes: the transaction's memory is limited."""
 
 
-async def delete_conversation(conversation_id: str, *, client_id: str, graph: Graph) -> Deleted:
-    """Delete a conversation with everything in it; return how many sessions and memories there were.
+async def delete_conversation(conversation_id: str, context: Context) -> Deleted:
+    """Delete a conversation with everything in it; return the numbers of its sessions and memories.
 
     Its memories of every kind go first, some thousands a transaction, then its reviews and jobs, the
-    conversation with its sessions and their summaries last: an interrupted deletion is finished by
-    asking again. Entities that nothing else mentions go with them, and so do records of reads of no
-    conversation that showed nothing else. Raises `ConversationNotFound`.
+    conversation with its sessions and their summaries last: repeating an interrupted deletion finishes
+    it. Entities that nothing else mentions are deleted too, and so are the records of reads without a
+    conversation that showed nothing else. Raises `ConversationNotFound`, `Unavailable`.
     """
+    client_id, graph = context.client_id, context.graph
     asked = {"client_id": client_id, "id": conversation_id}
 
-    async def some_memories(transaction: Transaction) -> int:
+    async def delete_memories(transaction: Transaction) -> int:
         rows = await transaction.rows(DELETE_CONVERSATION_MEMORIES, limit=DELETED_AT_ONCE, **asked)
         await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
         return rows[0].memories
 
-    async def some_records(transaction: Transaction) -> int:
+    async def delete_records(transaction: Transaction) -> int:
         rows = await transaction.rows(DELETE_CONVERSATION_RECORDS, limit=DELETED_AT_ONCE, **asked)
         return rows[0].written
 
-    async def the_rest(transaction: Transaction) -> list[Rest]:
+    async def delete_rest(transaction: Transaction) -> list[DeletedConversation]:
         rows = await transaction.rows(DELETE_CONVERSATION, **asked)
         if rows:
             await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
         return rows
 
-    memories = await _all(some_memories, graph)
-    await _all(some_records, graph)
-    rows = await graph.write(the_rest)
+    memories = await _delete_all(delete_memories, graph)
+    await _delete_all(delete_records, graph)
+    rows = await graph.write(delete_rest)
     if not rows:
         raise ConversationNotFound(conversation_id)
     await forget_reads(client_id=client_id, before=BEGINNING, graph=graph)
     return Deleted(conversations=1, sessions=rows[0].sessions, memories=memories + rows[0].memories)
 
 
-async def _all(delete_some: Callable[[Transaction], Awaitable[int]], graph: Graph) -> int:
+async def _delete_all(delete_some: Callable[[Transaction], Awaitable[int]], graph: Graph) -> int:
     """Delete some at a time until there are no more; return how many there were."""
     total = 0
     while (gone := await graph.write(delete_some)) == DELETED_AT_ONCE:

@@ -1,4 +1,4 @@
-"""Remembering what was said: a batch of messages becomes nodes, in order, in one transaction."""
+"""Remembering messages: a batch becomes nodes, in order, in one transaction."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -7,46 +7,45 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.conversations.types import NewMessage, Remembered, StoredSession
-from graphmem.embedding import Embedder
+from graphmem.context import Context
+from graphmem.conversations.types import Batch, NewMessage, Remembered, StoredSession
 from graphmem.errors import ConversationNotFound
-from graphmem.graph.driver import Graph, Transaction
+from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import Due, postpone_all
 from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.text import checked_text
 from graphmem.model.times import utc
 from graphmem.model.vocabulary import MESSAGE_BYTES
-from graphmem.tokens import TokenCounter
 
 SEGMENT = "segment"
 """The kind of job that makes episodes of a conversation that has become idle."""
 
 SUMMARIZE_SESSIONS = "summarize"
-"""The kind of job that summarizes the sessions of a conversation that are idle or have much that is new."""
+"""The kind of job that summarizes the sessions of a conversation that are idle or have many new messages."""
 
 IDLE = timedelta(minutes=30)
 """After how long without a new message a conversation or a session is idle, by the wall clock."""
 
 MANY_NEW = 20
-"""With how many new messages a session is summarized before it is idle."""
+"""The number of new messages from which on a session is summarized before it is idle."""
 
 
 class KnownMessage(Struct, frozen=True):
-    """A message that is there already, by the caller's id."""
+    """A message that exists already, with the caller's id of it."""
 
     external_id: str
     id: str
 
 
-class Known(Struct, frozen=True):
-    """Which messages of a batch are there already."""
+class KnownMessages(Struct, frozen=True):
+    """The messages of a batch that exist already."""
 
     known: list[KnownMessage]
 
 
 class ConversationState(Struct, frozen=True):
-    """What the one writer of a conversation must know, read under its lock."""
+    """The state of a conversation that its one writer needs, read under its lock."""
 
     next_position: int
     sessions: list[StoredSession]
@@ -54,91 +53,68 @@ class ConversationState(Struct, frozen=True):
     written: list[str]
 
 
-class Placed(Struct, frozen=True):
-    """A batch with its places in the conversation: what is to be written."""
+class BatchPlacement(Struct, frozen=True):
+    """The rows to be written for a batch: its messages with their places in the conversation."""
 
     memories: list[Prepared]
     links: list[dict[str, Any]]
     sessions: list[dict[str, Any]]
     next_position: int
     many_new: bool = False
-    """Whether a session has as many new messages that it is to be summarized."""
+    """Whether a session has `MANY_NEW` messages since its last summary."""
 
 
-KNOWN_MESSAGES = Query("conversations/known_messages", Known)
+KNOWN_MESSAGES = Query("conversations/known_messages", KnownMessages)
 LOCK_CONVERSATION = Query("conversations/lock_conversation", ConversationState, writes=True)
 KEEP_SESSIONS = Query("conversations/keep_sessions", RowsWritten, writes=True)
 LINK_MESSAGES = Query("conversations/link_messages", RowsWritten, writes=True)
 
 
-class Incoming(Struct, frozen=True):
-    """A batch that is ready to be appended: nothing of it needs the database or the model any more."""
+class PreparedBatch(Struct, frozen=True, kw_only=True):
+    """A batch that can be appended in one transaction: checked, embedded, with all ids made."""
 
+    client_id: str
+    conversation_id: str
+    arrived_at: datetime
     ids: list[str]
-    """One for each message, in the batch's order; the same `external_id` has the same."""
+    """One for each message, in the batch's order; messages with the same `external_id` share one."""
     external_ids: list[str | None]
     messages: list[NewMessage]
-    """Those that were not there when the batch was read, each once."""
-    prepared: list[Prepared]
+    """The messages that did not exist when the batch was read, each once."""
+    memories: list[Prepared]
     session_ids: dict[str, str]
-    job_id: str
+    segment_job_id: str
     summary_job_id: str
 
 
-async def remember(
-    messages: Sequence[NewMessage],
-    *,
-    client_id: str,
-    conversation_id: str,
-    now: datetime,
-    new_id: Callable[[], str],
-    graph: Graph,
-    embedder: Embedder,
-    tokens: TokenCounter,
-) -> Remembered:
-    """Append messages to a conversation, all or none; return their ids in order.
+async def remember_messages(conversation_id: str, batch: Batch, context: Context) -> Remembered:
+    """Append 1–1,000 messages to a conversation, all or none; return their ids in order.
 
-    A message whose `external_id` the conversation has already changes nothing and gives that
-    message's id. Raises `InvalidInput` that names the field, `ConversationNotFound`, `Unavailable`.
+    They are searchable when it returns. A message whose `external_id` the conversation has already
+    changes nothing and gives that message's id. Raises `InvalidInput` that names the field,
+    `TooLarge`, `ConversationNotFound`, `Unavailable`.
     """
-    batch = await incoming(
-        messages,
-        client_id=client_id,
-        conversation_id=conversation_id,
-        now=now,
-        new_id=new_id,
-        graph=graph,
-        embedder=embedder,
-        tokens=tokens,
-    )
-    ids = batch.ids
-    if batch.prepared:
-        ids = await graph.write(
-            lambda transaction: append(
-                transaction, batch, client_id=client_id, conversation_id=conversation_id, now=now
-            )
-        )
-    truncated = {memory.draft.id for memory in batch.prepared if memory.embedding.truncated}
+    prepared = await prepare_batch(conversation_id, batch.messages, context, now=context.now())
+    ids = prepared.ids
+    if prepared.memories:
+        ids = await context.graph.write(lambda transaction: append_batch(transaction, prepared))
+    truncated = {memory.draft.id for memory in prepared.memories if memory.embedding.truncated}
     return Remembered(
         ids=ids, embedding_truncated=[id for id in dict.fromkeys(ids) if id in truncated]
     )
 
 
-async def incoming(
-    messages: Sequence[NewMessage],
-    *,
-    client_id: str,
-    conversation_id: str,
-    now: datetime,
-    new_id: Callable[[], str],
-    graph: Graph,
-    embedder: Embedder,
-    tokens: TokenCounter,
-) -> Incoming:
-    """Check a batch, give its messages their ids, and embed those that are not there yet."""
+async def prepare_batch(
+    conversation_id: str, messages: Sequence[NewMessage], context: Context, *, now: datetime
+) -> PreparedBatch:
+    """Check a batch, give its messages their ids, and embed those that do not exist yet.
+
+    Raises `InvalidInput`, `TooLarge`, `ConversationNotFound`, `Unavailable`.
+    """
+    client_id, new_id = context.client_id, context.new_id
     checked = [_checked(message, place, now) for place, message in enumerate(messages)]
     external_ids = sorted({message.external_id for message in checked if message.external_id})
-    found = await graph.rows(
+    found = await context.graph.rows(
         KNOWN_MESSAGES, client_id=client_id, id=conversation_id, external_ids=external_ids
     )
     if not found:
@@ -151,38 +127,93 @@ async def incoming(
             # The same external_id again within a batch changes nothing: the first one is written.
             new.setdefault(id, message)
     drafts = [_draft(id, message, client_id, conversation_id, now) for id, message in new.items()]
-    return Incoming(
+    return PreparedBatch(
+        client_id=client_id,
+        conversation_id=conversation_id,
+        arrived_at=now,
         ids=ids,
         external_ids=[message.external_id for message in checked],
         messages=list(new.values()),
-        prepared=await prepare(drafts, embedder=embedder, tokens=tokens),
+        memories=await prepare(drafts, embedder=context.embedder, tokens=context.tokens),
         session_ids={name: new_id() for name in {message.session_id for message in new.values()}},
-        job_id=new_id(),
+        segment_job_id=new_id(),
         summary_job_id=new_id(),
     )
 
 
-async def append(
+async def append_batch(transaction: Transaction, batch: PreparedBatch) -> list[str]:
+    """Append a batch under the conversation's lock; return the ids of its messages in their order.
+
+    Raises `ConversationNotFound`.
+    """
+    state = await lock_conversation(
+        transaction,
+        batch.conversation_id,
+        client_id=batch.client_id,
+        session_names=sorted(batch.session_ids),
+        external_ids=sorted({one.external_id for one in batch.messages if one.external_id}),
+        ids=[memory.draft.id for memory in batch.memories],
+    )
+    placed = place(batch.memories, batch.messages, state, batch.session_ids)
+    if placed.memories:
+        await _write_placed(transaction, placed, batch)
+    await _postpone_jobs(transaction, batch, many_new=placed.many_new)
+    winners = {message.external_id: message.id for message in state.known}
+    return [
+        winners.get(external_id or "", id)
+        for id, external_id in zip(batch.ids, batch.external_ids, strict=True)
+    ]
+
+
+async def lock_conversation(
     transaction: Transaction,
-    batch: Incoming,
+    conversation_id: str,
     *,
     client_id: str,
-    conversation_id: str,
-    now: datetime,
-) -> list[str]:
-    """Append a batch under the conversation's lock; return the ids of its messages in their order."""
-    winners, many_new = await _append(
-        transaction,
-        batch.prepared,
-        batch.messages,
+    session_names: Sequence[str] = (),
+    external_ids: Sequence[str] = (),
+    ids: Sequence[str] = (),
+) -> ConversationState:
+    """Lock a conversation for its one writer; return its state, as far as it is asked for.
+
+    Raises `ConversationNotFound`.
+    """
+    states = await transaction.rows(
+        LOCK_CONVERSATION,
         client_id=client_id,
-        conversation_id=conversation_id,
-        session_ids=batch.session_ids,
+        id=conversation_id,
+        session_names=list(session_names),
+        external_ids=list(external_ids),
+        ids=list(ids),
     )
-    # Idle is a conversation that nothing was written to for a while: each write begins the wait anew. Its
-    # sessions become idle one by one: what waits for the first of them is not put off.
+    if not states:
+        raise ConversationNotFound(conversation_id)
+    return states[0]
+
+
+async def _write_placed(
+    transaction: Transaction, placed: BatchPlacement, batch: PreparedBatch
+) -> None:
+    await transaction.rows(
+        KEEP_SESSIONS,
+        client_id=batch.client_id,
+        conversation_id=batch.conversation_id,
+        sessions=placed.sessions,
+        next_position=placed.next_position,
+    )
+    await write(transaction, placed.memories, client_id=batch.client_id)
+    await transaction.rows(LINK_MESSAGES, client_id=batch.client_id, rows=placed.links)
+
+
+async def _postpone_jobs(transaction: Transaction, batch: PreparedBatch, *, many_new: bool) -> None:
+    """Queue the jobs for the time when the conversation is idle.
+
+    Each write restarts the wait of segmenting. Sessions become idle one by one: the summary of the
+    first of them is not put off.
+    """
+    now, conversation_id = batch.arrived_at, batch.conversation_id
     segmenting = Due(
-        id=batch.job_id,
+        id=batch.segment_job_id,
         kind=SEGMENT,
         key=conversation_id,
         run_at=now + IDLE,
@@ -196,48 +227,7 @@ async def append(
         conversation_id=conversation_id,
         earliest=True,
     )
-    await postpone_all(transaction, [segmenting, summarizing], client_id=client_id, now=now)
-    return [
-        winners.get(external_id or "", id)
-        for id, external_id in zip(batch.ids, batch.external_ids, strict=True)
-    ]
-
-
-async def _append(
-    transaction: Transaction,
-    prepared: Sequence[Prepared],
-    messages: Sequence[NewMessage],
-    *,
-    client_id: str,
-    conversation_id: str,
-    session_ids: dict[str, str],
-) -> tuple[dict[str, str], bool]:
-    """Write what is not there yet, under the conversation's lock.
-
-    Returns what was there, by its id, and whether a session has much that is new.
-    """
-    states = await transaction.rows(
-        LOCK_CONVERSATION,
-        client_id=client_id,
-        id=conversation_id,
-        session_names=sorted(session_ids),
-        external_ids=sorted({one.external_id for one in messages if one.external_id}),
-        ids=[memory.draft.id for memory in prepared],
-    )
-    if not states:
-        raise ConversationNotFound(conversation_id)
-    placed = place(prepared, messages, states[0], session_ids)
-    if placed.memories:
-        await transaction.rows(
-            KEEP_SESSIONS,
-            client_id=client_id,
-            conversation_id=conversation_id,
-            sessions=placed.sessions,
-            next_position=placed.next_position,
-        )
-        await write(transaction, placed.memories, client_id=client_id)
-        await transaction.rows(LINK_MESSAGES, client_id=client_id, rows=placed.links)
-    return {message.external_id: message.id for message in states[0].known}, placed.many_new
+    await postpone_all(transaction, [segmenting, summarizing], client_id=batch.client_id, now=now)
 
 
 def place(
@@ -245,9 +235,9 @@ def place(
     messages: Sequence[NewMessage],
     state: ConversationState,
     session_ids: dict[str, str],
-) -> Placed:
-    """Give each message that is not there yet its session, `idx`, position and predecessor."""
-    there = set(state.written)
+) -> BatchPlacement:
+    """Give each message that does not exist yet its session, `idx`, position and predecessor."""
+    written = set(state.written)
     taken = {message.external_id for message in state.known}
     sessions = {session.external_id: session for session in state.sessions}
     position = state.next_position
@@ -256,7 +246,7 @@ def place(
     many_new = False
     for memory, message in zip(prepared, messages, strict=True):
         draft = memory.draft
-        if draft.id in there or message.external_id in taken:
+        if draft.id in written or message.external_id in taken:
             continue
         session = sessions.get(message.session_id) or StoredSession(
             external_id=message.session_id, id=session_ids[message.session_id], next_idx=0
@@ -278,7 +268,7 @@ def place(
             "next_idx": session.next_idx,
             "last_active_at": draft.created_at,
         }
-    return Placed(memories, links, list(touched.values()), position, many_new)
+    return BatchPlacement(memories, links, list(touched.values()), position, many_new)
 
 
 def _checked(message: NewMessage, place: int, now: datetime) -> NewMessage:
@@ -294,7 +284,7 @@ def _checked(message: NewMessage, place: int, now: datetime) -> NewMessage:
 def _ids(
     messages: Sequence[NewMessage], known: Sequence[KnownMessage], new_id: Callable[[], str]
 ) -> list[str]:
-    """Return an id for each message; the same `external_id` has the same id."""
+    """Return an id for each message; messages with the same `external_id` share one."""
     by_external = {message.external_id: message.id for message in known}
     return [
         by_external.setdefault(message.external_id, new_id()) if message.external_id else new_id()

@@ -1,4 +1,4 @@
-"""Conversations and what is said in them."""
+"""Conversations and their messages."""
 
 from datetime import datetime
 from typing import Annotated
@@ -12,7 +12,7 @@ Label = Annotated[str, Meta(min_length=1, max_length=256)]
 
 
 class NewConversation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A memory space to open; an id is made where none is given."""
+    """A conversation to open; an id is made where none is given."""
 
     id: Id | None = None
     title: Annotated[str, Meta(max_length=1024)] | None = None
@@ -27,7 +27,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
 
 
 class NewMessage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One utterance to remember; without `occurred_at` it was said when it arrived."""
+    """One message to remember; `occurred_at` defaults to the time of its arrival."""
 
     session_id: Annotated[Label, Meta(description="the caller's name for the session")]
     role: Role
@@ -47,15 +47,15 @@ class Batch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Remembered(Struct, frozen=True, kw_only=True):
-    """What became of a batch: the memories' ids, in the batch's order."""
+    """The ids of a batch's messages, in the batch's order."""
 
     ids: list[str]
     embedding_truncated: list[str] = []
-    """Those whose text is longer than the embedding model sees: the rest is found by its words."""
+    """The ids of memories whose text is longer than the model's input; the rest is found by its words."""
 
 
 class Deleted(Struct, frozen=True, kw_only=True):
-    """How much a deletion took."""
+    """The numbers of deleted nodes."""
 
     conversations: int = 0
     sessions: int = 0
@@ -63,7 +63,7 @@ class Deleted(Struct, frozen=True, kw_only=True):
 
 
 class StoredSession(Struct, frozen=True, kw_only=True):
-    """A session as the database knows it when messages arrive."""
+    """A stored session to which messages are appended."""
 
     external_id: str
     id: str
@@ -71,4 +71,4 @@ class StoredSession(Struct, frozen=True, kw_only=True):
     last_message_id: str | None = None
     started_at: datetime | None = None
     summarized_idx: int = 0
-    """From which idx on messages came since it was summarized."""
+    """The `idx` of the first message since its last summary."""

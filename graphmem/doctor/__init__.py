@@ -1,1 +1,1 @@
-"""The doctor: looks at everything that graphmem stands on, changes nothing, and says what to do."""
+"""The doctor: checks everything that graphmem depends on, changes nothing, and names remedies."""

@@ -1,8 +1,8 @@
-"""How other programs reach the database that graphmem uses; the password itself is never told."""
+"""The connection of other programs to graphmem's database; it never contains the password."""
 
 import shlex
 
-from graphmem.doctor.types import Connection, Way
+from msgspec import Struct
 
 CAUTION = (
     "such a program may change anything and sees every client, where `graphmem cypher` only reads; a private "
@@ -10,8 +10,27 @@ CAUTION = (
 )
 
 
+class Way(Struct, frozen=True, kw_only=True):
+    """One program, and how to connect it to the database."""
+
+    program: str
+    how: str
+
+
+class Connection(Struct, frozen=True, kw_only=True):
+    """The address of the database, and the place of its password."""
+
+    uri: str
+    user: str
+    database: str
+    credentials: str
+    """The place of the password: a file or a variable."""
+    ways: list[Way] = []
+    """The usual programs, and how to connect them."""
+
+
 def ways(connection: Connection) -> list[Way]:
-    """Return how each of the usual programs is connected."""
+    """Return the usual programs, with how to connect each."""
     uri, user, database = connection.uri, connection.user, connection.database
     place = connection.credentials
     secret = f'"$(cat {shlex.quote(place)})"' if _is_file(place) else f'"${place}"'

@@ -10,21 +10,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.config import Settings
-from graphmem.doctor import folder, integrity, machine, model, schema, server
-from graphmem.doctor.connecting import ways
-from graphmem.doctor.findings import note, ok, problem, refused, warning
-from graphmem.doctor.types import Connection, Examination, Finding
+from graphmem.doctor import folder, integrity, machine, model, nodes, schema, server
+from graphmem.doctor.connecting import Connection, ways
+from graphmem.doctor.findings import Examination, Finding, note, ok, problem, refused, warning
 from graphmem.errors import GraphmemError, ServerFailed, SetupError
 from graphmem.graph.driver import Graph, connect
 from graphmem.model.progress import Progress, silent
 from graphmem.model.side import FIRST, Side
 from graphmem.runtime import database
 from graphmem.server import bolt, private
-from graphmem.server.password import USER
-from graphmem.server.record import Record
+from graphmem.server.bolt import USER
+from graphmem.server.folder import Record
 
 CONNECT_SECONDS = 15.0
-"""A server that was stopped in its tracks takes a connection and then says nothing."""
+"""A suspended server accepts a connection and then does not answer."""
 
 CHECK_SECONDS = 150.0
 """Longer than the server lets a query run."""
@@ -34,8 +33,8 @@ Check = Callable[[], Awaitable[list[Finding]]]
 log = logging.getLogger(__name__)
 
 
-class Reached(Struct, frozen=True):
-    """A database that answers, and how it is reached."""
+class ReachedDatabase(Struct, frozen=True):
+    """A database that answers, and its connection."""
 
     graph: Graph
     connection: Connection
@@ -45,11 +44,11 @@ class Reached(Struct, frozen=True):
 async def examine(
     settings: Settings, *, start: bool = False, progress: Progress = silent
 ) -> Examination:
-    """Look at everything; with `start` the private server is started, or joined, for it."""
+    """Check everything; with `start` the private server is started or joined for the checks."""
     findings = await asyncio.to_thread(surroundings, settings)
     connection = None
     try:
-        async with _reached(settings, start=start, progress=progress) as reached:
+        async with _connect(settings, start=start, progress=progress) as reached:
             if reached is None:
                 findings.append(_not_running(settings))
             else:
@@ -65,7 +64,7 @@ async def examine(
 
 
 def surroundings(settings: Settings) -> list[Finding]:
-    """Look at what can be seen without the database."""
+    """Check everything that needs no database."""
     is_private = not settings.neo4j_uri
     findings = machine.cache(settings, private=is_private) + model.files(settings)
     if is_private:
@@ -80,12 +79,12 @@ def surroundings(settings: Settings) -> list[Finding]:
     return findings
 
 
-async def stored(reached: Reached, settings: Settings) -> list[Finding]:
+async def stored(reached: ReachedDatabase, settings: Settings) -> list[Finding]:
     """Look at the server and at what is stored."""
     graph = reached.graph
-    findings = await _done("server", lambda: server.version(graph))
+    findings = await _check("server", lambda: server.version(graph))
     if any(finding.severity == "problem" for finding in findings):
-        # What another version answers to our questions says nothing.
+        # The answers of another version would mean nothing.
         return findings
 
     graph = graph.on(await _side(graph))
@@ -98,16 +97,17 @@ async def stored(reached: Reached, settings: Settings) -> list[Finding]:
         ("migrations", lambda: schema.migrations(graph)),
         ("schema", drift),
         ("embedding model", lambda: model.agreement(graph, settings)),
+        ("graph", lambda: nodes.agreement(graph)),
         ("memories", lambda: integrity.amount(graph)),
         ("size", lambda: server.fits(graph, reached.pid)),
     ]
     for subject, check in checks:
-        findings += await _done(subject, check)
+        findings += await _check(subject, check)
     return findings + await _integrity(graph)
 
 
 async def _side(graph: Graph) -> Side:
-    """Return the current side; where that cannot be looked at, the checks that need it will say so."""
+    """Return the current side; if it is unknown, the checks that need it report that."""
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             return await model.side(graph)
@@ -118,14 +118,14 @@ async def _side(graph: Graph) -> Side:
 async def _integrity(graph: Graph) -> list[Finding]:
     findings: list[Finding] = []
     for rule in integrity.RULES:
-        findings += await _done("integrity", partial(integrity.broken, graph, rule))
+        findings += await _check("integrity", partial(integrity.broken, graph, rule))
     return findings or [
         ok("integrity", f"all {len(integrity.RULES)} rules hold for what is stored")
     ]
 
 
-async def _done(subject: str, check: Check) -> list[Finding]:
-    """Return what a check finds; one that fails does not keep the others from being done."""
+async def _check(subject: str, check: Check) -> list[Finding]:
+    """Return the findings of a check; its failure does not prevent the other checks."""
     try:
         async with asyncio.timeout(CHECK_SECONDS):
             return await check()
@@ -140,14 +140,16 @@ async def _done(subject: str, check: Check) -> list[Finding]:
 
 
 @asynccontextmanager
-async def _reached(
+async def _connect(
     settings: Settings, *, start: bool, progress: Progress
-) -> AsyncIterator[Reached | None]:
+) -> AsyncIterator[ReachedDatabase | None]:
     """Have the database for the length of the block; None where the private server does not run."""
     if start and not settings.neo4j_uri:
         async with database(settings, progress) as graph:
             record = private.status(settings.data_dir)
-            yield Reached(graph, _connection(settings, record), record.pid if record else None)
+            yield ReachedDatabase(
+                graph, _connection(settings, record), record.pid if record else None
+            )
         return
     record = None if settings.neo4j_uri else private.status(settings.data_dir)
     if record is None and not settings.neo4j_uri:
@@ -159,7 +161,7 @@ async def _reached(
             connection.uri, connection.user, _password(settings), connection.database
         )
     try:
-        yield Reached(graph, connection, record.pid if record else None)
+        yield ReachedDatabase(graph, connection, record.pid if record else None)
     finally:
         await graph.close()
 
@@ -205,7 +207,7 @@ def _silent(settings: Settings) -> Finding:
     remedy = (
         "look at its logs, and restart it"
         if settings.neo4j_uri
-        else "end it with `graphmem stop`: the next command starts it anew"
+        else "end it with `graphmem stop`: the next command starts it again"
     )
     what = f"the server takes connections and does not answer within {CONNECT_SECONDS:.0f} s"
     return problem("connection", what, remedy)

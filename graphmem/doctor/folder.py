@@ -9,12 +9,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from graphmem.doctor.findings import note, ok, problem, warning
-from graphmem.doctor.types import Finding
-from graphmem.server import private, record
-from graphmem.server.folder import home
-from graphmem.server.port import free_port
-from graphmem.server.process import servers
+from graphmem.doctor.findings import Finding, note, ok, problem, warning
+from graphmem.server import private
+from graphmem.server.folder import home, read_record
+from graphmem.server.process import free_port, servers
 
 OTHERS = 0o077
 STOP = "`graphmem stop` ends it"
@@ -28,7 +26,7 @@ class Use(Struct, frozen=True):
 
 
 def folder(data_dir: Path) -> list[Finding]:
-    """Look at everything in the data folder that a start depends on."""
+    """Check the parts of the data folder that a start depends on."""
     data_dir = data_dir.resolve()
     if not data_dir.is_dir():
         return [note("data folder", f"{data_dir} does not exist yet; the first start makes it")]
@@ -41,12 +39,12 @@ def folder(data_dir: Path) -> list[Finding]:
 
 
 def password_file(data_dir: Path) -> Path:
-    """Return where the private server's password is kept."""
+    """Return the file of the private server's password."""
     return data_dir.resolve() / "password"
 
 
 def use(data_dir: Path) -> Use:
-    """Say who holds the folder's locks, in the way in which they may be tried."""
+    """Tell which of the folder's locks are held; the locks are tried in the order of their users."""
     with _held(data_dir / "change.lock") as ours:
         if not ours:
             return Use(changing=True, used=True)
@@ -55,7 +53,7 @@ def use(data_dir: Path) -> Use:
 
 
 def _server(data_dir: Path) -> Iterator[Finding]:
-    recorded, running, held = record.read(data_dir), private.status(data_dir), use(data_dir)
+    recorded, running, held = read_record(data_dir), private.status(data_dir), use(data_dir)
     if held.changing:
         yield note(
             "locks",
@@ -75,7 +73,7 @@ def _server(data_dir: Path) -> Iterator[Finding]:
         yield note(
             "record",
             f"server.json names process {recorded.pid}, which is not this folder's server any more",
-            "nothing: the next start writes it anew",
+            "nothing: the next start rewrites it",
         )
         if free_port(recorded.port) != recorded.port:
             yield note(
@@ -84,12 +82,12 @@ def _server(data_dir: Path) -> Iterator[Finding]:
                 "nothing: the next start takes another port; mend what has the old one in writing",
             )
     elif (data_dir / "server.json").exists():
-        yield note("record", "server.json cannot be read", "nothing: the next start writes it anew")
+        yield note("record", "server.json cannot be read", "nothing: the next start rewrites it")
     if held.used and not held.changing:
         yield warning(
             "locks",
             f"a process uses {data_dir} although no server of it runs",
-            "wait a second, since that process starts the server anew; else end that process",
+            "wait a second, since that process starts the server again; otherwise end that process",
         )
 
 
@@ -105,12 +103,12 @@ def _strangers(data_dir: Path) -> Iterator[Finding]:
 
 
 def _store_lock(data_dir: Path) -> Iterator[Finding]:
-    """Look whether a Neo4j that is not ours has the store."""
+    """Check whether a foreign Neo4j holds the store."""
     if servers(data_dir):
         return
     try:
         with (home(data_dir) / "data" / "databases" / "store_lock").open("rb") as file:
-            # Shared, and for no longer than it takes: Neo4j's own is exclusive.
+            # Shared and short: Neo4j's own lock is exclusive.
             fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             fcntl.lockf(file, fcntl.LOCK_UN)
     except BlockingIOError:
@@ -156,7 +154,7 @@ def _open_to_others(path: Path) -> bool:
 
 @contextmanager
 def _held(path: Path) -> Iterator[bool]:
-    """Hold a lock alone where nobody else has it, for the length of the block; a file is not made."""
+    """Hold a lock exclusively if it is free, for the length of the block; no file is created."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:

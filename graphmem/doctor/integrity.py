@@ -1,11 +1,10 @@
-"""What is stored against what always holds: nothing dangles, no chain is broken, nothing is absent."""
+"""The rules of the stored data: nothing dangles, chains are whole, no property is missing."""
 
 from collections.abc import Iterator
 
 from msgspec import Struct
 
-from graphmem.doctor.findings import counted, note, ok, problem
-from graphmem.doctor.types import Finding
+from graphmem.doctor.findings import Finding, counted, note, ok, problem
 from graphmem.graph.driver import Graph
 from graphmem.graph.inspection import (
     BROKEN_CHAINS,
@@ -21,16 +20,16 @@ from graphmem.graph.inspection import (
 from graphmem.graph.query import Query
 
 SCANNED = 1_000_000
-"""How many nodes or edges one question looks at."""
+"""The number of nodes or edges that one check looks at."""
 
 MOST = 1_000
-"""After how many defects of a kind it stops to count."""
+"""The number of defects of a kind after which counting stops."""
 
 RESTORE = "restore them from a backup, or delete them by id"
 
 
 class Rule(Struct, frozen=True):
-    """What always holds: how to ask for what breaks it, and what that is called."""
+    """A rule: the query for its violations, and their name."""
 
     query: Query[Defect]
     thing: str
@@ -61,7 +60,7 @@ RULES = (
         BROKEN_CHAINS,
         "session",
         "with messages that are not one chain of NEXT",
-        "neighbours of a message are lost: restore it from a backup, or import it anew",
+        "neighbours of a message are lost: restore it from a backup, or import it again",
     ),
     Rule(
         EDGES_BETWEEN_CLIENTS,
@@ -79,13 +78,13 @@ RULES = (
         MEMORIES_WITHOUT_EMBEDDING,
         "memory",
         "without an embedding",
-        "they are found by their words alone: delete them and remember them anew",
+        "they are found by their words alone: delete them and remember them again",
     ),
 )
 
 
 async def broken(graph: Graph, rule: Rule, *, scanned: int = SCANNED) -> list[Finding]:
-    """Look whether a rule holds."""
+    """Check whether a rule holds."""
     [defect] = await graph.rows(rule.query, scanned=scanned, most=MOST)
     if not defect.found:
         return []
@@ -98,7 +97,7 @@ async def broken(graph: Graph, rule: Rule, *, scanned: int = SCANNED) -> list[Fi
 
 
 async def amount(graph: Graph, *, scanned: int = SCANNED) -> list[Finding]:
-    """Say how much there is, and whether all of it is looked at."""
+    """Report the number of memories, and whether all are checked."""
     [row] = await graph.rows(COUNTED_MEMORIES)
     return list(_amount(row.memories, scanned))
 

@@ -7,22 +7,20 @@ from pathlib import Path
 
 import psutil
 
+from graphmem.artifacts.cache import MEGABYTE, read_stamp
 from graphmem.artifacts.coordinates import list_hash
-from graphmem.artifacts.faults import MEGABYTE
 from graphmem.artifacts.fetch import LISTINGS
-from graphmem.artifacts.stamp import remembered
 from graphmem.config import Settings
-from graphmem.doctor.findings import note, ok, problem, refused, warning
-from graphmem.doctor.types import Finding
+from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
 from graphmem.errors import JavaNotFound
 from graphmem.server.folder import BYTES_NEEDED
 from graphmem.server.java import VECTOR_MODULE, find_java
 
 COMFORTABLE_BYTES = 2_000 * MEGABYTE
-"""Below this much free space a growing store deserves a thought."""
+"""Below this free space a growing store gets a warning."""
 
 OTHER_BYTES = 700 * MEGABYTE
-"""What the service with its model and Java beside its heap take."""
+"""The memory of the service with its model, and of Java beside its heap."""
 
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
@@ -30,7 +28,7 @@ UNITS = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 def java(environ: Mapping[str, str] | None = None) -> list[Finding]:
-    """Look for a Java that can run the private Neo4j."""
+    """Check for a Java that can run the private Neo4j."""
     environ = os.environ if environ is None else environ
     try:
         found = find_java(environ)
@@ -51,19 +49,19 @@ def java(environ: Mapping[str, str] | None = None) -> list[Finding]:
 
 
 def data_disk(settings: Settings) -> list[Finding]:
-    """Look at the disk of the private server's store."""
+    """Check the disk of the private server's store."""
     return [_disk("disk of the data", settings.data_dir, BYTES_NEEDED, "GRAPHMEM_DATA_DIR")]
 
 
 def cache(settings: Settings, *, private: bool) -> list[Finding]:
-    """Look at the disk of the cache, and whether something is still to be fetched."""
+    """Check the disk of the cache, and whether files are still to be fetched."""
     folder = settings.cache_dir
     wanted = [
         name
         for name, needed in (("neo4j", private), ("embedding", settings.embedding_model is None))
-        if needed and remembered(folder / "maven" / f"{name}.stamp", list_hash(name)) is None
+        if needed and read_stamp(folder / "maven" / f"{name}.stamp", list_hash(name)) is None
     ]
-    # The model may have come without its jar, as into a container.
+    # In a container the model is present without its jar.
     if "embedding" in wanted and (folder / "models").is_dir():
         wanted.remove("embedding")
     needed = sum(LISTINGS[name].bytes_needed for name in wanted)
@@ -77,7 +75,7 @@ def cache(settings: Settings, *, private: bool) -> list[Finding]:
 
 
 def memory(settings: Settings, *, runs: bool) -> list[Finding]:
-    """Look at whether the private server fits into the machine's memory."""
+    """Check whether the private server fits into the machine's memory."""
     needed = size(settings.neo4j_heap) + size(settings.neo4j_page_cache) + OTHER_BYTES
     machine = psutil.virtual_memory()
     total = min([machine.total, *_cgroup_limit()])
@@ -94,7 +92,7 @@ def memory(settings: Settings, *, runs: bool) -> list[Finding]:
 
 
 def size(text: str) -> int:
-    """Return a size as Neo4j's settings and Java's flags have it (1g, 512.00MiB), in bytes."""
+    """Return the bytes of a size in the form of Neo4j's settings and Java's flags (1g, 512.00MiB)."""
     number = text.strip().lower().removesuffix("b").removesuffix("i")
     unit = UNITS.get(number[-1:], 1)
     return int(float(number.rstrip("kmgt")) * unit)

@@ -1,4 +1,4 @@
-"""The embedding model and the tokenizer: those of this process against those of the database."""
+"""The embedding model and the tokenizer of this process, compared with those of the database."""
 
 import hashlib
 from collections.abc import Iterator
@@ -8,8 +8,7 @@ import msgspec
 
 from graphmem.artifacts.model import MEMBERS, NAME
 from graphmem.config import Settings
-from graphmem.doctor.findings import counted, note, ok, problem, refused, warning
-from graphmem.doctor.types import Finding
+from graphmem.doctor.findings import Finding, counted, note, ok, problem, refused, warning
 from graphmem.embedding import BUNDLED, BUNDLED_DIMENSIONS
 from graphmem.errors import ModelMismatch
 from graphmem.graph.driver import Graph
@@ -21,7 +20,7 @@ WEIGHTS = "model.onnx"
 
 
 def files(settings: Settings) -> list[Finding]:
-    """Look at the model's files, where they are on this machine."""
+    """Check the model's files on this machine."""
     if settings.embedding_model is None:
         return _bundled(settings.cache_dir / "models" / NAME)
     folder = Path(settings.embedding_model)
@@ -37,7 +36,7 @@ def files(settings: Settings) -> list[Finding]:
 
 
 async def agreement(graph: Graph, settings: Settings) -> list[Finding]:
-    """Compare what this process would use with what the memories were made with."""
+    """Compare the model of this process with the model of the stored embeddings."""
     stored = await graph.rows(STORED_INSTALLATION)
     if not stored:
         return [note("embedding model", "no memory was ever embedded in this database")]
@@ -62,20 +61,20 @@ async def agreement(graph: Graph, settings: Settings) -> list[Finding]:
 
 
 async def side(graph: Graph) -> Side:
-    """Return the side that the questions of this database are asked on."""
+    """Return the side that searches of this database use."""
     stored = await graph.rows(STORED_INSTALLATION)
     return stored[0].side if stored else FIRST
 
 
 async def dimensions(graph: Graph, settings: Settings) -> int:
-    """Return how long the vectors of this database are."""
+    """Return the length of the vectors of this database."""
     stored = await graph.rows(STORED_INSTALLATION)
     ours = stored[0] if stored else installation(settings)
     return ours.dimensions if ours else BUNDLED_DIMENSIONS
 
 
 def installation(settings: Settings) -> Installation | None:
-    """Return what a process with these settings uses, as far as it is known without fetching."""
+    """Return the model of a process with these settings, as far as it is known without fetching."""
     chosen = settings.embedding_model
     if chosen is None:
         return Installation(BUNDLED, MEMBERS[WEIGHTS].sha256, BUNDLED_DIMENSIONS, TOKENIZER)
@@ -89,13 +88,13 @@ def installation(settings: Settings) -> Installation | None:
 
 
 def _by_name(stored: Installation, name: str) -> Installation:
-    """Return what a process would use whose model has this name, as far as names go."""
+    """Return the installation of a process whose model has this name; only names are compared."""
     known = next((one for one in stored.known if one.name == name), stored.model)
     return Installation(name, known.sha256, known.dimensions, TOKENIZER)
 
 
 def _changing(stored: Installation) -> Iterator[Finding]:
-    """Say how far a change of the model is."""
+    """Report the progress of a change of the model."""
     change = stored.change
     if change is None:
         return
@@ -103,7 +102,7 @@ def _changing(stored: Installation) -> Iterator[Finding]:
         share = 100 * change.done // max(1, change.total)
         yield note(
             "embedding model",
-            f"{change.done:,} of {counted(change.total, 'memory')} ({share} %) are embedded anew with "
+            f"{change.done:,} of {counted(change.total, 'memory')} ({share} %) have an embedding of "
             f"{change.wanted.name}; searches go on with {stored.embedding_model} until all are",
             "nothing, while `graphmem serve` runs: it does the work; `graphmem reembed` does it here "
             "and shows how far it is",
@@ -133,7 +132,7 @@ def _bundled(folder: Path) -> list[Finding]:
                 problem(
                     "embedding model",
                     f"{folder / name} is not the file that was fetched",
-                    f"remove {folder}: the next start unpacks it anew",
+                    f"remove {folder}: the next start unpacks it again",
                 )
             ]
     return []

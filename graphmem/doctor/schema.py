@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from graphmem.doctor.findings import note, ok, problem, refused, warning
-from graphmem.doctor.types import Finding
+from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
 from graphmem.errors import SchemaError
+from graphmem.graph.declared import MEMORY, declared_nodes
 from graphmem.graph.driver import Graph
 from graphmem.graph.inspection import (
     SHOWN_CONSTRAINTS,
@@ -106,6 +106,16 @@ def wanted(files: Sequence[SchemaFile], *, dimensions: int, side: Side = FIRST) 
     return list(made.values())
 
 
+def searched_properties() -> frozenset[str]:
+    """Return the properties of memories in the indexes that searches use: no memory may lack one."""
+    return frozenset(
+        name
+        for one in wanted(schema_files(), dimensions=0)
+        if one.label == MEMORY and one.type in {"VECTOR", "FULLTEXT"}
+        for name in one.properties
+    )
+
+
 def compare(
     made: Sequence[Wanted], indexes: Sequence[ShownIndex], constraints: Sequence[ShownConstraint]
 ) -> Iterator[Finding]:
@@ -137,7 +147,7 @@ def _wanted(created: re.Match[str], file: str, dimensions: int) -> Wanted:
 
 
 def _value(literal: str, dimensions: int) -> Any:
-    """Return a number or a truth value as it stands in a statement."""
+    """Return a number or a truth value as it is written in a statement."""
     return dimensions if literal == "$dimensions" else msgspec.json.decode(literal)
 
 
@@ -195,7 +205,7 @@ def _state(one: Wanted, index: ShownIndex) -> Iterator[Finding]:
 def _extra(
     made: Sequence[Wanted], indexes: Sequence[ShownIndex], constraints: Sequence[ShownConstraint]
 ) -> Iterator[Finding]:
-    names, labels = {one.name for one in made}, {one.label for one in made}
+    names, labels = {one.name for one in made}, {MEMORY, *declared_nodes()}
     for constraint in constraints:
         if constraint.name not in names and labels & set(constraint.labels):
             yield warning(

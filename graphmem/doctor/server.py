@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping
 import psutil
 from msgspec import Struct
 
-from graphmem.doctor.findings import note, ok, problem, refused, warning
+from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
 from graphmem.doctor.machine import size
-from graphmem.doctor.types import Finding
 from graphmem.errors import SchemaError
 from graphmem.graph.driver import Graph
 from graphmem.graph.inspection import COUNTED_MEMORIES, SERVER_SETTINGS, reaches_addresses
@@ -31,7 +30,7 @@ PAGE_CACHE_BYTES, PAGE_CACHE_BYTES_PER_MEMORY = 60_000_000, 1_000
 
 
 class Weakness(Struct, frozen=True):
-    """A setting that should be otherwise."""
+    """A setting with unsafe values."""
 
     name: str
     bad: frozenset[str]
@@ -70,7 +69,7 @@ WEAKNESSES = (
 
 
 async def version(graph: Graph) -> list[Finding]:
-    """Look whether the server is new enough."""
+    """Check whether the server is new enough."""
     try:
         return [ok("server", f"Neo4j {await check_server(graph)}")]
     except SchemaError as error:
@@ -78,7 +77,7 @@ async def version(graph: Graph) -> list[Finding]:
 
 
 async def settings(graph: Graph) -> list[Finding]:
-    """Look at the settings that the private server always has, and another one may not."""
+    """Check the settings that the private server always has, and another server may lack."""
     shown = {row.name: row.value or "" for row in await graph.rows(SERVER_SETTINGS, names=NAMES)}
     found = list(weak(shown))
     if await reaches_addresses(graph):
@@ -90,7 +89,7 @@ async def settings(graph: Graph) -> list[Finding]:
 
 
 def weak(shown: Mapping[str, str]) -> Iterator[Finding]:
-    """Return what is weak in the server's settings."""
+    """Yield the weaknesses of the server's settings."""
     for one in WEAKNESSES:
         if shown.get(one.name) in one.bad:
             make = problem if one.severe else warning
@@ -105,9 +104,9 @@ def weak(shown: Mapping[str, str]) -> Iterator[Finding]:
 
 
 async def fits(graph: Graph, pid: int | None = None) -> list[Finding]:
-    """Look whether heap and page cache are large enough for what is stored.
+    """Check whether heap and page cache are large enough for the stored memories.
 
-    `pid` is the private server's process: its heap stands on its command line alone.
+    `pid` is the private server's process: only its command line shows the size of the heap.
     """
     shown = {row.name: row.value or "" for row in await graph.rows(SERVER_SETTINGS, names=NAMES)}
     [row] = await graph.rows(COUNTED_MEMORIES)
@@ -116,7 +115,7 @@ async def fits(graph: Graph, pid: int | None = None) -> list[Finding]:
 
 
 def too_small(heap: str, page_cache: str, memories: int) -> Iterator[Finding]:
-    """Return which of the two sizes is too small for so many memories."""
+    """Yield a finding for each of the two sizes, for this number of memories."""
     for name, variable, shown, needed in (
         ("heap", HEAP, heap, HEAP_BYTES + HEAP_BYTES_PER_MEMORY * memories),
         (

@@ -1,29 +1,29 @@
-"""Listing the names that a client's memories mention, in the order of their normal forms."""
+"""Showing the names that a client's memories mention, in the order of their normal forms."""
 
+from graphmem.context import Context
 from graphmem.entities.types import Entities, EntitiesAsked, EntityShown
 from graphmem.errors import InvalidInput
-from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.pages import foreign, opened, page, sealed
 from graphmem.model.text import checked_text
 from graphmem.text.entities import normalized
 
 LAST = "\U0010ffff"
-"""The last of all letters: what begins with a text stands before that text followed by it."""
+"""The last of all characters: every name with a prefix sorts before the prefix followed by it."""
 
 ENTITIES = Query("entities/entities", EntityShown)
 
 
-async def entities(asked: EntitiesAsked, *, client_id: str, graph: Graph) -> Entities:
-    """Return entities, those whose names begin as asked; the cursor goes on where they end.
+async def show_entities(asked: EntitiesAsked, context: Context) -> Entities:
+    """Return a page of entities, those whose names begin with `asked.name`.
 
     Raises `InvalidInput`, `Unavailable`.
     """
     beginning = _beginning(asked.name)
     start = _position(asked.cursor)
-    rows = await graph.rows(
+    rows = await context.graph.rows(
         ENTITIES,
-        client_id=client_id,
+        client_id=context.client_id,
         **{"from": max(beginning, start)},
         below=beginning + LAST,
         limit=asked.limit + 1,
@@ -33,7 +33,7 @@ async def entities(asked: EntitiesAsked, *, client_id: str, graph: Graph) -> Ent
 
 
 def _beginning(name: str | None) -> str:
-    """Return what normal forms begin with, as names are written that begin so. Raises `InvalidInput`."""
+    """Return the normal form of a prefix of names. Raises `InvalidInput`."""
     if name is None:
         return ""
     if form := normalized(checked_text(name, "name", most_bytes=1_024)):
@@ -42,7 +42,7 @@ def _beginning(name: str | None) -> str:
 
 
 def _position(given: str | None) -> str:
-    """Return the first normal form after a cursor. Raises `InvalidInput` for what no list has given."""
+    """Return the first normal form after a cursor. Raises `InvalidInput` for a cursor of no page."""
     if given is None:
         return ""
     try:

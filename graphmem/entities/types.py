@@ -1,31 +1,32 @@
-"""Entities: the names that memories mention, and which of them mean the same."""
+"""Entities: the names that memories mention, and their aliases."""
 
 from datetime import datetime
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from graphmem.model.pages import GivenCursor, PageSize
 from graphmem.model.vocabulary import AliasRule
 
 EntityName = Annotated[str, Meta(min_length=1, max_length=200)]
-"""A name as it is written; case, a leading article and a possessive ending make no difference."""
+"""A name as it is written; case, a leading article and a possessive ending do not matter."""
 
 
 class NewAlias(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """That one name means another: memories that mention either are found over both."""
+    """An alias to make: memories that mention either name are found by both."""
 
     alias: EntityName
     canonical: EntityName
 
 
 class UndoneAlias(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A name that is to be no alias any more."""
+    """An alias to undo."""
 
     alias: EntityName
 
 
 class Alias(Struct, frozen=True, kw_only=True):
-    """A name that means another, since when, and by which rule; `created` says whether it is new."""
+    """A name that means another, its rule and its time; `created` says whether it is new."""
 
     alias: str
     canonical: str
@@ -35,7 +36,7 @@ class Alias(Struct, frozen=True, kw_only=True):
 
 
 class AliasShown(Struct, frozen=True, kw_only=True):
-    """A name that means the entity it stands with; `mentions` counts the memories that use this name."""
+    """An alias of the entity that lists it; `mentions` counts the memories that use this name."""
 
     name: str
     rule: AliasRule
@@ -44,7 +45,7 @@ class AliasShown(Struct, frozen=True, kw_only=True):
 
 
 class AliasOf(Struct, frozen=True, kw_only=True):
-    """What a name is an alias of."""
+    """The canonical name of an alias."""
 
     name: str
     rule: AliasRule
@@ -52,7 +53,7 @@ class AliasOf(Struct, frozen=True, kw_only=True):
 
 
 class EntityShown(Struct, frozen=True, kw_only=True):
-    """A name that memories mention: in how many, what it is an alias of, and what are aliases of it."""
+    """A name that memories mention: its number of memories, its canonical name and its aliases."""
 
     name: str
     normalized: str
@@ -62,22 +63,27 @@ class EntityShown(Struct, frozen=True, kw_only=True):
 
 
 class EntitiesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which entities are to be listed: those whose names begin so."""
+    """A request for a page of entities whose names begin with `name`."""
 
-    name: EntityName | None = None
-    limit: Annotated[int, Meta(ge=1, le=200)] = 50
-    cursor: str | None = None
+    name: (
+        Annotated[
+            EntityName, Meta(description="those whose names begin so; case makes no difference")
+        ]
+        | None
+    ) = None
+    limit: PageSize = 50
+    cursor: GivenCursor | None = None
 
 
 class Entities(Struct, frozen=True, kw_only=True):
-    """Some entities in the order of their normal forms, and where the list goes on."""
+    """A page of entities in the order of their normal forms, and the cursor of the next page."""
 
     entities: list[EntityShown]
     cursor: str | None
 
 
 class AliasesFound(Struct, frozen=True, kw_only=True):
-    """How many new names were looked at, how many aliases were made and how many dropped."""
+    """The number of new names, and of the aliases that were made and dropped."""
 
     names: int
     made: int

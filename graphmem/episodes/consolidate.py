@@ -1,7 +1,8 @@
-"""Consolidating: a language model reads episodes and says what to do to the facts of a conversation.
+"""Consolidating: a language model reads episodes and proposes changes to the facts of a conversation.
 
-It may state new facts, and reinforce, update or end those that it was shown. What it does is checked
-against what it was shown, and happens all together or not at all. Without a model it is off.
+It may state new facts, and reinforce, update or invalidate facts that it received. Its actions are checked
+against the facts and episodes that it received, and are applied all together or not at all. Without a
+language model it is off.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,10 +12,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.conversations.remember import LOCK_CONVERSATION
-from graphmem.conversations.work import ConversationWork
+from graphmem.context import Context
+from graphmem.conversations.remember import lock_conversation
 from graphmem.episodes.types import Consolidated
 from graphmem.errors import ConversationNotFound, InvalidInput, ModelFailed, NotHead
+from graphmem.facts.categories import legal_categories
 from graphmem.facts.remember import (
     FACT_SURROUNDINGS,
     LINK_FACTS,
@@ -27,17 +29,17 @@ from graphmem.facts.types import DEFAULT_CATEGORY, DEFAULT_SCOPE, KeptFact, NewF
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_word
+from graphmem.llm import LanguageModel
+from graphmem.memories.versions import supersede
 from graphmem.memories.write import Prepared, prepare
-from graphmem.model.vocabulary import CATEGORIES
-from graphmem.prompts.telling import Said, transcript
-from graphmem.versions.supersede import supersede
+from graphmem.prompts.telling import Utterance, transcript
 
 CONSOLIDATE = "consolidate"
 """The kind of job that makes facts of episodes."""
 
 EPISODES_AT_ONCE = 5
 FACTS_SHOWN = 12
-"""How many episodes the model reads at once, and how many facts it is shown for each."""
+"""The number of episodes that the model reads at once, and of near facts that it receives for each."""
 
 EPISODE_CHARACTERS = 6_000
 MOST_ACTIONS = 100
@@ -65,11 +67,11 @@ class EpisodeToRead(Struct, frozen=True):
     title: str
     text: str
     end_at: datetime
-    messages: list[Said]
+    messages: list[Utterance]
 
 
 class KnownFact(Struct, frozen=True):
-    """A fact that the model is shown."""
+    """A fact that the model receives."""
 
     id: str
     text: str
@@ -79,8 +81,8 @@ class KnownFact(Struct, frozen=True):
     importance: float
 
 
-class State(Struct, frozen=True):
-    """What consolidating may still change, read under the conversation's lock."""
+class ConsolidationState(Struct, frozen=True):
+    """The episodes still open and the facts still holding, read under the conversation's lock."""
 
     open: list[str]
     holding: list[str]
@@ -118,8 +120,41 @@ class _Reply(Struct, frozen=True):
     actions: list[_New | _Reinforce | _Update | _Invalidate]
 
 
-class Statement(Struct, frozen=True):
-    """A fact that is to be written: new, or the next version of the one that it `updates`."""
+class ModelInput(Struct, frozen=True, kw_only=True):
+    """The episodes, facts and categories that the model receives, and when it does."""
+
+    conversation_id: str
+    episodes: list[EpisodeToRead]
+    facts: list[KnownFact]
+    categories: list[str]
+    now: datetime
+
+    @property
+    def episode_ids(self) -> list[str]:
+        """The ids of its episodes."""
+        return [episode.id for episode in self.episodes]
+
+
+class StatedFact(Struct, frozen=True):
+    """A fact that the model states: new, or the next version of the one that it `updates`."""
+
+    fact: NewFact
+    updates: str | None
+    reason: str | None
+
+
+class CheckedActions(Struct, frozen=True):
+    """The model's actions, as far as they refer to facts that it received, each of them changed once."""
+
+    stated: list[StatedFact]
+    reinforced: dict[str, list[str]]
+    """The sources of each reinforced fact, by its id."""
+    invalidated: list[str]
+    ignored: int
+
+
+class PlannedFact(Struct, frozen=True):
+    """A stated fact, ready to be written."""
 
     memory: Prepared
     source_ids: list[str]
@@ -127,10 +162,10 @@ class Statement(Struct, frozen=True):
     reason: str | None
 
 
-class Plan(Struct, frozen=True):
-    """What is to be done, checked against what was shown."""
+class ConsolidationPlan(Struct, frozen=True):
+    """The changes of one consolidation, ready to be written."""
 
-    statements: list[Statement]
+    facts: list[PlannedFact]
     reinforced: dict[str, list[str]]
     invalidated: list[str]
     ignored: int
@@ -138,54 +173,65 @@ class Plan(Struct, frozen=True):
 
 UNCONSOLIDATED_EPISODES = Query("episodes/unconsolidated_episodes", EpisodeToRead)
 FACTS_NEAR_EPISODES = Query("episodes/facts_near_episodes", KnownFact)
-CONSOLIDATION_STATE = Query("episodes/consolidation_state", State)
+CONSOLIDATION_STATE = Query("episodes/consolidation_state", ConsolidationState)
 INVALIDATE_FACTS = Query("episodes/invalidate_facts", RowsWritten, writes=True)
 KEEP_CONSOLIDATED = Query("episodes/keep_consolidated", RowsWritten, writes=True)
 
 
-async def consolidate(work: ConversationWork) -> Consolidated:
-    """Make facts of episodes that none were made of, the oldest first, and say what was done.
+async def consolidate(conversation_id: str, context: Context) -> Consolidated:
+    """Make facts of up to five episodes that none were made of, the oldest first.
 
-    A failing model leaves everything as it was. Raises `ConversationNotFound`, `ModelFailed`,
+    A failing model leaves everything unchanged. Raises `ConversationNotFound`, `ModelFailed`,
     `Unavailable`.
     """
-    surroundings = await work.graph.rows(
+    client_id, graph, now = context.client_id, context.graph, context.now()
+    [surroundings] = await graph.rows(
         FACT_SURROUNDINGS,
-        client_id=work.client_id, conversation_ids=[work.conversation_id], source_ids=[], ids=[],
+        client_id=client_id, conversation_ids=[conversation_id], source_ids=[], ids=[],
     )  # fmt: skip
-    if not surroundings[0].conversations:
-        raise ConversationNotFound(work.conversation_id)
-    if work.llm is None:
+    if not surroundings.conversations:
+        raise ConversationNotFound(conversation_id)
+    if context.llm is None:
         return Consolidated(consolidated=False, reason="no_llm")
-    episodes = await work.graph.rows(
-        UNCONSOLIDATED_EPISODES,
-        client_id=work.client_id, id=work.conversation_id, limit=EPISODES_AT_ONCE,
-    )  # fmt: skip
+    episodes = await graph.rows(
+        UNCONSOLIDATED_EPISODES, client_id=client_id, id=conversation_id, limit=EPISODES_AT_ONCE
+    )
     if not episodes:
         return Consolidated(consolidated=False, reason="nothing_new")
-    facts = await work.graph.rows(
+    facts = await graph.rows(
         FACTS_NEAR_EPISODES,
-        client_id=work.client_id,
-        conversation_id=work.conversation_id,
+        client_id=client_id,
+        conversation_id=conversation_id,
         episode_ids=[episode.id for episode in episodes],
         limit=FACTS_SHOWN,
     )
-    categories = tuple(surroundings[0].categories) or CATEGORIES
-    reply = await work.llm.answer(
-        prompt(episodes, facts),
+    shown = ModelInput(
+        conversation_id=conversation_id,
+        episodes=episodes,
+        facts=facts,
+        categories=legal_categories(surroundings.categories),
+        now=now,
+    )
+    reply = await _ask(shown, context.llm)
+    plan = await _plan(_checked_actions(reply, shown), context, now)
+    return await _apply(plan, shown, context)
+
+
+async def _ask(shown: ModelInput, llm: LanguageModel) -> _Reply:
+    reply = await llm.answer(
+        prompt(shown.episodes, shown.facts),
         _Reply,
-        instructions=INSTRUCTIONS.format(categories=", ".join(categories)),
+        instructions=INSTRUCTIONS.format(categories=", ".join(shown.categories)),
         seconds=MODEL_SECONDS,
         most_tokens=MODEL_TOKENS,
     )
     if len(reply.actions) > MOST_ACTIONS:
         raise ModelFailed("too_large")
-    plan = await _plan(work, reply, episodes, facts, categories)
-    return await _done(work, plan, episodes)
+    return reply
 
 
 def prompt(episodes: Sequence[EpisodeToRead], facts: Sequence[KnownFact]) -> str:
-    """Return what the model is shown: known facts and episodes, each with its id."""
+    """Return the model's prompt: known facts and episodes, each with its id."""
     known = "\n".join(f"- {fact.id} [{fact.category}] {_line(fact.text)}" for fact in facts)
     read = "\n\n".join(
         f"### {episode.id}: {_line(episode.title)}\nended {episode.end_at.isoformat()}\n"
@@ -199,17 +245,14 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-async def _plan(
-    work: ConversationWork,
-    reply: _Reply,
-    episodes: Sequence[EpisodeToRead],
-    facts: Sequence[KnownFact],
-    categories: Sequence[str],
-) -> Plan:
-    """Return what is to be done: what names a fact that was not shown is new, if it states one."""
-    shown = {fact.id: fact for fact in facts}
-    ends = {episode.id: episode.end_at for episode in episodes}
-    stated: list[tuple[NewFact, str | None, str | None]] = []
+def _checked_actions(reply: _Reply, shown: ModelInput) -> CheckedActions:
+    """Return the actions that can be applied; a statement about a fact that was not shown is a new fact.
+
+    Raises `ModelFailed` when a statement is no legal fact.
+    """
+    known = {fact.id: fact for fact in shown.facts}
+    ends = {episode.id: episode.end_at for episode in shown.episodes}
+    stated: list[StatedFact] = []
     reinforced: dict[str, list[str]] = {}
     invalidated: list[str] = []
     ignored = 0
@@ -219,53 +262,40 @@ async def _plan(
         if isinstance(action, _New | _Update):
             base = None
             if isinstance(action, _Update) and action.id not in touched:
-                base = shown.get(action.id)
+                base = known.get(action.id)
             reason = action.reason if isinstance(action, _Update) else None
-            fact = _fact(action, base, work, sources, max(ends[id] for id in sources), categories)
-            stated.append((fact, base.id if base else None, reason))
+            fact = _fact(action, base, sources, max(ends[id] for id in sources), shown)
+            stated.append(StatedFact(fact, base.id if base else None, reason))
             touched |= {base.id} if base else set()
-        elif action.id not in shown or action.id in touched:
+        elif action.id not in known or action.id in touched:
             ignored += 1
         elif isinstance(action, _Reinforce):
             reinforced.setdefault(action.id, []).extend(sources)
         else:
             invalidated.append(action.id)
             touched.add(action.id)
-    prepared = await prepare(
-        [
-            draft_of(fact, work.new_id(), client_id=work.client_id, now=work.now)
-            for fact, _, _ in stated
-        ],
-        embedder=work.embedder,
-        tokens=work.tokens,
-    )
-    statements = [
-        Statement(memory, fact.source_episode_ids, updates, reason)
-        for memory, (fact, updates, reason) in zip(prepared, stated, strict=True)
-    ]
     untouched = {id: sources for id, sources in reinforced.items() if id not in touched}
-    return Plan(statements, untouched, invalidated, ignored)
+    return CheckedActions(stated, untouched, invalidated, ignored)
 
 
 def _fact(
     action: _New | _Update,
     base: KnownFact | None,
-    work: ConversationWork,
     sources: list[str],
     valid_at: datetime,
-    categories: Sequence[str],
+    shown: ModelInput,
 ) -> NewFact:
-    """Return a statement as a fact: what it does not say is its base's, else the default."""
-    category = action.category if action.category in categories else None
+    """Return a statement as a fact; omitted fields are its base's, else the defaults."""
+    category = action.category if action.category in shown.categories else None
     if category is None:
-        default = DEFAULT_CATEGORY if DEFAULT_CATEGORY in categories else categories[0]
+        default = DEFAULT_CATEGORY if DEFAULT_CATEGORY in shown.categories else shown.categories[0]
         category = base.category if base else default
     keywords = action.keywords if action.keywords is not None else base.keywords if base else []
     importance = action.importance if isinstance(action, _New) else base.importance if base else 0.5
     fact = {
         "fact": action.fact.strip(),
         "category": category,
-        "conversation_id": work.conversation_id,
+        "conversation_id": shown.conversation_id,
         "scope": base.scope if base else DEFAULT_SCOPE,
         "keywords": [word.strip() for word in keywords if word.strip()],
         "source_episode_ids": sources,
@@ -273,71 +303,70 @@ def _fact(
     }
     try:
         return checked_fact(
-            replace(msgspec.convert(fact, NewFact), valid_at=valid_at), "", work.now
+            replace(msgspec.convert(fact, NewFact), valid_at=valid_at), "", shown.now
         )
     except (InvalidInput, msgspec.ValidationError) as problem:
         raise ModelFailed("not_understood") from problem
 
 
-async def _done(
-    work: ConversationWork, plan: Plan, episodes: Sequence[EpisodeToRead]
-) -> Consolidated:
-    """Do what is planned, all together; nothing where someone else has done it meanwhile."""
-    ids = [episode.id for episode in episodes]
+async def _plan(actions: CheckedActions, context: Context, now: datetime) -> ConsolidationPlan:
+    """Embed the stated facts. Raises `Unavailable`."""
+    drafts = [
+        draft_of(one.fact, context.new_id(), client_id=context.client_id, now=now)
+        for one in actions.stated
+    ]
+    prepared = await prepare(drafts, embedder=context.embedder, tokens=context.tokens)
+    facts = [
+        PlannedFact(memory, one.fact.source_episode_ids, one.updates, one.reason)
+        for memory, one in zip(prepared, actions.stated, strict=True)
+    ]
+    return ConsolidationPlan(facts, actions.reinforced, actions.invalidated, actions.ignored)
+
+
+async def _apply(plan: ConsolidationPlan, shown: ModelInput, context: Context) -> Consolidated:
+    """Write all changes of a plan; none when another process has consolidated an episode meanwhile."""
     outcome = Consolidated(consolidated=False, reason="nothing_new")
 
-    async def transact(transaction: Transaction) -> Consolidated:
+    async def write_plan(transaction: Transaction) -> Consolidated:
         nonlocal outcome
-        state = await _locked(work, transaction, plan, ids)
-        # Else it was done, by someone else or in a try whose answer got lost: what that did is known.
-        if set(state.open) == set(ids):
-            outcome = await _carried_out(
-                work,
-                transaction,
-                plan,
-                set(state.holding),
-                max(one.end_at for one in episodes),
-                ids,
-            )
+        state = await _lock(transaction, plan, shown, context.client_id)
+        # Else another process has done it, or an earlier try of this transaction whose answer got lost:
+        # then `outcome` is that try's.
+        if set(state.open) == set(shown.episode_ids):
+            holding = set(state.holding)
+            outcome = await _write(transaction, plan, holding, shown, context.client_id)
         return outcome
 
-    return await work.graph.write(transact)
+    return await context.graph.write(write_plan)
 
 
-async def _locked(
-    work: ConversationWork, transaction: Transaction, plan: Plan, episode_ids: list[str]
-) -> State:
-    """Lock the conversation, then read what may still be changed."""
-    states = await transaction.rows(
-        LOCK_CONVERSATION,
-        client_id=work.client_id, id=work.conversation_id,
-        session_names=[], external_ids=[], ids=[],
-    )  # fmt: skip
-    if not states:
-        raise ConversationNotFound(work.conversation_id)
-    updated = [one.updates for one in plan.statements if one.updates]
-    rows = await transaction.rows(
+async def _lock(
+    transaction: Transaction, plan: ConsolidationPlan, shown: ModelInput, client_id: str
+) -> ConsolidationState:
+    """Lock the conversation, then read which episodes and facts may still be changed."""
+    await lock_conversation(transaction, shown.conversation_id, client_id=client_id)
+    updated = [one.updates for one in plan.facts if one.updates]
+    [state] = await transaction.rows(
         CONSOLIDATION_STATE,
-        client_id=work.client_id,
-        episode_ids=episode_ids,
+        client_id=client_id,
+        episode_ids=shown.episode_ids,
         fact_ids=[*updated, *plan.reinforced, *plan.invalidated],
     )
-    return rows[0]
+    return state
 
 
-async def _carried_out(
-    work: ConversationWork,
+async def _write(
     transaction: Transaction,
-    plan: Plan,
+    plan: ConsolidationPlan,
     holding: set[str],
-    said_at: datetime,
-    episode_ids: list[str],
+    shown: ModelInput,
+    client_id: str,
 ) -> Consolidated:
-    """Carry out a plan in a transaction that holds the conversation; what holds no more is left alone."""
-    client_id, now = work.client_id, work.now
-    updated, stated = [], [one for one in plan.statements if one.updates not in holding]
-    for one in plan.statements:
-        if one.updates in holding and not await _superseded(work, transaction, one):
+    """Write a plan under the conversation's lock; facts that hold no more stay as they are."""
+    now = shown.now
+    updated, stated = [], [one for one in plan.facts if one.updates not in holding]
+    for one in plan.facts:
+        if one.updates in holding and not await _supersede(transaction, one, client_id, now):
             stated.append(one)
         elif one.updates in holding:
             updated.append(one.memory.draft.id)
@@ -348,56 +377,53 @@ async def _carried_out(
         written=[],
         client_id=client_id,
         now=now,
-        gone={one.updates for one in plan.statements if one.updates} | set(plan.invalidated),
+        gone={one.updates for one in plan.facts if one.updates} | set(plan.invalidated),
     )
-    said_again = {id: sources for id, sources in plan.reinforced.items() if id in holding}
-    await _reinforce(transaction, said_again, client_id, now)
-    over = [id for id in plan.invalidated if id in holding]
+    repeated = {id: sources for id, sources in plan.reinforced.items() if id in holding}
+    await _reinforce(transaction, repeated, client_id, now)
+    invalidated = [id for id in plan.invalidated if id in holding]
     await transaction.rows(
         INVALIDATE_FACTS,
         client_id=client_id,
-        ids=over,
-        at=said_at,
+        ids=invalidated,
+        at=max(episode.end_at for episode in shown.episodes),
         now=now,
         active_word=scope_word(client_id, "active"),
     )
-    await transaction.rows(KEEP_CONSOLIDATED, client_id=client_id, ids=episode_ids, now=now)
+    await transaction.rows(KEEP_CONSOLIDATED, client_id=client_id, ids=shown.episode_ids, now=now)
     return Consolidated(
         consolidated=True,
-        episodes=episode_ids,
+        episodes=shown.episode_ids,
         new=_of(kept, "new"),
-        reinforced=list(dict.fromkeys([*_of(kept, "reinforced"), *said_again])),
+        reinforced=list(dict.fromkeys([*_of(kept, "reinforced"), *repeated])),
         updated=updated,
-        invalidated=over,
+        invalidated=invalidated,
         ignored=plan.ignored,
     )
 
 
-async def _superseded(work: ConversationWork, transaction: Transaction, one: Statement) -> bool:
-    """Write a statement as the next version of what it updates; false when another version came first."""
-    assert one.updates is not None, "only what updates supersedes"
+async def _supersede(
+    transaction: Transaction, one: PlannedFact, client_id: str, now: datetime
+) -> bool:
+    """Write a fact as the next version of the one it updates; False when another version came first."""
+    assert one.updates is not None, "only an update supersedes a fact"
     try:
         await supersede(
-            transaction,
-            one.updates,
-            one.memory,
-            client_id=work.client_id,
-            now=work.now,
-            reason=one.reason,
+            transaction, one.updates, one.memory, client_id=client_id, now=now, reason=one.reason
         )
     except NotHead:
         return False
     row = {"id": one.memory.draft.id, "source_ids": one.source_ids, "similar": []}
-    await transaction.rows(LINK_FACTS, client_id=work.client_id, now=work.now, rows=[row])
+    await transaction.rows(LINK_FACTS, client_id=client_id, now=now, rows=[row])
     return True
 
 
 async def _reinforce(
-    transaction: Transaction, said_again: Mapping[str, list[str]], client_id: str, now: datetime
+    transaction: Transaction, repeated: Mapping[str, list[str]], client_id: str, now: datetime
 ) -> None:
     rows = [
         {"id": id, "times": 1, "importance": 0.0, "source_ids": list(dict.fromkeys(sources))}
-        for id, sources in said_again.items()
+        for id, sources in repeated.items()
     ]
     await transaction.rows(REINFORCE_FACTS, client_id=client_id, now=now, rows=rows)
 

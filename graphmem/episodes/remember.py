@@ -1,13 +1,18 @@
-"""Remembering episodes: runs of messages with a title, a summary and how surprising they are."""
+"""Remembering episodes: runs of messages with a title, a summary and a surprise."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from graphmem.conversations.remember import LOCK_CONVERSATION, Incoming, append, incoming
-from graphmem.embedding import Embedder
+from graphmem.context import Context
+from graphmem.conversations.remember import (
+    PreparedBatch,
+    append_batch,
+    lock_conversation,
+    prepare_batch,
+)
 from graphmem.episodes.types import (
     EPISODE_MESSAGES,
     SUMMARY_BYTES,
@@ -15,39 +20,32 @@ from graphmem.episodes.types import (
     MessageRange,
     NewEpisode,
 )
-from graphmem.errors import (
-    ConversationNotFound,
-    InvalidInput,
-    MemoryNotFound,
-    SessionNotFound,
-)
+from graphmem.errors import InvalidInput, MemoryNotFound, SessionNotFound
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
-from graphmem.llm import LanguageModel
 from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.text import checked_text
 from graphmem.model.times import utc
-from graphmem.prompts.telling import Said, Told, told
+from graphmem.prompts.telling import Description, Utterance, describe
 from graphmem.retrieval.decay import born
 from graphmem.text.extraction import surprise
-from graphmem.tokens import TokenCounter
 
 
-class Nearest(Struct, frozen=True):
-    """How near the nearest of what came before lies; none where nothing did."""
+class NearestEpisode(Struct, frozen=True):
+    """The cosine of the nearest earlier episode; None where there is no earlier one."""
 
     cosine: float | None
 
 
-class InRange(Struct, frozen=True):
-    """The messages of a session from an idx to an idx, and where the session ends."""
+class MessagesInRange(Struct, frozen=True):
+    """The messages of a session from an `idx` to an `idx`, and the session's next `idx`."""
 
     next_idx: int
     ids: list[str]
 
 
 class SameEpisode(Struct, frozen=True):
-    """An episode that is there already."""
+    """An existing episode with the same messages."""
 
     id: str
     title: str
@@ -58,79 +56,70 @@ class SameEpisode(Struct, frozen=True):
     embedding_truncated: bool
 
 
-class Source(Struct, frozen=True):
-    """What an episode is made of; `batch` are messages that are remembered with it."""
+class EpisodeMessages(Struct, frozen=True):
+    """The messages of a new episode; `batch` holds those that are remembered with it."""
 
-    said: list[Said]
-    batch: Incoming | None = None
+    utterances: list[Utterance]
+    batch: PreparedBatch | None = None
 
 
-MESSAGES_BY_ID = Query("episodes/messages_by_id", Said)
-MESSAGES_IN_RANGE = Query("episodes/messages_in_range", InRange)
-NEAREST_EPISODE = Query("episodes/nearest_episode", Nearest)
+MESSAGES_BY_ID = Query("episodes/messages_by_id", Utterance)
+MESSAGES_IN_RANGE = Query("episodes/messages_in_range", MessagesInRange)
+NEAREST_EPISODE = Query("episodes/nearest_episode", NearestEpisode)
 SAME_EPISODE = Query("episodes/same_episode", SameEpisode)
 JOIN_EPISODE = Query("episodes/join_episode", RowsWritten, writes=True)
 
 
-async def remember_episode(
-    new: NewEpisode,
-    *,
-    client_id: str,
-    now: datetime,
-    new_id: Callable[[], str],
-    graph: Graph,
-    embedder: Embedder,
-    tokens: TokenCounter,
-    llm: LanguageModel | None = None,
-) -> KeptEpisode:
-    """Remember a run of messages as an episode, with the messages where they are new; all or nothing.
+async def remember_episode(new: NewEpisode, context: Context) -> KeptEpisode:
+    """Remember a run of messages as an episode, together with those that are new; all or nothing.
 
-    Where one with exactly these messages is there, of which all that is said holds, it is that one.
-    Raises `InvalidInput`, `ConversationNotFound`, `SessionNotFound`, `MemoryNotFound` for a message that
-    the conversation does not have, `Unavailable`.
+    Where an episode with exactly these messages agrees with all given fields, it is returned instead.
+    Raises `InvalidInput`, `TooLarge`, `ConversationNotFound`, `SessionNotFound`, `MemoryNotFound` for a
+    message that the conversation does not have, `Unavailable`.
     """
+    now = context.now()
     new = _checked(new)
-    source = await _source(
-        new,
-        client_id=client_id, now=now, new_id=new_id, graph=graph, embedder=embedder, tokens=tokens,
-    )  # fmt: skip
-    start_at, end_at = _times(new, source.said)
-    memory = await composed(
-        await _told(new, source.said, embedder, llm),
-        id=new_id(),
-        client_id=client_id,
+    messages = await _find_messages(new, context, now)
+    start_at, end_at = _times(new, messages.utterances)
+    memory = await compose_episode(
+        await _describe(new, messages.utterances, context),
         conversation_id=new.conversation_id,
         start_at=start_at,
         end_at=end_at,
-        surprising=new.surprise,
+        given_surprise=new.surprise,
         now=now,
-        graph=graph,
-        embedder=embedder,
-        tokens=tokens,
+        context=context,
     )
-    ids = list(dict.fromkeys(one.id for one in source.said))
-
-    async def work(transaction: Transaction) -> KeptEpisode:
-        written = await _lock(transaction, new.conversation_id, memory.draft.id, client_id)
-        present = ids
-        if source.batch is not None:
-            present = await append(
-                transaction,
-                source.batch,
-                client_id=client_id, conversation_id=new.conversation_id, now=now,
-            )  # fmt: skip
-        present = list(dict.fromkeys(present))
-        said = await _said(transaction, present, new.conversation_id, client_id)
-        if not written:
-            if same := await _same(transaction, new, memory, present, client_id):
-                return same
-            await put(transaction, _in_session(memory, said), present, client_id=client_id)
-        return kept(memory, present)
-
-    return await graph.write(work)
+    return await context.graph.write(
+        lambda transaction: _keep(transaction, new, messages, memory, context.client_id)
+    )
 
 
-async def _same(
+async def _keep(
+    transaction: Transaction,
+    new: NewEpisode,
+    messages: EpisodeMessages,
+    memory: Prepared,
+    client_id: str,
+) -> KeptEpisode:
+    """Write an episode under its conversation's lock, unless it exists."""
+    # After a lost answer an earlier try of this transaction has written it.
+    state = await lock_conversation(
+        transaction, new.conversation_id, client_id=client_id, ids=[memory.draft.id]
+    )
+    ids = [one.id for one in messages.utterances]
+    if messages.batch is not None:
+        ids = await append_batch(transaction, messages.batch)
+    ids = list(dict.fromkeys(ids))
+    utterances = await _find_utterances(transaction, ids, new.conversation_id, client_id)
+    if not state.written:
+        if same := await _find_same(transaction, new, memory, ids, client_id):
+            return same
+        await write_episode(transaction, _in_session(memory, utterances), ids, client_id=client_id)
+    return _kept(memory, ids)
+
+
+async def _find_same(
     transaction: Transaction,
     new: NewEpisode,
     memory: Prepared,
@@ -160,25 +149,24 @@ async def _same(
     )
 
 
-async def composed(
-    about: Told,
+async def compose_episode(
+    about: Description,
     *,
-    id: str,
-    client_id: str,
     conversation_id: str,
+    session_id: str = "",
     start_at: datetime,
     end_at: datetime,
+    given_surprise: float | None = None,
     now: datetime,
-    graph: Graph,
-    embedder: Embedder,
-    tokens: TokenCounter,
-    surprising: float | None = None,
-    session_id: str = "",
+    context: Context,
 ) -> Prepared:
-    """Return an episode ready to be written; how surprising it is is measured, unless it is given."""
+    """Return an episode ready to be written; its surprise, 0–1, is measured unless it is given.
+
+    Raises `Unavailable`.
+    """
     draft = Draft(
-        id=id,
-        client_id=client_id,
+        id=context.new_id(),
+        client_id=context.client_id,
         kind="episode",
         text=about.summary,
         search_text=about.summary,
@@ -190,16 +178,10 @@ async def composed(
         valid_at=end_at,
         created_at=now,
     )
-    [memory] = await prepare([draft], embedder=embedder, tokens=tokens)
+    [memory] = await prepare([draft], embedder=context.embedder, tokens=context.tokens)
+    surprising = given_surprise
     if surprising is None:
-        before = await graph.rows(
-            NEAREST_EPISODE,
-            client_id=client_id,
-            conversation_id=conversation_id,
-            before=end_at,
-            embedding=memory.embedding.vector,
-        )
-        surprising = surprise(before[0].cosine)
+        surprising = await _measure_surprise(memory, context)
     own = {
         "title": about.title,
         "start_at": start_at,
@@ -210,10 +192,22 @@ async def composed(
     return replace(memory, draft=replace(draft, own=own))
 
 
-async def put(
+async def _measure_surprise(memory: Prepared, context: Context) -> float:
+    """Return how far an episode is from the nearest earlier one of its conversation, 0–1."""
+    [nearest] = await context.graph.rows(
+        NEAREST_EPISODE,
+        client_id=context.client_id,
+        conversation_id=memory.draft.conversation_id,
+        before=memory.draft.occurred_at,
+        embedding=memory.embedding.vector,
+    )
+    return surprise(nearest.cosine)
+
+
+async def write_episode(
     transaction: Transaction, memory: Prepared, message_ids: Sequence[str], *, client_id: str
 ) -> None:
-    """Write an episode that is not there yet, and join it, under its conversation's lock."""
+    """Write a new episode and join it to its messages, under its conversation's lock."""
     await write(transaction, [memory], client_id=client_id)
     await transaction.rows(
         JOIN_EPISODE,
@@ -225,8 +219,7 @@ async def put(
     )
 
 
-def kept(memory: Prepared, message_ids: list[str]) -> KeptEpisode:
-    """Return an episode as it is shown to who has sent it."""
+def _kept(memory: Prepared, message_ids: list[str]) -> KeptEpisode:
     draft = memory.draft
     return KeptEpisode(
         id=draft.id,
@@ -261,9 +254,9 @@ def _checked(new: NewEpisode) -> NewEpisode:
     )
 
 
-def _times(new: NewEpisode, said: Sequence[Said]) -> tuple[datetime, datetime]:
-    """Return when an episode began and ended: as given, else as its messages did."""
-    times = [one.occurred_at for one in said]
+def _times(new: NewEpisode, utterances: Sequence[Utterance]) -> tuple[datetime, datetime]:
+    """Return the begin and the end of an episode: as given, else those of its messages."""
+    times = [one.occurred_at for one in utterances]
     start_at = new.start_at or min(*times, new.end_at or times[0])
     end_at = new.end_at or max(*times, start_at)
     if start_at > end_at:
@@ -271,29 +264,11 @@ def _times(new: NewEpisode, said: Sequence[Said]) -> tuple[datetime, datetime]:
     return start_at, end_at
 
 
-async def _source(
-    new: NewEpisode,
-    *,
-    client_id: str,
-    now: datetime,
-    new_id: Callable[[], str],
-    graph: Graph,
-    embedder: Embedder,
-    tokens: TokenCounter,
-) -> Source:
+async def _find_messages(new: NewEpisode, context: Context, now: datetime) -> EpisodeMessages:
     if new.messages is not None:
-        batch = await incoming(
-            new.messages,
-            client_id=client_id,
-            conversation_id=new.conversation_id,
-            now=now,
-            new_id=new_id,
-            graph=graph,
-            embedder=embedder,
-            tokens=tokens,
-        )
-        said = [
-            Said(
+        batch = await prepare_batch(new.conversation_id, new.messages, context, now=now)
+        utterances = [
+            Utterance(
                 id=id,
                 session_id=one.session_id,
                 role=one.role,
@@ -303,15 +278,16 @@ async def _source(
             )
             for id, one in zip(batch.ids, new.messages, strict=True)
         ]
-        return Source(said, batch)
+        return EpisodeMessages(utterances, batch)
+    client_id, graph = context.client_id, context.graph
     ids = new.message_ids
     if new.range is not None:
-        ids = await _in_range(new.range, new.conversation_id, client_id, graph)
+        ids = await _find_range(new.range, new.conversation_id, client_id, graph)
     ids = list(dict.fromkeys(ids or []))
-    return Source(await _said(graph, ids, new.conversation_id, client_id))
+    return EpisodeMessages(await _find_utterances(graph, ids, new.conversation_id, client_id))
 
 
-async def _in_range(
+async def _find_range(
     wanted: MessageRange, conversation_id: str, client_id: str, graph: Graph
 ) -> list[str]:
     """Return the ids of a session's messages in a range."""
@@ -330,50 +306,38 @@ async def _in_range(
             "range", f"holds no message; the session's messages go from 0 to {rows[0].next_idx - 1}"
         )
     if len(ids) > EPISODE_MESSAGES:
-        raise InvalidInput("range", f"holds more than {EPISODE_MESSAGES} messages; make several")
+        raise InvalidInput(
+            "range", f"holds more than {EPISODE_MESSAGES} messages; send several episodes"
+        )
     return ids
 
 
-async def _said(
+async def _find_utterances(
     where: Graph | Transaction, ids: Sequence[str], conversation_id: str, client_id: str
-) -> list[Said]:
+) -> list[Utterance]:
     """Return messages by their ids. Raises `MemoryNotFound` when the conversation lacks one."""
     rows = await where.rows(
         MESSAGES_BY_ID, client_id=client_id, conversation_id=conversation_id, ids=list(ids)
     )
-    there = {row.id for row in rows}
+    found = {row.id for row in rows}
     for id in ids:
-        if id not in there:
+        if id not in found:
             raise MemoryNotFound(id)
     return rows
 
 
-async def _told(
-    new: NewEpisode, said: Sequence[Said], embedder: Embedder, llm: LanguageModel | None
-) -> Told:
-    """Return an episode's title and summary: as given, else told."""
+async def _describe(
+    new: NewEpisode, utterances: Sequence[Utterance], context: Context
+) -> Description:
+    """Return an episode's title and summary: as given, else from its messages."""
     if new.title is not None and new.summary is not None:
-        return Told(new.title, new.summary)
-    found = await told(said, embedder=embedder, llm=llm)
-    return Told(new.title or found.title, new.summary or found.summary, found.by_model)
+        return Description(new.title, new.summary)
+    found = await describe(utterances, embedder=context.embedder, llm=context.llm)
+    return Description(new.title or found.title, new.summary or found.summary, found.by_model)
 
 
-async def _lock(
-    transaction: Transaction, conversation_id: str, episode_id: str, client_id: str
-) -> bool:
-    """Lock a conversation; return whether the episode is there already, after a lost answer."""
-    states = await transaction.rows(
-        LOCK_CONVERSATION,
-        client_id=client_id, id=conversation_id,
-        session_names=[], external_ids=[], ids=[episode_id],
-    )  # fmt: skip
-    if not states:
-        raise ConversationNotFound(conversation_id)
-    return bool(states[0].written)
-
-
-def _in_session(memory: Prepared, said: Sequence[Said]) -> Prepared:
-    """Return an episode with its session, where it is of one alone."""
-    sessions = {one.session_id for one in said}
+def _in_session(memory: Prepared, utterances: Sequence[Utterance]) -> Prepared:
+    """Return an episode with its session, where all its messages are of one."""
+    sessions = {one.session_id for one in utterances}
     session_id = sessions.pop() if len(sessions) == 1 else ""
     return replace(memory, draft=replace(memory.draft, session_id=session_id))

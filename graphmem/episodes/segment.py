@@ -1,37 +1,40 @@
 """Segmenting a conversation: messages that no episode holds become episodes, session by session.
 
-Each episode is written in a transaction of its own, together with up to where its session was looked at.
-So it can be begun anew at any time, by several at once: no message is lost, and none is in two episodes.
+Each episode is written in a transaction of its own, together with the place up to which its session is
+segmented. So segmenting may be repeated at any time and run several times at once: no message is lost, and
+none is in two episodes.
 """
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from graphmem.conversations.remember import IDLE, LOCK_CONVERSATION
-from graphmem.conversations.work import ConversationWork
+from graphmem.context import Context
+from graphmem.conversations.remember import IDLE, lock_conversation
 from graphmem.episodes.consolidate import CONSOLIDATE
-from graphmem.episodes.remember import MESSAGES_BY_ID, composed, put
+from graphmem.episodes.remember import MESSAGES_BY_ID, compose_episode, write_episode
 from graphmem.episodes.types import Segmented
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import postpone
 from graphmem.memories.write import Prepared
-from graphmem.prompts.telling import told
-from graphmem.text.segmenting import BAND, Run, Turn, runs
+from graphmem.prompts.telling import describe
+from graphmem.reviews.review import run_reviews
+from graphmem.text.segmenting import BAND, MessageRun, UnsegmentedMessage, runs
 
 AT_ONCE = 200
-"""How many messages are looked at together; far more than a run can hold."""
+"""The number of messages that are read together; far more than a run can hold."""
 
 ENOUGH_EPISODES = 3
 ENOUGH_SURPRISE = 0.85
-"""From how many episodes, or how surprising a one, on it is worth making facts of them."""
+"""The number of episodes, or the surprise of one, from which on facts are made of them."""
 
 
 class OpenSession(Struct, frozen=True):
-    """A session with messages that were not looked at yet."""
+    """A session with messages that are not segmented yet."""
 
     id: str
     segmented_idx: int
@@ -39,27 +42,40 @@ class OpenSession(Struct, frozen=True):
 
 
 class OpenSessions(Struct, frozen=True):
-    """The sessions of a conversation with messages that were not looked at yet."""
+    """The sessions of a conversation with messages that are not segmented yet."""
 
     sessions: list[OpenSession]
 
 
-class SoFar(Struct, frozen=True):
-    """How far a session was segmented, read under its conversation's lock."""
+class SegmentationState(Struct, frozen=True):
+    """The progress of segmenting a session, read under its conversation's lock."""
 
     segmented_idx: int
     free: list[str]
     written: bool
 
 
-class Unconsolidated(Struct, frozen=True):
-    """The episodes of a conversation that no facts were made of."""
+class ConsolidationBacklog(Struct, frozen=True):
+    """The number of a conversation's episodes that no facts were made of, and the highest surprise of one."""
 
     episodes: int
     surprise: float
 
 
-class Written(Struct, frozen=True):
+class PreparedRun(Struct, frozen=True, kw_only=True):
+    """A run of a session, where it begins and ends, and the episode that it becomes."""
+
+    conversation_id: str
+    session_id: str
+    begin: int
+    until: int
+    message_ids: list[str]
+    memory: Prepared | None
+    """None where all its messages are in episodes already."""
+    by_model: bool = False
+
+
+class WrittenEpisode(Struct, frozen=True):
     """An episode that was made of a run."""
 
     id: str
@@ -68,34 +84,46 @@ class Written(Struct, frozen=True):
 
 
 class Overtaken(Exception):
-    """Someone else has segmented the session further meanwhile, or has taken one of its messages."""
+    """Another process has segmented the session further, or one of its messages is no longer free."""
 
 
 UNSEGMENTED_SESSIONS = Query("episodes/unsegmented_sessions", OpenSessions)
-UNSEGMENTED_MESSAGES = Query("episodes/unsegmented_messages", Turn)
-SEGMENTED_SO_FAR = Query("episodes/segmented_so_far", SoFar)
+UNSEGMENTED_MESSAGES = Query("episodes/unsegmented_messages", UnsegmentedMessage)
+SEGMENTATION_STATE = Query("episodes/segmentation_state", SegmentationState)
 MOVE_SEGMENTATION = Query("episodes/move_segmentation", RowsWritten, writes=True)
-UNCONSOLIDATED = Query("episodes/unconsolidated", Unconsolidated)
+CONSOLIDATION_BACKLOG = Query("episodes/consolidation_backlog", ConsolidationBacklog)
 
 
-async def segment(work: ConversationWork, *, leave_growing: bool = False) -> Segmented:
-    """Make episodes of a conversation's messages that no episode holds, and say what was made.
+async def segment(
+    conversation_id: str, context: Context, *, leave_growing: bool = False
+) -> Segmented:
+    """Make episodes of a conversation's messages that no episode holds, and rate its pending reviews.
 
-    With `leave_growing` the last run of a session is left for later, unless the session is idle: what
-    comes next may belong to it. Raises `ConversationNotFound`, `Unavailable`.
+    With `leave_growing` the last run of a session is left for later, unless the session is idle: the
+    next message may belong to it. Raises `ConversationNotFound`, `Unavailable`.
     """
-    written: list[Written] = []
+    now = context.now()
+    segmented = await _make_episodes(conversation_id, context, now, leave_growing=leave_growing)
+    await _queue_consolidation(conversation_id, context, now)
+    return replace(segmented, reviews=await run_reviews(conversation_id, context))
+
+
+async def _make_episodes(
+    conversation_id: str, context: Context, now: datetime, *, leave_growing: bool
+) -> Segmented:
+    written: list[WrittenEpisode] = []
     left = 0
     while True:
         try:
-            for session in await _open_sessions(work):
-                closing = not leave_growing or session.last_active_at <= work.now - IDLE
-                left += await _segment_session(work, session, closing, written)
+            for session in await _find_open_sessions(conversation_id, context):
+                closing = not leave_growing or session.last_active_at <= now - IDLE
+                left += await _segment_session(
+                    conversation_id, session, context, now, closing=closing, written=written
+                )
             break
         except Overtaken:
-            # Whoever came first has moved on: what is left is looked at anew.
+            # The other process has moved on: the rest is read again.
             left = 0
-    await _ask_for_facts(work)
     return Segmented(
         episodes=[one.id for one in written],
         messages=sum(one.messages for one in written),
@@ -104,24 +132,30 @@ async def segment(work: ConversationWork, *, leave_growing: bool = False) -> Seg
     )
 
 
-async def _open_sessions(work: ConversationWork) -> list[OpenSession]:
-    rows = await work.graph.rows(
-        UNSEGMENTED_SESSIONS, client_id=work.client_id, id=work.conversation_id
+async def _find_open_sessions(conversation_id: str, context: Context) -> list[OpenSession]:
+    rows = await context.graph.rows(
+        UNSEGMENTED_SESSIONS, client_id=context.client_id, id=conversation_id
     )
     if not rows:
-        raise ConversationNotFound(work.conversation_id)
+        raise ConversationNotFound(conversation_id)
     return rows[0].sessions
 
 
 async def _segment_session(
-    work: ConversationWork, session: OpenSession, closing: bool, written: list[Written]
+    conversation_id: str,
+    session: OpenSession,
+    context: Context,
+    now: datetime,
+    *,
+    closing: bool,
+    written: list[WrittenEpisode],
 ) -> int:
-    """Segment one session, adding to what was written; return how many messages were left."""
+    """Segment one session, adding its episodes to `written`; return the number of messages left."""
     begin = session.segmented_idx
     while True:
-        turns = await work.graph.rows(
+        turns = await context.graph.rows(
             UNSEGMENTED_MESSAGES,
-            client_id=work.client_id,
+            client_id=context.client_id,
             session_id=session.id,
             from_idx=begin,
             band=BAND,
@@ -129,116 +163,124 @@ async def _segment_session(
         )
         found = runs(turns)
         ends_here = len(turns) < AT_ONCE
-        # The last of the messages looked at may go on in those that were not, or are still to come.
+        # The last run that was read may go on in messages that were not, or are still to come.
         open_end = (
             found[-1:] if not (ends_here and closing) and _may_go_on(found, ends_here) else []
         )
         for run in found[: len(found) - len(open_end)]:
-            written += await _write(work, session.id, begin, run)
+            prepared = await _prepare(run, begin, session.id, conversation_id, context, now)
+            written += await _write(prepared, context)
             begin = run.until
         if ends_here:
             return sum(len(run.turns) for run in open_end)
 
 
-def _may_go_on(found: Sequence[Run], ends_here: bool) -> bool:
-    """Tell whether the last run may grow; one of many that is alone may not, or nothing would move."""
+def _may_go_on(found: Sequence[MessageRun], ends_here: bool) -> bool:
+    """Return whether the last run may grow; one that fills the whole read may not, or nothing would move."""
     return bool(found) and bool(found[-1].turns) and (ends_here or len(found) > 1)
 
 
-async def _write(work: ConversationWork, session_id: str, begin: int, run: Run) -> list[Written]:
-    """Write the episode that a run becomes, and note how far the session was looked at."""
+async def _prepare(
+    run: MessageRun,
+    begin: int,
+    session_id: str,
+    conversation_id: str,
+    context: Context,
+    now: datetime,
+) -> PreparedRun:
+    """Compose the episode that a run becomes. Raises `Overtaken`."""
     ids = [turn.id for turn in run.turns]
-    memory, by_model = await _episode(work, session_id, run) if ids else (None, False)
-
-    async def transact(transaction: Transaction) -> bool:
-        so_far = await _locked(work, transaction, session_id, ids, memory)
-        if memory is not None and so_far.written:
-            return True
-        if so_far.segmented_idx != begin or set(so_far.free) != set(ids):
-            return False
-        if memory is not None:
-            await put(transaction, memory, ids, client_id=work.client_id)
-        await transaction.rows(
-            MOVE_SEGMENTATION, client_id=work.client_id, session_id=session_id, idx=run.until
-        )
-        return True
-
-    if not await work.graph.write(transact):
-        raise Overtaken
-    return [Written(memory.draft.id, len(ids), by_model)] if memory is not None else []
-
-
-async def _episode(work: ConversationWork, session_id: str, run: Run) -> tuple[Prepared, bool]:
-    """Return the episode that a run becomes, ready to be written. Raises `Overtaken`."""
-    said = await work.graph.rows(
-        MESSAGES_BY_ID,
-        client_id=work.client_id,
-        conversation_id=work.conversation_id,
-        ids=[turn.id for turn in run.turns],
+    prepared = PreparedRun(
+        conversation_id=conversation_id,
+        session_id=session_id,
+        begin=begin,
+        until=run.until,
+        message_ids=ids,
+        memory=None,
     )
-    if len(said) < len(run.turns):
+    if not ids:
+        return prepared
+    utterances = await context.graph.rows(
+        MESSAGES_BY_ID, client_id=context.client_id, conversation_id=conversation_id, ids=ids
+    )
+    if len(utterances) < len(ids):
         raise Overtaken
-    about = await told(said, embedder=work.embedder, llm=work.llm)
+    about = await describe(utterances, embedder=context.embedder, llm=context.llm)
     times = [turn.occurred_at for turn in run.turns]
-    memory = await composed(
+    memory = await compose_episode(
         about,
-        id=work.new_id(),
-        client_id=work.client_id,
-        conversation_id=work.conversation_id,
+        conversation_id=conversation_id,
         session_id=session_id,
         start_at=min(times),
         end_at=max(times),
-        now=work.now,
-        graph=work.graph,
-        embedder=work.embedder,
-        tokens=work.tokens,
+        now=now,
+        context=context,
     )
-    return memory, about.by_model
+    return replace(prepared, memory=memory, by_model=about.by_model)
 
 
-async def _locked(
-    work: ConversationWork,
-    transaction: Transaction,
-    session_id: str,
-    ids: list[str],
-    memory: Prepared | None,
-) -> SoFar:
-    """Lock the conversation, then read how far its session was segmented."""
-    states = await transaction.rows(
-        LOCK_CONVERSATION,
-        client_id=work.client_id, id=work.conversation_id,
-        session_names=[], external_ids=[], ids=[],
-    )  # fmt: skip
+async def _write(run: PreparedRun, context: Context) -> list[WrittenEpisode]:
+    """Write the episode of a run, and move the place up to which its session is segmented.
+
+    Raises `Overtaken`.
+    """
+    client_id, memory = context.client_id, run.memory
+
+    async def write_run(transaction: Transaction) -> bool:
+        state = await _lock(transaction, run, client_id)
+        if memory is not None and state.written:
+            return True
+        if state.segmented_idx != run.begin or set(state.free) != set(run.message_ids):
+            return False
+        if memory is not None:
+            await write_episode(transaction, memory, run.message_ids, client_id=client_id)
+        await transaction.rows(
+            MOVE_SEGMENTATION, client_id=client_id, session_id=run.session_id, idx=run.until
+        )
+        return True
+
+    if not await context.graph.write(write_run):
+        raise Overtaken
+    if memory is None:
+        return []
+    return [WrittenEpisode(memory.draft.id, len(run.message_ids), run.by_model)]
+
+
+async def _lock(transaction: Transaction, run: PreparedRun, client_id: str) -> SegmentationState:
+    """Lock a run's conversation, then read the progress of segmenting its session."""
+    await lock_conversation(transaction, run.conversation_id, client_id=client_id)
     rows = await transaction.rows(
-        SEGMENTED_SO_FAR,
-        client_id=work.client_id,
-        session_id=session_id,
-        ids=ids,
-        episode_id=memory.draft.id if memory is not None else "",
+        SEGMENTATION_STATE,
+        client_id=client_id,
+        session_id=run.session_id,
+        ids=run.message_ids,
+        episode_id=run.memory.draft.id if run.memory is not None else "",
     )
-    if not states or not rows:
-        raise ConversationNotFound(work.conversation_id)
+    if not rows:
+        raise ConversationNotFound(run.conversation_id)
     return rows[0]
 
 
-async def _ask_for_facts(work: ConversationWork) -> None:
-    """Queue the making of facts when there is enough to make them of, and a model to do it."""
-    if work.llm is None:
+async def _queue_consolidation(conversation_id: str, context: Context, now: datetime) -> None:
+    """Queue the making of facts when there are enough episodes, and a language model."""
+    if context.llm is None:
         return
-    rows = await work.graph.rows(UNCONSOLIDATED, client_id=work.client_id, id=work.conversation_id)
-    if rows[0].episodes < ENOUGH_EPISODES and rows[0].surprise < ENOUGH_SURPRISE:
+    [backlog] = await context.graph.rows(
+        CONSOLIDATION_BACKLOG, client_id=context.client_id, id=conversation_id
+    )
+    if backlog.episodes < ENOUGH_EPISODES and backlog.surprise < ENOUGH_SURPRISE:
         return
-    job_id = work.new_id()
-    await work.graph.write(
+    job_id = context.new_id()
+    await context.graph.write(
         lambda transaction: postpone(
             transaction,
-            client_id=work.client_id,
+            client_id=context.client_id,
             id=job_id,
             kind=CONSOLIDATE,
-            key=work.conversation_id,
+            key=conversation_id,
             payload={},
-            now=work.now,
-            run_at=work.now,
-            conversation_id=work.conversation_id,
+            now=now,
+            run_at=now,
+            conversation_id=conversation_id,
         )
     )

@@ -1,4 +1,4 @@
-"""Episodes: coherent runs of messages, and what segmenting and consolidating a conversation did."""
+"""Episodes: coherent runs of messages; the results of segmenting and consolidating a conversation."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -11,10 +11,10 @@ from graphmem.model.vocabulary import Id
 from graphmem.reviews.types import ReviewsRun
 
 EPISODE_MESSAGES = 200
-"""How many messages an episode may hold."""
+"""The most messages of an episode."""
 
 SUMMARY_BYTES = 20_000
-"""How long a summary that a caller sends may be, in bytes of UTF-8."""
+"""The longest summary that a caller may send, in bytes of UTF-8."""
 
 
 class MessageRange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,10 +26,10 @@ class MessageRange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class NewEpisode(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A run of messages to remember; exactly one of `messages`, `message_ids` and `range` says which.
+    """A run of messages to remember, given by exactly one of `messages`, `message_ids` and `range`.
 
-    What is not given is computed: title and summary from the messages' own sentences, the surprise from
-    how far the episode lies from the conversation's earlier ones, the times from the messages'.
+    Omitted fields are computed: title and summary from the messages' own sentences, the surprise from the
+    distance to the conversation's earlier episodes, the times from those of the messages.
     """
 
     conversation_id: Id
@@ -62,39 +62,39 @@ class NewEpisode(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class KeptEpisode(Struct, frozen=True, kw_only=True):
-    """An episode as it is kept."""
+    """An episode as it is stored."""
 
     id: str
     conversation_id: str
     title: str
     summary: str
     surprise: float
-    """How far it departs from the conversation's earlier episodes, 0–1; from .7 on a key moment."""
+    """Its distance from the conversation's earlier episodes, 0–1; from .7 on a key moment."""
     start_at: datetime
     end_at: datetime
     message_ids: list[str]
     action: Literal["new", "repeated"] = "new"
-    """`repeated` where it was there already, with these messages and all that was said about it."""
+    """`repeated` where an episode with these messages and all given fields exists."""
     embedding_truncated: bool = False
 
 
 class Segmented(Struct, frozen=True, kw_only=True):
-    """What segmenting a conversation did."""
+    """The result of segmenting a conversation."""
 
     episodes: list[str]
     """The ids of the new episodes, in the order of their messages."""
     messages: int
-    """How many messages they hold."""
+    """The number of their messages."""
     left: int
-    """How many messages were left for later, because their topic may go on."""
+    """The number of messages left for later, because their topic may go on."""
     reviews: ReviewsRun | None = None
-    """What became of the conversation's reviews that waited."""
+    """The result of rating the conversation's pending reviews."""
     by_model: int = 0
-    """How many titles and summaries the language model wrote; the others are the messages' own words."""
+    """The number of episodes that the language model described; the others are described by extraction."""
 
 
 class Consolidated(Struct, frozen=True, kw_only=True):
-    """What consolidating a conversation's episodes into facts did; `reason` says why nothing was done."""
+    """The result of consolidating a conversation's episodes; without effect, `reason` says why."""
 
     consolidated: bool
     reason: Literal["no_llm", "nothing_new"] | None = None
@@ -105,4 +105,4 @@ class Consolidated(Struct, frozen=True, kw_only=True):
     """The new versions."""
     invalidated: list[str] = []
     ignored: int = 0
-    """How many actions named a fact that the model had not been shown, and brought none themselves."""
+    """The number of actions that named a fact that the model had not received, and stated none."""

@@ -1,42 +1,45 @@
-"""The audit of operators' Cypher: every statement is kept before it runs, and how it ended afterwards.
+"""The audit of operators' Cypher: every statement is recorded before it runs, and its end afterwards.
 
-An entry holds the text as it was sent, since only that tells what was looked at, and of the parameters the
-names alone. It stands in the graph and never in a log.
+An entry holds the text as it was sent, since only that shows what was read, and the names of the
+parameters without their values. It is kept in the graph and never in a log.
 """
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from msgspec import Struct
-
+from graphmem.context import Context
 from graphmem.errors import CypherMistake, CypherRefused, GraphmemError, TookTooLong, TookTooMuch
-from graphmem.exploring.types import Asked, CypherAsked, Outcome, Table
+from graphmem.exploring.types import (
+    Audit,
+    AuditAsked,
+    AuditEntry,
+    CypherAsked,
+    Outcome,
+    Sender,
+    Table,
+)
 from graphmem.graph.driver import Graph
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.afterwards import Afterwards
+from graphmem.model.pages import cursor, page, position
 
 KEPT = timedelta(days=90)
 """How long an entry is kept."""
 
 MOST = 100_000
-"""How many entries are kept; beyond that the oldest go."""
+"""The number of entries, at most; beyond it the oldest are deleted."""
 
 FORGOTTEN_AT_ONCE = 20
 
 PATIENCE_SECONDS = 0.25
-"""How long an answer waits until its end is kept; on a server in trouble that comes later."""
+"""How long an answer waits until its end is recorded; on a slow server that happens after the answer."""
 
 
-class Kept(Struct, frozen=True):
-    """How many entries a statement has changed."""
-
-    written: int
-
-
-BEGIN_AUDIT = Query("exploring/begin_audit", Kept, writes=True)
-SETTLE_AUDIT = Query("exploring/settle_audit", Kept, writes=True)
-FORGET_AUDIT = Query("exploring/forget_audit", Kept, writes=True)
+BEGIN_AUDIT = Query("exploring/begin_audit", RowsWritten, writes=True)
+SETTLE_AUDIT = Query("exploring/settle_audit", RowsWritten, writes=True)
+FORGET_AUDIT = Query("exploring/forget_audit", RowsWritten, writes=True)
+AUDIT = Query("exploring/audit", AuditEntry)
 
 OUTCOMES: Mapping[type[BaseException], Outcome] = {
     CypherRefused: "refused",
@@ -46,15 +49,33 @@ OUTCOMES: Mapping[type[BaseException], Outcome] = {
 }
 
 
-async def begin(sent: CypherAsked, *, asked: Asked, graph: Graph) -> None:
-    """Keep that a statement was sent. Raises `Unavailable`: what cannot be kept is not run."""
+async def show_audit(asked: AuditAsked, context: Context) -> Audit:
+    """Return entries of all clients or of one, newest first, one page at a time.
+
+    Raises `InvalidInput` for a foreign cursor, `Unavailable`.
+    """
+    before, before_id = position(asked.cursor)
+    rows = await context.graph.rows(
+        AUDIT,
+        asked=asked.client_id or "",
+        outcome=asked.outcome or "",
+        before=before,
+        before_id=before_id,
+        limit=asked.limit + 1,
+    )
+    shown, after = page(rows, asked.limit, lambda row: cursor(row.at, row.id))
+    return Audit(entries=shown, cursor=after)
+
+
+async def begin(sent: CypherAsked, *, sender: Sender, graph: Graph) -> None:
+    """Record that a statement was sent. Raises `Unavailable`; then the statement must not run."""
     await graph.change(
         BEGIN_AUDIT,
-        client_id=asked.client_id,
-        id=asked.id,
-        at=asked.at,
+        client_id=sender.client_id,
+        id=sender.id,
+        at=sender.at,
         properties={
-            "via": asked.via,
+            "via": sender.via,
             "query": sent.query,
             "parameters": sorted(sent.parameters),
             "outcome": "running",
@@ -66,33 +87,33 @@ async def end(
     ended: Table | BaseException,
     milliseconds: float,
     *,
-    asked: Asked,
+    sender: Sender,
     graph: Graph,
     afterwards: Afterwards,
 ) -> None:
-    """Keep how a statement ended; the answer does not wait long for it, and never fails for it."""
-    properties = {"milliseconds": milliseconds, **_told(ended)}
+    """Record how a statement ended; the answer does not wait long for it, and never fails because of it."""
+    properties = {"milliseconds": milliseconds, **_outcome(ended)}
     await afterwards.do_soon(
         "the end of a statement in the audit",
-        _settled(properties, asked, graph),
+        _settle(properties, sender, graph),
         patience_seconds=PATIENCE_SECONDS,
     )
 
 
-async def _settled(properties: dict[str, Any], asked: Asked, graph: Graph) -> None:
-    await graph.change(SETTLE_AUDIT, client_id=asked.client_id, id=asked.id, properties=properties)
-    await forget(asked=asked, graph=graph)
-
-
-async def forget(*, asked: Asked, graph: Graph, most: int = MOST) -> int:
-    """Forget some entries that are too old or too many; return how many."""
-    rows = await graph.change(
-        FORGET_AUDIT, before=asked.at - KEPT, most=most, limit=FORGOTTEN_AT_ONCE
+async def _settle(properties: dict[str, Any], sender: Sender, graph: Graph) -> None:
+    await graph.change(
+        SETTLE_AUDIT, client_id=sender.client_id, id=sender.id, properties=properties
     )
+    await forget(now=sender.at, graph=graph)
+
+
+async def forget(*, now: datetime, graph: Graph, most: int = MOST) -> int:
+    """Delete some entries that are too old or too many; return their number."""
+    rows = await graph.change(FORGET_AUDIT, before=now - KEPT, most=most, limit=FORGOTTEN_AT_ONCE)
     return rows[0].written
 
 
-def _told(ended: Table | BaseException) -> dict[str, Any]:
+def _outcome(ended: Table | BaseException) -> dict[str, Any]:
     if isinstance(ended, Table):
         return {"outcome": "answered", "rows": len(ended.rows), "truncated": ended.truncated}
     outcome = OUTCOMES.get(type(ended), "failed")

@@ -1,9 +1,9 @@
-"""What an operator's Cypher may do: judged by the plan that the database makes of it.
+"""The rules of operators' Cypher, checked against the plan that the database makes of a statement.
 
-Operators of the plan say what is done. A subquery inside an expression is no operator: it shows, as the
-planner has read it, in the details of the one that works it out, and is looked for there. The text itself
-is asked only for what no plan shows (a prefix, another statement, USE) and for where a refused word stands;
-what its words say is refused too, but a text that hides its words is still known by its plan.
+The operators of the plan show every action. A subquery inside an expression is not an operator: it appears,
+as the planner has parsed it, in the details of the operator that evaluates it, and is looked for there. The
+text itself is inspected for what a plan cannot show (a prefix, a second statement, USE), and to locate the
+refused word. Forbidden words are refused in the text too, but a text that hides them fails by its plan.
 """
 
 import re
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from graphmem.errors import CypherMistake, CypherRefused
 from graphmem.exploring.words import Word, beside, dotted, place_of, words
-from graphmem.graph.exploring import Operator, Plan
+from graphmem.graph.exploring import CypherPlan, Operator
 
 PROCEDURES = frozenset(
     {
@@ -25,7 +25,7 @@ PROCEDURES = frozenset(
     }
 )
 PROCEDURES_BELOW = "db.schema."
-"""All procedures with this beginning may be called too."""
+"""All procedures with this prefix may be called too."""
 
 SHOWN_WORDS = re.compile(r"(INDEX|CONSTRAINT|FUNCTION)(E?S)?\Z")
 
@@ -45,9 +45,9 @@ RULES: Mapping[str, str] = {
     "cypher_prefix": "EXPLAIN and PROFILE are left out: every answer has a plan_summary",
     "cypher_options": "of options only `CYPHER 25` and `CYPHER 5` may stand before a statement",
 }
-"""What is refused, and what to do instead."""
+"""The refusals, by the rule's code, and the remedies."""
 
-# What begins no statement that reads, apart from CREATE, which the plan knows.
+# First words of statements that do not only read, apart from CREATE, which the plan shows.
 TRANSACTION = {"BEGIN", "COMMIT", "ROLLBACK"}
 ADMINISTRATION = {
     *("ALTER", "DEALLOCATE", "DENY", "DROP", "DRYRUN", "ENABLE", "GRANT"),
@@ -59,7 +59,7 @@ HIDDEN = (
     *("PROCEDURES", "ROLE", "ROLES", "SERVER", "SERVERS", "SETTING", "SETTINGS", "SUPPORTED"),
     *("TRANSACTION", "TRANSACTIONS", "USER", "USERS"),
 )
-"""What follows SHOW; some of it may yet be followed by what may be shown."""
+"""Words after SHOW that are refused, unless INDEX, CONSTRAINT or FUNCTION follows them."""
 
 OPERATORS: Mapping["re.Pattern[str]", str] = {
     re.compile(r"LoadCSV"): "cypher_load_csv",
@@ -69,7 +69,7 @@ OPERATORS: Mapping["re.Pattern[str]", str] = {
     re.compile(r"(Create|Drop|Alter)\w*(Index|Constraint|GraphType)"): "cypher_schema",
     re.compile(r"Create|Merge|Delete|DetachDelete|Remove|Set[A-Z]|Foreach"): "cypher_write",
 }
-"""What operators are refused, by how their names begin."""
+"""The refused operators, by the begin of their names, and their rules."""
 
 WRITERS = ("CREATE", "MERGE", "INSERT", "SET", "DELETE", "DETACH", "REMOVE", "FOREACH", "DROP")
 AFTER_A_VALUE = {
@@ -77,13 +77,13 @@ AFTER_A_VALUE = {
 }
 
 REFUSED_CODES: Mapping[str, str] = {
-    # What can never be reached is not in the plan; a session that reads refuses it all the same.
+    # Unreachable parts are not in the plan, but a read-only session refuses them all the same.
     "AccessMode": "cypher_write",
     "UnsupportedAdministrationCommand": "cypher_administration",
     "RuntimeUnsupportedError": "cypher_administration",
     "DatabaseNotFound": "cypher_use",
 }
-"""What Neo4j says of a statement that it would not run either, by the end of its code."""
+"""Neo4j's own refusals, by the end of their code, and our rules."""
 
 SENTENCES = {
     "Expected exactly one statement": "cypher_statements",
@@ -92,21 +92,21 @@ SENTENCES = {
 
 
 class Function(Struct, frozen=True):
-    """A function that the server knows, and whether it is Neo4j's own."""
+    """A function on the server, and whether it is one of Neo4j's own."""
 
     name: str
     own: bool
 
 
 class Called(Struct, frozen=True):
-    """A function that a statement calls, and where, if it stands in the text."""
+    """A function that a statement calls, and its offset, if it is in the text."""
 
     name: str
     start: int | None
 
 
-class Text:
-    """A statement as it was sent, and its words."""
+class StatementText:
+    """The text of a statement, and its words."""
 
     def __init__(self, query: str) -> None:
         self.query = query
@@ -114,7 +114,7 @@ class Text:
         self.body = _after_preamble(self.words)
 
     def refused(self, rule: str, start: int | None = None, what: str = "") -> CypherRefused:
-        """Return that a rule forbids what begins at a place."""
+        """Return the refusal of a rule, with the place of the refused word."""
         place = None if start is None else place_of(self.query, start)
         sentence = f"{what}: {RULES[rule]}" if what else RULES[rule]
         where = (place.line, place.column, place.offset) if place else None
@@ -122,22 +122,22 @@ class Text:
 
     @property
     def names_its_language(self) -> bool:
-        """Whether the statement says which Cypher it is."""
+        """Whether the statement names its version of Cypher."""
         return bool(self.words) and self.words[0].upper == "CYPHER"
 
     @property
-    def speaks_of(self) -> set[str]:
-        """The names in it."""
+    def names(self) -> set[str]:
+        """The names in the text."""
         return {one.name for one in self.words if one.names}
 
     def functions(self) -> list["Called"]:
-        """Return the functions with a dot in their names that it calls."""
+        """Return the called functions that have a dot in their names."""
         names = (one for one in dotted(self.words) if not _is_called(self.words, one.first))
         return [Called(one.name, one.start) for one in names]
 
 
-def check_text(text: Text) -> None:
-    """Raise `CypherRefused` for what the words of a statement say."""
+def check_text(text: StatementText) -> None:
+    """Raise `CypherRefused` for a forbidden word in the text."""
     _check_prefix(text)
     _check_head(text)
     _check_use(text)
@@ -147,8 +147,8 @@ def check_text(text: Text) -> None:
     _check_words(text, text.words)
 
 
-def check_plan(plan: Plan, text: Text, *, database: str) -> None:
-    """Raise `CypherRefused` for what the database would do."""
+def check_plan(plan: CypherPlan, text: StatementText, *, database: str) -> None:
+    """Raise `CypherRefused` for a forbidden action in the plan."""
     for operator in plan.operators:
         rule = _rule_of(operator)
         if rule:
@@ -161,10 +161,12 @@ def check_plan(plan: Plan, text: Text, *, database: str) -> None:
         raise text.refused(rule, _place_of(rule, text))
 
 
-def check_functions(text: Text, called: Sequence[Called], functions: Collection[Function]) -> None:
+def check_functions(
+    text: StatementText, called: Sequence[Called], functions: Collection[Function]
+) -> None:
     """Raise `CypherRefused` for a function that is not one of Neo4j's own.
 
-    One that there is not at all is left to Neo4j where its name begins as one of Neo4j's does.
+    An unknown function in a namespace of Neo4j's own functions is left to Neo4j's error message.
     """
     own = {one.name.lower(): one.own for one in functions}
     beginnings = {_beginning(name) for name, is_own in own.items() if is_own and "." in name}
@@ -174,8 +176,8 @@ def check_functions(text: Text, called: Sequence[Called], functions: Collection[
             raise text.refused("cypher_function", one.start, one.name)
 
 
-def functions_in(plan: Plan) -> list[Called]:
-    """Return the functions with a dot in their names that a plan's expressions call."""
+def functions_in(plan: CypherPlan) -> list[Called]:
+    """Return the functions with a dot in their names that are called in a plan's expressions."""
     found = []
     for operator in plan.operators:
         if "." in operator.details and "ProcedureCall" not in operator.name:
@@ -185,8 +187,8 @@ def functions_in(plan: Plan) -> list[Called]:
     return found
 
 
-def refused(mistake: CypherMistake, text: Text) -> CypherRefused | None:
-    """Return the rule by which a statement is refused that Neo4j itself would not run."""
+def refused(mistake: CypherMistake, text: StatementText) -> CypherRefused | None:
+    """Return the refusal of a statement that Neo4j refuses itself; None for a mistake in its Cypher."""
     code = mistake.neo4j_code.rpartition(".")[2]
     rule = REFUSED_CODES.get(code) or next(
         (rule for part, rule in SENTENCES.items() if part in str(mistake)), None
@@ -195,12 +197,12 @@ def refused(mistake: CypherMistake, text: Text) -> CypherRefused | None:
 
 
 def may_be_called(procedure: str) -> bool:
-    """Tell whether a procedure is one of those that read what is no secret."""
+    """Tell whether a procedure is one of those that only describe the graph."""
     return procedure in PROCEDURES or procedure.startswith(PROCEDURES_BELOW)
 
 
 def _after_preamble(sequence: Sequence[Word]) -> int:
-    """Return which word a statement begins with, behind CYPHER and its options."""
+    """Return the index of the first word after CYPHER and its options."""
     place = 0
     while place < len(sequence):
         if sequence[place].upper in {"EXPLAIN", "PROFILE"}:
@@ -216,7 +218,7 @@ def _after_preamble(sequence: Sequence[Word]) -> int:
     return place
 
 
-def _check_prefix(text: Text) -> None:
+def _check_prefix(text: StatementText) -> None:
     preamble = text.words[: text.body]
     for one in preamble:
         if one.upper in {"EXPLAIN", "PROFILE"}:
@@ -228,7 +230,7 @@ def _check_prefix(text: Text) -> None:
             raise text.refused("cypher_statements", following.start)
 
 
-def _check_head(text: Text) -> None:
+def _check_head(text: StatementText) -> None:
     if text.body >= len(text.words):
         return
     head = text.words[text.body]
@@ -240,7 +242,7 @@ def _check_head(text: Text) -> None:
         raise text.refused("cypher_schema" if schema else "cypher_administration", head.start)
 
 
-def _check_use(text: Text) -> None:
+def _check_use(text: StatementText) -> None:
     for place, one in enumerate(text.words[:-1]):
         following = text.words[place + 1]
         if one.upper != "USE" or not following.names:
@@ -250,7 +252,7 @@ def _check_use(text: Text) -> None:
 
 
 def _begins_a_part(sequence: Sequence[Word], place: int, following: Word) -> bool:
-    """Tell whether a part of a statement begins at a word; a value may be named like a command."""
+    """Tell whether a clause begins at a word, and not a value that is named like one."""
     before = sequence[place - 1].upper if place else ""
     if before in {"ALL", "DISTINCT"}:
         return place > 1 and sequence[place - 2].upper == "UNION"
@@ -259,8 +261,11 @@ def _begins_a_part(sequence: Sequence[Word], place: int, following: Word) -> boo
     return before in {"{", "UNION", "NEXT"}
 
 
-def _check_words(text: Text, sequence: Sequence[Word], *, placed: bool = True) -> None:
-    """Raise for what cannot stand side by side unless it is a command; `placed` words are the text's own."""
+def _check_words(text: StatementText, sequence: Sequence[Word], *, placed: bool = True) -> None:
+    """Reject adjacent keywords that only occur in commands (LOAD CSV, SHOW USERS, TERMINATE TRANSACTIONS).
+
+    With `placed`, the positions of the words are those in the text.
+    """
     load = beside(sequence, "LOAD", "CSV")
     if load:
         start = load.start if placed else _place_of("cypher_load_csv", text)
@@ -276,8 +281,8 @@ def _check_words(text: Text, sequence: Sequence[Word], *, placed: bool = True) -
                 raise text.refused("cypher_show", start)
 
 
-def _check_details(operator: Operator, text: Text) -> None:
-    """Raise for a subquery in an operator's expressions that does what may not be done."""
+def _check_details(operator: Operator, text: StatementText) -> None:
+    """Raise for a forbidden action in a subquery of an operator's expressions."""
     if "{" not in operator.details:
         return
     inner = words(operator.details, escaped=False)
@@ -303,8 +308,8 @@ def _named(rule: str, operator: Operator) -> str:
     return operator.details.partition("(")[0] if rule == "cypher_procedure" else ""
 
 
-def _place_of(rule: str, text: Text) -> int | None:
-    """Return where in the text what a rule forbids most likely stands."""
+def _place_of(rule: str, text: StatementText) -> int | None:
+    """Return the most likely offset of the word that a rule forbids."""
     wanted = {
         "cypher_write": WRITERS,
         "cypher_schema": ("CREATE", "DROP", "ALTER"),
@@ -328,7 +333,7 @@ def _beginning(name: str) -> str:
 
 
 def _is_called(sequence: Sequence[Word], first: int) -> bool:
-    """Tell whether a name stands behind CALL."""
+    """Tell whether a name follows CALL."""
     return first > 0 and sequence[first - 1].upper == "CALL"
 
 

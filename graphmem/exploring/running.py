@@ -1,4 +1,4 @@
-"""Asking the graph in Cypher: a statement is judged by its plan, run within limits, and kept in the audit."""
+"""Running an operator's statement: its plan is checked, it runs within limits, the audit records it."""
 
 import asyncio
 import time
@@ -6,21 +6,30 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from graphmem.context import Context
 from graphmem.errors import CypherMistake, TookTooLong
 from graphmem.exploring import audit
 from graphmem.exploring.guard import (
     Called,
     Function,
-    Text,
+    StatementText,
     check_functions,
     check_plan,
     check_text,
     functions_in,
     refused,
 )
-from graphmem.exploring.types import Asked, CypherAsked, Limits, PlanStep, PlanSummary, Table
+from graphmem.exploring.types import (
+    CypherAsked,
+    Limits,
+    PlanStep,
+    PlanSummary,
+    Sender,
+    Table,
+    Via,
+)
 from graphmem.graph.driver import Graph
-from graphmem.graph.exploring import Bounds, Plan, Statement, answered, explained
+from graphmem.graph.exploring import Bounds, CypherPlan, CypherStatement, explain, fetch_rows
 from graphmem.graph.plain import EMBEDDINGS
 from graphmem.graph.query import Query
 from graphmem.jobs.afterwards import Afterwards
@@ -29,36 +38,67 @@ from graphmem.model.validation import validated
 from graphmem.model.vocabulary import QUERY_CHARACTERS
 
 LANGUAGE = "CYPHER 25"
-"""What a statement is that does not say it."""
-
-DEFAULTS = Limits()
+"""The language of a statement that does not name its own."""
 
 KNOWN_FUNCTIONS = Query("exploring/known_functions", Function)
 
 
 async def explore(
     query: str,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] | None,
+    limits: Limits,
+    context: Context,
     *,
-    limits: Limits = DEFAULTS,
-    asked: Asked,
-    graph: Graph,
-    afterwards: Afterwards,
+    via: Via,
 ) -> Table:
-    """Return what a statement that only reads answers, of all clients; it is kept in the audit.
+    """Return the answer to a statement that only reads, over the data of all clients.
 
-    How it ended may be kept a little after the answer, which `afterwards` waits for.
+    Raises as `run_statement`.
+    """
+    return await run_statement(
+        checked_statement(query, parameters, limits),
+        sender_of(context, via),
+        graph=context.graph,
+        afterwards=context.afterwards,
+    )
+
+
+def checked_statement(
+    query: str, parameters: Mapping[str, Any] | None, limits: Limits
+) -> CypherAsked:
+    """Return a statement with its parameters and limits. Raises `InvalidInput` that names the field."""
+    fields = {
+        "query": query,
+        "parameters": parameters or {},
+        "max_rows": limits.max_rows,
+        "timeout_ms": limits.timeout_ms,
+    }
+    return validated(fields, CypherAsked)
+
+
+def sender_of(context: Context, via: Via) -> Sender:
+    """Return the sender of a statement that is sent now."""
+    return Sender(id=context.new_id(), client_id=context.client_id, at=context.now(), via=via)
+
+
+async def run_statement(
+    sent: CypherAsked, sender: Sender, *, graph: Graph, afterwards: Afterwards
+) -> Table:
+    """Return the answer to a statement that only reads; the audit records it and its end.
+
+    The end may be recorded a little after the answer, by `afterwards`.
     Raises `CypherRefused`, `CypherMistake`, `InvalidInput`, `TookTooLong`, `TookTooMuch`, `Unavailable`.
     """
-    sent = _checked(query, parameters or {}, limits)
-    # Who waits for a terminal or a page decides when to try again.
+    # A character has four bytes of UTF-8 at most; the struct limits the number of characters.
+    checked_text(sent.query, "query", most_bytes=4 * QUERY_CHARACTERS)
+    # The caller waits at a terminal or a page, and decides about a retry.
     impatient = graph.impatient()
     began = time.perf_counter()
     deadline = asyncio.get_running_loop().time() + sent.timeout_ms / 1000
-    await audit.begin(sent, asked=asked, graph=impatient)
-    end = partial(audit.end, asked=asked, graph=graph, afterwards=afterwards)
+    await audit.begin(sent, sender=sender, graph=impatient)
+    end = partial(audit.end, sender=sender, graph=graph, afterwards=afterwards)
     try:
-        table = await _limited(sent, deadline, impatient)
+        table = await _limit(sent, deadline, impatient)
     except BaseException as problem:
         await end(problem, _milliseconds(began))
         raise
@@ -66,24 +106,25 @@ async def explore(
     return table
 
 
-async def _limited(sent: CypherAsked, deadline: float, graph: Graph) -> Table:
-    """Answer within the time: it ends here, too, when the server does not notice that it is over."""
+async def _limit(sent: CypherAsked, deadline: float, graph: Graph) -> Table:
+    """Answer within the time, which is limited here too, in case the server does not notice its end."""
     seconds = sent.timeout_ms / 1000
     try:
         async with asyncio.timeout_at(deadline):
-            return await _table(sent, seconds, graph)
+            return await _run(sent, seconds, graph)
     except TimeoutError as problem:
         raise TookTooLong(seconds) from problem
 
 
-async def _table(sent: CypherAsked, seconds: float, graph: Graph) -> Table:
+async def _run(sent: CypherAsked, seconds: float, graph: Graph) -> Table:
     began = time.perf_counter()
-    text = Text(sent.query)
-    statement = Statement("" if text.names_its_language else LANGUAGE, sent.query, sent.parameters)
-    bounds = Bounds(sent.max_rows, seconds, bool(EMBEDDINGS & text.speaks_of))
+    text = StatementText(sent.query)
+    head = "" if text.names_its_language else LANGUAGE
+    statement = CypherStatement(head, sent.query, sent.parameters)
+    bounds = Bounds(sent.max_rows, seconds, bool(EMBEDDINGS & text.names))
     try:
-        plan = await judged(text, statement, seconds=seconds, graph=graph)
-        found = await answered(statement, bounds=bounds, graph=graph)
+        plan = await check(text, statement, seconds=seconds, graph=graph)
+        found = await fetch_rows(statement, bounds=bounds, graph=graph)
     except CypherMistake as mistake:
         refusal = refused(mistake, text)
         if refusal is None:
@@ -98,37 +139,24 @@ async def _table(sent: CypherAsked, seconds: float, graph: Graph) -> Table:
     )
 
 
-async def judged(text: Text, statement: Statement, *, seconds: float, graph: Graph) -> Plan:
-    """Return the plan of a statement that may be run. Raises `CypherRefused`, `CypherMistake`."""
+async def check(
+    text: StatementText, statement: CypherStatement, *, seconds: float, graph: Graph
+) -> CypherPlan:
+    """Return the plan of a statement that may run. Raises `CypherRefused`, `CypherMistake`."""
     check_text(text)
     await _check_functions(text, text.functions(), graph)
-    plan = await explained(statement, seconds=seconds, graph=graph)
+    plan = await explain(statement, seconds=seconds, graph=graph)
     check_plan(plan, text, database=graph.database)
     await _check_functions(text, functions_in(plan), graph)
     return plan
 
 
-async def _check_functions(text: Text, called: Sequence[Called], graph: Graph) -> None:
+async def _check_functions(text: StatementText, called: Sequence[Called], graph: Graph) -> None:
     if called:
         check_functions(text, called, await graph.rows(KNOWN_FUNCTIONS))
 
 
-def _checked(query: str, parameters: Mapping[str, Any], limits: Limits) -> CypherAsked:
-    """Return what was sent, checked; raise `InvalidInput` that names the field."""
-    # A character has four bytes of UTF-8 at most: how many there may be is looked at next.
-    checked_text(query, "query", most_bytes=4 * QUERY_CHARACTERS)
-    return validated(
-        {
-            "query": query,
-            "parameters": parameters,
-            "max_rows": limits.max_rows,
-            "timeout_ms": limits.timeout_ms,
-        },
-        CypherAsked,
-    )
-
-
-def _summary(plan: Plan) -> PlanSummary:
+def _summary(plan: CypherPlan) -> PlanSummary:
     return PlanSummary(
         language=f"CYPHER {plan.language}",
         runtime=plan.runtime,

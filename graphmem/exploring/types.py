@@ -1,17 +1,18 @@
-"""Operators' Cypher: the question, its answer, and what is kept of both."""
+"""Operators' Cypher: the statement, its answer, and the audit of both."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from graphmem.model.pages import GivenCursor, PageSize
 from graphmem.model.vocabulary import QUERY_CHARACTERS, ClientId
 
 Via = Literal["http", "python", "shell"]
-"""Where a statement came from."""
+"""The way by which a statement was sent."""
 
 Outcome = Literal["running", "answered", "refused", "mistaken", "cut_off", "failed"]
-"""How a statement ended: a mistake is one of its Cypher, cut off is one that took too long or too much."""
+"""How a statement ended: `mistaken` is invalid Cypher, `cut_off` took too much time or memory."""
 
 MaxRows = Annotated[int, Meta(ge=1, le=50_000)]
 TimeoutMs = Annotated[int, Meta(ge=1, le=60_000)]
@@ -37,14 +38,14 @@ class CypherAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """How many rows may come of a statement, and how many milliseconds it may take."""
+    """The rows of a statement, at most, and the milliseconds that it may take."""
 
     max_rows: MaxRows = 1_000
     timeout_ms: TimeoutMs = 10_000
 
 
-class Asked(Struct, frozen=True, kw_only=True):
-    """Who sends a statement, when, and by which way; `id` will be its audit entry's."""
+class Sender(Struct, frozen=True, kw_only=True):
+    """The sender of a statement, with the time and the way; `id` will be that of its audit entry."""
 
     id: str
     client_id: ClientId
@@ -104,10 +105,12 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
 class AuditAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which entries of the audit are to be shown."""
 
-    client_id: ClientId | None = None
-    outcome: Outcome | None = None
-    limit: Annotated[int, Meta(ge=1, le=200)] = 50
-    cursor: str | None = None
+    client_id: Annotated[ClientId, Meta(description="sent by this client only")] | None = None
+    outcome: (
+        Annotated[Outcome, Meta(description="which ended so; `running` may have been lost")] | None
+    ) = None
+    limit: PageSize = 50
+    cursor: GivenCursor | None = None
 
 
 class Audit(Struct, frozen=True, kw_only=True):

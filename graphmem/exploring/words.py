@@ -1,7 +1,7 @@
-"""The words of a Cypher text: what stands outside of its strings, comments and quoted names, and where.
+"""The tokens of a Cypher text, with their offsets: words, quoted names, strings, numbers and signs.
 
-As Neo4j reads it: `\\uXXXX` is a character wherever it stands, before anything else is looked at. What
-these words say finds places, and what no plan shows; what may run is decided by the plan.
+Read as Neo4j does: the escape `\\uXXXX` is decoded everywhere, before the text is split. The tokens locate
+refused words, and show what a plan cannot; the plan decides whether a statement may run.
 """
 
 import re
@@ -31,10 +31,7 @@ _TOKEN = re.compile(
 
 
 class Word(Struct, frozen=True):
-    """A word, a quoted name, a literal or a sign, and where it begins in the text as it was sent.
-
-    `upper` is how it is compared: a quoted name and a string are nothing but themselves.
-    """
+    """A word, a quoted name, a literal or a sign, and its offset in the text as it was sent."""
 
     kind: Kind
     text: str
@@ -42,12 +39,12 @@ class Word(Struct, frozen=True):
 
     @property
     def upper(self) -> str:
-        """The word in capitals; nothing for what is quoted."""
+        """The word in capitals, for comparing; empty for a quoted name and a literal."""
         return self.text.upper() if self.kind in ("word", "sign") else ""
 
     @property
     def name(self) -> str:
-        """What it names, without quotes."""
+        """The name, without quotes."""
         return self.text[1:-1].replace("``", "`") if self.kind == "quoted" else self.text
 
     @property
@@ -57,16 +54,16 @@ class Word(Struct, frozen=True):
 
 
 class Dotted(Struct, frozen=True):
-    """A name with dots, and where it begins."""
+    """A name with dots, and its offset."""
 
     name: str
     first: int
-    """Which of the words it begins with."""
+    """The index of its first word."""
     start: int
 
 
 def words(text: str, *, escaped: bool = True) -> list[Word]:
-    """Return the words of a text, without comments; what a plan says has no escapes any more."""
+    """Return the words of a text, without comments; the details of a plan are not `escaped`."""
     decoded, places = _decoded(text) if escaped else (text, range(len(text)))
     found = []
     for match in _TOKEN.finditer(decoded):
@@ -77,7 +74,7 @@ def words(text: str, *, escaped: bool = True) -> list[Word]:
 
 
 def dotted(sequence: Sequence[Word]) -> Iterator[Dotted]:
-    """Yield the names with dots in them that are followed by `(`, or stand behind CALL."""
+    """Yield the names with dots in them that are followed by `(`, or follow CALL."""
     place = 0
     while place < len(sequence):
         end = place + 1
@@ -112,7 +109,7 @@ def _is_called(sequence: Sequence[Word], place: int) -> bool:
 
 
 def _decoded(text: str) -> tuple[str, list[int]]:
-    """Return the text without escapes, and for each of its characters where it stands in the other."""
+    """Return the text without escapes, and the offset of each of its characters in the original."""
     characters: list[str] = []
     places: list[int] = []
     start = 0

@@ -1,7 +1,7 @@
-"""Whether two facts say the same in the same words, or are two facts that lie near each other.
+"""Duplicates: whether two texts state the same fact in the same words.
 
-Vectors cannot tell: "two cats" and "three cats" lie as near as two wordings of one fact. So the words
-decide, and where they leave a doubt there are two facts: one too many is seen, a lost one is not.
+Vectors cannot tell: "two cats" and "three cats" are as near as two wordings of one fact. So the words
+decide, and in doubt there are two facts: a duplicate is visible, a lost fact is not.
 """
 
 import re
@@ -9,13 +9,13 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 SAME = 0.95
-"""From which cosine on two facts may be one, should their words be the same."""
+"""The lowest cosine of two facts that may be one, provided that their words are the same."""
 
 SIMILAR = 0.75
-"""From which cosine on two facts are worth a link (measured: `python -m bench.near_duplicates`)."""
+"""The lowest cosine of two facts that are linked (measured: `python -m bench.near_duplicates`)."""
 
-# Only what can come, go or be exchanged without changing what is said: no negation, no preposition,
-# not "was" and not "been".
+# Only words that can be added, dropped or exchanged without changing the statement: no negation, no
+# preposition, not "was" and not "been".
 ARTICLES = frozenset({"a", "an", "the"})
 BEING = frozenset({"is", "are"})
 
@@ -32,24 +32,24 @@ _MARKS = frozenset("!\"'(),-.:;?[]`{}¡«»¿‐‑–—‘“”…")
 
 
 def same_words(one: str, other: str) -> bool:
-    """Tell whether two texts say the same in the same order.
+    """Return whether two texts have the same words in the same order.
 
     Case, punctuation, articles, "is" and "are", endings of the plural and of the present tense do not
     count. Numbers, names, negations, prepositions, the past and signs such as `+`, `%` and `€` do.
     """
-    words, others = list(_telling(one)), list(_telling(other))
+    words, others = list(_significant(one)), list(_significant(other))
     return len(words) == len(others) and all(
         forms & other_forms for forms, other_forms in zip(words, others, strict=True)
     )
 
 
 def no_new_words(keywords: Iterable[str], known: Iterable[str]) -> bool:
-    """Tell whether every keyword is among those that are known, case aside."""
+    """Return whether all keywords are among the known ones, ignoring case."""
     return {word.casefold() for word in keywords} <= {word.casefold() for word in known}
 
 
-def _telling(text: str) -> Iterator[frozenset[str]]:
-    """Yield the words that count, each as the forms that it may be an ending of."""
+def _significant(text: str) -> Iterator[frozenset[str]]:
+    """Yield the significant words, each as the set of its possible base forms."""
     text = unicodedata.normalize("NFKC", text).replace("’", "'")
     words = _WORD.findall(_NEGATED.sub(_spelled_out, text))
     after_being = False
@@ -72,7 +72,7 @@ def _spelled_out(found: re.Match[str]) -> str:
 
 
 def _forms(word: str, after_being: bool) -> frozenset[str]:
-    """Return a word and what it may be the plural, the third person or the progressive of."""
+    """Return a word and its possible base forms: singular, infinitive."""
     forms = {word}
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is", "news")):
         forms.add(word[:-1])

@@ -1,67 +1,68 @@
-"""Remembering facts: each is new, or says again what is known and reinforces it.
+"""Remembering facts: each is new, or repeats a known fact and reinforces it.
 
 Facts of one conversation, and those of none, have one writer at a time: of two equal facts that come
-together one is new and the other reinforces it. How alike two facts are is `duplicates`' to say.
+together one is new and the other reinforces it. `duplicates` decides whether two facts are equal.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.conversations.remember import LOCK_CONVERSATION
-from graphmem.embedding import Embedder
+from graphmem.context import Context
+from graphmem.conversations.remember import lock_conversation
 from graphmem.errors import ConversationNotFound, InvalidInput, MemoryNotFound
+from graphmem.facts.categories import check_category
 from graphmem.facts.duplicates import SAME, SIMILAR, no_new_words, same_words
-from graphmem.facts.types import FACT_BYTES, KeptFact, NewFact, Similar
+from graphmem.facts.types import BATCH_FACTS, FACT_BYTES, KeptFact, NewFact, Similar
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.text import checked_text
 from graphmem.model.times import utc
-from graphmem.model.vocabulary import CATEGORIES, Kind
+from graphmem.model.vocabulary import Kind
 from graphmem.text.extraction import cosine
-from graphmem.tokens import TokenCounter
 
 NEAREST = 20
-"""How many facts one is compared with: those that lie nearest."""
+"""How many nearest facts a new one is compared with."""
 
 MOST_SIMILAR = 5
-"""To how many facts a new one is linked."""
+"""How many similar facts a new one is linked to, at most."""
 
 SOURCE_KINDS: tuple[Kind, ...] = ("episode", "message")
 
 
-class Incoming(Struct, frozen=True):
-    """A fact that has been checked, under the name that an error gives it, and the memory it becomes."""
+class CheckedFact(Struct, frozen=True):
+    """A fact that was checked, and the memory that it becomes."""
 
     field: str
+    """The prefix of its field names in errors."""
     fact: NewFact
     draft: Draft
-    chosen: bool = True
-    """Whether its category was sent; one that is taken over stays, whatever the legal ones are now."""
+    category_given: bool = True
+    """False when its category is an earlier version's; that stays legal when the categories change."""
 
 
-class Source(Struct, frozen=True):
+class FactSource(Struct, frozen=True):
     """A memory that a fact comes from."""
 
     id: str
     kind: Kind
 
 
-class Surroundings(Struct, frozen=True):
-    """What facts to be written refer to, as far as it is there."""
+class FactSurroundings(Struct, frozen=True):
+    """The nodes that new facts refer to, as far as they exist."""
 
     categories: list[str]
     conversations: list[str]
-    sources: list[Source]
+    sources: list[FactSource]
     written: list[str]
 
 
-class NearFact(Struct, frozen=True):
-    """A fact that holds now and lies near."""
+class FactNeighbour(Struct, frozen=True):
+    """A fact that holds now, and its cosine with a new one."""
 
     id: str
     text: str
@@ -70,57 +71,52 @@ class NearFact(Struct, frozen=True):
     cosine: float
 
 
-class Decided(Struct, frozen=True):
-    """What becomes of one fact: `twin` is the one that it says again."""
+class FactDecision(Struct, frozen=True):
+    """The outcome of one fact: it repeats its `twin`, or is new where there is none."""
 
     memory: Prepared
     source_ids: list[str]
-    twin: NearFact | None
+    twin: FactNeighbour | None
     similar: list[Similar]
 
 
 LOCK_CLIENT = Query("facts/lock_client", RowsWritten, writes=True)
-FACT_SURROUNDINGS = Query("facts/fact_surroundings", Surroundings)
-NEAR_FACTS = Query("facts/near_facts", NearFact)
-NEAR_FACTS_EXACTLY = Query("facts/near_facts_exactly", NearFact)
+FACT_SURROUNDINGS = Query("facts/fact_surroundings", FactSurroundings)
+NEAR_FACTS = Query("facts/near_facts", FactNeighbour)
+NEAR_FACTS_EXACTLY = Query("facts/near_facts_exactly", FactNeighbour)
 LINK_FACTS = Query("facts/link_facts", RowsWritten, writes=True)
 REINFORCE_FACTS = Query("facts/reinforce_facts", RowsWritten, writes=True)
 
 
 async def remember_facts(
-    facts: Sequence[NewFact],
-    *,
-    client_id: str,
-    now: datetime,
-    new_id: Callable[[], str],
-    graph: Graph,
-    embedder: Embedder,
-    tokens: TokenCounter,
-    listed: bool = True,
+    new: Sequence[NewFact], context: Context, *, listed: bool = True
 ) -> list[KeptFact]:
-    """Remember facts, all or none; return what became of each, in their order.
+    """Remember 1–100 facts, all or none; return for each, in order, whether it is new or reinforced.
 
-    An error names a field with the fact's place in the list, unless it came alone (`listed`). Raises
-    `InvalidInput`, `ConversationNotFound`, `MemoryNotFound` for a source that is not there, `Unavailable`.
+    With `listed` an error names a field with the fact's place in the list. Raises `InvalidInput`,
+    `TooLarge`, `ConversationNotFound`, `MemoryNotFound` for a source, `Unavailable`.
     """
-    incoming = []
-    for place, fact in enumerate(facts):
+    _check_number(new)
+    client_id, now = context.client_id, context.now()
+    facts = []
+    for place, fact in enumerate(new):
         field = f"[{place}]." if listed else ""
         checked = checked_fact(fact, field, now)
-        draft = draft_of(checked, new_id(), client_id=client_id, now=now)
-        incoming.append(Incoming(field, checked, draft))
-    await check_surroundings(graph, incoming, client_id)
-    prepared = await prepare([one.draft for one in incoming], embedder=embedder, tokens=tokens)
-    sources = [one.fact.source_episode_ids for one in incoming]
+        draft = draft_of(checked, context.new_id(), client_id=client_id, now=now)
+        facts.append(CheckedFact(field, checked, draft))
+    await check_surroundings(context.graph, facts, client_id)
+    drafts = [one.draft for one in facts]
+    prepared = await prepare(drafts, embedder=context.embedder, tokens=context.tokens)
+    sources = [one.fact.source_episode_ids for one in facts]
 
-    async def work(transaction: Transaction) -> list[KeptFact]:
-        await lock_writers({one.draft.conversation_id for one in incoming}, transaction, client_id)
-        written = await check_surroundings(transaction, incoming, client_id)
+    async def write_facts(transaction: Transaction) -> list[KeptFact]:
+        await lock_writers({draft.conversation_id for draft in drafts}, transaction, client_id)
+        written = await check_surroundings(transaction, facts, client_id)
         return await keep(
             transaction, prepared, sources, written=written, client_id=client_id, now=now
         )
 
-    return await graph.write(work)
+    return await context.graph.write(write_facts)
 
 
 async def keep(
@@ -135,46 +131,47 @@ async def keep(
 ) -> list[KeptFact]:
     """Write the facts that are new and reinforce those that are known, under the lock of their writer.
 
-    `written` are the ids of those that are there already, after a lost answer; `gone` are those that
-    this transaction has ended, which the index does not know yet.
+    `written` are the ids of the facts that an earlier try of this transaction has written; `gone` are
+    the ids of facts that this transaction has ended, which the index still returns.
     """
-    decided: list[Decided] = []
+    decided: list[FactDecision] = []
     for memory, source_ids in zip(memories, sources, strict=True):
-        near = [one for one in await _nearest(transaction, memory, client_id) if one.id not in gone]
+        found = await _find_nearest(transaction, memory, client_id)
+        near = [one for one in found if one.id not in gone]
         near += _nearest_of_batch(memory, decided)
         decided.append(decide(memory, source_ids, near))
-    there = set(written)
+    known = set(written)
     new = [one for one in decided if one.twin is None]
-    unwritten = [one.memory for one in new if one.memory.draft.id not in there]
+    unwritten = [one.memory for one in new if one.memory.draft.id not in known]
     await write(transaction, unwritten, client_id=client_id)
     if new:
         await transaction.rows(
             LINK_FACTS, client_id=client_id, now=now, rows=[_links(one) for one in new]
         )
-    if said_again := _reinforcements(decided):
-        await transaction.rows(REINFORCE_FACTS, client_id=client_id, now=now, rows=said_again)
+    if repeated := _reinforcements(decided):
+        await transaction.rows(REINFORCE_FACTS, client_id=client_id, now=now, rows=repeated)
     return [_kept(one) for one in decided]
 
 
-def decide(memory: Prepared, source_ids: list[str], near: Sequence[NearFact]) -> Decided:
-    """Return what becomes of a fact among those that lie near it."""
+def decide(memory: Prepared, source_ids: list[str], near: Sequence[FactNeighbour]) -> FactDecision:
+    """Return the outcome of a fact, given those that are near it."""
     draft = memory.draft
     others = sorted(
         {one.id: one for one in near if one.id != draft.id}.values(),
         key=lambda one: one.cosine,
         reverse=True,
     )
-    twin = next((one for one in others if _says_the_same(draft, one)), None)
+    twin = next((one for one in others if _adds_nothing(draft, one)), None)
     similar = [
         Similar(id=one.id, score=round(one.cosine, 4))
         for one in others
         if one.cosine >= SIMILAR and one is not twin
     ]
-    return Decided(memory, source_ids, twin, similar[:MOST_SIMILAR])
+    return FactDecision(memory, source_ids, twin, similar[:MOST_SIMILAR])
 
 
 def draft_of(fact: NewFact, id: str, *, client_id: str, now: datetime) -> Draft:
-    """Return a fact as the memory that it becomes."""
+    """Return the memory that a fact becomes."""
     valid_at = fact.valid_at or now
     searched = " ".join([fact.fact, *fact.keywords])
     return Draft(
@@ -196,13 +193,10 @@ def draft_of(fact: NewFact, id: str, *, client_id: str, now: datetime) -> Draft:
     )
 
 
-def check_category(category: str, chosen: Sequence[str], field: str) -> None:
-    """Raise `InvalidInput` with the legal ones when a client's facts cannot have this category."""
-    legal = chosen or CATEGORIES
-    if category not in legal:
-        raise InvalidInput(
-            field, f"{category!r} is not one of this client's categories: {', '.join(legal)}"
-        )
+def _check_number(new: Sequence[NewFact]) -> None:
+    if not 1 <= len(new) <= BATCH_FACTS:
+        bound = f"<= {BATCH_FACTS}" if new else ">= 1"
+        raise InvalidInput("body", f"expected `array` of length {bound}")
 
 
 def checked_fact(fact: NewFact, field: str, now: datetime) -> NewFact:
@@ -220,27 +214,22 @@ def checked_fact(fact: NewFact, field: str, now: datetime) -> NewFact:
 
 
 async def check_surroundings(
-    where: Graph | Transaction, incoming: Sequence[Incoming], client_id: str
+    where: Graph | Transaction, facts: Sequence[CheckedFact], client_id: str
 ) -> list[str]:
-    """Check what facts refer to; return the ids of those that are there already.
+    """Check the categories, conversations and sources of facts; return the ids of those that exist already.
 
     Raises `InvalidInput`, `ConversationNotFound`, `MemoryNotFound`.
     """
-    facts = [one.fact for one in incoming]
-    found = (
-        await where.rows(
-            FACT_SURROUNDINGS,
-            client_id=client_id,
-            conversation_ids=sorted(
-                {fact.conversation_id for fact in facts if fact.conversation_id}
-            ),
-            source_ids=sorted({id for fact in facts for id in fact.source_episode_ids}),
-            ids=[one.draft.id for one in incoming],
-        )
-    )[0]
+    [found] = await where.rows(
+        FACT_SURROUNDINGS,
+        client_id=client_id,
+        conversation_ids=sorted({id for one in facts if (id := one.fact.conversation_id)}),
+        source_ids=sorted({id for one in facts for id in one.fact.source_episode_ids}),
+        ids=[one.draft.id for one in facts],
+    )
     kinds = {source.id: source.kind for source in found.sources}
-    for one in incoming:
-        if one.chosen:
+    for one in facts:
+        if one.category_given:
             check_category(one.fact.category, found.categories, f"{one.field}category")
         conversation_id = one.fact.conversation_id
         if conversation_id and conversation_id not in found.conversations:
@@ -249,7 +238,7 @@ async def check_surroundings(
     return found.written
 
 
-def _check_sources(one: Incoming, kinds: Mapping[str, Kind]) -> None:
+def _check_sources(one: CheckedFact, kinds: Mapping[str, Kind]) -> None:
     for id in one.fact.source_episode_ids:
         if id not in kinds:
             raise MemoryNotFound(id)
@@ -263,22 +252,21 @@ def _check_sources(one: Incoming, kinds: Mapping[str, Kind]) -> None:
 async def lock_writers(
     conversation_ids: set[str], transaction: Transaction, client_id: str
 ) -> None:
-    """Lock the one writer of each conversation, always in the same order, and of what has none.
+    """Lock the one writer of each conversation, always in the same order; "" stands for none.
 
     Raises `ConversationNotFound`.
     """
     for id in sorted(conversation_ids):
-        if not id:
+        if id:
+            await lock_conversation(transaction, id, client_id=client_id)
+        else:
             await transaction.rows(LOCK_CLIENT, client_id=client_id)
-        elif not await transaction.rows(
-            LOCK_CONVERSATION,
-            client_id=client_id, id=id, session_names=[], external_ids=[], ids=[],
-        ):  # fmt: skip
-            raise ConversationNotFound(id)
 
 
-async def _nearest(transaction: Transaction, memory: Prepared, client_id: str) -> list[NearFact]:
-    """Return the facts that lie nearest in what the index holds, which is what has been committed."""
+async def _find_nearest(
+    transaction: Transaction, memory: Prepared, client_id: str
+) -> list[FactNeighbour]:
+    """Return the nearest facts of the index, which holds committed facts only."""
     parameters = {
         "client_id": client_id,
         "conversation_id": memory.draft.conversation_id,
@@ -292,11 +280,11 @@ async def _nearest(transaction: Transaction, memory: Prepared, client_id: str) -
     return found
 
 
-def _nearest_of_batch(memory: Prepared, decided: Sequence[Decided]) -> list[NearFact]:
-    """Return the new facts of the same batch that stand where this one stands."""
+def _nearest_of_batch(memory: Prepared, decided: Sequence[FactDecision]) -> list[FactNeighbour]:
+    """Return the new facts of the same batch that have the same conversation and scope."""
     draft = memory.draft
     return [
-        NearFact(
+        FactNeighbour(
             other.id,
             other.text,
             other.category,
@@ -310,8 +298,8 @@ def _nearest_of_batch(memory: Prepared, decided: Sequence[Decided]) -> list[Near
     ]
 
 
-def _says_the_same(draft: Draft, other: NearFact) -> bool:
-    """Tell whether nothing is lost when a fact only reinforces another."""
+def _adds_nothing(draft: Draft, other: FactNeighbour) -> bool:
+    """Return whether a fact adds nothing to another."""
     return (
         other.cosine >= SAME
         and other.category == draft.category
@@ -320,13 +308,13 @@ def _says_the_same(draft: Draft, other: NearFact) -> bool:
     )
 
 
-def _links(one: Decided) -> dict[str, Any]:
+def _links(one: FactDecision) -> dict[str, Any]:
     near = [{"id": other.id, "score": other.score} for other in one.similar]
     return {"id": one.memory.draft.id, "source_ids": one.source_ids, "similar": near}
 
 
-def _reinforcements(decided: Iterable[Decided]) -> list[dict[str, Any]]:
-    """Return one row for each fact that is said again, however often it is in this batch."""
+def _reinforcements(decided: Iterable[FactDecision]) -> list[dict[str, Any]]:
+    """Return one row for each fact that is repeated, even when it is repeated several times."""
     rows: dict[str, dict[str, Any]] = {}
     for one in decided:
         if one.twin is None:
@@ -340,7 +328,7 @@ def _reinforcements(decided: Iterable[Decided]) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def _kept(one: Decided) -> KeptFact:
+def _kept(one: FactDecision) -> KeptFact:
     if one.twin is not None:
         return KeptFact(id=one.twin.id, action="reinforced", similar=one.similar)
     return KeptFact(

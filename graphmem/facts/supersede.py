@@ -1,15 +1,12 @@
-"""Superseding a fact: what it says from now on is its next version."""
-
-from collections.abc import Callable
-from datetime import datetime
+"""Superseding a fact: writing the next version of it."""
 
 from msgspec import Struct
 
-from graphmem.embedding import Embedder
+from graphmem.context import Context
 from graphmem.errors import ConversationNotFound, InvalidInput, MemoryNotFound
 from graphmem.facts.remember import (
     LINK_FACTS,
-    Incoming,
+    CheckedFact,
     check_surroundings,
     checked_fact,
     draft_of,
@@ -18,15 +15,14 @@ from graphmem.facts.remember import (
 from graphmem.facts.types import REASON_BYTES, FactVersion, NewFact, NextFact
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
+from graphmem.memories.versions import supersede
 from graphmem.memories.write import Prepared, prepare
 from graphmem.model.text import checked_text
 from graphmem.model.vocabulary import Kind
-from graphmem.tokens import TokenCounter
-from graphmem.versions.supersede import supersede
 
 
-class StoredFact(Struct, frozen=True):
-    """A fact that is to be superseded, as far as its next version takes after it."""
+class PriorFact(Struct, frozen=True):
+    """The properties of a fact that its next version inherits."""
 
     id: str
     kind: Kind
@@ -37,94 +33,85 @@ class StoredFact(Struct, frozen=True):
     importance: float
 
 
-FACT_STANDING = Query("facts/fact_standing", StoredFact)
+PRIOR_FACT = Query("facts/prior_fact", PriorFact)
 
 
-async def supersede_fact(
-    fact_id: str,
-    next_fact: NextFact,
-    *,
-    client_id: str,
-    now: datetime,
-    new_id: Callable[[], str],
-    graph: Graph,
-    embedder: Embedder,
-    tokens: TokenCounter,
-) -> FactVersion:
-    """Write the next version of a fact; what is not said of it stays as it was.
+async def supersede_fact(fact_id: str, new: NextFact, context: Context) -> FactVersion:
+    """Write the next version of a fact; omitted fields keep their value.
 
-    Raises `InvalidInput`, `TooLarge`, `MemoryNotFound` for the fact or a source that is not there,
+    Raises `InvalidInput`, `TooLarge`, `MemoryNotFound` for the fact or a source,
     `ConversationNotFound`, `NotHead` when another version has come first, `Unavailable`.
     """
-    if next_fact.reason is not None:
-        checked_text(next_fact.reason, "reason", most_bytes=REASON_BYTES)
-    old = await _old(fact_id, client_id, graph)
-    fact = checked_fact(_inherited(next_fact, old), "", now)
-    draft = draft_of(fact, new_id(), client_id=client_id, now=now)
-    incoming = Incoming("", fact, draft, chosen=next_fact.category is not None)
-    await check_surroundings(graph, [incoming], client_id)
-    [prepared] = await prepare([draft], embedder=embedder, tokens=tokens)
+    client_id, now = context.client_id, context.now()
+    if new.reason is not None:
+        checked_text(new.reason, "reason", most_bytes=REASON_BYTES)
+    prior = await _find_prior(fact_id, client_id, context.graph)
+    fact = checked_fact(_inherited(new, prior), "", now)
+    draft = draft_of(fact, context.new_id(), client_id=client_id, now=now)
+    checked = CheckedFact("", fact, draft, category_given=new.category is not None)
+    await check_surroundings(context.graph, [checked], client_id)
+    [prepared] = await prepare([draft], embedder=context.embedder, tokens=context.tokens)
 
-    async def work(transaction: Transaction) -> int:
-        await _lock(old, fact, transaction, client_id)
-        await check_surroundings(transaction, [incoming], client_id)
+    async def write_version(transaction: Transaction) -> int:
+        await _lock(prior, fact, transaction, client_id)
+        await check_surroundings(transaction, [checked], client_id)
         version = await supersede(
-            transaction, old.id, prepared, client_id=client_id, now=now, reason=next_fact.reason
+            transaction, prior.id, prepared, client_id=client_id, now=now, reason=new.reason
         )
         row = {"id": draft.id, "source_ids": fact.source_episode_ids, "similar": []}
         await transaction.rows(LINK_FACTS, client_id=client_id, now=now, rows=[row])
         return version
 
-    return _shown(prepared, old, next_fact.reason, await graph.write(work))
+    version = await context.graph.write(write_version)
+    return _shown(prepared, prior, new.reason, version)
 
 
-async def _old(fact_id: str, client_id: str, graph: Graph) -> StoredFact:
-    rows = await graph.rows(FACT_STANDING, client_id=client_id, id=fact_id)
+async def _find_prior(fact_id: str, client_id: str, graph: Graph) -> PriorFact:
+    rows = await graph.rows(PRIOR_FACT, client_id=client_id, id=fact_id)
     if not rows:
         raise MemoryNotFound(fact_id)
     if rows[0].kind != "fact":
         raise InvalidInput(
             "fact_id",
-            f"{fact_id!r} is a {rows[0].kind}; only facts are superseded here: a summary by another of its "
-            "target, a reference by other content",
+            f"{fact_id!r} is a {rows[0].kind}; only facts are superseded here. A new summary of the same "
+            "target supersedes a summary, new content supersedes a reference",
         )
     return rows[0]
 
 
-def _inherited(next_fact: NextFact, old: StoredFact) -> NewFact:
-    """Return the next version as a fact: what is not said of it is the old one's."""
-    conversation_id, keywords = next_fact.conversation_id, next_fact.keywords
-    importance = next_fact.importance
+def _inherited(new: NextFact, prior: PriorFact) -> NewFact:
+    """Return the next version as a fact, with the prior one's values for omitted fields."""
+    keywords, importance = new.keywords, new.importance
     return NewFact(
-        fact=next_fact.fact,
-        category=next_fact.category or old.category,
-        conversation_id=conversation_id or old.conversation_id or None,
-        scope=next_fact.scope or old.scope,
-        keywords=old.keywords if keywords is None else keywords,
-        source_episode_ids=next_fact.source_episode_ids,
-        valid_at=next_fact.valid_at,
-        importance=old.importance if importance is None else importance,
+        fact=new.fact,
+        category=new.category or prior.category,
+        conversation_id=new.conversation_id or prior.conversation_id or None,
+        scope=new.scope or prior.scope,
+        keywords=prior.keywords if keywords is None else keywords,
+        source_episode_ids=new.source_episode_ids,
+        valid_at=new.valid_at,
+        importance=prior.importance if importance is None else importance,
     )
 
 
-async def _lock(old: StoredFact, fact: NewFact, transaction: Transaction, client_id: str) -> None:
-    """Lock the writers of both conversations, as everything that writes facts does."""
+async def _lock(prior: PriorFact, fact: NewFact, transaction: Transaction, client_id: str) -> None:
+    """Lock the writers of both conversations."""
     try:
         await lock_writers(
-            {old.conversation_id, fact.conversation_id or ""}, transaction, client_id
+            {prior.conversation_id, fact.conversation_id or ""}, transaction, client_id
         )
     except ConversationNotFound as problem:
-        if problem.conversation_id != old.conversation_id:
+        if problem.conversation_id != prior.conversation_id:
             raise
-        raise MemoryNotFound(old.id) from problem  # it was deleted with its conversation
+        raise MemoryNotFound(prior.id) from problem  # it was deleted with its conversation
 
 
-def _shown(prepared: Prepared, old: StoredFact, reason: str | None, version: int) -> FactVersion:
+def _shown(prepared: Prepared, prior: PriorFact, reason: str | None, version: int) -> FactVersion:
     draft = prepared.draft
     return FactVersion(
         id=draft.id,
         version=version,
-        supersedes=old.id,
+        supersedes=prior.id,
         reason=reason,
         fact=draft.text,
         category=draft.category,

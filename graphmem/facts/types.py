@@ -1,4 +1,4 @@
-"""Facts: distilled statements, and what becomes of one that is sent."""
+"""Facts: distilled statements, and the answers to callers that send them."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -9,13 +9,13 @@ from graphmem.model.times import Time
 from graphmem.model.vocabulary import Id, Importance
 
 FACT_BYTES = 10_000
-"""How long a fact may be, in bytes of UTF-8."""
+"""The longest fact, in bytes of UTF-8."""
 
 REASON_BYTES = 2_000
-"""How long the reason for a new version may be, in bytes of UTF-8."""
+"""The longest reason for a new version, in bytes of UTF-8."""
 
 BATCH_FACTS = 100
-"""How many facts one call may bring."""
+"""The most facts of one call."""
 
 DEFAULT_CATEGORY = "user_fact"
 DEFAULT_SCOPE = "user"
@@ -35,7 +35,7 @@ MemoryIds = Annotated[
 
 
 class NewFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One statement to remember; without `valid_at` it is true from now on."""
+    """One statement to remember; it is true from `valid_at` (default: now) on."""
 
     fact: Annotated[str, Meta(min_length=1, description="at most 10,000 bytes of UTF-8")]
     category: Annotated[
@@ -56,9 +56,9 @@ class NewFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class NextFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a fact says from now on, or since `valid_at`; what is left out stays as it was.
+    """The next version of a fact, true from `valid_at` (default: now) on; omitted fields keep their value.
 
-    Only where it comes from is new: without `source_episode_ids` that is not known.
+    Sources alone are not inherited: without `source_episode_ids` the new version has none.
     """
 
     fact: Annotated[str, Meta(min_length=1, description="at most 10,000 bytes of UTF-8")]
@@ -78,7 +78,7 @@ class NextFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class FactVersion(Struct, frozen=True, kw_only=True):
-    """A new version of a fact: what it says, what it supersedes and why."""
+    """A new version of a fact, the id of the version that it supersedes, and the reason."""
 
     id: str
     version: int
@@ -96,19 +96,19 @@ class FactVersion(Struct, frozen=True, kw_only=True):
 
 
 class Similar(Struct, frozen=True, kw_only=True):
-    """A fact that lies near; `score` is the cosine."""
+    """A near fact; `score` is the cosine."""
 
     id: str
     score: float
 
 
 class KeptFact(Struct, frozen=True, kw_only=True):
-    """What became of a fact: `new`, or `reinforced`, when it says what the fact with this id says."""
+    """The outcome of a fact: `new`, or `reinforced` when it repeats the fact with this id."""
 
     id: str
     action: Literal["new", "reinforced"]
     similar: list[Similar] = []
-    """Facts that lie near and say something else; a new fact is linked to them."""
+    """Near facts that state something else; a new fact is linked to them."""
     embedding_truncated: bool = False
 
 

@@ -89,8 +89,8 @@ class Pool(Struct, frozen=True):
     idle: int
 
 
-class Link(Struct):
-    """The driver that a graph, and its impatient likeness, use now."""
+class DriverInUse(Struct):
+    """The driver that a graph and its copies (`on`, `impatient`) share, since it may be replaced."""
 
     driver: AsyncDriver
 
@@ -101,7 +101,7 @@ class Graph:
     def __init__(
         self, driver: AsyncDriver, database: str, *, retry_seconds: float = RETRY_SECONDS
     ) -> None:
-        self._link = Link(driver)
+        self._link = DriverInUse(driver)
         self.database = database
         self.side = FIRST
         self._retry_seconds = retry_seconds

@@ -1,9 +1,9 @@
-"""Running a statement that is not ours: its plan first, then its rows, with limits to everything."""
+"""Running a caller's statement: its plan first, then its rows, within limits of time, rows and bytes."""
 
 import asyncio
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,46 +20,37 @@ from graphmem.errors import (
     Unavailable,
 )
 from graphmem.graph.driver import CUT_OFF, Graph
+from graphmem.graph.message_limit import FIRST_ROWS, BrokenOff, fetch_at_once, limited_messages
 from graphmem.graph.plain import Budget, Plain, TooBig
 
 ANSWER_BYTES = 8 * 2**20
-"""How many bytes of JSON an answer's rows may have, as far as that can be told before."""
+"""The bytes of JSON, at most, in the rows of an answer, estimated before they are encoded."""
 
 ANSWER_VALUES = 1_000_000
-"""How many numbers, texts, lists and maps an answer's rows may have."""
-
-RECORD_BYTES = 8 * 2**20
-"""How long one row may be on its way from the database; the driver would read one of any length."""
+"""The numbers, texts, lists and maps, at most, in the rows of an answer."""
 
 LARGE_BYTES = 2**15
-"""From which length on a row is made plain in a thread: the others are not kept waiting."""
-
-FIRST_ROWS, MOST_ROWS = 16, 1_000
-"""How many rows the database sends at first, and later at most, before it is asked for more."""
-
-AT_ONCE_BYTES = 8 * 2**20
-"""How many bytes these may be if all are as long as the longest yet: the server lays them all out, in memory
-that it has once for everybody."""
+"""The length from which a row is converted in a thread, so that other requests need not wait."""
 
 LEAVE_SECONDS = 0.2
-"""How long a statement that brought enough is waited for until it ends in good order."""
+"""How long a statement that has returned enough rows may take to end regularly."""
 
 TERMINATED = "Transaction.Terminated"
 MEMORY = re.compile(r"OutOfMemory|StackOverFlow")
 CALLERS = "Neo.ClientError."
-"""What the caller alone can mend."""
+"""The class of errors that the caller can correct."""
 
 UNREADABLE = "Could not parse the given fulltext search query"
-"""Whose fault this is Neo4j leaves open."""
+"""A mistake of the caller that has a code of the database's own failures."""
 
 ROW_MEMORY = "direct memory"
-"""What the server says of a row that is too long for the memory in which it would be laid out."""
+"""The server's message on a row that is too long for the memory in which it lays rows out."""
 
 PLACE = re.compile(r"\(line (\d+), column (\d+) \(offset: (\d+)\)\)")
 
 
-class Statement(Struct, frozen=True):
-    """A statement and its parameters; `head` stands on a line of its own before the text as it was sent."""
+class CypherStatement(Struct, frozen=True):
+    """A statement and its parameters; `head` is a line before the caller's text."""
 
     head: str
     text: str
@@ -67,12 +58,12 @@ class Statement(Struct, frozen=True):
 
     @property
     def whole(self) -> str:
-        """What is sent to the database."""
+        """The text that is sent to the database."""
         return f"{self.head}\n{self.text}"
 
 
 class Operator(Struct, frozen=True):
-    """One operator of a plan, in which database, with the Cypher that it works out."""
+    """One operator of a plan, its database, and the Cypher that it evaluates."""
 
     name: str
     database: str
@@ -81,8 +72,8 @@ class Operator(Struct, frozen=True):
     rows: float | None
 
 
-class Plan(Struct, frozen=True):
-    """What the database would do: whether it reads (`r`) or else, and its operators, the last one first."""
+class CypherPlan(Struct, frozen=True):
+    """The plan of a statement: its kind (`r` only reads), and its operators, the last one first."""
 
     kind: str
     language: str
@@ -91,7 +82,7 @@ class Plan(Struct, frozen=True):
 
 
 class Bounds(Struct, frozen=True):
-    """How many rows are wanted, and how many seconds the server may work for them."""
+    """The number of rows, and the seconds that the server may work, at most."""
 
     rows: int
     seconds: float
@@ -99,31 +90,27 @@ class Bounds(Struct, frozen=True):
 
 
 class Rows(Struct, frozen=True):
-    """Some rows, and whether there are more."""
+    """The first rows of a statement, and whether there are more."""
 
     columns: list[str]
     rows: list[dict[str, Any]]
     truncated: bool
 
 
-class _BrokenOff(asyncio.CancelledError):
-    """Enough was read: the driver drops the connection, as for any cancelling, and the server its work."""
-
-
-async def explained(statement: Statement, *, seconds: float, graph: Graph) -> Plan:
-    """Return what the database would do, without having it done.
+async def explain(statement: CypherStatement, *, seconds: float, graph: Graph) -> CypherPlan:
+    """Return the plan of a statement, without running it.
 
     Raises `CypherMistake`, `TookTooLong`, `TookTooMuch`, `Unavailable`.
     """
     head = f"EXPLAIN {statement.head}"
     query = neo4j.Query(f"{head}\n{statement.text}", timeout=seconds)
-    with _ours(len(head), seconds):
+    with _translated_errors(len(head), seconds):
         async with graph.reading(fetch_size=FIRST_ROWS) as session:
             result = await session.run(query, dict(statement.parameters))
             summary = await result.consume()
     plan: Any = summary.plan
     arguments = plan["args"]
-    return Plan(
+    return CypherPlan(
         kind=summary.query_type or "",
         language=str(arguments.get("version", "")),
         runtime=str(arguments.get("runtime", "")),
@@ -131,25 +118,25 @@ async def explained(statement: Statement, *, seconds: float, graph: Graph) -> Pl
     )
 
 
-async def answered(statement: Statement, *, bounds: Bounds, graph: Graph) -> Rows:
-    """Return a statement's first rows: as many as are wanted, and as fit into an answer.
+async def fetch_rows(statement: CypherStatement, *, bounds: Bounds, graph: Graph) -> Rows:
+    """Run a statement and return its first rows, as many as fit into the bounds and into an answer.
 
     Raises `CypherMistake`, `TookTooLong`, `TookTooMuch`, `Unavailable`.
     """
     query = neo4j.Query(statement.whole, timeout=bounds.seconds)
-    taking = _Taking(Plain(Budget(ANSWER_BYTES, ANSWER_VALUES), named=bounds.embeddings_named))
+    reader = _RowReader(Plain(Budget(ANSWER_BYTES, ANSWER_VALUES), named=bounds.embeddings_named))
     try:
-        with _ours(len(statement.head), bounds.seconds):
+        with _translated_errors(len(statement.head), bounds.seconds):
             async with graph.reading(fetch_size=FIRST_ROWS) as session:
                 result = await session.run(query, dict(statement.parameters))
-                await taking.take(result, bounds.rows)
-    except _BrokenOff:
-        taking.more = True
-    return Rows(taking.columns, taking.rows, taking.more)
+                await reader.read(result, bounds.rows)
+    except BrokenOff:
+        reader.more = True
+    return Rows(reader.columns, reader.rows, reader.more)
 
 
-class _Taking:
-    """Takes rows from a result, as long as they fit."""
+class _RowReader:
+    """Reads the rows of a result, as long as they fit."""
 
     def __init__(self, plain: Plain) -> None:
         self.columns: list[str] = []
@@ -157,87 +144,47 @@ class _Taking:
         self.more = False
         self._plain = plain
 
-    async def take(self, result: neo4j.AsyncResult, most: int) -> None:
-        """Take so many rows at most, and leave the rest on the server. Raises `_BrokenOff`."""
+    async def read(self, result: neo4j.AsyncResult, most: int) -> None:
+        """Read at most `most` rows, and leave the rest on the server. Raises `BrokenOff`."""
         self.columns.extend(result.keys())
         longest = 1
-        with _bounded(result) as length:
+        with limited_messages(result) as length:
             async for record in result:
                 if len(self.rows) == most:
                     self.more = True
                     break
                 try:
-                    self.rows.append(await self._plainly(record, length()))
+                    self.rows.append(await self._plain_row(record, length()))
                 except TooBig:
-                    raise _BrokenOff from None
+                    raise BrokenOff from None
                 longest = max(longest, length())
-                # The driver's word for it is said once for a session, before any row is known.
-                result._fetch_size = max(FIRST_ROWS, min(AT_ONCE_BYTES // longest, MOST_ROWS))
-            await _left(result)
+                fetch_at_once(result, longest)
+            await _finish(result)
 
-    async def _plainly(self, record: neo4j.Record, length: int) -> dict[str, Any]:
+    async def _plain_row(self, record: neo4j.Record, length: int) -> dict[str, Any]:
         if length < LARGE_BYTES:
             return self._plain.row(self.columns, record.values())
         return await asyncio.to_thread(self._plain.row, self.columns, record.values())
 
 
-async def _left(result: neo4j.AsyncResult) -> None:
-    """End a statement in good order if that is soon done; what goes wrong in its rest is of no interest."""
+async def _finish(result: neo4j.AsyncResult) -> None:
+    """End a statement regularly if that is quick; failures of its remaining rows are ignored."""
     try:
         with contextlib.suppress(Neo4jError):
             async with asyncio.timeout(LEAVE_SECONDS):
                 await result.consume()
     except TimeoutError:
-        raise _BrokenOff from None
+        raise BrokenOff from None
 
 
 @contextmanager
-def _bounded(result: neo4j.AsyncResult) -> Iterator[Callable[[], int]]:
-    """Break the connection off where a row is too long; yield what tells the length of the last one."""
-    # The driver has no word for this: it reads a row of any length. Its version is pinned, and tests
-    # have rows that are too long.
-    inbox: Any = result._connection.inbox
-    socket = inbox._socket
-    inbox._socket = counted = _Counted(socket, inbox)
-    try:
-        yield counted.last
-    finally:
-        inbox._socket = socket
-
-
-class _Counted:
-    """The driver's connection to the database, which reads no message beyond a length."""
-
-    def __init__(self, socket: Any, inbox: Any) -> None:
-        self._socket = socket
-        self._inbox = inbox
-        self._length = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._socket, name)
-
-    async def recv_into(self, *arguments: Any) -> int:
-        """Read some bytes of a message. Raises `_BrokenOff`."""
-        self._length = self._inbox._buffer.used
-        if self._length > RECORD_BYTES:
-            error = _BrokenOff()
-            raise error
-        read: int = await self._socket.recv_into(*arguments)
-        return read
-
-    def last(self) -> int:
-        """Return how long the message was that was read last, in bytes."""
-        return self._length
-
-
-@contextmanager
-def _ours(head: int, seconds: float) -> Iterator[None]:
-    """Have the driver's errors as ours; places are those in the text without its first line."""
+def _translated_errors(head: int, seconds: float) -> Iterator[None]:
+    """Raise the driver's errors as ours, with places in the caller's text."""
     try:
         yield
     except Neo4jError as problem:
         if ROW_MEMORY in (problem.message or ""):
-            raise _BrokenOff from problem
+            raise BrokenOff from problem
         raise _translated(problem, head + 1, seconds) from problem
     except (DriverError, OSError) as problem:
         if isinstance(problem, TimeoutError):
@@ -245,7 +192,7 @@ def _ours(head: int, seconds: float) -> Iterator[None]:
         what = f"the database does not answer ({type(problem).__name__})"
         raise Unavailable(what) from problem
     except (OverflowError, TypeError, ValueError) as problem:
-        # What the driver cannot send, such as a number beyond 64 bits or half of a surrogate pair.
+        # A value that the driver cannot send, such as a number beyond 64 bits or half of a surrogate pair.
         raise InvalidInput("parameters", f"cannot be sent to the database: {problem}") from problem
 
 
@@ -263,7 +210,7 @@ def _translated(problem: Neo4jError, head: int, seconds: float) -> GraphmemError
 
 
 def _mistake(message: str, code: str, head: int) -> CypherMistake:
-    """Return Neo4j's sentence with its places as they are in the text that was sent."""
+    """Return Neo4j's message, with places in the caller's text."""
     match = PLACE.search(message)
     if match is None or not int(match[1]):
         return CypherMistake(PLACE.sub("", message), neo4j_code=code)

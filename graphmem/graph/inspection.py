@@ -1,4 +1,4 @@
-"""Looking at a database without changing it: its schema, its settings, and what does not fit."""
+"""Inspection of a database without changing it: its schema, its settings, its content and defects."""
 
 from typing import Any
 
@@ -38,29 +38,56 @@ class ServerSetting(Struct, frozen=True):
     value: str | None
 
 
-class Counted(Struct, frozen=True):
-    """How many memories there are."""
+class MemoryCount(Struct, frozen=True):
+    """The number of memories."""
 
     memories: int
 
 
 class Defect(Struct, frozen=True):
-    """How many nodes or edges do not fit, and the ids of some."""
+    """The number of nodes or edges that break a rule, and the ids of some."""
 
     found: int
     examples: list[str]
 
 
 class KnownNames(Struct, frozen=True):
-    """The names that a database has ever known, each list in order."""
+    """The labels and types of edges in use, and all property keys ever used, each list in order."""
 
     labels: list[str]
     edge_types: list[str]
     keys: list[str]
 
 
-class Lines(Struct, frozen=True):
-    """How many lines were loaded."""
+class StoredProperty(Struct, frozen=True):
+    """A property, the types of its values as `valueType()` names them, and the number of values."""
+
+    name: str
+    types: list[str]
+    present: int
+
+
+class StoredNodes(Struct, frozen=True):
+    """The first nodes of a label: how many they are, their sets of labels, and their properties."""
+
+    label: str
+    nodes: int
+    combinations: list[list[str]]
+    properties: list[StoredProperty]
+
+
+class StoredEdges(Struct, frozen=True):
+    """Some edges of a type between nodes with these labels, and their properties."""
+
+    type: str
+    from_labels: list[str]
+    to_labels: list[str]
+    edges: int
+    properties: list[StoredProperty]
+
+
+class LinesLoaded(Struct, frozen=True):
+    """The number of lines that LOAD CSV has read."""
 
     lines: int
 
@@ -69,9 +96,11 @@ SHOWN_INDEXES = Query("graph/shown_indexes", ShownIndex)
 SHOWN_CONSTRAINTS = Query("graph/shown_constraints", ShownConstraint)
 SERVER_SETTINGS = Query("graph/server_settings", ServerSetting)
 KNOWN_NAMES = Query("graph/known_names", KnownNames)
-COUNTED_MEMORIES = Query("graph/counted_memories", Counted)
-MEMORIES_NOT_EMBEDDED = Query("graph/memories_not_embedded", Counted)
-REACHED_ADDRESS = Query("graph/reached_address", Lines)
+STORED_NODES = Query("graph/stored_nodes", StoredNodes)
+STORED_EDGES = Query("graph/stored_edges", StoredEdges)
+COUNTED_MEMORIES = Query("graph/counted_memories", MemoryCount)
+MEMORIES_NOT_EMBEDDED = Query("graph/memories_not_embedded", MemoryCount)
+REACHED_ADDRESS = Query("graph/reached_address", LinesLoaded)
 MESSAGES_WITHOUT_SESSION = Query("graph/messages_without_session", Defect)
 SESSIONS_WITHOUT_CONVERSATION = Query("graph/sessions_without_conversation", Defect)
 MEMORIES_WITHOUT_CONVERSATION = Query("graph/memories_without_conversation", Defect)

@@ -1,9 +1,12 @@
-"""The graph as neomodel knows it: labels, their properties, and the edges between them.
+"""The declaration of the graph in neomodel's classes: labels, their properties, and the edges between them.
 
-Declarations only. Constraints and indexes are the schema files', so nothing here asks neomodel to
-install any; search and traversal are the query files'. A live test compares this with the database.
-neomodel keeps the name `id` for itself: the property `id` is called `uid` here.
+`graphmem/graph/declared.py` reads them for the graph schema and the doctor, which compares them with a
+database. Constraints and indexes are in the schema files, so that nothing here asks neomodel to install
+any; search and traversal are in the query files. neomodel reserves the name `id`: the property `id` is
+called `uid` here.
 """
+
+from typing import Any
 
 from neomodel import (
     ArrayProperty,
@@ -20,6 +23,21 @@ from neomodel import (
 )
 
 
+def _many(label: str, type: str, model: Any = None) -> Any:
+    """Declare edges of a type to any number of nodes with a label; `model` has their properties."""
+    return AsyncRelationshipTo(_full(label), type, cardinality=AsyncZeroOrMore, model=model)
+
+
+def _one(label: str, type: str, model: Any = None) -> Any:
+    """Declare an edge of a type to at most one node with a label; `model` has its properties."""
+    return AsyncRelationshipTo(_full(label), type, cardinality=AsyncZeroOrOne, model=model)
+
+
+def _full(label: str) -> str:
+    # A bare name is looked up in the first module on the stack that knows it, which may be another one.
+    return f"{__name__}.{label}"
+
+
 class Migration(AsyncStructuredNode):
     """A schema file that the database has seen; number 0 is the lock and has no file."""
 
@@ -31,9 +49,9 @@ class Migration(AsyncStructuredNode):
 
 
 class Installation(AsyncStructuredNode):
-    """What every process on one database agrees on: the embedding model and the tokenizer.
+    """The embedding model and the tokenizer, on which all processes of a database agree.
 
-    `former_`, `wanted_` and `change_` stand there while the model is being changed.
+    Properties that begin with `former_`, `wanted_` and `change_` exist while the model is being changed.
     """
 
     uid = StringProperty(db_property="id", required=True)
@@ -41,8 +59,8 @@ class Installation(AsyncStructuredNode):
     embedding_sha256 = StringProperty(required=True)
     dimensions = IntegerProperty(required=True)
     tokenizer = StringProperty(required=True)
-    cosine_low = FloatProperty(required=True)
-    cosine_high = FloatProperty(required=True)
+    cosine_low = FloatProperty()
+    cosine_high = FloatProperty()
     embedding_source = StringProperty()
     embeddings = ArrayProperty(StringProperty())
     former_model = StringProperty()
@@ -67,7 +85,7 @@ class Installation(AsyncStructuredNode):
 
 
 class Client(AsyncStructuredNode):
-    """A tenant's own settings; `locked` is what whoever starts a run or sets them holds it by."""
+    """The settings of a tenant; starting a run or changing them sets `locked`, to hold the node's lock."""
 
     client_id = StringProperty(required=True)
     categories = ArrayProperty(StringProperty())
@@ -75,7 +93,7 @@ class Client(AsyncStructuredNode):
 
 
 class Conversation(AsyncStructuredNode):
-    """A durable memory space; `locked` is what its one writer sets to hold it."""
+    """A durable memory space; its only writer sets `locked`, to hold the node's lock."""
 
     client_id = StringProperty(required=True)
     uid = StringProperty(db_property="id", required=True)
@@ -86,7 +104,7 @@ class Conversation(AsyncStructuredNode):
 
 
 class Linked(AsyncStructuredRel):
-    """A link between two memories or sessions: since when, and, where we made it, how near and why.
+    """A link between two memories or sessions; `score` and `basis` exist if graphmem found it.
 
     `entities` are the names that two sessions share.
     """
@@ -113,21 +131,19 @@ class Session(AsyncStructuredNode):
     summarized_idx = IntegerProperty()
     locked = BooleanProperty()
 
-    conversation = AsyncRelationshipTo("Conversation", "PART_OF", cardinality=AsyncZeroOrOne)
-    relates_to = AsyncRelationshipTo(
-        "Session", "RELATES_TO", cardinality=AsyncZeroOrMore, model=Linked
-    )
+    conversation = _one("Conversation", "PART_OF")
+    relates_to = _many("Session", "RELATES_TO", Linked)
 
 
 class Superseding(AsyncStructuredRel):
-    """When a version superseded another, and why."""
+    """The time at which a version superseded another, and the reason."""
 
     reason = StringProperty()
     created_at = DateTimeNeo4jFormatProperty(required=True)
 
 
 class Joined(AsyncStructuredRel):
-    """Why a name is an alias: the rule, and the name that it found, `of`, an alias itself or not."""
+    """The reason for an alias: the rule, and the name that it found, `of`, itself an alias or not."""
 
     rule = StringProperty(required=True)
     of = StringProperty(required=True)
@@ -135,22 +151,22 @@ class Joined(AsyncStructuredRel):
 
 
 class Parted(AsyncStructuredRel):
-    """That somebody has undone an alias, so that no rule makes it again, and by which it was one."""
+    """An alias that a caller has undone, so that no rule makes it again; `rule` had made it."""
 
     rule = StringProperty(required=True)
     created_at = DateTimeNeo4jFormatProperty(required=True)
 
 
 class SpelledOut(AsyncStructuredRel):
-    """What a memory says that a short name stands for, in normal form."""
+    """The long form that a memory gives for a short name, in normal form."""
 
     form = StringProperty(required=True)
 
 
 class Entity(AsyncStructuredNode):
-    """A name that memories mention; `name` is how it was first written.
+    """A name that memories mention; `name` is its first spelling.
 
-    `alias_due` marks one whose aliases are still to be found; `spelled` and `short` stand there afterwards.
+    `alias_due` marks one whose aliases are still to be found; `spelled` and `short` exist afterwards.
     """
 
     client_id = StringProperty(required=True)
@@ -161,14 +177,15 @@ class Entity(AsyncStructuredNode):
     alias_due = BooleanProperty()
     locked = BooleanProperty()
 
-    alias_of = AsyncRelationshipTo("Entity", "ALIAS_OF", cardinality=AsyncZeroOrOne, model=Joined)
-    not_alias_of = AsyncRelationshipTo(
-        "Entity", "NOT_ALIAS_OF", cardinality=AsyncZeroOrMore, model=Parted
-    )
+    alias_of = _one("Entity", "ALIAS_OF", Joined)
+    not_alias_of = _many("Entity", "NOT_ALIAS_OF", Parted)
 
 
 class Memory(AsyncStructuredNode):
-    """Anything that can be remembered; what an index filters on is '' or a far time, never absent."""
+    """Anything that is remembered; a property on which an index filters is '' or a far time, never absent.
+
+    Its embedding is in `embedding` or `embedding_2`, or in both while the model is being changed.
+    """
 
     client_id = StringProperty(required=True)
     uid = StringProperty(db_property="id", required=True)
@@ -176,7 +193,7 @@ class Memory(AsyncStructuredNode):
     text = StringProperty(required=True)
     search_text = StringProperty(required=True)
     scope_words = StringProperty(required=True)
-    embedding = ArrayProperty(FloatProperty(), required=True)
+    embedding = ArrayProperty(FloatProperty())
     embedding_truncated = BooleanProperty(required=True)
     token_count = IntegerProperty(required=True)
     importance = FloatProperty(required=True)
@@ -197,26 +214,14 @@ class Memory(AsyncStructuredNode):
     embedding_2 = ArrayProperty(FloatProperty())
     other_truncated = BooleanProperty()
 
-    mentions = AsyncRelationshipTo("Entity", "MENTIONS", cardinality=AsyncZeroOrMore)
-    spells_out = AsyncRelationshipTo(
-        "Entity", "SPELLS_OUT", cardinality=AsyncZeroOrMore, model=SpelledOut
-    )
-    supersedes = AsyncRelationshipTo(
-        "Memory", "SUPERSEDES", cardinality=AsyncZeroOrOne, model=Superseding
-    )
-    relates_to = AsyncRelationshipTo(
-        "Memory", "RELATES_TO", cardinality=AsyncZeroOrMore, model=Linked
-    )
-    references = AsyncRelationshipTo(
-        "Memory", "REFERENCES", cardinality=AsyncZeroOrMore, model=Linked
-    )
-    refines = AsyncRelationshipTo("Memory", "REFINES", cardinality=AsyncZeroOrMore, model=Linked)
-    contradicts = AsyncRelationshipTo(
-        "Memory", "CONTRADICTS", cardinality=AsyncZeroOrMore, model=Linked
-    )
-    derived_from = AsyncRelationshipTo(
-        "Memory", "DERIVED_FROM", cardinality=AsyncZeroOrMore, model=Linked
-    )
+    mentions = _many("Entity", "MENTIONS")
+    spells_out = _many("Entity", "SPELLS_OUT", SpelledOut)
+    supersedes = _one("Memory", "SUPERSEDES", Superseding)
+    relates_to = _many("Memory", "RELATES_TO", Linked)
+    references = _many("Memory", "REFERENCES", Linked)
+    refines = _many("Memory", "REFINES", Linked)
+    contradicts = _many("Memory", "CONTRADICTS", Linked)
+    derived_from = _many("Memory", "DERIVED_FROM", Linked)
 
 
 class Message(Memory):
@@ -227,13 +232,13 @@ class Message(Memory):
     role = StringProperty(required=True)
     name = StringProperty()
 
-    session = AsyncRelationshipTo("Session", "PART_OF", cardinality=AsyncZeroOrOne)
-    episode = AsyncRelationshipTo("Episode", "PART_OF", cardinality=AsyncZeroOrOne)
-    next_message = AsyncRelationshipTo("Message", "NEXT", cardinality=AsyncZeroOrOne)
+    session = _one("Session", "PART_OF")
+    episode = _one("Episode", "PART_OF")
+    next_message = _one("Message", "NEXT")
 
 
 class Episode(Memory):
-    """A coherent run of messages, remembered as FSRS says; `fsrs_step` only while it is learnt."""
+    """A coherent run of messages, with its state in FSRS; `fsrs_step` exists while it is being learnt."""
 
     title = StringProperty(required=True)
     start_at = DateTimeNeo4jFormatProperty(required=True)
@@ -246,12 +251,12 @@ class Episode(Memory):
     fsrs_step = IntegerProperty()
     consolidated_at = DateTimeNeo4jFormatProperty()
 
-    conversation = AsyncRelationshipTo("Conversation", "PART_OF", cardinality=AsyncZeroOrOne)
-    next_episode = AsyncRelationshipTo("Episode", "NEXT", cardinality=AsyncZeroOrOne)
+    conversation = _one("Conversation", "PART_OF")
+    next_episode = _one("Episode", "NEXT")
 
 
 class Fact(Memory):
-    """One distilled statement; `reinforced` counts how often it was said again."""
+    """One distilled statement; `reinforced` counts its repetitions."""
 
     version = IntegerProperty(required=True)
     keywords = ArrayProperty(StringProperty(), required=True)
@@ -262,9 +267,9 @@ class Fact(Memory):
 
 
 class Summary(Memory):
-    """A digest of a session, a thread or a plan; each has fields of its own.
+    """A digest of a session, a thread or a plan, each with properties of its own.
 
-    A superseded one of a session keeps the sessions that it related its own to.
+    A superseded summary of a session keeps the sessions to which it related that session.
     """
 
     version = IntegerProperty(required=True)
@@ -284,14 +289,12 @@ class Summary(Memory):
     topics = ArrayProperty(StringProperty())
     content_span_ids = ArrayProperty(StringProperty())
 
-    session = AsyncRelationshipTo("Session", "SUMMARIZES", cardinality=AsyncZeroOrOne)
-    related_sessions = AsyncRelationshipTo(
-        "Session", "RELATES_TO", cardinality=AsyncZeroOrMore, model=Linked
-    )
+    session = _one("Session", "SUMMARIZES")
+    related_sessions = _many("Session", "RELATES_TO", Linked)
 
 
 class Reference(Memory):
-    """The catalogue card of a source; `metadata` is JSON, `content_…` where there is content."""
+    """The catalogue card of a source; `metadata` is JSON, `content_…` exist if the content is stored."""
 
     version = IntegerProperty(required=True)
     label = StringProperty(required=True)
@@ -305,7 +308,7 @@ class Reference(Memory):
     content_bytes = IntegerProperty()
     content_tokens = IntegerProperty()
 
-    names = AsyncRelationshipTo("Entity", "NAMES", cardinality=AsyncZeroOrMore)
+    names = _many("Entity", "NAMES")
 
 
 class Span(Memory):
@@ -318,12 +321,12 @@ class Span(Memory):
     recency = FloatProperty()
     token_estimate = IntegerProperty()
 
-    reference = AsyncRelationshipTo("Reference", "PART_OF", cardinality=AsyncZeroOrOne)
-    next_span = AsyncRelationshipTo("Span", "NEXT", cardinality=AsyncZeroOrOne)
+    reference = _one("Reference", "PART_OF")
+    next_span = _one("Span", "NEXT")
 
 
 class Held(AsyncStructuredRel):
-    """A memory's text as a context holds it; it goes with the memory."""
+    """The text of a memory in a context; it is deleted with the memory."""
 
     position = IntegerProperty(required=True)
     priority = IntegerProperty(required=True)
@@ -343,11 +346,11 @@ class Context(AsyncStructuredNode):
     expires_at = DateTimeNeo4jFormatProperty(required=True)
     locked = BooleanProperty()
 
-    holds = AsyncRelationshipTo("Memory", "HOLDS", cardinality=AsyncZeroOrMore, model=Held)
+    holds = _many("Memory", "HOLDS", Held)
 
 
 class Returned(AsyncStructuredRel):
-    """That a memory was shown, in which place."""
+    """A memory's rank in an answer, with its score."""
 
     rank = IntegerProperty(required=True)
     score = FloatProperty(required=True)
@@ -355,7 +358,7 @@ class Returned(AsyncStructuredRel):
 
 
 class Rated(AsyncStructuredRel):
-    """A rating, what it stood on, and what it did."""
+    """A rating, its basis, and its effect."""
 
     rating = StringProperty(required=True)
     basis = StringProperty(required=True)
@@ -367,7 +370,7 @@ class Rated(AsyncStructuredRel):
 
 
 class Review(AsyncStructuredNode):
-    """Episodes that a question was shown, and their ratings; `query` is '' on a caller's own rating."""
+    """The episodes in an answer, and their ratings; `query` is '' for a caller's own rating."""
 
     client_id = StringProperty(required=True)
     uid = StringProperty(db_property="id", required=True)
@@ -377,14 +380,12 @@ class Review(AsyncStructuredNode):
     state = StringProperty(required=True)
     locked = BooleanProperty()
 
-    returned = AsyncRelationshipTo(
-        "Episode", "RETURNED", cardinality=AsyncZeroOrMore, model=Returned
-    )
-    rated = AsyncRelationshipTo("Episode", "RATED", cardinality=AsyncZeroOrMore, model=Rated)
+    returned = _many("Episode", "RETURNED", Returned)
+    rated = _many("Episode", "RATED", Rated)
 
 
 class Run(AsyncStructuredNode):
-    """One budgeted retrieval session: what it may use, has used, has given to its children and got back."""
+    """One budgeted retrieval session: its limits, its use, and its children's shares."""
 
     client_id = StringProperty(required=True)
     uid = StringProperty(db_property="id", required=True)
@@ -410,9 +411,9 @@ class Run(AsyncStructuredNode):
     ended_at = DateTimeNeo4jFormatProperty()
     locked = BooleanProperty()
 
-    spawned = AsyncRelationshipTo("Run", "SPAWNED", cardinality=AsyncZeroOrMore)
-    performed = AsyncRelationshipTo("Access", "PERFORMED", cardinality=AsyncZeroOrMore)
-    holds = AsyncRelationshipTo("Hold", "HOLDS", cardinality=AsyncZeroOrMore)
+    spawned = _many("Run", "SPAWNED")
+    performed = _many("Access", "PERFORMED")
+    holds = _many("Hold", "HOLDS")
 
 
 class Hold(AsyncStructuredNode):
@@ -428,7 +429,7 @@ class Hold(AsyncStructuredNode):
 class Access(AsyncStructuredNode):
     """One recorded operation; `params` and `answer` are JSON without texts.
 
-    A read outside of runs has `run_id` '' and its `question`, how much it found and how much it showed.
+    A read outside of runs has an empty `run_id`, its `question`, and the numbers of memories found and shown.
     """
 
     client_id = StringProperty(required=True)
@@ -447,15 +448,13 @@ class Access(AsyncStructuredNode):
     shown = IntegerProperty()
     conversation_id = StringProperty()
 
-    returned = AsyncRelationshipTo(
-        "Memory", "RETURNED", cardinality=AsyncZeroOrMore, model=Returned
-    )
-    wrote = AsyncRelationshipTo("Memory", "WROTE", cardinality=AsyncZeroOrMore)
-    continues = AsyncRelationshipTo("Access", "CONTINUES", cardinality=AsyncZeroOrOne)
+    returned = _many("Memory", "RETURNED", Returned)
+    wrote = _many("Memory", "WROTE")
+    continues = _one("Access", "CONTINUES")
 
 
 class Audit(AsyncStructuredNode):
-    """A statement in Cypher that an operator sent, and how it ended; `parameters` are their names."""
+    """A statement in Cypher that an operator sent, and its outcome; `parameters` are their names."""
 
     client_id = StringProperty(required=True)
     uid = StringProperty(db_property="id", required=True)
@@ -471,7 +470,7 @@ class Audit(AsyncStructuredNode):
 
 
 class Job(AsyncStructuredNode):
-    """Background work: due at `run_at`, held under `lease` until then once it is claimed."""
+    """Background work, due at `run_at`; a claimed job is held under `lease` until that time."""
 
     client_id = StringProperty(required=True)
     uid = StringProperty(db_property="id", required=True)

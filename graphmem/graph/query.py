@@ -1,8 +1,8 @@
 """A Cypher file as a value: its text, the shape of its rows, whether it writes.
 
 A file under `cypher/` is one query. Its first line is the language version, then one sentence,
-then a line `// $name  type  meaning` for every parameter. Where it names the vector index or a memory's
-embedding it means those of the side that is current.
+then a line `// $name  type  meaning` for every parameter. A line `// include NAME` means the text of a
+fragment. The names of the vector index and of a memory's embedding mean those of the current side.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from graphmem import resources
+from graphmem.graph.fragments import expanded, read
 from graphmem.model.side import FIRST, Side
 
 Row = TypeVar("Row")
@@ -46,8 +46,8 @@ class Query(Generic[Row]):
 
     @cached_property
     def text(self) -> str:
-        """The Cypher, as it stands in the file."""
-        return (resources.folder("cypher") / f"{self.name}.cypher").read_text(encoding="utf-8")
+        """The Cypher of the file, with its includes expanded."""
+        return expanded(self.name, read(self.name))
 
     def text_on(self, side: Side) -> str:
         """Return the Cypher with the names of this side's vector index and property."""
@@ -67,7 +67,7 @@ class Query(Generic[Row]):
 
     @cached_property
     def parameters(self) -> frozenset[str]:
-        """The parameters that the file's header declares."""
+        """The parameters that the file's header and its includes declare."""
         return frozenset(_PARAMETER.findall(self.text))
 
 

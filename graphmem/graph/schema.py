@@ -43,7 +43,7 @@ class SchemaFile(Struct, frozen=True):
         return [f"CYPHER 25\n{part}" for part in body.split(";\n") if part.strip()]
 
 
-class Applied(Struct, frozen=True):
+class AppliedFile(Struct, frozen=True):
     """A schema file that the database has seen."""
 
     number: int
@@ -51,15 +51,15 @@ class Applied(Struct, frozen=True):
     sha256: str
 
 
-class Version(Struct, frozen=True):
+class ServerVersion(Struct, frozen=True):
     """What the server says it is."""
 
     version: str
 
 
-APPLIED_MIGRATIONS = Query("graph/applied_migrations", Applied)
-RECORD_MIGRATION = Query("graph/record_migration", Applied, writes=True)
-SERVER_VERSION = Query("graph/server_version", Version)
+APPLIED_MIGRATIONS = Query("graph/applied_migrations", AppliedFile)
+RECORD_MIGRATION = Query("graph/record_migration", AppliedFile, writes=True)
+SERVER_VERSION = Query("graph/server_version", ServerVersion)
 
 
 def schema_files(folder: Path | None = None) -> list[SchemaFile]:
@@ -115,7 +115,7 @@ async def check_server(graph: Graph) -> str:
     return version
 
 
-def pending(files: list[SchemaFile], applied: list[Applied]) -> list[SchemaFile]:
+def pending(files: list[SchemaFile], applied: list[AppliedFile]) -> list[SchemaFile]:
     """Return the files still to apply; raise `SchemaError` when history does not agree with them."""
     known = {file.number: file for file in files}
     for record in applied:

@@ -1,6 +1,6 @@
-"""Retrieval by hypotheses (HyDE): what a relevant memory might say is searched for, in two seconds at most.
+"""Retrieval by hypotheses (HyDE): search for sentences of a likely memory, within two seconds.
 
-Nothing here raises: an answer that had to do without something is empty or partial, and says so.
+Failures do not raise: the answer is then empty or partial, and `degraded` names the reason.
 """
 
 import asyncio
@@ -10,57 +10,60 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from graphmem.embedding import Embedder, Vector
+from graphmem.accesses import Seen, ShownMemory
+from graphmem.context import Context
+from graphmem.embedding import Vector
 from graphmem.errors import InvalidInput, ModelFailed, Unavailable
-from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.hypotheses.injection import Entry, injection
-from graphmem.hypotheses.prompt import sentences, system_prompt, user_prompt
+from graphmem.hypotheses.prompt import (
+    BlockEntry,
+    injection,
+    sentences,
+    system_prompt,
+    user_prompt,
+    window,
+)
 from graphmem.hypotheses.types import Degraded, Turn, TurnAsked, TurnFact, TurnMemory
-from graphmem.hypotheses.window import window
 from graphmem.llm import LanguageModel
 from graphmem.model.times import BEGINNING, END
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import DEGRADED
 from graphmem.retrieval.expansion import expand
-from graphmem.retrieval.filters import Filters
+from graphmem.retrieval.filters import Filters, Validity, sources_asked, validity_asked
+from graphmem.retrieval.finding import Candidate, IndexQuery, find
 from graphmem.retrieval.fusion import Scores, by_maximum, weighted
-from graphmem.retrieval.holding import Holding, holding_asked
-from graphmem.retrieval.nearest_facts import NearFact, Search, nearest_facts
-from graphmem.retrieval.ranking import DENSE_SHARE
-from graphmem.retrieval.sources import sources_asked
-from graphmem.retrieval.timing import Stopwatch
+from graphmem.retrieval.ranking import DENSE_SHARE, best_first
+from graphmem.retrieval.understanding import Stopwatch
 from graphmem.single_flight import SingleFlight
 from graphmem.text.words import terms
-from graphmem.tokens import TokenCounter
 
 SECONDS = 1.9
-"""How long finding may take; what remains of two seconds is for the block and the answer."""
+"""The limit for finding; the rest of two seconds is for the block and the answer."""
 
 SEARCH_SECONDS = 0.3
-"""How much of it the model leaves for embedding and searching."""
+"""The part of it that is kept for embedding and searching, after the language model."""
 
 HOP_RESULTS = 50
-"""How many memories hops may add."""
+"""The most memories that hops add."""
 
 PREPARE_SECONDS = 15.0
-"""How long preparing for the first turn may take."""
+"""The limit for preparing the first turn."""
 
 FAILED: Mapping[str, Degraded] = {"timeout": "llm_timeout", "empty": "llm_empty"}
 
 log = logging.getLogger(__name__)
 
 
-class Place(Struct, frozen=True):
-    """How a memory was found: its score, and the hop that led to it."""
+class FactHit(Struct, frozen=True):
+    """The score of a fact that was found, and the hop that led to it."""
 
     score: float
     hop: int = 0
     hop_from: str | None = None
 
 
-class Found:
-    """What a turn has found so far; a deadline leaves it as it is."""
+class TurnFindings:
+    """The findings of a turn so far; a deadline leaves them as they are."""
 
     def __init__(self) -> None:
         self.hypotheses: list[str] = []
@@ -69,7 +72,7 @@ class Found:
         self.watch = Stopwatch()
 
     def lacks(self, what: Degraded, why: BaseException | None = None) -> None:
-        """Note what the answer has to do without."""
+        """Note something that the answer lacks."""
         self.degraded.append(what)
         DEGRADED.labels(what).inc()
         log.debug("a turn goes on without something: %s%s", what, f": {traced(why)}" if why else "")
@@ -78,73 +81,82 @@ class Found:
 TURN_FACTS = Query("hypotheses/turn_facts", TurnFact)
 
 
-def new_turns() -> SingleFlight[Found]:
-    """Return a cache of turns; one that had to do without something is soon tried again."""
-    return SingleFlight(lambda found: bool(found.degraded))
+def new_turns() -> SingleFlight[TurnFindings]:
+    """Return a cache of turns; one that lacks something is soon tried again."""
+    return SingleFlight(lambda findings: bool(findings.degraded))
 
 
-class Pipeline(Struct, frozen=True, kw_only=True):
-    """The collaborators of one turn's search."""
-
-    client_id: str
-    graph: Graph
-    embedder: Embedder
-    llm: LanguageModel | None
-
-
-async def prepare(pipeline: Pipeline) -> None:
-    """Have everything that a turn takes done once, for nobody, before the first turn comes.
+async def prepare(context: Context) -> None:
+    """Run the queries of a turn once, for no client, before the first turn comes. Never raises.
 
     A database that has just started plans a turn's queries for longer than a turn may take.
     """
-    nobody = replace(pipeline, client_id="")
+    nobody = replace(context, client_id="")
     asked = TurnAsked(turn_id="", window=[])
     try:
         async with asyncio.timeout(PREPARE_SECONDS):
-            embeddings = await pipeline.embedder.queries(["nobody asks"] * asked.hypotheses)
-            await _nearest([], embeddings, asked, nobody)
-            places = dict.fromkeys(map(str, range(asked.top_k)), Place(1.0))
-            await _shown(places, asked, nobody)
-            await _hops(places, asked, nobody)
+            embeddings = await context.embedder.queries(["nobody asks"] * asked.hypotheses)
+            await _find_nearest([], embeddings, asked, nobody)
+            hits = dict.fromkeys(map(str, range(asked.top_k)), FactHit(1.0))
+            await _load_facts(hits, asked, nobody)
+            await _follow_links(hits, asked, nobody)
     except Exception as problem:
         log.debug("nothing is prepared for turns: %s", traced(problem))
 
 
-async def turn(
-    asked: TurnAsked, pipeline: Pipeline, *, turns: SingleFlight[Found], tokens: TokenCounter
-) -> Turn:
-    """Return the facts that a turn should know, and the block that says so.
+async def hyde_retrieve(asked: TurnAsked, context: Context) -> Turn:
+    """Return the facts for a turn of an agent, and a block for its prompt, within two seconds.
 
-    The same turn of a conversation gets what was found the first time. Raises `InvalidInput` only.
+    The same turn of a conversation gets the findings of the first time. Failures are named in `degraded`.
+    Raises `InvalidInput` only.
     """
-    said, holding = _said(asked), _holding(asked)
-    found, cached = Found(), False
+    began = context.read_begins()
+    said, validity = _said(asked), _validity(asked)
+    findings, cached = TurnFindings(), False
     if said:
-        times = (str(holding.as_of or ""), str(holding.known_as_of or ""))
-        key = (pipeline.client_id, asked.conversation_id or "", asked.turn_id, *times)
-        found, cached = await turns.get(key, lambda: _found(asked, said, pipeline))
+        findings, cached = await _find_once(asked, said, validity, context)
+    answer = Turn(
+        memories=findings.memories,
+        hypotheses=findings.hypotheses,
+        injection=_injection(findings.memories, asked.injection_tokens, context),
+        cached=cached,
+        degraded=findings.degraded,
+        timings=findings.watch.laps(),
+    )
+    count = context.tokens.count
+    context.record_read("hyde", began, lambda: _seen(asked, answer, count(answer.injection)))
+    return answer
+
+
+async def _find_once(
+    asked: TurnAsked, said: Sequence[str], validity: Validity, context: Context
+) -> tuple[TurnFindings, bool]:
+    """Return a turn's findings, and whether they were known."""
+    if context.turns is None:
+        return await _find(asked, said, context), False
+    times = (str(validity.as_of or ""), str(validity.known_as_of or ""))
+    key = (context.client_id, asked.conversation_id or "", asked.turn_id, *times)
+    findings: TurnFindings
+    findings, cached = await context.turns.get(key, lambda: _find(asked, said, context))
+    return findings, cached
+
+
+def _injection(memories: Sequence[TurnMemory], budget: int, context: Context) -> str:
     entries = [
-        Entry(
+        BlockEntry(
             text=one.text,
             category=one.category,
             scope=one.scope,
             version=one.version,
             supersedes=one.supersedes,
         )
-        for one in found.memories
+        for one in memories
     ]
-    return Turn(
-        memories=found.memories,
-        hypotheses=found.hypotheses,
-        injection=injection(entries, asked.injection_tokens, tokens=tokens),
-        cached=cached,
-        degraded=found.degraded,
-        timings=found.watch.laps(),
-    )
+    return injection(entries, budget, tokens=context.tokens)
 
 
 def _said(asked: TurnAsked) -> list[str]:
-    """Return the window. Raises `InvalidInput` when it comes in neither way, or in both."""
+    """Return the window. Raises `InvalidInput` unless it is given in exactly one of two ways."""
     if (asked.window is None) == (asked.messages is None):
         raise InvalidInput("window", "send either `window` or `messages`, one of the two")
     if asked.messages is not None:
@@ -152,55 +164,58 @@ def _said(asked: TurnAsked) -> list[str]:
     return [one for one in asked.window or [] if one.strip()]
 
 
-def _holding(asked: TurnAsked) -> Holding:
-    """Return at which times facts must hold. Raises `InvalidInput`."""
-    return holding_asked(asked.as_of, asked.known_as_of, include_superseded=False)
+def _validity(asked: TurnAsked) -> Validity:
+    """Return the times at which facts must be valid and known. Raises `InvalidInput`."""
+    return validity_asked(asked.as_of, asked.known_as_of, include_superseded=False)
 
 
-async def _found(asked: TurnAsked, said: Sequence[str], pipeline: Pipeline) -> Found:
-    """Return what was found when the time is over, or before."""
-    found = Found()
+async def _find(asked: TurnAsked, said: Sequence[str], context: Context) -> TurnFindings:
+    """Return the findings when the time is over, or before."""
+    findings = TurnFindings()
     try:
         async with asyncio.timeout(SECONDS):
-            await _search(asked, said, pipeline, found)
+            await _search(asked, said, findings, context)
     except TimeoutError:
-        found.lacks("deadline")
+        findings.lacks("deadline")
     except Exception as problem:
-        found.lacks("search_failed", problem)
-    return found
+        findings.lacks("search_failed", problem)
+    return findings
 
 
-async def _search(asked: TurnAsked, said: Sequence[str], pipeline: Pipeline, found: Found) -> None:
-    found.hypotheses = await _hypotheses(asked, said, pipeline.llm, found)
-    found.watch.lap("hypotheses")
-    queries = found.hypotheses
+async def _search(
+    asked: TurnAsked, said: Sequence[str], findings: TurnFindings, context: Context
+) -> None:
+    """Search in stages, and keep the findings of each."""
+    findings.hypotheses = await _write_hypotheses(asked, said, context.llm, findings)
+    findings.watch.lap("hypotheses")
+    queries = findings.hypotheses
     if not queries and asked.on_failure == "window":
         queries = [_last_asked(said)]
-        found.lacks("window")
+        findings.lacks("window")
     if not queries:
         return
     try:
-        embeddings = await pipeline.embedder.queries(queries)
+        embeddings = await context.embedder.queries(queries)
     except Unavailable as problem:
-        found.lacks("embedding_failed", problem)
+        findings.lacks("embedding_failed", problem)
         return
-    found.watch.lap("embed")
-    places = await _nearest([_last_asked(said), *queries], embeddings, asked, pipeline)
-    found.memories = await _shown(places, asked, pipeline)
-    found.watch.lap("search")
-    if asked.hop_depth and places:
-        hops = await _hops(places, asked, pipeline)
-        if hops:
-            found.memories = [*found.memories, *await _shown(hops, asked, pipeline)]
-        found.watch.lap("hops")
+    findings.watch.lap("embed")
+    hits = await _find_nearest([_last_asked(said), *queries], embeddings, asked, context)
+    findings.memories = await _load_facts(hits, asked, context)
+    findings.watch.lap("search")
+    if asked.hop_depth and hits:
+        linked = await _follow_links(hits, asked, context)
+        if linked:
+            findings.memories = [*findings.memories, *await _load_facts(linked, asked, context)]
+        findings.watch.lap("hops")
 
 
-async def _hypotheses(
-    asked: TurnAsked, said: Sequence[str], llm: LanguageModel | None, found: Found
+async def _write_hypotheses(
+    asked: TurnAsked, said: Sequence[str], llm: LanguageModel | None, findings: TurnFindings
 ) -> list[str]:
-    """Return what the model thinks that a memory might say; nothing when it fails."""
+    """Have the language model write hypotheses; return none when it fails."""
     if llm is None:
-        found.lacks("no_llm")
+        findings.lacks("no_llm")
         return []
     try:
         reply = await llm.reply(
@@ -209,45 +224,44 @@ async def _hypotheses(
             seconds=SECONDS - SEARCH_SECONDS,
         )
     except ModelFailed as problem:
-        found.lacks(FAILED.get(problem.reason, "llm_error"), problem)
+        findings.lacks(FAILED.get(problem.reason, "llm_error"), problem)
         return []
     written = sentences(reply, asked.hypotheses)
     if not written:
-        found.lacks("llm_empty")
+        findings.lacks("llm_empty")
     return written
 
 
 def _last_asked(said: Sequence[str]) -> str:
-    """Return what the user said last; where nobody is marked as the user, what was said last."""
+    """Return the last message of the user; where none is marked as the user's, the last of all."""
     users = [one.removeprefix("user: ") for one in said if one.startswith("user: ")]
     return users[-1] if users else said[-1]
 
 
-async def _nearest(
-    texts: Sequence[str], embeddings: Sequence[Vector], asked: TurnAsked, pipeline: Pipeline
-) -> dict[str, Place]:
+async def _find_nearest(
+    texts: Sequence[str], embeddings: Sequence[Vector], asked: TurnAsked, context: Context
+) -> dict[str, FactHit]:
     """Return the best facts over all hypotheses, each by its best score, the best first.
 
     With `hybrid` the words of the turn's question and of the hypotheses are searched for, all at once.
     """
     hybrid = asked.mode == "hybrid"
-    search = Search(
+    query = IndexQuery(
         embeddings=embeddings,
         words=terms("\n".join(texts)) if hybrid else (),
         filters=_filters(asked),
         wanted=asked.top_k,
     )
-    near = await nearest_facts(search, client_id=pipeline.client_id, graph=pipeline.graph)
-    best, when = _scores(near, hybrid=hybrid), {fact.id: fact.occurred_at for fact in near}
-    order = sorted(best)
-    order.sort(key=lambda one: when[one], reverse=True)
-    order.sort(key=lambda one: best[one], reverse=True)
-    return {id: Place(best[id]) for id in order[: asked.top_k]}
+    near = (await find(query, client_id=context.client_id, graph=context.graph)).found
+    scores = _scores(near, hybrid=hybrid)
+    facts = {fact.id: fact for fact in near}.values()
+    order = best_first(facts, lambda fact: scores[fact.id])
+    return {fact.id: FactHit(scores[fact.id]) for fact in order[: asked.top_k]}
 
 
-def _scores(near: Sequence[NearFact], *, hybrid: bool) -> Scores:
+def _scores(near: Sequence[Candidate], *, hybrid: bool) -> Scores:
     """Return the cosines; with `hybrid` the words have their share."""
-    cosines = {fact.id: fact.cosine for fact in near}
+    cosines = {fact.id: fact.cosine or 0.0 for fact in near}
     if not hybrid:
         return cosines
     bm25 = by_maximum({fact.id: fact.bm25 for fact in near if fact.bm25 is not None})
@@ -259,50 +273,64 @@ def _filters(asked: TurnAsked) -> Filters:
         kind=frozenset({"fact"}),
         conversation_id=frozenset({asked.conversation_id}) if asked.conversation_id else None,
         scope=frozenset(asked.scopes) if asked.scopes else None,
-        **asdict(_holding(asked)),
+        **asdict(_validity(asked)),
     )
 
 
-async def _hops(
-    places: Mapping[str, Place], asked: TurnAsked, pipeline: Pipeline
-) -> dict[str, Place]:
-    """Return the facts that the found ones are linked with, the best first; none that was found."""
-    worth = {id: max(place.score, 0.0) for id, place in places.items()}
+async def _follow_links(
+    hits: Mapping[str, FactHit], asked: TurnAsked, context: Context
+) -> dict[str, FactHit]:
+    """Return the facts that the hits are linked with, the best first, without the hits."""
+    worth = {id: max(hit.score, 0.0) for id, hit in hits.items()}
     expansion = await expand(
         worth,
         {},
         hops=asked.hop_depth,
         steps=None,
         sources=sources_asked(
-            ["fact"], None, asked.conversation_id, BEGINNING, END, holding=_holding(asked)
+            ["fact"], None, asked.conversation_id, BEGINNING, END, validity=_validity(asked)
         ),
-        client_id=pipeline.client_id,
-        graph=pipeline.graph,
+        client_id=context.client_id,
+        graph=context.graph,
     )
     reached = {
-        id: Place(step.inherited, expansion.depth(id), step.from_id)
+        id: FactHit(step.inherited, expansion.depth(id), step.from_id)
         for id, step in expansion.reached().items()
-        if id not in places and step.passes
+        if id not in hits and step.passes
     }
     order = sorted(reached, key=lambda one: (-reached[one].score, one))
     return {id: reached[id] for id in order[:HOP_RESULTS]}
 
 
-async def _shown(
-    places: Mapping[str, Place], asked: TurnAsked, pipeline: Pipeline
+async def _load_facts(
+    hits: Mapping[str, FactHit], asked: TurnAsked, context: Context
 ) -> list[TurnMemory]:
-    """Return the facts in their order; one that was deleted in between is passed over."""
-    known_as_of = _holding(asked).known_as_of or END
-    rows = await pipeline.graph.rows(
+    """Return the facts in their order, without those deleted meanwhile."""
+    rows = await context.graph.rows(
         TURN_FACTS,
-        client_id=pipeline.client_id,
-        ids=list(places),
-        known_as_of=known_as_of,
+        client_id=context.client_id,
+        ids=list(hits),
+        known_as_of=_validity(asked).known_as_of or END,
         end=END,
     )
-    shown = {row.id: row for row in rows if not asked.scopes or row.scope in asked.scopes}
+    facts = {row.id: row for row in rows if not asked.scopes or row.scope in asked.scopes}
     return [
-        TurnMemory(**asdict(shown[id]), score=place.score, hop=place.hop, hop_from=place.hop_from)
-        for id, place in places.items()
-        if id in shown
+        TurnMemory(**asdict(facts[id]), score=hit.score, hop=hit.hop, hop_from=hit.hop_from)
+        for id, hit in hits.items()
+        if id in facts
     ]
+
+
+def _seen(asked: TurnAsked, answer: Turn, tokens: int) -> Seen:
+    """Return the record of a turn; its question is the last of its window. All facts count as found."""
+    said = asked.window or window(asked.messages or [], asked.summarised_until)
+    return Seen(
+        question=said[-1] if said else "",
+        conversation_id=asked.conversation_id,
+        tokens=tokens,
+        found=len(answer.memories),
+        shown=[
+            ShownMemory(one.id, rank, one.score)
+            for rank, one in enumerate(answer.memories, start=1)
+        ],
+    )

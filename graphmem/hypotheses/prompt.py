@@ -1,11 +1,19 @@
-"""HyDE's prompt and what becomes of the reply: texts in, texts out.
+"""The texts around a turn: the window of its conversation, the prompt for hypotheses, the block of memories.
 
-Gao et al. (2022), "Precise Zero-Shot Dense Retrieval without Relevance Labels": a model writes what a
-relevant memory might say, and that is searched for instead of the conversation. The prompt is S4's.
+Gao et al. (2022), "Precise Zero-Shot Dense Retrieval without Relevance Labels": a language model writes
+sentences that a relevant memory might contain, and these are searched for instead of the conversation.
+Pure functions; a specification fixes the prompt and the block to the character.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from graphmem.tokens import TokenCounter
+
+SPEAKERS = ("user", "assistant")
 
 PROMPT = """\
 You are a memory retrieval assistant for an AI coding agent.
@@ -19,9 +27,43 @@ SEPARATOR = "\n---\n"
 # A bullet needs a space behind it, a number its mark and a space: `2FA` and `3.11` are words.
 _MARK = re.compile(r"^(?:[-*+•–—]|\(?\d{1,3}[.):])\s+")
 
+HEADER = (
+    "## Relevant Long-Term Memories\n\n"
+    "The following memories were retrieved from your persistent memory store as relevant to the "
+    "current conversation. Apply them silently.\n\n"
+)
+
+CHARACTERS_PER_TOKEN = 4
+"""An estimate. A block must be within its budget by this and by the token counter."""
+
+
+class BlockEntry(Struct, frozen=True, kw_only=True):
+    """One memory of the block."""
+
+    text: str
+    category: str
+    scope: str
+    version: int
+    supersedes: str | None = None
+    """The id of the version that this one replaced."""
+
+
+def window(messages: Sequence[Mapping[str, Any]], summarised_until: int = 0) -> list[str]:
+    """Return `role: text` for the messages of user and assistant from an index on, without tools.
+
+    The index is that of the first message after the summary; 0 is the whole history. A content may be
+    a text or a list of parts, of which only the texts are used.
+    """
+    said = (
+        (str(message["role"]), _text(message.get("content")))
+        for message in messages[max(summarised_until, 0) :]
+        if message.get("role") in SPEAKERS
+    )
+    return [f"{role}: {text}" for role, text in said if text.strip()]
+
 
 def system_prompt(count: int) -> str:
-    """Return what tells the model to write so many sentences."""
+    """Return the system prompt for `count` sentences."""
     return PROMPT.format(count=count)
 
 
@@ -37,3 +79,51 @@ def sentences(reply: str, most: int) -> list[str]:
     """Return the reply's lines, trimmed, without bullets and numbers; at most `most` of them."""
     lines = (_MARK.sub("", line.strip()).strip() for line in reply.splitlines())
     return [line for line in lines if line][:most]
+
+
+def injection(entries: Sequence[BlockEntry], budget: int, *, tokens: TokenCounter) -> str:
+    """Return the block: the entries in their order, up to the first that does not fit.
+
+    `budget` is in tokens, 0 is no limit; a block exceeds it by more than four characters a token or by
+    more tokens. The block is empty when not even the first entry fits.
+    """
+    block, taken = HEADER, 0
+    for entry in entries:
+        longer = block + _entry(entry)
+        if budget and not _fits(longer, budget, tokens):
+            break
+        block, taken = longer, taken + 1
+    return block if taken else ""
+
+
+def injected(messages: Sequence[Mapping[str, Any]], block: str) -> list[Mapping[str, Any]]:
+    """Return the messages with the block as one more: after the first system messages, before the others."""
+    if not block:
+        return list(messages)
+    place = next(
+        (place for place, one in enumerate(messages) if one.get("role") != "system"), len(messages)
+    )
+    return [*messages[:place], {"role": "system", "content": block}, *messages[place:]]
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    return "\n".join(
+        part["text"]
+        for part in content
+        if isinstance(part, dict)
+        and part.get("type") == "text"
+        and isinstance(part.get("text"), str)
+    )
+
+
+def _entry(entry: BlockEntry) -> str:
+    replaced = f"*(supersedes {entry.supersedes})*\n" if entry.supersedes else ""
+    return f"**[{entry.category} | {entry.scope} | v{entry.version}]**\n{replaced}{entry.text}\n\n"
+
+
+def _fits(block: str, budget: int, tokens: TokenCounter) -> bool:
+    return len(block) <= CHARACTERS_PER_TOKEN * budget and tokens.count(block) <= budget

@@ -1,4 +1,4 @@
-"""Retrieval by hypotheses for one turn of an agent, and its answer (S4)."""
+"""Retrieval by hypotheses for one turn of an agent, and its answer."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from graphmem.facts.types import ShortWord
+from graphmem.memories.versions import Version
 from graphmem.model.times import AS_OF, KNOWN_AS_OF, Time
-from graphmem.versions.types import Version
 
 Mode = Literal["pure", "hybrid"]
 
@@ -21,17 +21,17 @@ Degraded = Literal[
     "deadline",
     "window",
 ]
-"""What the answer had to do without; `window` says that the last user message was searched for instead."""
+"""What the answer lacks; with `window` the last user message was searched for instead."""
 
 WINDOW_ENTRIES = 1_000
-"""How many messages a window may hold."""
+"""The most messages of a window."""
 
 
 class TurnAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which turn of which conversation asks, and how much it wants.
+    """A turn of a conversation, and limits for its answer.
 
-    The conversation comes as `window`, texts that begin with their role, or as `messages`, of which those
-    from `summarised_until` on count. `injection_tokens` 0 is no limit.
+    The conversation is given as `window`, texts that begin with their role, or as `messages`, of which
+    those from `summarised_until` on are used. `injection_tokens` 0 is no limit.
     """
 
     turn_id: Annotated[str, Meta(min_length=1, max_length=256)]
@@ -51,7 +51,7 @@ class TurnAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class TurnFact(Struct, frozen=True, kw_only=True):
-    """A fact as a turn shows it, with its chain."""
+    """A fact with its chain of versions."""
 
     id: str
     text: str
@@ -66,7 +66,7 @@ class TurnFact(Struct, frozen=True, kw_only=True):
 
 
 class TurnMemory(TurnFact, frozen=True, kw_only=True):
-    """One fact for the turn; `score` is the best over the hypotheses, or what a hop passed on."""
+    """One fact for the turn; `score` is the best over the hypotheses, or the one passed on by a hop."""
 
     score: float
     hop: int
@@ -74,7 +74,7 @@ class TurnMemory(TurnFact, frozen=True, kw_only=True):
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """What a turn remembers, why, and the block to inject; milliseconds by stage."""
+    """The facts for a turn, the hypotheses, and the block to inject; milliseconds by stage."""
 
     memories: list[TurnMemory]
     hypotheses: list[str]

@@ -1,1 +1,1 @@
-"""Background work: an outbox in the graph, and the worker that empties it."""
+"""Background jobs: an outbox in the graph, and the worker that runs what is due."""

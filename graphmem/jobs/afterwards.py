@@ -1,4 +1,4 @@
-"""What is done after an answer: small writes that nobody waits for, and whose failure nobody feels."""
+"""Small writes after an answer: no caller waits for them, and no caller sees their failures."""
 
 import asyncio
 import logging
@@ -9,16 +9,16 @@ from graphmem.observing.logs import traced
 from graphmem.observing.metrics import LEFT_UNDONE
 
 MOST = 1_000
-"""How many may be under way; beyond that they are dropped, so that a slow database is not buried."""
+"""The number of writes under way, at most; more are dropped, so as not to overload a slow database."""
 
 END_SECONDS = 5.0
-"""How long an end waits for what is under way."""
+"""How long the end waits for writes under way."""
 
 log = logging.getLogger(__name__)
 
 
 class Afterwards:
-    """Runs what comes after an answer, and waits for it at the end."""
+    """Runs work after an answer, and waits for it at the end."""
 
     def __init__(self, *, most: int = MOST, end_seconds: float = END_SECONDS) -> None:
         self._most = most
@@ -32,23 +32,23 @@ class Afterwards:
         await self.ended()
 
     def do(self, what: str, work: Coroutine[Any, Any, None]) -> None:
-        """Begin a piece of work; when it fails, a line of the log and a counter tell what it was."""
-        self._begun(what, work)
+        """Begin a piece of work; its failure is logged and counted under the name `what`."""
+        self._begin(what, work)
 
     async def do_soon(
         self, what: str, work: Coroutine[Any, Any, None], *, patience_seconds: float
     ) -> None:
-        """Begin a piece of work as `do` does, and wait for its end, but no longer than so many seconds."""
-        task = self._begun(what, work)
+        """Begin a piece of work as `do` does, and wait for its end, but at most `patience_seconds`."""
+        task = self._begin(what, work)
         if task is not None:
             await asyncio.wait([task], timeout=patience_seconds)
 
-    def _begun(self, what: str, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None] | None":
+    def _begin(self, what: str, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None] | None":
         if len(self._under_way) >= self._most:
             work.close()
-            _left_undone(what, "too much is under way")
+            _report(what, "too much is under way")
             return None
-        task = asyncio.create_task(_done(what, work), name=what)
+        task = asyncio.create_task(_run(what, work), name=what)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
         return task
@@ -59,25 +59,26 @@ class Afterwards:
             await asyncio.wait(self._under_way)
 
     async def ended(self) -> None:
-        """Wait for what is under way, but not for long, and cut off the rest."""
+        """Wait for the work under way, but not for long, and cancel the rest."""
         try:
             async with asyncio.timeout(self._end_seconds):
                 await self.settled()
         except TimeoutError:
             late = list(self._under_way)
             for task in late:
-                _left_undone(task.get_name(), "the end came first")
+                _report(task.get_name(), "the end came first")
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
 
 
-async def _done(what: str, work: Coroutine[Any, Any, None]) -> None:
+async def _run(what: str, work: Coroutine[Any, Any, None]) -> None:
     try:
         await work
     except Exception as problem:
-        _left_undone(what, traced(problem))
+        _report(what, traced(problem))
 
 
-def _left_undone(what: str, why: str) -> None:
+def _report(what: str, why: str) -> None:
+    """Log and count a piece of work that was not done."""
     LEFT_UNDONE.labels(what).inc()
     log.warning("left undone: %s: %s", what, why)

@@ -1,8 +1,8 @@
-"""The outbox: jobs are written with what causes them, claimed for a while, and settled.
+"""The outbox: jobs are written together with their cause, claimed for a time, and settled.
 
-A claim is a lease. Whoever claims a job marks it and moves its due time to the lease's end; a worker
-that dies leaves the job to come due again. What a job does to the graph is committed together with
-its being done, so that it happens once however often it is begun.
+A claim is a lease: it marks the job and moves its due time to the end of the lease, so that the job of a
+worker that dies comes due again. The effect of a job is committed together with its completion, so that
+it happens once, however often the job is started.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 
 MOST_ATTEMPTS = 8
 FIRST_PAUSE = timedelta(seconds=2)
@@ -23,11 +23,11 @@ CLAIM_TRIES = 2
 SWEPT_AT_ONCE = 1_000
 
 Effect = Callable[[Transaction], Awaitable[None]]
-"""What a job does to the graph, in the transaction that settles it."""
+"""The writes of a job, in the transaction that settles it."""
 
 
 class Claim(Struct, frozen=True, kw_only=True):
-    """A job that a worker holds for a while."""
+    """A job that a worker holds until its lease ends."""
 
     client_id: str
     id: str
@@ -39,13 +39,13 @@ class Claim(Struct, frozen=True, kw_only=True):
     lease: str
 
     def decoded(self) -> dict[str, Any]:
-        """Return what the work needs to know."""
+        """Return the payload."""
         decoded: dict[str, Any] = msgspec.json.decode(self.payload)
         return decoded
 
 
 class Due(Struct, frozen=True, kw_only=True):
-    """A job that is to be done at a time; with `earliest` one that waits already is never put off by it."""
+    """A job that is due at a time; with `earliest` it never delays a job of its key that waits already."""
 
     id: str
     kind: str
@@ -57,27 +57,21 @@ class Due(Struct, frozen=True, kw_only=True):
 
     @property
     def row(self) -> dict[str, Any]:
-        """What `postpone` takes."""
+        """The row of the query `postpone`."""
         payload = msgspec.json.encode(self.payload).decode()
         return msgspec.structs.asdict(self) | {"payload": payload}
 
 
 class Settled(Struct, frozen=True):
-    """What a job is now."""
+    """The present state of a job."""
 
     id: str
     state: str
     attempts: int
 
 
-class Swept(Struct, frozen=True):
-    """How many jobs were removed."""
-
-    written: int
-
-
 class ClaimLost(Exception):
-    """The lease ended and another worker has the job; this one's work must not be committed."""
+    """The lease ended and another worker has the job; the work of this one must not be committed."""
 
 
 ENQUEUE = Query("jobs/enqueue", Settled, writes=True)
@@ -85,7 +79,7 @@ POSTPONE = Query("jobs/postpone", Settled, writes=True)
 CLAIM = Query("jobs/claim", Claim, writes=True)
 RENEW = Query("jobs/renew", Settled, writes=True)
 SETTLE = Query("jobs/settle", Settled, writes=True)
-SWEEP = Query("jobs/sweep", Swept, writes=True)
+SWEEP = Query("jobs/sweep", RowsWritten, writes=True)
 
 
 async def enqueue(
@@ -100,9 +94,9 @@ async def enqueue(
     run_at: datetime | None = None,
     conversation_id: str | None = None,
 ) -> str:
-    """Queue a job in the transaction that causes it; return its id, an old one's if the key is known.
+    """Queue a job in the transaction that causes it; return its id, or that of the job with the same key.
 
-    One with a conversation is deleted with it.
+    A job of a conversation is deleted with it.
     """
     rows = await transaction.rows(
         ENQUEUE,
@@ -130,10 +124,10 @@ async def postpone(
     run_at: datetime,
     conversation_id: str | None = None,
 ) -> str:
-    """Queue a job, or move it: there is one of its key, due at the time that was asked for last.
+    """Queue a job, or move the one with its key to the new time; return its id.
 
-    One that has ended is queued anew; one that runs is queued anew when it ends. One with a
-    conversation is deleted with it. Returns its id.
+    A job that has ended is queued again at once, a running one when it ends. A job of a conversation is
+    deleted with it.
     """
     job = Due(
         id=id,
@@ -151,12 +145,12 @@ async def postpone_all(
 ) -> list[str]:
     """Queue or move several jobs as `postpone` does, in one statement; return their ids, by their kinds."""
     rows: list[Settled] = []
-    # One that was swept while this waited for it is gone: then it is new.
+    # A job that was swept while this waited for its lock is gone; the next try creates it.
     while len(rows) < len(jobs):
         rows = await transaction.rows(
             POSTPONE,
             client_id=client_id,
-            # Whoever wants the same jobs takes their locks in the same order.
+            # Two callers that want the same jobs lock them in the same order.
             jobs=[job.row for job in sorted(jobs, key=lambda job: (job.kind, job.key))],
             now=now,
         )
@@ -166,11 +160,11 @@ async def postpone_all(
 async def claim(
     kinds: Sequence[str], *, lease: str, now: datetime, lasting: timedelta, graph: Graph
 ) -> Claim | None:
-    """Claim one of the jobs that are due longest; None when none is due.
+    """Claim one of the jobs that are due the longest, or return None if none is due.
 
-    One whose attempts are used up is given up on the way: it comes back as `dead`.
+    A job without attempts left is given up: it is returned with the state `dead`.
     """
-    # Another worker may have been faster at the one that was picked: then another is.
+    # Another worker may claim the chosen job first: then the next one is chosen.
     for _ in range(CLAIM_TRIES):
         rows = await graph.write(
             lambda transaction: transaction.rows(
@@ -188,7 +182,7 @@ async def claim(
 
 
 async def renew(held: Claim, *, until: datetime, graph: Graph) -> None:
-    """Hold a claim longer. Raises `ClaimLost`."""
+    """Extend the lease of a claim. Raises `ClaimLost`."""
     rows = await graph.write(
         lambda transaction: transaction.rows(
             RENEW, client_id=held.client_id, id=held.id, lease=held.lease, lease_until=until
@@ -199,7 +193,7 @@ async def renew(held: Claim, *, until: datetime, graph: Graph) -> None:
 
 
 async def complete(held: Claim, effect: Effect | None, *, now: datetime, graph: Graph) -> None:
-    """Commit what the job does together with its being done. Raises `ClaimLost`: nothing is done."""
+    """Commit the effect of a job together with its completion. Raises `ClaimLost`: nothing is committed."""
 
     async def work(transaction: Transaction) -> None:
         # The job comes first: its lock keeps another worker from settling it meanwhile.
@@ -211,14 +205,14 @@ async def complete(held: Claim, effect: Effect | None, *, now: datetime, graph: 
 
 
 async def give_back(held: Claim, *, now: datetime, graph: Graph) -> None:
-    """Queue a job again that was interrupted; the attempt does not count."""
+    """Queue an interrupted job again; the attempt does not count."""
     await graph.write(
         lambda transaction: _settle(transaction, held, "queued", now, now, None, held.attempts - 1)
     )
 
 
 async def fail(held: Claim, error: str, *, now: datetime, graph: Graph) -> None:
-    """Queue a job again after a pause that doubles, or give it up after `MOST_ATTEMPTS`."""
+    """Queue a failed job again after a pause that doubles, or give it up after `MOST_ATTEMPTS`."""
     state = "dead" if held.attempts >= MOST_ATTEMPTS else "queued"
     await graph.write(
         lambda transaction: _settle(
@@ -228,13 +222,13 @@ async def fail(held: Claim, error: str, *, now: datetime, graph: Graph) -> None:
 
 
 def pause(attempts: int) -> timedelta:
-    """Return how long to wait after so many attempts."""
+    """Return the pause after a number of failed attempts."""
     doubled: timedelta = FIRST_PAUSE * 2 ** (attempts - 1)
     return min(doubled, LONGEST_PAUSE)
 
 
 async def sweep(*, now: datetime, graph: Graph) -> int:
-    """Remove what was done long ago; return how many."""
+    """Delete finished jobs that are older than a week, some at a time; return their number."""
     rows = await graph.write(
         lambda transaction: transaction.rows(SWEEP, before=now - KEPT, limit=SWEPT_AT_ONCE)
     )

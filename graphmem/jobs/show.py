@@ -1,15 +1,73 @@
-"""Looking at a client's background work."""
+"""A client's background jobs as they are shown, and the number of jobs in each state."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
 
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.jobs.types import JOB_STATES, Job, Jobs, JobsAsked
-from graphmem.model.pages import cursor, page, position
+from graphmem.model.pages import GivenCursor, PageSize, cursor, page, position
+
+JobState = Literal["queued", "running", "done", "dead"]
+JOB_STATES: tuple[JobState, ...] = ("queued", "running", "done", "dead")
+
+OPEN: tuple[JobState, ...] = ("queued", "running", "dead")
+"""The states that an operator watches; finished jobs are no load."""
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """One piece of background work; `dead` was given up, `error` names the class of the last failure."""
+
+    id: str
+    kind: str
+    key: str
+    state: JobState
+    attempts: int
+    run_at: datetime
+    created_at: datetime
+    finished_at: datetime | None = None
+    error: str | None = None
+
+
+class JobsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which jobs are to be shown."""
+
+    state: Annotated[JobState, Meta(description="in this state only")] | None = None
+    kind: (
+        Annotated[
+            Annotated[str, Meta(min_length=1, max_length=128)],
+            Meta(description="of this kind only"),
+        ]
+        | None
+    ) = None
+    limit: PageSize = 50
+    cursor: GivenCursor | None = None
+
+
+class Jobs(Struct, frozen=True, kw_only=True):
+    """Some jobs, newest first, and where the list goes on."""
+
+    jobs: list[Job]
+    cursor: str | None
+
+
+class JobCount(Struct, frozen=True):
+    """The number of jobs in one state."""
+
+    state: JobState
+    jobs: int
+
 
 JOBS = Query("jobs/jobs", Job)
+JOBS_BY_STATE = Query("jobs/jobs_by_state", JobCount)
 
 
-async def jobs(asked: JobsAsked, *, client_id: str, graph: Graph) -> Jobs:
-    """Return a client's jobs, newest first; the cursor goes on where they end. Raises `InvalidInput`."""
+async def show_jobs(asked: JobsAsked, *, client_id: str, graph: Graph) -> Jobs:
+    """Return a client's jobs, newest first, one page at a time.
+
+    Raises `InvalidInput` for a foreign cursor, `Unavailable`.
+    """
     before, before_id = position(asked.cursor)
     rows = await graph.rows(
         JOBS,
@@ -22,3 +80,8 @@ async def jobs(asked: JobsAsked, *, client_id: str, graph: Graph) -> Jobs:
     )
     shown, after = page(rows, asked.limit, lambda row: cursor(row.created_at, row.id))
     return Jobs(jobs=shown, cursor=after)
+
+
+async def count_open_jobs(graph: Graph) -> list[JobCount]:
+    """Return the number of jobs, of all clients, in each open state."""
+    return await graph.rows(JOBS_BY_STATE, states=list(OPEN))

@@ -1,4 +1,4 @@
-"""The worker: claims jobs, does them, keeps its claims alive, and stops cleanly."""
+"""The worker: claims jobs, runs them, extends its claims, and stops cleanly."""
 
 import asyncio
 import contextlib
@@ -33,19 +33,19 @@ LEASE = timedelta(seconds=30)
 POLL_SECONDS = 1.0
 SWEEP_SECONDS = 3_600.0
 STOP_SECONDS = 5.0
-"""How long a job in progress may take to end when the worker stops; then it is given back."""
+"""How long a running job may take when the worker stops; then it is given back."""
 
 Handler = Callable[[Claim], Awaitable[Effect | None]]
-"""Does a job's work and returns what it does to the graph, to be committed with its being done."""
+"""Does the work of a job; the effect that it returns is committed together with the job's completion."""
 
 Outcome = Literal["done", "failed", "dead", "lost", "given_back", "cut"]
-"""What became of an attempt; `cut` is one that the database left."""
+"""The outcome of an attempt; `cut` is one that ended without an answer of the database."""
 
 log = logging.getLogger(__name__)
 
 
 class Worker:
-    """Does one job after the other, for all clients; several workers share the work."""
+    """Runs one job after the other, for all clients; several workers share the jobs."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Worker:
         self._stopping = asyncio.Event()
 
     async def run(self) -> None:
-        """Do what is due until `stop`; a database that blinks is waited for."""
+        """Run due jobs until `stop`, and wait while the database is away."""
         swept = float("-inf")
         loop = asyncio.get_running_loop()
         while not self._stopping.is_set():
@@ -81,11 +81,11 @@ class Worker:
                     await asyncio.wait_for(self._stopping.wait(), self._poll_seconds)
 
     def stop(self) -> None:
-        """Take no more jobs; what is in progress ends, or is given back after a while."""
+        """Take no more jobs; a running one may end, or is given back after a while."""
         self._stopping.set()
 
     async def step(self) -> bool:
-        """Do one job that is due; return whether there was one."""
+        """Run one due job; return whether there was one."""
         if not self._handlers:
             return False
         held = await claim(
@@ -102,11 +102,11 @@ class Worker:
             JOBS_ENDED.labels(held.kind, "dead").inc()
             return True
         with about(client_id=held.client_id):
-            await self._observed(held)
+            await self._run_observed(held)
         return True
 
-    async def _observed(self, held: Claim) -> None:
-        """Do a job in a trace of its own; count and time it."""
+    async def _run_observed(self, held: Claim) -> None:
+        """Run a job in a trace of its own; count and time it."""
         outcome: Outcome = "cut"
         started = time.perf_counter()
         about_it: Attributes = {"graphmem.job": held.id, "graphmem.attempt": held.attempts}
@@ -115,7 +115,7 @@ class Worker:
                 f"job {held.kind}", about_it, kind=SpanKind.CONSUMER, parent=begun()
             ) as shown:
                 try:
-                    outcome = await self._work(held)
+                    outcome = await self._run(held)
                 except ClaimLost:
                     outcome = "lost"
                 shown.set_attribute("graphmem.outcome", outcome)
@@ -123,10 +123,10 @@ class Worker:
             JOBS_ENDED.labels(held.kind, outcome).inc()
             JOB_SECONDS.labels(held.kind).observe(time.perf_counter() - started)
 
-    async def _work(self, held: Claim) -> Outcome:
+    async def _run(self, held: Claim) -> Outcome:
         work = asyncio.ensure_future(self._handlers[held.kind](held))
         keeper = asyncio.create_task(self._keep(held))
-        stopping = asyncio.create_task(self._stopped())
+        stopping = asyncio.create_task(self._wait_for_stop())
         try:
             await asyncio.wait({work, keeper, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
@@ -167,7 +167,7 @@ class Worker:
             except Unavailable:
                 continue
 
-    async def _stopped(self) -> None:
+    async def _wait_for_stop(self) -> None:
         await self._stopping.wait()
         await asyncio.sleep(self._stop_seconds)
 

@@ -1,1 +1,1 @@
-"""What all kinds of memory share: writing, showing, deleting, cutting to a budget."""
+"""Memories of all kinds: writing, showing, linking, superseding, deleting, cutting to a budget."""

@@ -1,4 +1,4 @@
-"""Cards: what memories of any kind are, without reading them (S1)."""
+"""Cards: kind, label, length and source of memories of any kind, without their full text."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -9,21 +9,49 @@ from msgspec import Struct
 
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.memories.card import Card, Location
-from graphmem.model.vocabulary import Kind, SourceType
+from graphmem.model.vocabulary import Kind, SourceType, kind_label
 
 SNIPPET_CHARACTERS = 200
-"""How much of a text a snippet shows, where the kind has nothing shorter."""
+"""The length of a snippet, where the kind has nothing shorter than its text."""
 
 SNIPPET_POINTS = 2
-"""How many key points or milestones a snippet shows."""
+"""The number of key points or milestones in a snippet."""
 
 REFERENCE_TOKENS = 100
-"""How long a reference is thought to be that says nothing of its content."""
+"""The token estimate of a reference that has neither content nor an estimate of its caller."""
 
 
-class Stored(Struct, frozen=True, kw_only=True):
-    """What the database knows for a card; what a kind does not have is null."""
+class Location(Struct, frozen=True, kw_only=True):
+    """The place of a content: a byte range of a source, with offsets in UTF-8 and an exclusive end."""
+
+    span_id: str | None = None
+    start_byte: int | None = None
+    end_byte: int | None = None
+
+
+class Card(Struct, frozen=True, kw_only=True):
+    """A memory as a list shows it; `label` and `metadata` hold nothing of its text.
+
+    `description` is the own description of a summary or a reference, and null for every other kind.
+    `snippet` is the beginning of the description, for other kinds that of the text.
+    """
+
+    id: str
+    kind: Kind
+    source_type: SourceType
+    source_id: str | None
+    label: str
+    description: str | None
+    snippet: str | None
+    metadata: dict[str, Any]
+    importance: float
+    token_estimate: int
+    occurred_at: datetime
+    location: Location | None
+
+
+class StoredCard(Struct, frozen=True, kw_only=True):
+    """The properties from which a card is made; a property that the kind does not have is null."""
 
     id: str
     kind: Kind
@@ -71,28 +99,30 @@ class Stored(Struct, frozen=True, kw_only=True):
     scope: str | None = None
 
 
-CARDS = Query("memories/cards", Stored)
+CARDS = Query("memories/cards", StoredCard)
 
 
-async def cards(ids: Sequence[str], *, client_id: str, graph: Graph) -> list[Card]:
-    """Return the memories' cards in the order asked; one that is not there, or foreign, has none."""
-    return [card_of(one) for one in await stored_cards(ids, client_id=client_id, graph=graph)]
+async def load_cards(ids: Sequence[str], *, client_id: str, graph: Graph) -> list[Card]:
+    """Return the cards of memories, in the order of `ids`; an id unknown to the client has none."""
+    return [card_of(one) for one in await load_stored_cards(ids, client_id=client_id, graph=graph)]
 
 
-async def stored_cards(ids: Sequence[str], *, client_id: str, graph: Graph) -> list[Stored]:
-    """Return what the cards of some memories are made of, in the order asked."""
+async def load_stored_cards(
+    ids: Sequence[str], *, client_id: str, graph: Graph
+) -> list[StoredCard]:
+    """Return the properties from which the cards of memories are made, in the order of `ids`."""
     rows = await graph.rows(
         CARDS,
         client_id=client_id,
         ids=list(dict.fromkeys(ids)),
-        # One more than is shown tells whether there is more.
+        # One character more than a snippet has tells whether the text goes on.
         snippet_characters=SNIPPET_CHARACTERS + 1,
     )
     by_id = {row.id: row for row in rows}
     return [by_id[id] for id in ids if id in by_id]
 
 
-def card_of(stored: Stored) -> Card:
+def card_of(stored: StoredCard) -> Card:
     """Return the card of a memory of any kind."""
     points = _points(stored)
     return Card(
@@ -111,29 +141,29 @@ def card_of(stored: Stored) -> Card:
     )
 
 
-def label(stored: Stored) -> str:
-    """Return what a memory is called; nothing of a text that has to be paid for (S1.32)."""
-    return LABELS[_form(stored)](stored)
+def label(stored: StoredCard) -> str:
+    """Return the label of a memory, which holds nothing of a text that costs tokens."""
+    return LABELS.get(_form(stored), _kind_and_time)(stored)
 
 
-def metadata(stored: Stored) -> dict[str, Any]:
-    """Return what is known of a memory beside its text; what is unknown is left out (S1.34)."""
-    named = {name: getattr(stored, name) for name in METADATA[_form(stored)]}
+def metadata(stored: StoredCard) -> dict[str, Any]:
+    """Return the known properties of a memory beside its text."""
+    named = {name: getattr(stored, name) for name in METADATA.get(_form(stored), ())}
     known = {name: value for name, value in named.items() if value not in (None, "", [])}
     given = msgspec.json.decode(stored.metadata) if stored.metadata else {}
     return known | given
 
 
-def token_estimate(stored: Stored) -> int:
-    """Return how long the full text is: measured, but for what has no content here (S1.35)."""
+def token_estimate(stored: StoredCard) -> int:
+    """Return the tokens of the full text: measured, or estimated where no content is stored."""
     if stored.kind != "reference":
         return stored.token_count or stored.token_estimate or 0
     known = (stored.content_tokens, stored.span_token_estimate)
     return next((tokens for tokens in known if tokens is not None), REFERENCE_TOKENS)
 
 
-def location(stored: Stored) -> Location | None:
-    """Return where the content lies, where that is known."""
+def location(stored: StoredCard) -> Location | None:
+    """Return the place of the content, None where it is unknown."""
     if stored.kind == "span":
         return Location(span_id=stored.id, start_byte=stored.start_byte, end_byte=stored.end_byte)
     if stored.span_id is None:
@@ -150,33 +180,37 @@ def progress(completed: int, total: int) -> int:
     return (200 * completed + total) // (2 * total) if total else 0
 
 
-def _form(stored: Stored) -> str:
-    """Return by which of the tables below a memory is shown."""
+def _form(stored: StoredCard) -> str:
+    """Return the key of a memory in the tables below."""
     return stored.source_type if stored.kind == "summary" else stored.kind
 
 
-def _thread(stored: Stored) -> str:
+def _thread(stored: StoredCard) -> str:
     return f"Thread: {stored.platform} ({stored.message_count or 0} messages)"
 
 
-def _plan(stored: Stored) -> str:
+def _plan(stored: StoredCard) -> str:
     percent = progress(stored.completed_nodes or 0, stored.total_nodes or 0)
     return f"Plan: {stored.plan_type} ({percent}% complete)"
 
 
-def _message(stored: Stored) -> str:
+def _message(stored: StoredCard) -> str:
     speaker = stored.name or stored.role or "message"
     return f"{speaker}, {stored.occurred_at:%Y-%m-%d %H:%M}"
 
 
-LABELS: Mapping[str, Callable[[Stored], str]] = {
+def _kind_and_time(stored: StoredCard) -> str:
+    return f"{kind_label(stored.kind)}: {stored.occurred_at:%Y-%m-%d %H:%M}"
+
+
+LABELS: Mapping[str, Callable[[StoredCard], str]] = {
     "thread_summary": _thread,
     "plan_summary": _plan,
     "session_summary": lambda stored: f"Session: {stored.occurred_at:%Y-%m-%d %H:%M}",
     "reference": lambda stored: stored.label or stored.source_id,
     "span": lambda stored: f"Span {stored.start_byte}–{stored.end_byte} of {stored.source_id}",
     "message": _message,
-    "episode": lambda stored: stored.title or f"Episode: {stored.occurred_at:%Y-%m-%d %H:%M}",
+    "episode": lambda stored: stored.title or _kind_and_time(stored),
     "fact": lambda stored: f"Fact: {stored.category}" if stored.category else "Fact",
 }
 
@@ -192,8 +226,8 @@ METADATA: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _points(stored: Stored) -> list[str] | None:
-    """Return the points that a thread or a plan is described by; None for every other kind."""
+def _points(stored: StoredCard) -> list[str] | None:
+    """Return the key points of a thread or the milestones of a plan; None for every other kind."""
     if stored.source_type == "thread_summary":
         return stored.key_points or []
     if stored.source_type == "plan_summary":
@@ -205,7 +239,7 @@ def _joined(points: Sequence[str]) -> str | None:
     return ". ".join(points) or None
 
 
-def _snippet(stored: Stored, points: Sequence[str] | None) -> str | None:
+def _snippet(stored: StoredCard, points: Sequence[str] | None) -> str | None:
     if points is not None:
         return _joined(points[:SNIPPET_POINTS])
     if stored.kind == "reference":

@@ -4,36 +4,38 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from graphmem.context import Context
 from graphmem.conversations.types import Deleted
 from graphmem.errors import MemoryNotFound
-from graphmem.graph.driver import Graph, Transaction
+from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 
 
-class Locked(Struct, frozen=True):
-    """How many versions of a memory were locked, and how many there were after that."""
+class LockedVersions(Struct, frozen=True):
+    """The number of versions of a memory that were locked, and the number that existed after that."""
 
     locked: int
     there: int
 
 
 class Gone(Struct, frozen=True):
-    """How many memories were deleted, and which entities they mentioned or named."""
+    """The number of deleted memories, and the entities that they mentioned or named."""
 
     memories: int
     entities: list[str]
 
 
-LOCK_MEMORY = Query("memories/lock_memory", Locked, writes=True)
+LOCK_MEMORY = Query("memories/lock_memory", LockedVersions, writes=True)
 DELETE_MEMORY = Query("memories/delete_memory", Gone, writes=True)
 DELETE_UNMENTIONED = Query("memories/delete_unmentioned", RowsWritten, writes=True)
 
 
-async def delete_memory(memory_id: str, *, client_id: str, graph: Graph) -> Deleted:
-    """Delete a memory for good, with all its versions and a reference's spans; return how many there were.
+async def delete_memory(memory_id: str, context: Context) -> Deleted:
+    """Delete a memory for good, with all its versions and a reference's spans; return their number.
 
-    Raises `MemoryNotFound`, for another client's too.
+    Raises `MemoryNotFound`, also for a memory of another client, and `Unavailable`.
     """
+    client_id = context.client_id
 
     async def delete(transaction: Transaction) -> Deleted:
         await _lock(transaction, memory_id, client_id=client_id)
@@ -41,7 +43,7 @@ async def delete_memory(memory_id: str, *, client_id: str, graph: Graph) -> Dele
         await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
         return Deleted(memories=rows[0].memories)
 
-    deleted = await graph.write(delete)
+    deleted = await context.graph.write(delete)
     if not deleted.memories:
         raise MemoryNotFound(memory_id)
     return deleted
@@ -50,18 +52,18 @@ async def delete_memory(memory_id: str, *, client_id: str, graph: Graph) -> Dele
 async def delete_unmentioned(
     transaction: Transaction, entities: Iterable[str], *, client_id: str
 ) -> None:
-    """Delete those entities, by their normal forms, that nothing mentions after this transaction's deletions.
+    """Delete the entities, given by their normal forms, that no memory mentions any more.
 
-    Where somebody mentions one just now, the transaction fails and is run again.
+    When a concurrent write mentions one of them, the transaction fails and is run again.
     """
     if normalized := sorted(set(entities)):
         await transaction.rows(DELETE_UNMENTIONED, client_id=client_id, normalized=normalized)
 
 
 async def _lock(transaction: Transaction, memory_id: str, *, client_id: str) -> None:
-    """Lock what a writer may be about to link to: the conversation, and every version of the memory."""
+    """Lock all that a concurrent writer may link to: the conversation and every version of the memory."""
     while True:
         rows = await transaction.rows(LOCK_MEMORY, client_id=client_id, id=memory_id)
-        # A version that came while this waited is not locked yet.
+        # A version that was written while this waited is not locked yet.
         if not rows or rows[0].there <= rows[0].locked:
             return

@@ -1,15 +1,21 @@
-"""A memory as it is shown."""
+"""One memory, as a caller sees it."""
 
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from graphmem.context import Context
+from graphmem.errors import MemoryNotFound
+from graphmem.graph.query import Query
+from graphmem.model.times import BEGINNING, END
 from graphmem.model.vocabulary import Kind, Role
 
 
 class Memory(Struct, frozen=True, kw_only=True):
-    """One memory of any kind; what a kind does not have is null."""
+    """One memory of any kind; a property that its kind does not have is null."""
 
     id: str
     kind: Kind
@@ -85,3 +91,27 @@ class Memory(Struct, frozen=True, kw_only=True):
     fsrs_state: str | None = None
     fsrs_step: int | None = None
     consolidated_at: datetime | None = None
+
+
+class StoredMemory(Struct, frozen=True):
+    """A memory, and its metadata as the JSON text that the database holds."""
+
+    memory: Memory
+    metadata: str | None
+
+
+MEMORY = Query("memories/memory", StoredMemory)
+
+
+async def show_memory(memory_id: str, context: Context) -> Memory:
+    """Return a memory of any kind.
+
+    Raises `MemoryNotFound`, also for a memory of another client, and `Unavailable`.
+    """
+    rows = await context.graph.rows(
+        MEMORY, client_id=context.client_id, id=memory_id, beginning=BEGINNING, end=END
+    )
+    if not rows:
+        raise MemoryNotFound(memory_id)
+    memory, metadata = rows[0].memory, rows[0].metadata
+    return replace(memory, metadata=msgspec.json.decode(metadata)) if metadata else memory

@@ -1,12 +1,12 @@
 """The writing boundary: every memory of every kind is embedded, counted and written here.
 
-Embeddings and token counts are made before the transaction and written in it, so that what a write
-has returned for is searchable; so are the names that a memory mentions. Ids are made before it too, so
-that a retry cannot double.
+Embeddings, token counts and the names that a memory mentions are computed before the transaction and
+written in it, so that a memory is searchable as soon as its write returns. Ids are made before it too,
+so that a retry cannot write a memory twice.
 
-While the installation changes its embedding model every memory is written with the vectors of both
-models, so that it is found before the switch and after. The transaction says which vectors are wanted:
-a process that had not heard of the change yet embeds once more, inside it.
+While the installation changes its embedding model, every memory is written with the vectors of both
+models, so that it is found before the switch and after it. The transaction reports which vectors are
+missing: a process that does not know of the change yet embeds the memory a second time, inside it.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_words
 from graphmem.model.times import END
-from graphmem.model.vocabulary import Kind
+from graphmem.model.vocabulary import Kind, kind_label
 from graphmem.text.aliases import met
 from graphmem.text.entities import Entity, entities, normalized, titles
 from graphmem.text.spelled_out import SpelledOut, spelled_out
@@ -33,15 +33,15 @@ WRITTEN_AT_ONCE = 500
 """How many memories one statement writes; larger statements were not faster."""
 
 CURRENT = "current"
-"""Stands for whichever model is the current one, where an embedding does not say of which it is."""
+"""The key of an embedding that does not name its model: it belongs to the current model."""
 
-LOADED_SECONDS = 30.0
-LOOK_SECONDS = 0.1
-"""How long a write waits for a model that its process has yet to load, and how often it looks."""
+LOAD_SECONDS = 30.0
+POLL_SECONDS = 0.1
+"""How long a write waits for a model that its process has yet to load, and how often it checks."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """A memory before it is written. What an index filters on is '' or a far time, never absent."""
+    """A memory before it is written. An indexed property is '' or a far time, never absent."""
 
     id: str
     client_id: str
@@ -64,26 +64,26 @@ class Draft(Struct, frozen=True, kw_only=True):
     scope: str = ""
     external_id: str | None = None
     names: str = ""
-    """The title of what a reference is about: whoever mentions it leads to the reference."""
+    """The title of a reference's source: a memory that mentions it leads to the reference."""
     own: dict[str, Any] = {}
-    """The properties that only its kind has."""
+    """The properties of its kind alone."""
 
 
-class Read(Struct, frozen=True):
-    """What reading a memory's texts has brought: how long it is, whom and what it mentions."""
+class TextAnalysis(Struct, frozen=True):
+    """The length of a memory's text, and the entities in it."""
 
     token_count: int
     mentions: Sequence[Entity] = ()
     names: Sequence[Entity] = ()
     forms: Mapping[str, Sequence[str]] = {}
-    """What it says that short names stand for, both in normal form."""
+    """The long forms that the text gives for short names, both in normal form."""
 
 
 class Prepared(Struct, frozen=True):
     """A memory ready to be written: its properties, its vector, the entities that it is joined to.
 
-    `embedding` is that of the model that questions are asked with, `beside` holds that of another which
-    takes its place soon; `embedder` makes those that turn out to be wanted as well.
+    `embedding` is from the model that questions are embedded with; `beside` holds the embedding of the
+    model that replaces it soon. `embedder` makes those that the transaction reports missing.
     """
 
     draft: Draft
@@ -97,20 +97,20 @@ class Prepared(Struct, frozen=True):
 
     @property
     def embeddings(self) -> Mapping[str, Embedding]:
-        """What it has been embedded as, by the model."""
+        """Its embeddings, by model."""
         if self.embedder is None:
             return {CURRENT: self.embedding}
         return {self.embedder.key: self.embedding, **self.beside}
 
     @property
     def row(self) -> dict[str, Any]:
-        """What `write_memories` takes."""
+        """The row of `write_memories`."""
         properties = msgspec.structs.asdict(self.draft)
         own = properties.pop("own")
         del properties["embedded_text"], properties["names"]
         embeddings = self.embeddings
         return {
-            "label": self.draft.kind.capitalize(),
+            "label": kind_label(self.draft.kind),
             "embeddings": {side: one.vector for side, one in embeddings.items()},
             "truncated": {side: one.truncated for side, one in embeddings.items()},
             "properties": properties
@@ -123,73 +123,95 @@ class Prepared(Struct, frozen=True):
         }
 
 
-class Written(Struct, frozen=True):
+class MemoriesWritten(Struct, frozen=True):
     """How many memories a statement has written, and the models whose vectors they lack."""
 
     written: int
     lacking: list[str]
 
 
-WRITE_MEMORIES = Query("memories/write_memories", Written, writes=True)
+class WrittenMemory(Struct, frozen=True):
+    """A memory that exists already."""
+
+    id: str
+
+
+WRITE_MEMORIES = Query("memories/write_memories", MemoriesWritten, writes=True)
 KEEP_EMBEDDINGS = Query("memories/keep_embeddings", RowsWritten, writes=True)
 WRITE_MENTIONS = Query("memories/write_mentions", RowsWritten, writes=True)
+WRITTEN_MEMORIES = Query("memories/written_memories", WrittenMemory)
 
 
 async def prepare(
     drafts: Sequence[Draft], *, embedder: Embedder, tokens: TokenCounter
 ) -> list[Prepared]:
-    """Embed, count and search for names what is to be written, off the event loop.
+    """Embed memories, count their tokens and find the names in them, off the event loop.
 
     Raises `Unavailable`.
     """
-    reading = asyncio.to_thread(lambda: [_read(draft, tokens) for draft in drafts])
-    shown = [draft.embedded_text for draft in drafts]
-    embeddings, beside, texts = await asyncio.gather(
-        embedder.passages(shown), _beside(shown, embedder.beside), reading
+    analysing = asyncio.to_thread(lambda: [_analysed(draft, tokens) for draft in drafts])
+    texts = [draft.embedded_text for draft in drafts]
+    embeddings, beside, analyses = await asyncio.gather(
+        embedder.passages(texts), _embed_beside(texts, embedder.beside), analysing
     )
     return [
         Prepared(
             draft=draft,
             embedding=embedding,
-            token_count=text.token_count,
-            mentions=text.mentions,
-            names=text.names,
-            forms=text.forms,
-            beside=another,
+            token_count=analysis.token_count,
+            mentions=analysis.mentions,
+            names=analysis.names,
+            forms=analysis.forms,
+            beside=other,
             embedder=embedder,
         )
-        for draft, embedding, another, text in zip(drafts, embeddings, beside, texts, strict=True)
+        for draft, embedding, other, analysis in zip(
+            drafts, embeddings, beside, analyses, strict=True
+        )
     ]
 
 
 async def write(transaction: Transaction, memories: Sequence[Prepared], *, client_id: str) -> None:
-    """Write memories that this transaction has found missing.
+    """Write memories that do not exist yet.
 
-    Raises `Unavailable` when the installation asks for a model that this process cannot load.
+    Raises `Unavailable` when the installation needs a model that this process cannot load.
     """
     for start in range(0, len(memories), WRITTEN_AT_ONCE):
         chunk = memories[start : start + WRITTEN_AT_ONCE]
         rows = [memory.row for memory in chunk]
         [written] = await transaction.rows(WRITE_MEMORIES, client_id=client_id, rows=rows)
         for model in written.lacking:
-            await _add(transaction, chunk, model, client_id=client_id)
+            await _add_embeddings(transaction, chunk, model, client_id=client_id)
     if rows := _mentions(memories):
         await transaction.rows(WRITE_MENTIONS, client_id=client_id, rows=rows)
 
 
-async def _beside(texts: Sequence[str], another: Embedder | None) -> list[dict[str, Embedding]]:
-    """Return what another model makes of the texts, where the installation is about to change to one."""
-    if another is None:
+async def find_unwritten(
+    transaction: Transaction, memories: Sequence[Prepared], *, client_id: str
+) -> list[Prepared]:
+    """Return the memories that do not exist yet, in their order.
+
+    A transaction that is repeated after a lost answer has written them already.
+    """
+    ids = [memory.draft.id for memory in memories]
+    rows = await transaction.rows(WRITTEN_MEMORIES, client_id=client_id, ids=ids)
+    written = {row.id for row in rows}
+    return [memory for memory in memories if memory.draft.id not in written]
+
+
+async def _embed_beside(texts: Sequence[str], other: Embedder | None) -> list[dict[str, Embedding]]:
+    """Return the embeddings of the model that the installation is about to change to, if there is one."""
+    if other is None:
         return [{} for _ in texts]
-    return [{another.key: one} for one in await another.passages(texts)]
+    return [{other.key: one} for one in await other.passages(texts)]
 
 
-async def _add(
+async def _add_embeddings(
     transaction: Transaction, memories: Sequence[Prepared], model: str, *, client_id: str
 ) -> None:
-    """Embed what was just written once more, with a model for which it was not made ready."""
-    embedder = await _of(model, memories[0].embedder)
-    # In the transaction's own time, since it holds locks: once, by a process that has just heard of it.
+    """Embed memories that were just written a second time, with a model that they lack a vector of."""
+    embedder = await _wait_for(model, memories[0].embedder)
+    # Inside the transaction, which holds locks: it happens once, in a process that just learned of the model.
     embeddings = await embedder.passages([one.draft.embedded_text for one in memories])
     await transaction.rows(
         KEEP_EMBEDDINGS,
@@ -206,20 +228,20 @@ async def _add(
     )
 
 
-async def _of(model: str, embedder: Embedder | None) -> Embedder:
-    """Return the embedder of a model, waiting while that is loaded. Raises `Unavailable`."""
-    for _ in range(round(LOADED_SECONDS / LOOK_SECONDS)):
+async def _wait_for(model: str, embedder: Embedder | None) -> Embedder:
+    """Return the embedder of a model once it is loaded. Raises `Unavailable`."""
+    for _ in range(round(LOAD_SECONDS / POLL_SECONDS)):
         beside = embedder.beside if embedder else None
         if beside is not None and beside.key == model:
             return beside
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
     raise Unavailable(
         "the embedding model is being changed and this process has not loaded the other one yet: "
-        "try again soon; `graphmem doctor` says how far the change is"
+        "try again soon; `graphmem doctor` shows the progress of the change"
     )
 
 
-def _read(draft: Draft, tokens: TokenCounter) -> Read:
+def _analysed(draft: Draft, tokens: TokenCounter) -> TextAnalysis:
     names = titles(draft.names) if draft.names else []
     chosen = [word for key in ("keywords", "topics") for word in draft.own.get(key) or ()]
     pairs = spelled_out(draft.search_text)
@@ -227,11 +249,11 @@ def _read(draft: Draft, tokens: TokenCounter) -> Read:
     found = entities(draft.search_text, chosen)
     known = {entity.normalized for entity in names}
     mentions = [*names, *(entity for entity in found if entity.normalized not in known)]
-    return Read(tokens.count(draft.text), mentions, names, _forms(pairs, mentions))
+    return TextAnalysis(tokens.count(draft.text), mentions, names, _forms(pairs, mentions))
 
 
 def _forms(pairs: Sequence[SpelledOut], mentions: Sequence[Entity]) -> dict[str, list[str]]:
-    """Return what short names stand for, where both names are kept."""
+    """Return the long forms of short names, where both are entities of the memory."""
     kept = {entity.normalized for entity in mentions}
     forms: dict[str, list[str]] = {}
     for pair in pairs:
@@ -242,7 +264,7 @@ def _forms(pairs: Sequence[SpelledOut], mentions: Sequence[Entity]) -> dict[str,
 
 
 def _mentions(memories: Sequence[Prepared]) -> list[dict[str, Any]]:
-    """Return what `write_mentions` takes, over all memories of a write: each entity once, in order."""
+    """Return the rows of `write_mentions` for all memories of a write: each entity once, in order."""
     rows: dict[str, dict[str, Any]] = {}
     for memory in memories:
         for key, mentioned in (("mentioned_by", memory.mentions), ("named_by", memory.names)):

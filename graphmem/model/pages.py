@@ -3,12 +3,17 @@
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Annotated, TypeVar
+
+from msgspec import Meta
 
 from graphmem.errors import InvalidInput
 from graphmem.model.times import END
 
 Row = TypeVar("Row")
+
+PageSize = Annotated[int, Meta(ge=1, le=200, description="entries on a page, 1–200")]
+GivenCursor = Annotated[str, Meta(description="the `cursor` of the page before this one")]
 
 Position = tuple[datetime, str]
 """What stood last on a page: its time, and its id among what has the same time."""

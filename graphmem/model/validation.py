@@ -39,7 +39,8 @@ def _hint(declared: inspect.Type, path: list[str]) -> str:
     """Return what a field may be, as far as its declaration says more than msgspec does."""
     if isinstance(declared, inspect.Metadata):
         about = (declared.extra_json_schema or {}).get("description")
-        return f"; {about}" if about and not path else _hint(declared.type, path)
+        hint = _hint(declared.type, path)
+        return f"; {about}" if about and not path and not hint else hint
     if isinstance(declared, inspect.UnionType):
         hints = (_hint(choice, path) for choice in declared.types)
         return _tags(declared, path) or next(filter(None, hints), "")

@@ -1,11 +1,14 @@
-"""The closed lists and limits that several parts share."""
+"""The closed lists and limits that several parts share: kinds, types of edges, sizes."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, get_args
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 Kind = Literal["message", "episode", "fact", "summary", "reference", "span"]
-KINDS: tuple[Kind, ...] = ("message", "episode", "fact", "summary", "reference", "span")
+"""The kinds of memories; a memory also bears its kind, capitalized, as a label in the graph."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 SourceType = Literal[
     "thread_summary",
@@ -21,7 +24,7 @@ SourceType = Literal[
     "episode",
     "fact",
 ]
-"""Where a memory comes from, as S1 and S3 name it; `span` as a filter finds every span."""
+"""The origin of a memory; as a filter, `span` finds all spans."""
 
 SummaryType = Literal["thread", "plan", "session"]
 ReferenceType = Literal["knowledge_base", "brand_kit", "offer", "reference", "episode_log"]
@@ -29,26 +32,89 @@ ReferenceType = Literal["knowledge_base", "brand_kit", "offer", "reference", "ep
 SpanSource = Literal[
     "knowledge_base", "thread_summary", "plan_summary", "episode_log", "brand_kit", "offer"
 ]
-"""What a span that a caller registers may be a part of (S3)."""
+"""The source types of the spans that a caller registers."""
+
+
+class KindTraits(Struct, frozen=True):
+    """The names that go with a kind of memory."""
+
+    heading: str
+    """The heading over such memories in a text for a prompt."""
+    source_types: tuple[SourceType, ...]
+    """The source types of such memories. Spans have those of their sources, too."""
+
+
+TRAITS: Mapping[Kind, KindTraits] = {
+    "message": KindTraits("Messages", ("message",)),
+    "episode": KindTraits("Episodes", ("episode",)),
+    "fact": KindTraits("Facts", ("fact",)),
+    "summary": KindTraits("Summaries", ("thread_summary", "plan_summary", "session_summary")),
+    "reference": KindTraits("References", get_args(ReferenceType)),
+    "span": KindTraits("Excerpts", ("span",)),
+}
+
+KIND_OF: Mapping[SourceType, Kind] = {
+    source_type: kind for kind, traits in TRAITS.items() for source_type in traits.source_types
+}
+"""The kind of the memories of a source type; others of that type are spans."""
+
+
+def kind_label(kind: Kind) -> str:
+    """Return the label that the memories of a kind have beside `Memory`."""
+    return kind.capitalize()
+
 
 LinkType = Literal["relates_to", "references", "refines", "contradicts", "derived_from"]
-"""What a caller may say of two memories; `related_to` is read as `relates_to`."""
+"""The types of links between two memories, which callers may create."""
 
-Step = Literal[
-    "relates_to",
-    "references",
-    "refines",
-    "contradicts",
-    "derived_from",
-    "summarizes",
-    "mentions",
-    "part_of",
-    "next",
-]
-"""What a hop may follow, either way; `mentions` leads over an entity to who mentions or is named so."""
+GivenLinkType = Literal[LinkType, "related_to"]
+"""A type of link in a request; `related_to` means `relates_to`."""
+
+LINK_TYPES: tuple[LinkType, ...] = get_args(LinkType)
+
+Step = Literal[LinkType, "summarizes", "mentions", "part_of", "next"]
+"""The edges that a hop may follow, either way; `mentions` leads through an entity to other memories."""
 
 GivenStep = Literal[Step, "related_to"]
-"""As a caller may say it; `related_to` is read as `relates_to`."""
+"""A step in a request; `related_to` means `relates_to`."""
+
+STEPS: tuple[Step, ...] = get_args(Step)
+DEFAULT_STEPS: tuple[Step, ...] = tuple(step for step in STEPS if step not in {"part_of", "next"})
+"""The steps of a hop for which the caller names none: not to the other parts of a text or its neighbours."""
+
+EdgeType = Literal[
+    "ALIAS_OF",
+    "CONTINUES",
+    "CONTRADICTS",
+    "DERIVED_FROM",
+    "HOLDS",
+    "MENTIONS",
+    "NAMES",
+    "NEXT",
+    "NOT_ALIAS_OF",
+    "PART_OF",
+    "PERFORMED",
+    "RATED",
+    "REFERENCES",
+    "REFINES",
+    "RELATES_TO",
+    "RETURNED",
+    "SPAWNED",
+    "SPELLS_OUT",
+    "SUMMARIZES",
+    "SUPERSEDES",
+    "WROTE",
+]
+"""The types of edges as they are stored; `graphmem/graph/nodes.py` declares their ends and properties."""
+
+EDGE_TYPES: tuple[EdgeType, ...] = get_args(EdgeType)
+
+
+def stored_type(given: str) -> str:
+    """Return the stored type of an edge that a caller names in any case; `related_to` means `relates_to`."""
+    name = given.strip().upper()
+    return "RELATES_TO" if name == "RELATED_TO" else name
+
 
 Role = Literal["user", "assistant", "system", "tool"]
 
@@ -68,13 +134,13 @@ CATEGORIES: tuple[str, ...] = (
     "correction",
     "pattern",
 )
-"""What a fact may be about, unless a client says otherwise."""
+"""The categories of facts for a client that has not set its own."""
 
 AliasRule = Literal["manual", "spelling", "known", "plural", "path", "first_name", "acronym"]
-"""Why a name is an alias: somebody says so, or the rule of `graphmem/text/aliases.py` that found it."""
+"""The origin of an alias: a caller (`manual`), or the rule of `graphmem/text/aliases.py` that found it."""
 
 Rating = Literal["again", "hard", "good", "easy"]
-"""How well a memory did when it was shown, worst first, as FSRS names it."""
+"""The usefulness of a memory that was shown, worst first, in the terms of FSRS."""
 
 RATINGS: tuple[Rating, ...] = get_args(Rating)
 
@@ -83,11 +149,11 @@ TruncationStrategy = Literal["end", "sentence", "middle"]
 Ranking = Literal["default", "rrf", "vector", "bm25"]
 
 Leg = Literal["vector", "bm25"]
-LEGS: tuple[Leg, ...] = ("vector", "bm25")
+LEGS: tuple[Leg, ...] = get_args(Leg)
 
 # JSON Schema knows no `\Z`, and Python's `$` alone would let a line break follow.
 ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$(?!\n)"
-"""What an id that a caller chooses may be."""
+"""The pattern of the ids that callers choose."""
 
 Id = Annotated[
     str,
@@ -101,13 +167,13 @@ ClientId = Id
 Importance = Annotated[float, Meta(ge=0.0, le=1.0)]
 SourceId = Annotated[str, Meta(min_length=1, max_length=256)]
 Byte = Annotated[int, Meta(ge=0, le=2**53)]
-"""A place in a source, in bytes of UTF-8."""
+"""A position in a source, in bytes of UTF-8."""
 
 MESSAGE_BYTES = 1_000_000
-"""How long a message's content may be, in bytes of UTF-8."""
+"""The maximum size of a message's content, in bytes of UTF-8."""
 
 QUERY_CHARACTERS = 32_768
-"""How long a question may be."""
+"""The maximum length of a question, in characters."""
 
 BATCH_MESSAGES = 1_000
-"""How many messages one call may bring."""
+"""The maximum number of messages in one call."""

@@ -1,23 +1,23 @@
-"""What is in a client's graph: labels, properties, edges and indexes, at a bounded cost.
+"""The schema of a client's graph: labels, properties, edges and indexes, at a bounded cost.
 
-Nodes are counted by indexes that begin with the client, up to a bound, and what they are like is seen in a
-sample spread evenly over them, so that neither another client's data nor a large one's own is scanned.
+Nodes are counted by indexes that begin with the client, up to a bound. Their properties and edges are those
+of a sample that is spread evenly over them, so that neither the data of other clients nor all the data of a
+large client is scanned.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.graph.driver import Graph
+from graphmem.context import Context
+from graphmem.graph.declared import MEMORY, edge_sources
 from graphmem.graph.inspection import SHOWN_INDEXES
 from graphmem.graph.query import Query
-from graphmem.model.vocabulary import Kind
+from graphmem.model.vocabulary import KINDS, kind_label
 from graphmem.neighbourhood.types import (
-    EDGE_SOURCES,
-    EDGE_TYPES,
     EdgeTypeShown,
     EndsShown,
     GraphSchema,
@@ -28,25 +28,24 @@ from graphmem.neighbourhood.types import (
 from graphmem.neighbourhood.walk import ABSENT, HIDDEN
 
 COUNTED = 100_000
-"""Up to how many nodes of a label are counted."""
+"""The number of nodes up to which a label is counted."""
 
 SAMPLED = 1_000
-"""Of how many nodes of a label the edges that begin at them are looked at."""
+"""The number of nodes of a label whose outgoing edges are read."""
 
 DESCRIBED = 100
-"""Of how many nodes of a label, and edges of a type between two labels, the properties are looked at."""
+"""The number of nodes of a label, and of edges of a type between two labels, whose properties are read."""
 
 EDGES = 1_000
-"""How many edges of a node are looked at."""
+"""The number of edges of a node that are read."""
 
 EXAMPLES = 3
 EXAMPLE_CHARACTERS = 80
 
 SECONDS = 10.0
-"""How long the database works on it before it cuts it off."""
+"""How long the database may work on the schema."""
 
-MEMORY = "Memory"
-KIND_LABELS = tuple(kind.capitalize() for kind in get_args(Kind))
+KIND_LABELS = tuple(map(kind_label, KINDS))
 
 SAMPLING = (
     f"Labels: counts are exact up to {COUNTED:,} nodes a label, beyond it `count_is_exact` is false and "
@@ -69,8 +68,8 @@ class SampledEdges(Struct, frozen=True):
     properties: list[PropertyShown]
 
 
-class Sample(Struct, frozen=True):
-    """A label: how many nodes were counted, and what the sampled ones are like."""
+class LabelSample(Struct, frozen=True):
+    """A label: the number of its nodes, and the properties and edges of the sampled ones."""
 
     label: str
     count: int
@@ -81,26 +80,30 @@ class Sample(Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether every node of the label was looked at, with all its edges."""
+        """Whether every node of the label was read, with all its edges."""
         return self.sampled == self.count and sum(one.most for one in self.edges) < EDGES
 
 
-LABEL_SAMPLES = Query("neighbourhood/label_samples", Sample)
+LABEL_SAMPLES = Query("neighbourhood/label_samples", LabelSample)
 
 
-async def graph_schema(*, client_id: str, graph: Graph) -> GraphSchema:
-    """Return what is in a client's graph. Raises `TookTooLong`, `Unavailable`."""
-    samples = await graph.limited(
+async def show_graph_schema(context: Context) -> GraphSchema:
+    """Return the schema of the client's graph; `sampling` tells which numbers are exact.
+
+    Raises `TookTooLong`, `Unavailable`.
+    """
+    samples = await context.graph.limited(
         LABEL_SAMPLES,
         seconds=SECONDS,
         most=len(KIND_LABELS) + 100,
-        client_id=client_id,
+        client_id=context.client_id,
+        kinds=[{"kind": kind, "label": kind_label(kind)} for kind in KINDS],
         counted=COUNTED,
         sampled=SAMPLED,
         described=DESCRIBED,
         edges=EDGES,
         hidden=list(HIDDEN),
-        # What stands for nothing is no example.
+        # Values that mean absence are left out of the examples later.
         examples=EXAMPLES + len(ABSENT),
         characters=EXAMPLE_CHARACTERS + 1,
     )
@@ -113,7 +116,7 @@ async def graph_schema(*, client_id: str, graph: Graph) -> GraphSchema:
             properties=index.properties,
             state=index.state,
         )
-        for index in await graph.rows(SHOWN_INDEXES)
+        for index in await context.graph.rows(SHOWN_INDEXES)
         if known & set(index.labels)
     ]
     return GraphSchema(
@@ -121,8 +124,8 @@ async def graph_schema(*, client_id: str, graph: Graph) -> GraphSchema:
     )
 
 
-def labels(samples: Sequence[Sample]) -> list[LabelShown]:
-    """Return the labels, `Memory` first: all that its kinds are."""
+def labels(samples: Sequence[LabelSample]) -> list[LabelShown]:
+    """Return the labels, `Memory` first, which sums up those of its kinds."""
     kinds = [sample for sample in samples if sample.label in KIND_LABELS]
     shown = [
         LabelShown(
@@ -144,26 +147,27 @@ def labels(samples: Sequence[Sample]) -> list[LabelShown]:
     return [memory, *shown]
 
 
-def edge_types(samples: Sequence[Sample]) -> list[EdgeTypeShown]:
-    """Return the types of edges, those that do not occur too, with counts projected from the samples."""
-    by_type: Mapping[str, list[tuple[Sample, SampledEdges]]] = defaultdict(list)
+def edge_types(samples: Sequence[LabelSample]) -> list[EdgeTypeShown]:
+    """Return the types of edges, also those that do not occur, with counts projected from the samples."""
+    by_type: Mapping[str, list[tuple[LabelSample, SampledEdges]]] = defaultdict(list)
     for sample in samples:
         for edges in sample.edges:
             by_type[edges.type].append((sample, edges))
     whole = {sample.label for sample in samples if sample.is_whole}
     return [
-        _edge_type(type, by_type.get(type, []), whole) for type in sorted({*EDGE_TYPES, *by_type})
+        _edge_type(type, by_type.get(type, []), whole)
+        for type in sorted({*edge_sources(), *by_type})
     ]
 
 
 def _edge_type(
-    type: str, found: Sequence[tuple[Sample, SampledEdges]], whole: set[str]
+    type: str, found: Sequence[tuple[LabelSample, SampledEdges]], whole: set[str]
 ) -> EdgeTypeShown:
     ends = [
         EndsShown(from_label=sample.label, to_label=edges.to, count=_projected(sample, edges))
         for sample, edges in found
     ]
-    sources = {*EDGE_SOURCES.get(type, ()), *(sample.label for sample, _ in found)}
+    sources = {*edge_sources().get(type, ()), *(sample.label for sample, _ in found)}
     return EdgeTypeShown(
         type=type,
         count=sum(one.count for one in ends),
@@ -174,13 +178,13 @@ def _edge_type(
     )
 
 
-def _projected(sample: Sample, edges: SampledEdges) -> int:
-    """Return how many edges all counted nodes have when they have as many as the sampled."""
+def _projected(sample: LabelSample, edges: SampledEdges) -> int:
+    """Return the number of edges of all counted nodes, projected from the sampled ones."""
     return round(edges.count * min(sample.count, COUNTED) / sample.sampled)
 
 
 def merged(properties: Iterable[PropertyShown]) -> list[PropertyShown]:
-    """Return each property once, with readable types and a few short values that say something."""
+    """Return each property once, with readable types and a few short examples."""
     by_name: dict[str, PropertyShown] = {}
     for one in properties:
         before = by_name.get(
@@ -196,7 +200,7 @@ def merged(properties: Iterable[PropertyShown]) -> list[PropertyShown]:
 
 
 def _readable(type: str) -> str:
-    """Return a type without what holds of every stored value: that it is not null."""
+    """Return a type without NOT NULL, which holds of every stored value."""
     return type.replace(" NOT NULL", "")
 
 

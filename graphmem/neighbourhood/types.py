@@ -1,18 +1,15 @@
 """The graph as an analyst of one client sees it: the neighbourhood of a node, and the schema."""
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, get_args
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
-Label = Literal[
+from graphmem.model.vocabulary import EDGE_TYPES, KINDS, EdgeType, kind_label, stored_type
+
+LABELS: tuple[str, ...] = (
     "Memory",
-    "Message",
-    "Episode",
-    "Fact",
-    "Summary",
-    "Reference",
-    "Span",
+    *map(kind_label, KINDS),
     "Session",
     "Conversation",
     "Run",
@@ -21,70 +18,13 @@ Label = Literal[
     "Context",
     "Job",
     "Entity",
-]
-"""What a node that has an id of its own may be; a memory is also what its kind is called."""
-
-LABELS: tuple[Label, ...] = get_args(Label)
-
-EdgeType = Literal[
-    "ALIAS_OF",
-    "CONTINUES",
-    "CONTRADICTS",
-    "DERIVED_FROM",
-    "HOLDS",
-    "MENTIONS",
-    "NAMES",
-    "NEXT",
-    "NOT_ALIAS_OF",
-    "PART_OF",
-    "PERFORMED",
-    "RATED",
-    "REFERENCES",
-    "REFINES",
-    "RELATES_TO",
-    "RETURNED",
-    "SPAWNED",
-    "SPELLS_OUT",
-    "SUMMARIZES",
-    "SUPERSEDES",
-    "WROTE",
-]
-"""The types of edges, as they are stored."""
-
-EDGE_TYPES: tuple[EdgeType, ...] = get_args(EdgeType)
-
-_KINDS = ("Message", "Episode", "Fact", "Summary", "Reference", "Span")
-
-EDGE_SOURCES: Mapping[str, tuple[str, ...]] = {
-    "ALIAS_OF": ("Entity",),
-    "CONTINUES": ("Access",),
-    "CONTRADICTS": _KINDS,
-    "DERIVED_FROM": _KINDS,
-    "HOLDS": ("Context", "Run"),
-    "MENTIONS": _KINDS,
-    "NAMES": ("Reference",),
-    "NEXT": ("Episode", "Message", "Span"),
-    "NOT_ALIAS_OF": ("Entity",),
-    "PART_OF": ("Episode", "Message", "Session", "Span"),
-    "PERFORMED": ("Run",),
-    "RATED": ("Review",),
-    "REFERENCES": _KINDS,
-    "REFINES": _KINDS,
-    "RELATES_TO": (*_KINDS, "Session"),
-    "RETURNED": ("Access", "Review"),
-    "SPAWNED": ("Run",),
-    "SPELLS_OUT": _KINDS,
-    "SUMMARIZES": ("Summary",),
-    "SUPERSEDES": _KINDS,
-    "WROTE": ("Access",),
-}
-"""At nodes of which labels edges of a type begin."""
+)
+"""The labels of the nodes that have an id of their own; each memory has two of them."""
 
 
 def edge_types(given: Iterable[str]) -> list[str]:
-    """Return types of edges as they are stored: in any case, and `related_to` as `relates_to`."""
-    stored = [name.strip().upper() for name in given]
-    return ["RELATES_TO" if name == "RELATED_TO" else name for name in stored]
+    """Return the stored types of edges for names in any case."""
+    return [stored_type(name) for name in given]
 
 
 MOST_DEPTH = 3
@@ -96,9 +36,27 @@ MOST_NODES = 500
 class NeighbourhoodAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How far a neighbourhood reaches, along which edges, and how many nodes it may hold."""
 
-    depth: Annotated[int, Meta(ge=1, le=MOST_DEPTH)] = 1
-    types: Annotated[list[EdgeType], Meta(min_length=1, max_length=64)] | None = None
-    limit: Annotated[int, Meta(ge=1, le=MOST_NODES)] = NODES
+    depth: Annotated[int, Meta(ge=1, le=MOST_DEPTH, description="how many edges away")] = 1
+    types: (
+        Annotated[
+            list[EdgeType],
+            Meta(
+                min_length=1,
+                max_length=64,
+                description="along edges of these types only, in any case, with commas or several times: "
+                + ", ".join(EDGE_TYPES),
+            ),
+        ]
+        | None
+    ) = None
+    limit: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=MOST_NODES,
+            description="at most so many nodes, the one that is asked for included",
+        ),
+    ] = NODES
 
 
 class GraphNode(Struct, frozen=True, kw_only=True):

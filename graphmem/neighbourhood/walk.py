@@ -1,23 +1,22 @@
-"""The neighbourhood of a node: what lies within a few edges of it, breadth first, and how it is joined.
+"""The neighbourhood of a node: the nodes within a few edges of it, breadth first, and the edges between them.
 
-Its client is checked at every node. However large a node is, only so many of its edges of each type are
-looked at, in the order of the store, and of them the newest nodes are shown.
+The client is checked at every node. Of a node with many edges only a limited number of each type is read,
+in the order of the store, and of these the newest nodes are shown.
 """
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any, get_args
+from typing import Any
 
 from msgspec import Struct
 
+from graphmem.context import Context
 from graphmem.errors import NodeNotFound
-from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.side import SIDES
 from graphmem.model.times import BEGINNING, END
-from graphmem.model.vocabulary import Kind
+from graphmem.model.vocabulary import EDGE_TYPES, KINDS
 from graphmem.neighbourhood.types import (
-    EDGE_TYPES,
     LABELS,
     MOST_NODES,
     Cut,
@@ -30,63 +29,65 @@ from graphmem.neighbourhood.types import (
 from graphmem.text.entities import normalized
 
 FAN_OUT = 32
-"""To how many nodes a node leads, but for the one that is asked for: that leads to as many as are shown."""
+"""The number of nodes that are followed from a node; from the requested one all that are shown may be."""
 
 LOOKED_AT = 200
-"""Among how many edges of one type of a node the newest are chosen; of the one that is asked for among
-twice as many as may be shown, if that is more."""
+"""The number of edges of one type and node among which the newest are chosen.
+
+From the requested node it is twice the number of nodes shown, if that is more.
+"""
 
 QUIET = 200
-"""With how many edges a node is no hub: all of them are looked at for edges between what is shown."""
+"""The number of edges up to which all edges of a node are searched for those between shown nodes."""
 
 HUBS = 32
-"""Between how many hubs, the first, edges are looked for that did not lead to one of them."""
+"""The number of hubs, the first, between which edges outside of the walk are searched."""
 
 SECONDS = 10.0
-"""How long the database works on a step before it cuts it off."""
+"""How long the database may work on one step."""
 
 TEXT_CHARACTERS = 1_000
 LIST_ITEMS = 50
 NAMED_NODES = 10
 
 HIDDEN = (*(side.embedding for side in SIDES), "search_text", "scope_words", "locked")
-"""Properties that only an index or a writer uses."""
+"""Properties that only indexes and writers use."""
 
 ABSENT = {"", *(time.isoformat().replace("+00:00", "Z") for time in (BEGINNING, END))}
-"""What stands for nothing where an index filters."""
+"""Values that mean absence in indexed properties."""
 
-ADDRESSED = {label.lower(): label for label in LABELS if label.lower() not in get_args(Kind)}
+ADDRESSED = {label.lower(): label for label in LABELS if label.lower() not in KINDS}
 """The labels that an address may begin with: `conversation:kb-1`, `entity:project beacon`."""
 
 ENTITY = "Entity"
 
 
-class Key(Struct, frozen=True):
-    """A node's element id, which is good for the length of one question."""
+class NodeKey(Struct, frozen=True):
+    """A node's element id, which is valid during one request."""
 
     key: str
 
 
-class Reached(Struct, frozen=True):
-    """A node that a step leads to, and the edge over which: element ids."""
+class Neighbour(Struct, frozen=True):
+    """A node at the other end of an edge, and the edge: element ids."""
 
     key: str
     edge: str
 
 
-class Step(Struct, frozen=True):
-    """Where the edges of one type lead from a node, the newest first; one more than asked for says more."""
+class EdgesOfNode(Struct, frozen=True):
+    """The neighbours of a node over one type of edge, newest first; one more than requested if there are."""
 
     place: int
     type: str
     looked_at: int
-    reached: list[Reached]
+    reached: list[Neighbour]
 
 
-class Stored(Struct, frozen=True):
-    """What is stored of a node or an edge: its properties' names, and their values in the same order.
+class StoredProperties(Struct, frozen=True):
+    """The properties of a node or an edge: their names, and their values in the same order.
 
-    Two lists a node travel faster than a list a property.
+    Two lists for a node are faster to transfer than one list for each property.
     """
 
     key: str
@@ -99,13 +100,13 @@ class Stored(Struct, frozen=True):
         return dict(sorted(zip(self.names, self.values, strict=True)))
 
 
-class StoredNode(Stored, frozen=True):
+class StoredNode(StoredProperties, frozen=True):
     """A node as it is stored."""
 
     labels: list[str]
 
 
-class StoredEdge(Stored, frozen=True):
+class StoredEdge(StoredProperties, frozen=True):
     """An edge as it is stored, its ends by their element ids."""
 
     from_key: str
@@ -114,20 +115,20 @@ class StoredEdge(Stored, frozen=True):
 
 
 class ShownGraph(Struct, frozen=True):
-    """Nodes and edges between them; whether there were more hubs than edges were looked for between."""
+    """Nodes and the edges between them; `many_hubs` if edges between some hubs were not searched."""
 
     nodes: list[StoredNode]
     edges: list[StoredEdge]
     many_hubs: bool
 
 
-NODE_BY_ADDRESS = Query("neighbourhood/node_by_address", Key)
-NEIGHBOURS = Query("neighbourhood/neighbours", Step)
+NODE_BY_ADDRESS = Query("neighbourhood/node_by_address", NodeKey)
+NEIGHBOURS = Query("neighbourhood/neighbours", EdgesOfNode)
 SHOWN_GRAPH = Query("neighbourhood/shown_graph", ShownGraph)
 
 
 class Walk:
-    """Where the steps have led so far: each node's depth, in the order in which they were reached."""
+    """The nodes reached so far with their depths, in the order in which they were reached."""
 
     def __init__(self, root: str, limit: int) -> None:
         self.root = root
@@ -139,18 +140,18 @@ class Walk:
 
     @property
     def room(self) -> int:
-        """How many more nodes there may be."""
+        """The number of nodes that may be added."""
         return self.limit - len(self.depths)
 
     def frontier(self, depth: int) -> list[str]:
         """Return the nodes at a depth."""
         return [key for key, at in self.depths.items() if at == depth]
 
-    def add(self, steps: Sequence[Step], *, looked_at: int, fan_out: int) -> None:
-        """Keep where one step from every node of the last depth has led, as far as there is room.
+    def add(self, steps: Sequence[EdgesOfNode], *, looked_at: int, fan_out: int) -> None:
+        """Add the neighbours of the nodes of the last depth, as far as there is room.
 
-        The newest over each type from each node come first, then the second, so that no type and no node
-        hides the others.
+        The newest over each type from each node come first, then the second newest, so that no type and
+        no node displaces the others.
         """
         depth = max(self.depths.values()) + 1
         frontier = self.frontier(depth - 1)
@@ -172,35 +173,37 @@ class Walk:
             self.tree.append(one.edge)
 
     def _leave_out(self, key: str) -> None:
-        # From the first node as many are followed as there may be.
+        # The requested node is cut by the limit alone.
         if key == self.root:
             self.full = True
         else:
             self.cut.append(key)
 
 
-def _place(step: Step) -> int:
+def _place(step: EdgesOfNode) -> int:
     return step.place
 
 
-def _order(step: Step) -> tuple[int, str]:
+def _order(step: EdgesOfNode) -> tuple[int, str]:
     return step.place, step.type
 
 
-async def neighbourhood(
-    node_id: str, asked: NeighbourhoodAsked, *, client_id: str, graph: Graph
+async def show_neighbourhood(
+    node_id: str, asked: NeighbourhoodAsked, context: Context
 ) -> Neighbourhood:
-    """Return a node and what lies within some edges of it, the nearest first.
+    """Return a node and the nodes within some edges of it, nearest first, and the edges between them.
 
-    Raises `NodeNotFound`, for another client's too, `TookTooLong`, `Unavailable`.
+    The id is that of a memory, session, conversation, run, review, context, access or job, the first of
+    these that has it; `conversation:ID` names a conversation, `entity:NAME` an entity.
+    Raises `NodeNotFound`, also for a node of another client, `TookTooLong`, `Unavailable`.
     """
-    root = await _root(node_id, client_id=client_id, graph=graph)
-    walk = await _walked(root, asked, client_id=client_id, graph=graph)
-    [shown] = await graph.limited(
+    root = await _find_root(node_id, context)
+    walk = await _walk(root, asked, context)
+    [shown] = await context.graph.limited(
         SHOWN_GRAPH,
         seconds=SECONDS,
         most=1,
-        client_id=client_id,
+        client_id=context.client_id,
         keys=list(walk.depths),
         tree=walk.tree,
         types=_types(asked),
@@ -210,13 +213,13 @@ async def neighbourhood(
         hubs=HUBS,
     )
     if not shown.nodes or shown.nodes[0].key != root:
-        # It was deleted meanwhile.
+        # It was deleted in the meantime.
         raise NodeNotFound(node_id)
-    return told(shown, walk, asked)
+    return rendered(shown, walk, asked)
 
 
-def told(shown: ShownGraph, walk: Walk, asked: NeighbourhoodAsked) -> Neighbourhood:
-    """Return what a walk has reached as it is shown: by ids instead of element ids, in one order."""
+def rendered(shown: ShownGraph, walk: Walk, asked: NeighbourhoodAsked) -> Neighbourhood:
+    """Return the result of a walk, with ids in place of element ids, in a stable order."""
     ids = named(shown.nodes)
     places = {node.key: place for place, node in enumerate(shown.nodes)}
     nodes = [_node(one, ids[one.key], walk.depths[one.key]) for one in shown.nodes]
@@ -248,7 +251,7 @@ def told(shown: ShownGraph, walk: Walk, asked: NeighbourhoodAsked) -> Neighbourh
 
 
 def named(nodes: Sequence[StoredNode]) -> dict[str, str]:
-    """Return by element id what each node is called: its id, with its label where two share one."""
+    """Return the id of each node by its element id, with the label in front where two share an id."""
     ids = {node.key: (_label(node), _own_id(node)) for node in nodes}
     plain = {key: f"entity:{id}" if label == ENTITY else id for key, (label, id) in ids.items()}
     given = list(plain.values())
@@ -259,12 +262,12 @@ def named(nodes: Sequence[StoredNode]) -> dict[str, str]:
     }
 
 
-async def _root(node_id: str, *, client_id: str, graph: Graph) -> str:
+async def _find_root(node_id: str, context: Context) -> str:
     prefix, _, rest = node_id.partition(":")
     label = ADDRESSED.get(prefix.lower(), "") if rest else ""
-    rows = await graph.rows(
+    rows = await context.graph.rows(
         NODE_BY_ADDRESS,
-        client_id=client_id,
+        client_id=context.client_id,
         id=node_id,
         label=label,
         own_id=rest,
@@ -275,7 +278,7 @@ async def _root(node_id: str, *, client_id: str, graph: Graph) -> str:
     return rows[0].key
 
 
-async def _walked(root: str, asked: NeighbourhoodAsked, *, client_id: str, graph: Graph) -> Walk:
+async def _walk(root: str, asked: NeighbourhoodAsked, context: Context) -> Walk:
     walk = Walk(root, asked.limit)
     for depth in range(asked.depth):
         frontier = walk.frontier(depth)
@@ -283,11 +286,11 @@ async def _walked(root: str, asked: NeighbourhoodAsked, *, client_id: str, graph
             break
         looked_at = LOOKED_AT if depth else max(LOOKED_AT, 2 * asked.limit)
         fan_out = FAN_OUT if depth else walk.room
-        steps = await graph.limited(
+        steps = await context.graph.limited(
             NEIGHBOURS,
             seconds=SECONDS,
             most=len(frontier) * len(EDGE_TYPES),
-            client_id=client_id,
+            client_id=context.client_id,
             frontier=frontier,
             known=list(walk.depths),
             types=_types(asked),
@@ -303,7 +306,7 @@ def _types(asked: NeighbourhoodAsked) -> list[str]:
 
 
 def _label(node: StoredNode) -> str:
-    """Return the label that a node is addressed by."""
+    """Return the label for a node's address."""
     return next((label for label in node.labels if label.lower() in ADDRESSED), node.labels[0])
 
 
@@ -323,7 +326,7 @@ def _node(stored: StoredNode, id: str, depth: int) -> GraphNode:
 
 
 def _value(value: Any) -> Any:
-    """Return a property's value as JSON shows it: cut where it is long, null where it stands for nothing."""
+    """Return a property's value for JSON: cut if it is long, null if it means absence."""
     if isinstance(value, str):
         return None if value in ABSENT else value[:TEXT_CHARACTERS]
     return value[:LIST_ITEMS] if isinstance(value, list) else value
@@ -338,7 +341,7 @@ def _is_long(value: Any) -> bool:
 def _why(
     walk: Walk, ids: Mapping[str, str], *, many_hubs: bool, asked: NeighbourhoodAsked
 ) -> list[Cut]:
-    """Return what was cut, and what would show more."""
+    """Return the cuts with their reasons and remedies."""
     narrower = "name fewer types, or ask at a node farther out"
     larger = f"a larger limit shows more, {MOST_NODES} at most; else {narrower}"
     found: list[tuple[bool, CutReason, list[str], str]] = [

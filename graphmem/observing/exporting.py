@@ -1,4 +1,4 @@
-"""Where spans go: to what the standard `OTEL_…` variables name, if `graphmem[otel]` is installed."""
+"""The export of spans to the receiver of the standard `OTEL_…` variables, with `graphmem[otel]`."""
 
 import asyncio
 import logging
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 EXPORTER = "OTEL_TRACES_EXPORTER"
 WANTED = (EXPORTER, "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-"""Any of these asks for spans."""
+"""Each of these variables asks for spans."""
 
 PROTOCOL = "OTEL_EXPORTER_OTLP_PROTOCOL"
 LAST_SECONDS = 3.0
-"""How long the last spans may take to leave."""
+"""The time limit for sending the last spans."""
 
 log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
 async def exporting(environ: Mapping[str, str] | None = None) -> AsyncIterator[None]:
-    """Send spans for the length of the block, where somebody asks for them and nobody else does it."""
+    """Send spans for the length of the block, if they are asked for and no other SDK is set up."""
     environ = os.environ if environ is None else environ
     provider = _provider(environ) if _wanted(environ) else None
     try:
         yield
     finally:
         if provider is not None:
-            # A thread that ends with the process: a receiver that hangs must not keep it.
+            # A daemon thread: a receiver that hangs must not keep the process alive.
             last = threading.Thread(target=provider.shutdown, name="last spans", daemon=True)
             last.start()
             await asyncio.to_thread(last.join, LAST_SECONDS)
@@ -43,12 +43,12 @@ async def exporting(environ: Mapping[str, str] | None = None) -> AsyncIterator[N
 
 
 def _wanted(environ: Mapping[str, str]) -> bool:
-    # `OTEL_SDK_DISABLED` is the SDK's own to heed.
+    # The SDK itself obeys `OTEL_SDK_DISABLED`.
     return environ.get(EXPORTER) != "none" and any(environ.get(name) for name in WANTED)
 
 
 def _provider(environ: Mapping[str, str]) -> "TracerProvider | None":
-    """Set up the SDK; None, and a line in the log, when that cannot be."""
+    """Set up the SDK; None, with a line in the log, if that is impossible."""
     if not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         return None
     try:
@@ -73,7 +73,7 @@ def _provider(environ: Mapping[str, str]) -> "TracerProvider | None":
 
 
 def _names(environ: Mapping[str, str]) -> set[str]:
-    """Return the exporters that are asked for, as they are registered."""
+    """Return the names under which the wanted exporters are registered."""
     protocol = environ.get(PROTOCOL, "http/protobuf").partition("/")[0]
     asked = (environ.get(EXPORTER) or "otlp").split(",")
     return {

@@ -1,7 +1,7 @@
-"""The log: one line a record, as text or JSON, with the request that it belongs to.
+"""The log: one line for each record, as text or JSON, with the id of its request.
 
-No line holds a memory or a query: of an exception it shows classes and places, not the message, and
-libraries that would log what passes through them are kept at warnings.
+No line contains a memory or a query. Of an exception, only classes and code positions are logged, not the
+message, and libraries that would log queries are limited to warnings.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ import msgspec
 Form = Literal["text", "json"]
 
 OURS = ("graphmem", "graphmem_api")
-"""The loggers that follow the level that is set; all others begin at warnings."""
+"""The loggers that follow the level of the settings; all others begin at warnings."""
 
 TALKATIVE = ("neo4j", "neomodel", "fastembed", "httpx", "httpcore")
 """Loggers that would show texts or addresses below warnings, whatever level the root has.
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def about(request_id: str | None = None, client_id: str | None = None) -> Iterator[None]:
-    """Say which request, and which client, all lines of the block belong to."""
+    """Attach a request and a client to all lines of the block."""
     request, client = _request_id.set(request_id), _client_id.set(client_id)
     try:
         yield
@@ -49,12 +49,12 @@ def about(request_id: str | None = None, client_id: str | None = None) -> Iterat
 
 
 def name_client(client_id: str) -> None:
-    """Say which client the rest of the block `about` belongs to."""
+    """Attach a client to the rest of the block of `about`."""
     _client_id.set(client_id)
 
 
 def show_log(level: str, form: Form = "text") -> None:
-    """Write the log to stderr, ours from this level on."""
+    """Write the log to stderr, our own loggers from this level on."""
     root = logging.getLogger()
     for handler in root.handlers[:]:
         if isinstance(handler, Stderr):
@@ -70,7 +70,7 @@ def show_log(level: str, form: Form = "text") -> None:
 
 
 class Stderr(logging.Handler):
-    """Writes to what is stderr at that moment."""
+    """Writes to the current `sys.stderr`."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one line."""
@@ -78,12 +78,12 @@ class Stderr(logging.Handler):
             sys.stderr.write(self.format(record) + "\n")
             sys.stderr.flush()
         except (OSError, ValueError):
-            # Nobody reads any longer. `handleError` would say so there too, and quote the record.
+            # The reader is gone. `handleError` would write to stderr too, and quote the record.
             return
 
 
-class Text(logging.Formatter):
-    """Time, level, logger and message, then what the line is about; line breaks become bars."""
+class TextFormatter(logging.Formatter):
+    """Time, level, logger and message, then the request and the client; line breaks become bars."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record's line."""
@@ -94,8 +94,8 @@ class Text(logging.Formatter):
         return f"{time} {level.upper()} {logger}: {shown}{whose}"
 
 
-class Json(logging.Formatter):
-    """An object of time, level, logger and message, and of what the line is about."""
+class JsonFormatter(logging.Formatter):
+    """An object with time, level, logger, message, and the ids of request and client."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record's line."""
@@ -105,11 +105,11 @@ class Json(logging.Formatter):
 
 
 FIRST = ("time", "level", "logger", "message")
-FORMATTERS: dict[Form, type[logging.Formatter]] = {"text": Text, "json": Json}
+FORMATTERS: dict[Form, type[logging.Formatter]] = {"text": TextFormatter, "json": JsonFormatter}
 
 
 def traced(error: BaseException) -> str:
-    """Return what went wrong and where, in one line, without any message: that may quote a text."""
+    """Return the classes and positions of an error in one line, without messages: they may quote texts."""
     causes: list[str] = []
     cause: BaseException | None = error
     while cause is not None and len(causes) < 5:
@@ -120,7 +120,7 @@ def traced(error: BaseException) -> str:
 
 
 def log_lost(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what no task waited for; an event loop by itself would quote the exception."""
+    """Log an exception that no task awaited; the default handler would quote its message."""
     problem = context.get("exception")
     said = str(context.get("message", "")).partition("\n")[0]
     log.error("%s: %s", said, traced(problem) if problem else "no exception")

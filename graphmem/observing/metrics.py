@@ -1,4 +1,4 @@
-"""What is counted and timed, for Prometheus: by route, reason and kind, never by client."""
+"""Counters and times for Prometheus: by route, reason and kind, never by client."""
 
 from prometheus_client import Counter, Gauge, Histogram
 
@@ -12,13 +12,11 @@ REQUESTS = Counter(
 )
 REQUEST_SECONDS = Histogram(
     "graphmem_http_request_duration_seconds",
-    "How long requests took",
+    "Duration of requests",
     ["method", "route"],
     buckets=FAST,
 )
-DEGRADED = Counter(
-    "graphmem_degraded_answers", "Answers that had to do without a part of the search", ["reason"]
-)
+DEGRADED = Counter("graphmem_degraded_answers", "Answers without a part of the search", ["reason"])
 JOBS_ENDED = Counter(
     "graphmem_job_attempts",
     "Attempts at background work: done, failed (it is tried again), dead (it is given up), "
@@ -26,18 +24,16 @@ JOBS_ENDED = Counter(
     ["kind", "outcome"],
 )
 JOB_SECONDS = Histogram(
-    "graphmem_job_duration_seconds", "How long attempts took", ["kind"], buckets=SLOW
+    "graphmem_job_duration_seconds", "Duration of attempts", ["kind"], buckets=SLOW
 )
-LEFT_UNDONE = Counter(
-    "graphmem_left_undone", "What was to be done after an answer and was not", ["what"]
-)
+LEFT_UNDONE = Counter("graphmem_left_undone", "Tasks after an answer that were not done", ["what"])
 FORGOTTEN = Counter(
-    "graphmem_forgotten", "Records that were deleted because they had become old", ["what"]
+    "graphmem_forgotten", "Records that were deleted because of their age", ["what"]
 )
-WORKER_CRASHES = Counter("graphmem_worker_crashes", "How often the worker had to be started anew")
+WORKER_CRASHES = Counter("graphmem_worker_crashes", "Restarts of the worker after a crash")
 EMBEDDING_SECONDS = Histogram(
     "graphmem_embedding_duration_seconds",
-    "How long the model took for a question or a batch of passages, without the wait",
+    "Duration of the model's work on a question or a batch of passages, without the wait",
     ["purpose"],
     buckets=FAST,
 )

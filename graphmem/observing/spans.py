@@ -1,8 +1,8 @@
-"""Spans: what a request or a job was made of, for OpenTelemetry; names and numbers, never a text.
+"""Spans of requests and jobs for OpenTelemetry; they contain names and numbers, never a text.
 
-A request and a job begin a span; what happens inside shows as its children. Outside of any span
-nothing is begun, so that a worker that looks for work every second fills no store with traces.
-Without an SDK, which is the rule, a span costs about a microsecond.
+A request and a job begin a span; their steps are its children. Outside of any span no span begins, so that
+a worker that looks for jobs every second does not fill a store with traces. Without an SDK, the usual case,
+a span costs about a microsecond.
 """
 
 from collections.abc import Mapping
@@ -19,9 +19,9 @@ tracer = trace.get_tracer("graphmem")
 
 
 class span:  # noqa: N801 - used as a verb: with span("…")
-    """A span for the length of a block, where there is one around it or it may begin a trace.
+    """A span for the length of a block, inside another span or with a `parent`.
 
-    `parent` is what a caller sent with its request; a block that has one may begin a trace.
+    `parent` is the trace context of a caller's request, or a new one; only with it a trace can begin.
     """
 
     __slots__ = ("_attributes", "_kind", "_name", "_parent", "_span", "_token")
@@ -42,7 +42,7 @@ class span:  # noqa: N801 - used as a verb: with span("…")
         self._token: Token[Context] | None = None
 
     def __enter__(self) -> Span:
-        """Begin it."""
+        """Begin the span."""
         if self._parent is None and not trace.get_current_span().get_span_context().is_valid:
             return INVALID_SPAN
         self._span = tracer.start_span(
@@ -58,7 +58,7 @@ class span:  # noqa: N801 - used as a verb: with span("…")
         problem: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """End it; of what went wrong only the class is told: a message may quote a text."""
+        """End the span; of an error only the class is recorded, since a message may quote a text."""
         if self._token is None:
             return
         context.detach(self._token)
@@ -68,10 +68,10 @@ class span:  # noqa: N801 - used as a verb: with span("…")
 
 
 def begun() -> Context:
-    """Return where a trace of our own begins."""
+    """Return the context of a new trace."""
     return Context()
 
 
 def sent(headers: Mapping[str, str]) -> Context:
-    """Return where a caller's trace goes on, or a new one begins."""
+    """Return the trace context of a caller's headers, or that of a new trace."""
     return propagate.extract(headers, Context())

@@ -1,1 +1,1 @@
-"""Patterns: what shows only across sessions; each is one file under `cypher/patterns/`."""
+"""Patterns across sessions; each is one file under `cypher/patterns/`."""

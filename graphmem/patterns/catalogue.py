@@ -16,24 +16,24 @@ from graphmem.patterns.types import Pattern
 FOLDER = "patterns"
 
 
-class Entry(Struct, frozen=True):
-    """A pattern, the query that is run for it, and which of that query's parameters graphmem fills."""
+class CataloguePattern(Struct, frozen=True):
+    """A pattern, its query, and the parameters of the query that graphmem fills."""
 
     pattern: Pattern
     query: Query[dict[str, Any]]
     filled: frozenset[str]
     lender: Pattern | None = None
-    """The pattern whose query it is, if not its own: what that takes besides has its defaults."""
+    """The pattern that the query is borrowed from, if any; its other parameters have their defaults."""
 
 
 @cache
-def catalogue() -> dict[str, Entry]:
+def catalogue() -> dict[str, CataloguePattern]:
     """Return all patterns by their names. Raises `PatternDamaged`."""
     paths = sorted((resources.folder("cypher") / FOLDER).glob("*.cypher"))
     return {path.stem: entry(path.stem) for path in paths}
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> CataloguePattern:
     """Return the pattern of one file. Raises `PatternDamaged`."""
     query: Query[dict[str, Any]] = Query(f"{FOLDER}/{name}", dict[str, Any])
     said = header(name, query.text)
@@ -42,12 +42,12 @@ def entry(name: str) -> Entry:
     except InvalidInput as problem:
         raise PatternDamaged(name, f"its default or example for {problem}") from problem
     if said.query is None:
-        return Entry(said.pattern, query, said.filled)
+        return CataloguePattern(said.pattern, query, said.filled)
     return borrowing(said.pattern, said.query)
 
 
-def borrowing(pattern: Pattern, name: str) -> Entry:
-    """Return a pattern with another's query, whose other parameters all have defaults.
+def borrowing(pattern: Pattern, name: str) -> CataloguePattern:
+    """Return a pattern with the query of another, whose other parameters must all have defaults.
 
     Raises `PatternDamaged`.
     """
@@ -61,10 +61,10 @@ def borrowing(pattern: Pattern, name: str) -> Entry:
         one.required for one in lender.pattern.parameters if one.name not in own
     ):
         raise PatternDamaged(pattern.name, f"the query of {name} cannot be run with its parameters")
-    return Entry(pattern, query, lender.filled, lender.pattern)
+    return CataloguePattern(pattern, query, lender.filled, lender.pattern)
 
 
-def found(name: str) -> Entry:
+def find(name: str) -> CataloguePattern:
     """Return a pattern by its name. Raises `PatternNotFound`."""
     try:
         return catalogue()[name]

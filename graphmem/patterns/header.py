@@ -1,4 +1,4 @@
-"""The header of a pattern's file: all that the catalogue says of it, in a form that is checked strictly.
+"""The header of a pattern's file: its entry in the catalogue, in a form that is checked strictly.
 
     CYPHER 25
     // What it finds, in a sentence or a few.
@@ -13,15 +13,17 @@
     // > statement   string        the newer of the two
     // > memory_ids  list<string>  both
 
-A parameter that a caller may set ends with its bounds and, unless it must be given, its default: of a
-number from and to, of a text from and to how many characters or its choices (`[fact|episode = "fact"]`),
-of a time nothing (`[= "beginning"]`, `"now"` or `"end"`). One without brackets is filled by graphmem:
-`$client_id`, `$now`, `$background` (the mean vector of texts that have nothing to do with each other),
-`$unsummarized` (id and vector of sessions that have no summary yet, among those that `$conversation_id`,
-`$since`, `$until` and `$newest` name), `$x_embedding` (the vector of the text `$x`, empty when that is)
-and `$x_normalized` (the form in which equal names are equal). A line `detector` names what finds in the
-rows what Cypher cannot. A line `query` names the pattern whose query is run with these parameters, in the
-place of one of its own: what it takes beside them has its defaults.
+The brackets of a parameter that a caller may set hold its bounds and, unless it is required, its default.
+Bounds are the least and the most of a number, those of the length of a text in characters, or the choices
+of a text (`[fact|episode = "fact"]`); a time has none (`[= "beginning"]`, `"now"` or `"end"`).
+
+A parameter without brackets is filled by graphmem: `$client_id`, `$now`, `$background` (the mean vector of
+unrelated texts), `$unsummarized` (ids and vectors of the sessions without a summary, among those that
+`$conversation_id`, `$since`, `$until` and `$newest` select), `$x_embedding` (the vector of the text `$x`,
+empty if the text is) and `$x_normalized` (the normal form of the name `$x`).
+
+A line `detector` names a function that evaluates the rows further. A line `query` names another pattern,
+whose query is run with these parameters; its other parameters have their defaults.
 """
 
 import json
@@ -51,10 +53,10 @@ FILLED: Mapping[str, str] = {
     "background": "list<float>",
     UNSUMMARIZED: "list<map>",
 }
-"""What graphmem knows by itself, and its type."""
+"""The parameters that graphmem fills by itself, and their types."""
 
 FROM_TEXT: Mapping[str, str] = {"_embedding": "list<float>", "_normalized": "string"}
-"""What graphmem makes of a text that a caller gives."""
+"""The parameters that graphmem derives from a caller's text, by the end of their names."""
 
 LIMIT = "limit"
 """The parameter that every pattern has."""
@@ -67,7 +69,7 @@ _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)")
 
 
 class Header(Struct, frozen=True):
-    """A pattern, which parameters graphmem fills for it, and whose query it runs if not its own."""
+    """A pattern, the parameters that graphmem fills, and the pattern whose query it borrows, if any."""
 
     pattern: Pattern
     filled: frozenset[str]
@@ -75,7 +77,7 @@ class Header(Struct, frozen=True):
 
 
 class _Lines:
-    """A header's lines, sorted by what they tell."""
+    """The lines of a header, sorted by kind."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -91,7 +93,7 @@ class _Lines:
 
 
 def header(name: str, text: str) -> Header:
-    """Return what the header of a pattern's file says. Raises `PatternDamaged`."""
+    """Return the header of a pattern's file. Raises `PatternDamaged`."""
     lines = _Lines(name)
     parts = list(_parts(lines, text))
     lines.sentences = parts.pop(0) if parts else []
@@ -133,27 +135,27 @@ def _parts(lines: _Lines, text: str) -> Iterator[list[str]]:
 def _sort(lines: _Lines, line: str) -> None:
     if match := _FIELD.fullmatch(line):
         if match[1] in lines.fields:
-            lines.refuse(f"{match[1]} stands there twice")
+            lines.refuse(f"{match[1]} is given twice")
         lines.fields[match[1]] = match[2]
     elif match := _PARAMETER.fullmatch(line):
         _sort_parameter(lines, *match.groups())
     elif match := _COLUMN.fullmatch(line):
         if match[2] not in get_args(ColumnType):
-            lines.refuse(f"the column {match[1]} is of no known type: {match[2]}")
+            lines.refuse(f"the column {match[1]} has an unknown type: {match[2]}")
         column: Any = match[2]
         lines.columns.append(PatternColumn(name=match[1], type=column, meaning=match[3]))
     else:
-        lines.refuse(f"this line says nothing that is known: {line!r}")
+        lines.refuse(f"this line has no known form: {line!r}")
 
 
 def _sort_parameter(lines: _Lines, name: str, kind: str, said: str) -> None:
     if name in lines.filled or name in {one.name for one in lines.parameters}:
-        lines.refuse(f"${name} stands there twice")
+        lines.refuse(f"${name} is given twice")
     bounded = _BOUNDED.fullmatch(said)
     if bounded is None:
         lines.filled[name] = kind
     elif kind not in get_args(ValueType):
-        lines.refuse(f"${name} is of a type that no caller can set: {kind}")
+        lines.refuse(f"${name} has a type that no caller can set: {kind}")
     else:
         lines.parameters.append(_parameter(lines, name, kind, bounded))
 
@@ -162,11 +164,11 @@ def _parameter(lines: _Lines, name: str, kind: Any, said: re.Match[str]) -> Patt
     bounds, default = said["bounds"], said["default"]
     interval = _RANGE.fullmatch(bounds)
     if kind in {"int", "float"} and not interval:
-        lines.refuse(f"${name} is a number and has no bounds, as in [1..1000]")
+        lines.refuse(f"${name} is a number without bounds, as in [1..1000]")
     if kind == "string" and not bounds:
-        lines.refuse(f"${name} is a text and has neither a length nor choices")
+        lines.refuse(f"${name} is a text without a length or choices")
     if kind in {"boolean", "datetime"} and bounds:
-        lines.refuse(f"${name} has bounds, which a {kind} has not")
+        lines.refuse(f"${name} has bounds, which a {kind} cannot have")
     return PatternParameter(
         name=name,
         type=kind,
@@ -180,9 +182,9 @@ def _parameter(lines: _Lines, name: str, kind: Any, said: re.Match[str]) -> Patt
 
 
 def _check(lines: _Lines) -> None:
-    """Raise `PatternDamaged` for what a header lacks."""
+    """Raise `PatternDamaged` if a part of the header is missing."""
     if not lines.sentences:
-        lines.refuse("it does not say what it finds")
+        lines.refuse("it has no description")
     for field in ("title", "example"):
         if field not in lines.fields:
             lines.refuse(f"it has no {field}")
@@ -193,19 +195,19 @@ def _check(lines: _Lines) -> None:
         lines.refuse(f"it has no ${LIMIT}")
     columns = [column.name for column in lines.columns]
     if "memory_ids" not in columns or len(set(columns)) < len(columns):
-        lines.refuse("its columns are not all different, with memory_ids among them")
+        lines.refuse("its columns must be different, with memory_ids among them")
 
 
 def _check_filled(lines: _Lines) -> None:
-    """Raise `PatternDamaged` for a parameter that graphmem cannot fill, or lacks."""
+    """Raise `PatternDamaged` for a parameter that graphmem cannot fill, or that is missing."""
     texts = {one.name for one in lines.parameters if one.type == "string"}
     legal = {**FILLED} | {f"{text}{end}": kind for text in texts for end, kind in FROM_TEXT.items()}
     for name, kind in lines.filled.items():
         if legal.get(name) != kind:
-            lines.refuse(f"nobody sets ${name}: give it bounds in brackets")
+            lines.refuse(f"${name} cannot be filled: give it bounds in brackets")
     missing = TAKES - {one.name for one in lines.parameters}
     if UNSUMMARIZED in lines.filled and missing:
-        lines.refuse(f"${UNSUMMARIZED} takes ${', $'.join(sorted(missing))} too")
+        lines.refuse(f"${UNSUMMARIZED} needs ${', $'.join(sorted(missing))} too")
     if "client_id" not in lines.filled:
         lines.refuse("it has no $client_id")
 
@@ -214,4 +216,4 @@ def _json(lines: _Lines, what: str, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        lines.refuse(f"what stands at {what} is not JSON: {text!r}")
+        lines.refuse(f"the value of {what} is not JSON: {text!r}")

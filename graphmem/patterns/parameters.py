@@ -1,4 +1,4 @@
-"""Checking what a caller sets of a pattern's parameters."""
+"""Checking the parameters that a caller sets for a pattern."""
 
 import math
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ KINDS: Mapping[str, tuple[type, ...]] = {
     "float": (int, float),
     "boolean": (bool,),
 }
-"""What JSON gives for each type but a time."""
+"""The Python types of each type but a time, as JSON decodes them."""
 
 
 def values(pattern: Pattern, given: Mapping[str, Any], *, now: datetime) -> Values:
-    """Return a value for every parameter of a pattern: what is given, else its default.
+    """Return a value for every parameter of a pattern: the given one, else its default.
 
-    Raises `InvalidInput` that lists the legal ones.
+    Raises `InvalidInput` that lists the legal parameters.
     """
     legal = {one.name: one for one in pattern.parameters}
     for name in given:
@@ -42,7 +42,7 @@ def values(pattern: Pattern, given: Mapping[str, Any], *, now: datetime) -> Valu
 
 
 def defaults(pattern: Pattern, *, now: datetime) -> Values:
-    """Return what holds for the parameters of a pattern that need not be given."""
+    """Return the defaults of a pattern's optional parameters."""
     named = moments(now)
     return {
         one.name: named[one.default] if one.type == "datetime" else one.default
@@ -68,13 +68,13 @@ def moments(now: datetime) -> dict[str, datetime]:
 
 
 def bounds(one: PatternParameter) -> tuple[float, float]:
-    """Return the least and the most that a number, or a text's length, may be."""
+    """Return the bounds of a number, or of a text's length."""
     least = -math.inf if one.least is None else one.least
     return least, math.inf if one.most is None else one.most
 
 
 def legend(one: PatternParameter) -> str:
-    """Return what a parameter may be, as a sentence."""
+    """Return the legal values of a parameter, as a sentence."""
     if one.choices:
         legal = f"one of {', '.join(one.choices)}"
     elif one.type == "string":
@@ -97,7 +97,7 @@ def _value(one: PatternParameter, value: Any) -> Any:
     wrong = InvalidInput(field, f"cannot be used; {legend(one)}")
     if one.type == "datetime":
         return _time(value, field, wrong)
-    # By the type itself: True is an int in Python, and no number for anybody else.
+    # By the type itself: True is an int in Python, but not a number for the caller.
     if type(value) not in KINDS[one.type]:
         raise wrong
     if one.choices is not None:
@@ -108,7 +108,7 @@ def _value(one: PatternParameter, value: Any) -> Any:
         return value
     measured = len(value) if isinstance(value, str) else value
     least, most = bounds(one)
-    # Written so that what is not a number is refused too.
+    # Written so that NaN is refused too.
     if not least <= measured <= most:
         raise wrong
     if isinstance(value, str):

@@ -1,20 +1,27 @@
-"""Themes that come more often than before, and those that come less often."""
+"""Themes that became more frequent, and those that became less frequent."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from graphmem.patterns.themes import Sessions, called, space, theme, together, words_by_session
+from graphmem.patterns.themes import (
+    ThemeSession,
+    called,
+    centred,
+    clustered,
+    theme,
+    words_by_session,
+)
 
 ORDER = ("rising", "fading", "steady")
 
 
-def rising(shown: list[Sessions], chosen: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a row for each theme of the last two windows: how often it came in each, what changed first."""
-    found, words = space(shown), words_by_session(shown)
+def rising(shown: list[ThemeSession], chosen: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each theme of the last two windows with its counts, the greatest changes first."""
+    found, words = centred(shown), words_by_session(shown)
     window = timedelta(days=chosen["days"])
     rows = []
-    for group in together(found):
+    for group in clustered(found):
         if len(group) < chosen["least"]:
             continue
         some = theme(group, shown, found)
@@ -46,12 +53,12 @@ def rising(shown: list[Sessions], chosen: Mapping[str, Any]) -> list[dict[str, A
 
 
 def direction(recent: int, before: int) -> str:
-    """Return what the two counts say."""
+    """Return the direction of the change between two counts."""
     return "steady" if recent == before else "rising" if recent > before else "fading"
 
 
 def _counts(times: list[datetime], until: datetime, window: timedelta) -> tuple[int, int]:
-    """Return how many times lie in the window before `until`, and how many in the one before that."""
+    """Return the number of times in the window before `until`, and in the window before that."""
     recent = sum(until - window <= at < until for at in times)
     before = sum(until - 2 * window <= at < until - window for at in times)
     return recent, before

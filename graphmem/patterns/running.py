@@ -1,4 +1,4 @@
-"""Running a pattern: its query with limits, and what a detector makes of the rows."""
+"""Running a pattern: its query within limits, then its detector on the rows."""
 
 import asyncio
 import statistics
@@ -7,102 +7,96 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
+from graphmem.context import Context
 from graphmem.embedding import Embedder, Vector
-from graphmem.graph.driver import Graph
-from graphmem.patterns.catalogue import Entry, catalogue, found
-from graphmem.patterns.header import UNSUMMARIZED
+from graphmem.patterns import header
+from graphmem.patterns.catalogue import CataloguePattern, catalogue, find
 from graphmem.patterns.parameters import Values, defaults, values
 from graphmem.patterns.rising import rising
-from graphmem.patterns.themes import Sessions, recurring
-from graphmem.patterns.types import MOST_ROWS, Pattern, PatternAnswer
+from graphmem.patterns.themes import ThemeSession, recurring
+from graphmem.patterns.types import MOST_ROWS, PatternAnswer, PatternAsked, Patterns
 from graphmem.retrieval.calibration import RELATED
-from graphmem.sessions.whole_sessions import whole_sessions
+from graphmem.sessions.whole_sessions import embed_whole_sessions
 from graphmem.text.entities import normalized
 
 SECONDS = 10.0
-"""How long the server works on a pattern before it cuts it off."""
+"""How long the server may work on a pattern."""
 
 Row = dict[str, Any]
 
 
-class Asked(Struct, frozen=True):
-    """In whose name a pattern is run, and when."""
-
-    client_id: str
-    now: datetime
-
-
-Detector = Callable[[list[Sessions], Values], list[Row]]
+Detector = Callable[[list[ThemeSession], Values], list[Row]]
 
 DETECTORS: Mapping[str, Detector] = {
     "recurring_themes": recurring,
     "themes_rising_and_fading": rising,
 }
-"""What finds in a query's rows what Cypher cannot, by the name that a header gives it."""
+"""Functions that evaluate the rows of a query beyond Cypher, by their names in headers."""
 
 
-def patterns() -> list[Pattern]:
+def patterns() -> Patterns:
     """Return the catalogue, in the order of names."""
-    return [entry.pattern for entry in catalogue().values()]
+    return Patterns(patterns=[one.pattern for one in catalogue().values()])
 
 
-async def run(
-    name: str, given: Mapping[str, Any], *, asked: Asked, graph: Graph, embedder: Embedder
-) -> PatternAnswer:
-    """Return what a pattern finds, at most 1,000 rows.
+async def run_pattern(name: str, asked: PatternAsked, context: Context) -> PatternAnswer:
+    """Return the rows that a pattern finds, at most 1,000.
 
     Raises `PatternNotFound`, `InvalidInput`, `TookTooLong`, `Unavailable`.
     """
-    entry = found(name)
-    chosen = values(entry.pattern, given, now=asked.now)
-    return await answer(entry, chosen, asked=asked, graph=graph, embedder=embedder)
+    found = find(name)
+    now = context.now()
+    return await answer(found, values(found.pattern, asked.parameters, now=now), now, context)
 
 
 async def answer(
-    entry: Entry, chosen: Values, *, asked: Asked, graph: Graph, embedder: Embedder
+    found: CataloguePattern, chosen: Values, now: datetime, context: Context
 ) -> PatternAnswer:
-    """Return what a pattern of the catalogue, or one in the making, finds with checked parameters."""
-    sent = (defaults(entry.lender, now=asked.now) if entry.lender else {}) | chosen
-    sent |= await _filled(entry, sent, asked, graph, embedder)
-    # A borrowed query does not know the borrower's own parameters, which only the detector uses.
-    known = {name: value for name, value in sent.items() if name in entry.query.parameters}
-    rows = await graph.limited(entry.query, seconds=SECONDS, most=MOST_ROWS + 1, **known)
-    if entry.pattern.detector:
-        shown = msgspec.convert(rows, list[Sessions])
-        detect = DETECTORS[entry.pattern.detector]
-        rows = (await asyncio.to_thread(detect, shown, chosen))[: chosen["limit"]]
+    """Return the rows that a pattern, of the catalogue or not, finds with checked parameters."""
+    sent = (defaults(found.lender, now=now) if found.lender else {}) | chosen
+    sent |= await _fill(found, sent, now, context)
+    # A borrowed query does not know the parameters of the borrower that only the detector uses.
+    known = {name: value for name, value in sent.items() if name in found.query.parameters}
+    rows = await context.graph.limited(found.query, seconds=SECONDS, most=MOST_ROWS + 1, **known)
+    if found.pattern.detector:
+        sessions = msgspec.convert(rows, list[ThemeSession])
+        detect = DETECTORS[found.pattern.detector]
+        rows = (await asyncio.to_thread(detect, sessions, chosen))[: chosen["limit"]]
     return PatternAnswer(
-        columns=[column.name for column in entry.pattern.columns],
+        columns=[column.name for column in found.pattern.columns],
         rows=rows[:MOST_ROWS],
         truncated=len(rows) > MOST_ROWS,
     )
 
 
-async def _filled(
-    entry: Entry, chosen: Values, asked: Asked, graph: Graph, embedder: Embedder
-) -> Values:
+async def _fill(found: CataloguePattern, chosen: Values, now: datetime, context: Context) -> Values:
     """Return the parameters that no caller sets."""
-    found: Values = {}
-    for name in entry.filled:
-        if name in {"client_id", "now"}:
-            found[name] = getattr(asked, name)
-        elif name == "background":
-            found[name] = await background(embedder)
-        elif name == UNSUMMARIZED:
-            found[name] = await whole_sessions(
-                chosen, client_id=asked.client_id, seconds=SECONDS, graph=graph, embedder=embedder
-            )
-        elif name.endswith("_normalized"):
-            found[name] = normalized(chosen[name.removesuffix("_normalized")])
-        else:
-            text = chosen[name.removesuffix("_embedding")]
-            found[name] = await embedder.query(text) if text else []
-    return found
+    filled: Values = {}
+    for name in found.filled:
+        match name:
+            case "client_id":
+                filled[name] = context.client_id
+            case "now":
+                filled[name] = now
+            case "background":
+                filled[name] = await background(context.embedder)
+            case header.UNSUMMARIZED:
+                filled[name] = await embed_whole_sessions(chosen, context, seconds=SECONDS)
+            case _:
+                filled[name] = await _of_text(name, chosen, context.embedder)
+    return filled
+
+
+async def _of_text(name: str, chosen: Values, embedder: Embedder) -> Any:
+    """Return the normal form or the embedding of another parameter's text."""
+    if name.endswith("_normalized"):
+        return normalized(chosen[name.removesuffix("_normalized")])
+    text = chosen[name.removesuffix("_embedding")]
+    return await embedder.query(text) if text else []
 
 
 async def background(embedder: Embedder) -> Vector:
-    """Return the mean of vectors of texts that have nothing to do with each other."""
+    """Return the mean of the vectors of unrelated texts."""
     vectors = [one.vector for one in await embedder.passages([answer for _, answer in RELATED])]
     return [statistics.fmean(values) for values in zip(*vectors, strict=True)]

@@ -1,10 +1,10 @@
-"""Themes: sessions that lie together by their meaning, though their words differ.
+"""Themes: groups of sessions that are similar in meaning, whatever their words.
 
-What all of a client's sessions share says nothing, so it is taken away first: cosines are those around
-the mean of the sessions, and of few sessions, whose mean may be their one theme, around that of texts
-that have nothing to do with each other. Sessions are then joined while the average cosine between two
-groups is high enough (average linkage), which needs no number of themes; two groups that are themes by
-themselves stay apart where they are much nearer inside than to each other.
+All sessions of a client have something in common, which says nothing about themes. So cosines are computed
+after a mean vector is subtracted: the mean of the sessions, or, if they are few and might all be about one
+theme, the mean of unrelated texts. ThemeSession are then clustered by average linkage: two groups are merged
+while the average cosine between them is high enough, which needs no number of themes in advance. Two groups
+that are themes on their own stay apart if each is much more similar inside than they are to each other.
 """
 
 import itertools
@@ -20,52 +20,46 @@ from msgspec import Struct
 from graphmem.text.extraction import phrases, sentences, shortened
 from graphmem.text.words import stem, stems
 
-JOINED = 0.16
-"""How near two groups of sessions are, on average, to be one theme; cosine around the sessions' mean.
 
-This and what follows was chosen on the sets of `bench/themes.py`: .12 to .18 do about as well there.
-"""
+class ThemeTuning(Struct, frozen=True, kw_only=True):
+    """The numbers that decide about themes; cosines are those after the mean vector is subtracted.
 
-APART = 0.8
-"""Two groups of `THEME` sessions or more are one if as near as this share of how near they are inside."""
+    They were chosen on the sets of `bench/themes.py`; a `merge_cosine` of .12 to .18 does about as well.
+    """
 
-THEME = 3
-"""How many sessions are a theme by themselves."""
+    merge_cosine: float = 0.16
+    """The average cosine between two groups from which they are merged."""
+    question_cosine: float = 0.12
+    """The average cosine between a question and the sessions of a theme from which the theme answers it."""
+    few_sessions: int = 12
+    """The number of sessions below which the mean of unrelated texts is subtracted in place of theirs."""
+    merge_cosine_of_few: float = 0.32
+    """`merge_cosine` for few sessions: all that people say is more similar around that mean."""
+    question_cosine_of_few: float = 0.21
+    """`question_cosine` for few sessions."""
+    single_session_cosine: float = 0.26
+    """The cosine between a question and a session without a theme from which the session answers it."""
+    share_of_best_theme: float = 0.6
+    """A further theme answers a question from this share of the best theme's average cosine."""
+    apart_share: float = 0.8
+    """Two themes stay apart if their cosine is below this share of the average cosine inside each."""
+    theme_sessions: int = 3
+    """The number of sessions from which a group is a theme on its own, which may stay apart."""
+    pair_sessions: int = 2
+    """The number of sessions from which a group answers a question as a theme, and shares a word."""
+    name_words: int = 3
+    """The number of words in the name of a theme."""
+    session_characters: int = 4_000
+    """The characters of a session that are searched for telling words."""
+    summary_sentences: int = 24
+    """The number of sentences in a theme's summary."""
+    summary_sentences_per_session: int = 2
+    """The number of sentences of one session in a theme's summary."""
+    sentence_characters: int = 240
+    """The characters of one sentence of the summary; a longer one is shortened."""
 
-ASKED = 0.12
-"""How near the sessions of a theme are to a question about it, on average."""
 
-ALONE = 0.26
-"""How near a session that belongs to no theme must be to a question."""
-
-FEW = 12
-"""Below so many sessions their own mean says nothing."""
-
-FEW_JOINED = 0.32
-"""What `JOINED` is around the mean of unrelated texts: everything that people say lies nearer there."""
-
-FEW_ASKED = 0.21
-"""What `ASKED` is there."""
-
-BESIDE = 0.6
-"""How near another theme must be to a question, as a share of the nearest one's nearness."""
-
-SEEN_CHARACTERS = 4_000
-"""How much of a session is looked at for its words."""
-
-TOLD_OF_EACH = 2
-"""How many sentences of each session a theme's summary holds, and"""
-TOLD = 24
-"""how many in all."""
-
-TOLD_CHARACTERS = 240
-"""How long such a sentence may be."""
-
-PAIR = 2
-"""How many sessions at least make a theme that a question may find."""
-
-NAMED_BY = 3
-"""By how many words a theme is called."""
+TUNING = ThemeTuning()
 
 RHYTHMS: Sequence[tuple[float, str]] = (
     (0.5, "several times a day"),
@@ -76,16 +70,16 @@ RHYTHMS: Sequence[tuple[float, str]] = (
     (45.0, "monthly"),
     (math.inf, "seldom"),
 )
-"""Up to how many days between a session and the next, in the median, are called what."""
+"""The names of rhythms, by the median number of days between a session and the next, at most."""
 
 Matrix = list[list[float]]
 
 Words = Mapping[str, Mapping[str, str]]
-"""Sessions' telling words by their stems, by session."""
+"""The telling words of sessions by their stems, by the session's id."""
 
 
-class Telling(Struct, frozen=True, kw_only=True):
-    """One of a session's longest messages, and how near it lies to the question, or to its session."""
+class ThemeMessage(Struct, frozen=True, kw_only=True):
+    """One of a session's longest messages; `near` is its cosine to the question, or to its session."""
 
     id: str
     idx: int
@@ -96,12 +90,12 @@ class Telling(Struct, frozen=True, kw_only=True):
     near: float
 
 
-class Sessions(Struct, frozen=True, kw_only=True):
-    """One session as the query shows it: what was said, and how near it lies to what comes before it.
+class ThemeSession(Struct, frozen=True, kw_only=True):
+    """One session, a row of the query: its longest messages, and its dot products with other vectors.
 
-    `cosines` are those to the sessions of the rows before this one; `common` and `asked` are the products
-    with the unrelated texts' mean, whose square is `base`, and with the question, whose product with that
-    mean is `asked_common`.
+    `cosines` are those to the sessions of the rows before this one. `common` is the dot product with the
+    mean of unrelated texts, and `base` that of this mean with itself; `asked` is the dot product with the
+    question, and `asked_common` that of the question with the mean.
     """
 
     id: str
@@ -110,8 +104,8 @@ class Sessions(Struct, frozen=True, kw_only=True):
     at: datetime
     opening: str
     topics: list[str] = []
-    """What its summaries name as that."""
-    messages: list[Telling]
+    """The topics in its summaries."""
+    messages: list[ThemeMessage]
     cosines: list[float]
     common: float
     base: float
@@ -120,53 +114,54 @@ class Sessions(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """What its longest messages say, the longest first."""
-        return " ".join(one.text for one in self.messages)[:SEEN_CHARACTERS]
+        """The text of its longest messages, the longest first."""
+        return " ".join(one.text for one in self.messages)[: TUNING.session_characters]
 
     @property
     def memory_ids(self) -> list[str]:
-        """Its longest messages, the longest first."""
+        """The ids of its longest messages, the longest first."""
         return [one.id for one in self.messages]
 
 
-class Space(Struct, frozen=True):
-    """How near sessions lie to each other and to a question, without what all of them share."""
+class SessionCosines(Struct, frozen=True):
+    """The cosines between sessions, and between them and a question, after a mean is subtracted."""
 
     near: Matrix
     asked: list[float]
     few: bool
+    """Whether the mean is that of unrelated texts, since the sessions are few."""
 
 
 class Theme(Struct, frozen=True):
-    """Sessions that lie together, in the order of time."""
+    """ThemeSession on one theme, by time, and the one that is most similar to the others."""
 
-    sessions: list[Sessions]
-    central: Sessions
+    sessions: list[ThemeSession]
+    central: ThemeSession
 
 
-def recurring(shown: list[Sessions], chosen: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a row for each theme, the one with most sessions first, or for that of a question."""
-    found = space(shown)
+def recurring(shown: list[ThemeSession], chosen: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each theme, the one with most sessions first, or for the theme of a question."""
+    found = centred(shown)
     if chosen["question"]:
         places = sorted({*answering(found), *naming(shown, chosen["question"])})
         groups = [places] if places else []
     else:
-        groups = [group for group in together(found) if len(group) >= chosen["least"]]
+        groups = [group for group in clustered(found) if len(group) >= chosen["least"]]
     words = words_by_session(shown)
     rows = [_row(theme(group, shown, found), words) for group in groups]
     return sorted(rows, key=lambda row: (-row["sessions"], _newest(row["last_at"]), row["theme"]))
 
 
-def space(shown: Sequence[Sessions]) -> Space:
-    """Return how near sessions lie, around the mean of them or, of few, of unrelated texts."""
+def centred(shown: Sequence[ThemeSession]) -> SessionCosines:
+    """Return cosines after the mean of the sessions, or of unrelated texts for few, is subtracted."""
     count = len(shown)
     raw = [[0.0] * count for _ in shown]
     for place, one in enumerate(shown):
         raw[place][place] = 1.0
         for other, cosine in enumerate(one.cosines):
             raw[place][other] = raw[other][place] = cosine
-    few = count < FEW
-    # The product of each session with the mean, and of the mean with itself.
+    few = count < TUNING.few_sessions
+    # The dot product of each session with the mean, and of the mean with itself.
     shared = [one.common for one in shown] if few else [statistics.fmean(row) for row in raw]
     base = (shown[0].base if few else statistics.fmean(shared)) if shown else 0.0
     away = [math.sqrt(max(1.0 - 2.0 * one + base, 1e-9)) for one in shared]
@@ -174,13 +169,17 @@ def space(shown: Sequence[Sessions]) -> Space:
         [(raw[a][b] - shared[a] - shared[b] + base) / (away[a] * away[b]) for b in range(count)]
         for a in range(count)
     ]
-    return Space(near, _asked(shown, shared, base, away, few), few)
+    return SessionCosines(near, _asked(shown, shared, base, away, few), few)
 
 
 def _asked(
-    shown: Sequence[Sessions], shared: list[float], base: float, away: list[float], few: bool
+    shown: Sequence[ThemeSession],
+    shared: list[float],
+    base: float,
+    away: list[float],
+    few: bool,
 ) -> list[float]:
-    """Return how near the question lies to each session, around the same mean."""
+    """Return the cosines between the question and each session after the same mean is subtracted."""
     if not shown:
         return []
     middle = shown[0].asked_common if few else statistics.fmean(one.asked for one in shown)
@@ -191,34 +190,34 @@ def _asked(
     ]
 
 
-def together(found: Space) -> list[list[int]]:
-    """Return the places of sessions by theme; one that belongs to none stands alone."""
-    return joined(found.near, FEW_JOINED if found.few else JOINED)
+def clustered(found: SessionCosines) -> list[list[int]]:
+    """Return the places of sessions by theme; a session without a theme is a group of its own."""
+    return joined(found.near, TUNING.merge_cosine_of_few if found.few else TUNING.merge_cosine)
 
 
-class Group(Struct, frozen=True):
-    """Places that were joined, how near they are inside, and the themes that they are."""
+class SessionGroup(Struct, frozen=True):
+    """The places of merged sessions, the sum of their cosines, and the themes that they form."""
 
     places: list[int]
     themes: list[list[int]]
     nearness: float = 0.0
-    """The sum over its pairs."""
+    """The sum of the cosines over its pairs."""
 
     @property
     def inside(self) -> float:
-        """The average over its pairs."""
+        """The average cosine over its pairs."""
         return self.nearness / math.comb(len(self.places), 2)
 
 
 def joined(near: Matrix, least: float) -> list[list[int]]:
-    """Return groups between which the average nearness is below `least` (average linkage), or `APART`.
+    """Return groups by average linkage: two are one from a mean cosine of `least`, unless they stay apart.
 
-    By chains of nearest neighbours (Benzécri 1982; Murtagh 1983): the same groups as always joining the
-    nearest two, in quadratic time. What is joined into one is cut again from the top where both parts are
-    themes that stand apart.
+    By chains of nearest neighbours (Benzécri 1982; Murtagh 1983): the same groups as merging the nearest two
+    again and again, in quadratic time. A merged group is split again from the top where both parts are
+    themes that stay apart.
     """
     near = [list(row) for row in near]
-    groups = {place: Group([place], [[place]]) for place in range(len(near))}
+    groups = {place: SessionGroup([place], [[place]]) for place in range(len(near))}
     open_places = set(groups)
     chain: list[int] = []
     while open_places:
@@ -232,7 +231,7 @@ def joined(near: Matrix, least: float) -> list[list[int]]:
             default=None,
         )
         if best is None or near[last][best] < least:
-            # What is joined elsewhere comes no nearer: an average is at most its greatest.
+            # Merging others brings none nearer: an average is at most its greatest term.
             open_places.discard(chain.pop())
         elif best != before:
             chain.append(best)
@@ -244,8 +243,8 @@ def joined(near: Matrix, least: float) -> list[list[int]]:
     return sorted((sorted(theme) for theme in themes), key=lambda theme: theme[0])
 
 
-def _join(near: Matrix, groups: dict[int, Group], one: int, other: int) -> None:
-    """Put two groups under the first's place, with the averages of both."""
+def _join(near: Matrix, groups: dict[int, SessionGroup], one: int, other: int) -> None:
+    """Merge two groups under the place of the first, with the averages of both."""
     first, second = len(groups[one].places), len(groups[other].places)
     groups[one] = _both(groups[one], groups.pop(other), near[one][other])
     for place in groups:
@@ -253,38 +252,44 @@ def _join(near: Matrix, groups: dict[int, Group], one: int, other: int) -> None:
         near[one][place] = near[place][one] = average
 
 
-def _both(one: Group, other: Group, between: float) -> Group:
-    """Return two groups as one, which is one theme unless they stand apart."""
+def _both(one: SessionGroup, other: SessionGroup, between: float) -> SessionGroup:
+    """Return two groups as one, which is one theme unless they stay apart."""
     first, second = len(one.places), len(other.places)
     places = one.places + other.places
-    apart = min(first, second) >= THEME and between < APART * min(one.inside, other.inside)
-    return Group(
+    large = min(first, second) >= TUNING.theme_sessions
+    apart = large and between < TUNING.apart_share * min(one.inside, other.inside)
+    return SessionGroup(
         places,
         one.themes + other.themes if apart else [places],
         one.nearness + other.nearness + between * first * second,
     )
 
 
-def answering(found: Space) -> list[int]:
-    """Return the places of the sessions on a question's theme: whole themes, and sessions of none."""
-    least = FEW_ASKED if found.few else ASKED
+def answering(found: SessionCosines) -> list[int]:
+    """Return the places of the sessions that answer a question: of whole themes, and single sessions."""
+    tuning = TUNING
+    least = tuning.question_cosine_of_few if found.few else tuning.question_cosine
     near = [
         (statistics.fmean(found.asked[place] for place in group), group)
-        for group in together(found)
+        for group in clustered(found)
     ]
     best = max((nearness for nearness, _ in near), default=0.0)
+    others = tuning.share_of_best_theme * best
     return sorted(
         place
         for nearness, group in near
-        if nearness >= max(least if len(group) >= PAIR else ALONE, BESIDE * best)
+        if nearness
+        >= max(
+            least if len(group) >= tuning.pair_sessions else tuning.single_session_cosine, others
+        )
         for place in group
     )
 
 
-def naming(shown: Sequence[Sessions], question: str) -> list[int]:
-    """Return the places of the sessions among whose topics stands a telling word of a question.
+def naming(shown: Sequence[ThemeSession], question: str) -> list[int]:
+    """Return the places of the sessions that have a telling word of a question among their topics.
 
-    A topic of most sessions tells none from the others.
+    A topic of most sessions does not count, since it does not distinguish them.
     """
     asked = {stem(word.lower()) for phrase in phrases([question]) for word in phrase.split()}
     topics = [stems(" ".join(one.topics)) & asked for one in shown]
@@ -292,53 +297,58 @@ def naming(shown: Sequence[Sessions], question: str) -> list[int]:
     return [
         place
         for place, named in enumerate(topics)
-        if any(2 * common[key] <= max(len(shown), PAIR * 2) for key in named)
+        if any(2 * common[key] <= max(len(shown), TUNING.pair_sessions * 2) for key in named)
     ]
 
 
-def theme(group: Sequence[int], shown: Sequence[Sessions], found: Space) -> Theme:
-    """Return the sessions of a group in the order of time, and the one that lies nearest to the others."""
+def theme(group: Sequence[int], shown: Sequence[ThemeSession], found: SessionCosines) -> Theme:
+    """Return the theme of a group of sessions."""
     central = max(group, key=lambda one: (sum(found.near[one][other] for other in group), -one))
     sessions = sorted((shown[place] for place in group), key=lambda one: (one.at, one.id))
     return Theme(sessions, shown[central])
 
 
 def called(some: Theme, words: Words) -> str:
-    """Return the words that a theme's sessions share and others lack; else how its central one begins."""
+    """Return the name of a theme: words that its sessions share and others lack, else its central opening."""
     worth = telling_words(some, words)
     written: dict[str, Counter[str]] = {}
     for one in some.sessions:
         for key, word in words[one.id].items():
             written.setdefault(key, Counter())[word] += 1
-    best = sorted(worth, key=lambda key: (-worth[key], key))[:NAMED_BY]
+    best = sorted(worth, key=lambda key: (-worth[key], key))[: TUNING.name_words]
     return ", ".join(written[key].most_common(1)[0][0] for key in best) or some.central.opening
 
 
 def telling_words(some: Theme, words: Words) -> dict[str, float]:
-    """Return the stems that several of a theme's sessions share, and how much they tell it from others."""
+    """Return the stems that several sessions of a theme share, and how well they distinguish it."""
     everywhere = Counter(key for said in words.values() for key in said)
     here = Counter(key for one in some.sessions for key in words[one.id])
-    return {key: count * count / everywhere[key] for key, count in here.items() if count >= PAIR}
+    return {
+        key: count * count / everywhere[key]
+        for key, count in here.items()
+        if count >= TUNING.pair_sessions
+    }
 
 
-def told(some: Theme, words: Words) -> list[dict[str, Any]]:
-    """Return what was said of a theme, in its sessions' own sentences, by time.
+def summary(some: Theme, words: Words) -> list[dict[str, Any]]:
+    """Return a summary of a theme in the sentences of its sessions, by time.
 
-    Of each session the best sentences of different messages: those that hold most of the theme's words, in
-    messages that lie near the question, or near the middle of their session where nothing was asked.
+    Of each session the best sentences of different messages: with most of the theme's words, in messages
+    that are similar to the question or, without a question, to their session.
     """
     worth = telling_words(some, words)
-    most = sum(sorted(worth.values())[-NAMED_BY:]) or 1.0
+    most = sum(sorted(worth.values())[-TUNING.name_words :]) or 1.0
     best = [
         found
         for session in some.sessions
         for found in sorted(
             (_best(message, worth, most, session) for message in session.messages),
             key=lambda one: (-one.score, one.message.idx),
-        )[:TOLD_OF_EACH]
+        )[: TUNING.summary_sentences_per_session]
         if found.text
     ]
-    kept = sorted(best, key=lambda one: (-one.score, one.session.at, one.message.id))[:TOLD]
+    by_score = sorted(best, key=lambda one: (-one.score, one.session.at, one.message.id))
+    kept = by_score[: TUNING.summary_sentences]
     return [
         {
             "text": one.text,
@@ -352,29 +362,30 @@ def told(some: Theme, words: Words) -> list[dict[str, Any]]:
     ]
 
 
-class Sentence(Struct, frozen=True):
-    """A message's most telling sentence, '' where it has none, and how telling that is."""
+class TellingSentence(Struct, frozen=True):
+    """The most telling sentence of a message, '' if it has none, and its score."""
 
     text: str
     score: float
-    message: Telling
-    session: Sessions
+    message: ThemeMessage
+    session: ThemeSession
 
 
-def _best(message: Telling, worth: Mapping[str, float], most: float, session: Sessions) -> Sentence:
+def _best(
+    message: ThemeMessage, worth: Mapping[str, float], most: float, session: ThemeSession
+) -> TellingSentence:
     scored = [
         (sum(worth.get(key, 0.0) for key in stems(text)) / most, -place, text)
         for place, text in enumerate(sentences(message.text))
         if not text.endswith("?")
     ]
     words, _, text = max(scored, default=(0.0, 0, ""))
-    return Sentence(
-        shortened(text, TOLD_CHARACTERS), min(words, 1.0) + message.near, message, session
-    )
+    shown = shortened(text, TUNING.sentence_characters)
+    return TellingSentence(shown, min(words, 1.0) + message.near, message, session)
 
 
 def rhythm(times: Iterable[datetime]) -> tuple[float | None, str]:
-    """Return how many days lie between a time and the next, in the median, and what that is called."""
+    """Return the median number of days between a time and the next, and the name of that rhythm."""
     ordered = sorted(times)
     gaps = [(later - earlier) / timedelta(days=1) for earlier, later in itertools.pairwise(ordered)]
     if not gaps:
@@ -383,7 +394,7 @@ def rhythm(times: Iterable[datetime]) -> tuple[float | None, str]:
     return round(median, 2), next(word for most, word in RHYTHMS if median <= most)
 
 
-def words_by_session(shown: Iterable[Sessions]) -> Words:
+def words_by_session(shown: Iterable[ThemeSession]) -> Words:
     """Return the telling words of each session."""
     return {
         one.id: {
@@ -418,6 +429,6 @@ def _row(some: Theme, words: Words) -> dict[str, Any]:
             for one in some.sessions
         ],
         "central": some.central.opening,
-        "summary": told(some, words),
+        "summary": summary(some, words),
         "memory_ids": [id for one in some.sessions for id in one.memory_ids],
     }

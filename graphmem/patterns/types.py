@@ -1,21 +1,21 @@
-"""A pattern of the catalogue, as its file's header tells it; the question for one, and its answer."""
+"""A pattern of the catalogue, as its file's header describes it; the request for one, and the answer."""
 
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
 ValueType = Literal["string", "int", "float", "boolean", "datetime"]
-"""What a caller's parameter may be."""
+"""The types of a parameter that a caller sets."""
 
 ColumnType = Literal[
     "string", "int", "float", "boolean", "datetime", "list<string>", "list<map>", "map"
 ]
 
 MOST_ROWS = 1_000
-"""How many rows an answer may have."""
+"""The number of rows in an answer, at most."""
 
 DETECTORS = ("recurring_themes", "themes_rising_and_fading")
-"""What finds in a pattern's rows what Cypher cannot; `graphmem/patterns/detecting.py` holds them."""
+"""Functions that evaluate the rows of a pattern beyond Cypher; `graphmem/patterns/running.py` lists them."""
 
 
 class PatternParameter(Struct, frozen=True, kw_only=True):

@@ -5,16 +5,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from graphmem.model.vocabulary import Kind
-
-HEADINGS: dict[Kind, str] = {
-    "message": "Messages",
-    "episode": "Episodes",
-    "fact": "Facts",
-    "summary": "Summaries",
-    "reference": "References",
-    "span": "Excerpts",
-}
+from graphmem.model.vocabulary import TRAITS, Kind
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -31,7 +22,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 def heading(kind: Kind, session_id: str, begins: datetime) -> str:
     """Return a group's heading: a session's time, or the kind of what belongs to no session."""
-    return f"## {begins:%Y-%m-%d %H:%M}\n" if session_id else f"## {HEADINGS[kind]}\n"
+    return f"## {begins:%Y-%m-%d %H:%M}\n" if session_id else f"## {TRAITS[kind].heading}\n"
 
 
 def prefix(speaker: str) -> str:

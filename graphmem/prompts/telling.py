@@ -1,6 +1,6 @@
-"""Telling what a run of messages is about: a title and a summary.
+"""A title and a summary of a run of messages.
 
-In the messages' own words; or in a language model's, where one is configured and answers.
+A language model writes them where one is configured and answers, else they are extracted from the messages.
 """
 
 import logging
@@ -25,10 +25,10 @@ from graphmem.text.extraction import (
 )
 
 MOST_SENTENCES = 60
-"""How many sentences of a run are looked at: the first of each message."""
+"""How many sentences of a run are considered: the first ones of each message."""
 
 SHOWN_CHARACTERS = 12_000
-"""How much of a run a language model is shown."""
+"""How many characters of a run a language model receives."""
 
 MODEL_SECONDS = 30.0
 MODEL_TOKENS = 400
@@ -43,7 +43,7 @@ the conversation, what was said, decided and left open, with names, numbers and 
 log = logging.getLogger(__name__)
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class Utterance(Struct, frozen=True, kw_only=True):
     """A message of a run."""
 
     id: str
@@ -55,47 +55,47 @@ class Said(Struct, frozen=True, kw_only=True):
 
     @property
     def speaker(self) -> str:
-        """Who says it."""
+        """The speaker's name, else the role."""
         return self.name or self.role
 
 
-class Told(Struct, frozen=True):
-    """What a run is about; `by_model` tells whether a language model says so."""
+class Description(Struct, frozen=True):
+    """A title and a summary of a run; `by_model` is true when a language model has written them."""
 
     title: str
     summary: str
     by_model: bool = False
 
 
-class _Told(Struct, frozen=True):
+class _Reply(Struct, frozen=True):
     title: str
     summary: str
 
 
-async def told(
-    messages: Sequence[Said], *, embedder: Embedder, llm: LanguageModel | None = None
-) -> Told:
-    """Return a title and a summary of a run; without a model, or when it fails, in the run's own words.
+async def describe(
+    messages: Sequence[Utterance], *, embedder: Embedder, llm: LanguageModel | None = None
+) -> Description:
+    """Return a title and a summary of a run; without a model, or when it fails, from its own sentences.
 
     Raises `Unavailable`.
     """
     if llm is not None:
         try:
-            return await _by_model(messages, llm)
+            return await _ask_model(messages, llm)
         except ModelFailed as problem:
-            log.warning("an episode is told in its own words: %s", problem)
-    return await _in_its_own_words(messages, embedder)
+            log.warning("the title and summary of an episode are extracted: %s", problem)
+    return await _extract(messages, embedder)
 
 
-def transcript(messages: Sequence[Said], most_characters: int) -> str:
-    """Return a run as lines of who said what, each message cut so that all of them fit."""
+def transcript(messages: Sequence[Utterance], most_characters: int) -> str:
+    """Return a run as lines of speaker and text, each message cut so that all of them fit."""
     each = max(most_characters // max(len(messages), 1) - 40, 80)
     lines = [f"{one.speaker}: {shortened(' '.join(one.text.split()), each)}" for one in messages]
     return shortened("\n".join(lines), most_characters)
 
 
-async def _in_its_own_words(messages: Sequence[Said], embedder: Embedder) -> Told:
-    # What a tool or a system prompt says is long, and tells little of what was talked about.
+async def _extract(messages: Sequence[Utterance], embedder: Embedder) -> Description:
+    # Messages of tools and system prompts are long, and say little about the topic.
     talk = [one for one in messages if one.role in {"user", "assistant"}] or list(messages)
     each = max(2, MOST_SENTENCES // len(talk))
     pairs = [(sentence, one.speaker) for one in talk for sentence in sentences(one.text, each)]
@@ -103,24 +103,26 @@ async def _in_its_own_words(messages: Sequence[Said], embedder: Embedder) -> Tol
     found = phrases(shown, without={one.name for one in messages if one.name})
     embedded = await embedder.passages([*shown, *found])
     vectors = [one.vector for one in embedded]
-    told_summary = summary(shown, vectors[: len(shown)], speakers=speakers)
-    told_title = title(found, vectors[len(shown) :], centroid(vectors[: len(shown)]))
     words = " ".join(messages[0].text.split())
-    told_summary = told_summary or shortened(f"{messages[0].speaker}: {words}", SUMMARY_CHARACTERS)
-    return Told(
-        told_title or shortened(shown[0] if shown else words, TITLE_CHARACTERS), told_summary
+    return Description(
+        title(found, vectors[len(shown) :], centroid(vectors[: len(shown)]))
+        or shortened(shown[0] if shown else words, TITLE_CHARACTERS),
+        summary(shown, vectors[: len(shown)], speakers=speakers)
+        or shortened(f"{messages[0].speaker}: {words}", SUMMARY_CHARACTERS),
     )
 
 
-async def _by_model(messages: Sequence[Said], llm: LanguageModel) -> Told:
-    said = await llm.answer(
+async def _ask_model(messages: Sequence[Utterance], llm: LanguageModel) -> Description:
+    reply = await llm.answer(
         transcript(messages, SHOWN_CHARACTERS),
-        _Told,
+        _Reply,
         instructions=INSTRUCTIONS,
         seconds=MODEL_SECONDS,
         most_tokens=MODEL_TOKENS,
     )
-    name, text = " ".join(said.title.split()), said.summary.strip()
+    name, text = " ".join(reply.title.split()), reply.summary.strip()
     if not name or not text:
         raise ModelFailed("empty")
-    return Told(shortened(name, TITLE_CHARACTERS), shortened(text, 4 * SUMMARY_CHARACTERS), True)
+    return Description(
+        shortened(name, TITLE_CHARACTERS), shortened(text, 4 * SUMMARY_CHARACTERS), True
+    )

@@ -2,69 +2,59 @@
 
 from msgspec.structs import asdict
 
-from graphmem.embedding import Embedder
-from graphmem.graph.driver import Graph
+from graphmem.accesses import Seen, ShownMemory
+from graphmem.context import RELEVANT, Context
+from graphmem.graph.installation import Calibration
 from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS
 from graphmem.recall.compose import compose
-from graphmem.recall.types import Question, Recalled
-from graphmem.retrieval.candidates import CANDIDATES, candidates
-from graphmem.retrieval.filters import Filters
-from graphmem.retrieval.holding import holding_asked
+from graphmem.recall.types import Item, Question, Recalled
+from graphmem.retrieval.filters import Filters, validity_asked
+from graphmem.retrieval.finding import CANDIDATES, find_best
 from graphmem.retrieval.ranking import ranked
-from graphmem.retrieval.timing import Stopwatch
-from graphmem.retrieval.understanding import understood
-from graphmem.retrieval.vocabulary import Vocabulary
-from graphmem.tokens import TokenCounter
+from graphmem.retrieval.relevance import asked_stems, matched_shares, relevance
+from graphmem.retrieval.understanding import Stopwatch, understand
 
 
-async def recall(
-    question: Question,
-    *,
-    client_id: str,
-    graph: Graph,
-    embedder: Embedder,
-    tokens: TokenCounter,
-    vocabulary: Vocabulary,
-) -> Recalled:
-    """Return the memories that answer a question best, as a context of at most `max_tokens`.
+async def recall(question: Question, context: Context) -> Recalled:
+    """Return the memories that answer a question best, as a text of at most `max_tokens`.
 
-    An unknown conversation gives an empty answer, as an empty one does. When the embedding model
-    fails the words decide alone and `degraded` says so. Raises `InvalidInput`, `Unavailable`.
+    An unknown conversation gives the same empty answer as one without memories. When the embedding model
+    fails the words alone decide, and `degraded` holds `no_vector`. Raises `InvalidInput`, `Unavailable`.
     """
+    began = context.read_begins()
+    answer = await _answer(question, context)
+    context.record_read("recall", began, lambda: _seen(question, answer, context.calibration))
+    return answer
+
+
+async def _answer(question: Question, context: Context) -> Recalled:
     query = checked_text(question.query, "query", most_bytes=4 * QUERY_CHARACTERS)
     filters = _filters(question)
     watch = Stopwatch()
-    asked = await understood(
+    asked = await understand(
         query,
-        client_id=client_id,
-        embedder=embedder,
-        vocabulary=vocabulary,
+        client_id=context.client_id,
+        embedder=context.embedder,
+        vocabulary=context.vocabulary,
         by_meaning=question.ranking != "bm25",
         by_words=question.ranking != "vector",
     )
     watch.lap("embed")
-    found = await candidates(
+    found = await find_best(
         asked.embedding,
         asked.words,
         filters,
-        client_id=client_id,
+        client_id=context.client_id,
         wanted=max(CANDIDATES, question.limit),
         weight=asked.weight,
-        graph=graph,
+        graph=context.graph,
     )
     watch.lap("candidates")
     ranking = ranked(found, asked.words, "bm25" if asked.degraded else question.ranking)
     watch.lap("rank")
-    composed = await compose(
-        ranking,
-        limit=question.limit,
-        max_tokens=question.max_tokens,
-        client_id=client_id,
-        graph=graph,
-        tokens=tokens,
-    )
+    composed = await compose(ranking, context, limit=question.limit, max_tokens=question.max_tokens)
     watch.lap("compose")
     return Recalled(
         items=composed.items,
@@ -79,11 +69,30 @@ async def recall(
 
 def _filters(question: Question) -> Filters:
     kinds, conversation = set(question.kinds or KINDS), question.conversation_id
-    then = holding_asked(question.as_of, question.known_as_of, question.include_superseded)
+    then = validity_asked(question.as_of, question.known_as_of, question.include_superseded)
     return Filters(
         kind=frozenset(kinds) if kinds != set(KINDS) else None,
         conversation_id=frozenset({conversation}) if conversation is not None else None,
         since=utc(question.since, "since") if question.since else BEGINNING,
         until=utc(question.until, "until") if question.until else END,
         **asdict(then),
+    )
+
+
+def _seen(question: Question, answer: Recalled, scale: Calibration) -> Seen:
+    """Return the record of a recall; relevant is what a search would call relevant."""
+    return Seen(
+        question=question.query,
+        conversation_id=question.conversation_id,
+        tokens=answer.tokens_used,
+        found=_relevant(question.query, answer.items, scale),
+        shown=[ShownMemory(one.id, one.rank, one.score, one.token_count) for one in answer.items],
+    )
+
+
+def _relevant(query: str, items: list[Item], scale: Calibration) -> int:
+    shares = matched_shares(asked_stems(query), [item.text for item in items])
+    return sum(
+        relevance(item.scores.get("vector", -1.0), share, scale) >= RELEVANT
+        for item, share in zip(items, shares, strict=True)
     )

@@ -1,35 +1,35 @@
-"""Composing: from a ranking to a context that fits its budget, and a list of what was left out."""
+"""Composing: from a ranking to a text within a token budget, and a list of the omitted memories."""
 
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-from graphmem.graph.driver import Graph
+from graphmem.context import Context
 from graphmem.graph.query import Query
 from graphmem.prompts.packing import Parcel, fitting
 from graphmem.prompts.rendering import Entry, heading, markdown, prefix
 from graphmem.recall.types import Item, Omitted, Reason
-from graphmem.retrieval.candidates import Candidate
+from graphmem.retrieval.finding import Candidate
 from graphmem.retrieval.ranking import Ranked
 from graphmem.tokens import TokenCounter
 
 OMITTED_SHOWN = 50
-"""How many of the memories that were left out an answer names."""
+"""The most omitted memories that an answer names."""
 
 FETCHED_TOKENS = 8_000
-"""How much text is fetched at once even for a small budget: a second round trip costs more."""
+"""The tokens that are fetched at once even for a small budget: a second round trip costs more."""
 
 
-class Text(Struct, frozen=True):
-    """What a context needs of a memory that ranking did not."""
+class MemoryText(Struct, frozen=True):
+    """The text of a memory, and its session's name."""
 
     id: str
     text: str
     session_external_id: str | None
 
 
-class Composed(Struct, frozen=True):
-    """A context, the memories it holds in rank order, and those it does not."""
+class ComposedContext(Struct, frozen=True):
+    """A text within a budget, the memories that it shows in rank order, and the omitted ones."""
 
     items: list[Item]
     context: str
@@ -38,31 +38,26 @@ class Composed(Struct, frozen=True):
     omitted_total: int
 
 
-TEXTS = Query("recall/texts", Text)
+TEXTS = Query("recall/texts", MemoryText)
 
 
 async def compose(
-    ranking: Sequence[Ranked],
-    *,
-    limit: int,
-    max_tokens: int,
-    client_id: str,
-    graph: Graph,
-    tokens: TokenCounter,
-) -> Composed:
-    """Pack by rank what fits into `max_tokens`, headings and separators included.
+    ranking: Sequence[Ranked], context: Context, *, limit: int, max_tokens: int
+) -> ComposedContext:
+    """Pack memories by rank into `max_tokens`, headings and separators included.
 
-    The context that is returned has been counted as a whole. Texts are fetched only for what may
-    fit; what turns out to leave room is filled once more.
+    The tokens of the returned text are counted as a whole. Texts are fetched only for memories that may
+    fit; the room that is left then is filled once more.
     """
-    packing = Packing(ranking, limit, max_tokens, tokens)
+    packing = Packing(ranking, limit, max_tokens, context.tokens)
     while wanted := packing.wanted():
-        packing.add(wanted, await graph.rows(TEXTS, client_id=client_id, ids=wanted))
+        texts = await context.graph.rows(TEXTS, client_id=context.client_id, ids=wanted)
+        packing.add(wanted, texts)
     return packing.composed()
 
 
 class Packing:
-    """A context in the making: it says whose texts it wants, and packs what it gets."""
+    """A context in the making: it names the texts that it needs, and packs those that it is given."""
 
     def __init__(
         self, ranking: Sequence[Ranked], limit: int, max_tokens: int, tokens: TokenCounter
@@ -73,14 +68,14 @@ class Packing:
         self._tokens = tokens
         self._estimates = [_estimate(ranked.candidate, tokens) for ranked in ranking]
         self._asked: set[str] = set()
-        self._texts: dict[str, Text] = {}
+        self._texts: dict[str, MemoryText] = {}
         self._exact: dict[str, Parcel] = {}
         self._chosen: list[str] = []
         self._context = ""
         self._used = 0
 
     def wanted(self) -> list[str]:
-        """Return the ids of the texts that may fit: by estimate at first, then into the room left."""
+        """Return the ids of the texts that may fit: by estimate at first, then into the room that is left."""
         if not self._asked:
             return _likely(self._estimates, self._max_tokens, self._limit)
         room = self._max_tokens - self._used if len(self._chosen) < self._limit else 0
@@ -90,8 +85,8 @@ class Packing:
             if parcel.tokens <= room and parcel.id not in self._asked
         ]
 
-    def add(self, asked: Sequence[str], texts: Sequence[Text]) -> None:
-        """Pack anew with these texts too; a memory that was deleted in between has none."""
+    def add(self, asked: Sequence[str], texts: Sequence[MemoryText]) -> None:
+        """Pack again with these texts too; a memory that was deleted meanwhile has none."""
         self._asked |= set(asked)
         self._texts |= {text.id: text for text in texts}
         known = [r.candidate for r in self._ranking if r.candidate.id in self._texts]
@@ -106,14 +101,14 @@ class Packing:
             self._chosen.pop()
             self._render(known)
 
-    def composed(self) -> Composed:
-        """Return the context, what it holds, and what it does not."""
+    def composed(self) -> ComposedContext:
+        """Return the text, the memories that it shows, and the omitted ones."""
         taken = set(self._chosen)
         placed = list(enumerate(self._ranking, 1))
         left_out = [(rank, r) for rank, r in placed if r.candidate.id not in taken]
         full = len(taken) == self._limit
         last = max((rank for rank, r in placed if r.candidate.id in taken), default=0)
-        return Composed(
+        return ComposedContext(
             items=[
                 _item(ranked, rank, self._texts[ranked.candidate.id])
                 for rank, ranked in placed
@@ -139,7 +134,7 @@ class Packing:
 
 
 def _likely(estimates: Sequence[Parcel], max_tokens: int, limit: int) -> list[str]:
-    """Return the ids of the texts to fetch: those that may fit, and some to fill what room they leave."""
+    """Return the ids of the texts to fetch: those that may fit, and some to fill the room they leave."""
     small = [parcel for parcel in estimates if parcel.tokens <= max_tokens]
     first = fitting(small, max_tokens, most=limit)
     if first == [parcel.id for parcel in estimates[:limit]]:
@@ -148,7 +143,7 @@ def _likely(estimates: Sequence[Parcel], max_tokens: int, limit: int) -> list[st
 
 
 def _estimate(candidate: Candidate, tokens: TokenCounter) -> Parcel:
-    """Return the cost from the stored count; a text beside its prefix may cost a token less."""
+    """Return the cost by the stored count; a text after its prefix may cost a token less."""
     cost = candidate.token_count + tokens.count_again(prefix(speaker(candidate))) + 1
     return _parcel(candidate, cost, tokens)
 
@@ -165,7 +160,7 @@ def _parcel(candidate: Candidate, cost: int, tokens: TokenCounter) -> Parcel:
 
 
 def speaker(candidate: Candidate) -> str:
-    """Return who said it: the name, else the role; nobody where it was not said."""
+    """Return the speaker: the name, else the role; '' for a memory that is no message."""
     return candidate.name or candidate.role or ""
 
 
@@ -181,7 +176,7 @@ def _entry(candidate: Candidate, text: str) -> Entry:
     )
 
 
-def _item(ranked: Ranked, rank: int, text: Text) -> Item:
+def _item(ranked: Ranked, rank: int, text: MemoryText) -> Item:
     candidate = ranked.candidate
     return Item(
         id=candidate.id,

@@ -12,7 +12,7 @@ Reason = Literal["no_room", "beyond_limit"]
 
 
 class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is asked, of which memories as of when, and how long the answer may be."""
+    """A question, filters for the memories that may answer it, and limits for the answer."""
 
     query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
     conversation_id: Annotated[str, Meta(max_length=128)] | None = None
@@ -29,7 +29,7 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Item(Struct, frozen=True, kw_only=True):
-    """One memory that the context holds, and why it is where it is."""
+    """One memory of the context, and the reasons for its rank."""
 
     id: str
     external_id: str | None
@@ -50,7 +50,7 @@ class Item(Struct, frozen=True, kw_only=True):
 
 
 class Omitted(Struct, frozen=True, kw_only=True):
-    """One memory that was found and left out."""
+    """One memory that was found and omitted."""
 
     id: str
     external_id: str | None
@@ -61,7 +61,7 @@ class Omitted(Struct, frozen=True, kw_only=True):
 
 
 class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=False):
-    """The context for a question, what it is made of and what was left out."""
+    """The context for a question, its memories and the omitted ones."""
 
     items: list[Item]
     context: str

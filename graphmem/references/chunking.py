@@ -1,4 +1,4 @@
-"""Cutting a text into pieces that overlap a little: the one chunker of everything that writes spans."""
+"""Cutting a text into overlapping pieces: the chunker of all contents that become spans."""
 
 import re
 
@@ -13,7 +13,7 @@ _WORD_START = re.compile(r"(?<=\s)(?=\S)")
 
 
 class Piece(Struct, frozen=True):
-    """A part of a text, and which of its UTF-8 bytes it is: from `start_byte` up to `end_byte`."""
+    """A part of a text, and its range of UTF-8 bytes: from `start_byte` up to `end_byte`, exclusive."""
 
     text: str
     start_byte: int
@@ -21,11 +21,11 @@ class Piece(Struct, frozen=True):
 
 
 def chunked(text: str) -> list[Piece]:
-    """Return a text's pieces in order: all of it, each at most 1,000 bytes of UTF-8.
+    """Return the pieces of a text in order; together they are the whole text, each at most 1,000 bytes.
 
     A piece ends with a sentence where one ends in its last third, else with a word, else with a
-    character. It begins with a word of the piece before, at most 100 bytes back, so that neither is
-    torn from what it follows. An empty text has no pieces.
+    character. It begins with a word of the piece before, at most 100 bytes back, so that both pieces
+    keep some context. An empty text has no pieces. Sizes are those in UTF-8.
     """
     data = text.encode()
     found: list[Piece] = []
@@ -38,11 +38,11 @@ def chunked(text: str) -> list[Piece]:
 
 
 def _end(data: bytes, start: int) -> int:
-    """Return where the piece that begins at `start` ends."""
+    """Return the end of the piece that begins at `start`."""
     if len(data) - start <= PIECE_BYTES:
         return len(data)
     most = _boundary(data, start + PIECE_BYTES, -1)
-    # Not before the last third: a piece is always longer than the overlap, so that each goes on.
+    # Not before the last third: a piece is always longer than the overlap, so that each makes progress.
     least = _boundary(data, start + PIECE_BYTES * 2 // 3, 1)
     # One character more than may be taken shows whether a word or a sentence ends before it.
     seen = data[least : _boundary(data, most + 1, 1)].decode()
@@ -54,7 +54,7 @@ def _end(data: bytes, start: int) -> int:
 
 
 def _start(data: bytes, end: int) -> int:
-    """Return where the piece after one that ends at `end` begins."""
+    """Return the beginning of the piece that follows one with this end."""
     least = _boundary(data, max(end - OVERLAP_BYTES, 0), 1)
     seen = data[least:end].decode()
     word = _WORD_START.search(seen)

@@ -1,7 +1,7 @@
 """References: the catalogue cards of sources, and their content as spans."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,132 +9,107 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.embedding import Embedder
+from graphmem.context import Context
 from graphmem.errors import ContentChanged, InvalidInput, MemoryNotFound, NotHead
-from graphmem.graph.driver import Graph, Transaction
+from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
-from graphmem.memories.missing import missing
-from graphmem.memories.write import Draft, Prepared, prepare, write
+from graphmem.memories.versions import supersede
+from graphmem.memories.write import Draft, Prepared, find_unwritten, prepare, write
 from graphmem.model.text import checked_text
 from graphmem.model.times import utc
 from graphmem.references.chunking import chunked
+from graphmem.references.spans import hashed, registered
 from graphmem.references.types import (
     CONTENT_BYTES,
     DESCRIPTION_BYTES,
     LABEL_BYTES,
     METADATA_BYTES,
     Content,
+    NewContent,
     NewReference,
     Reference,
     SpanPointer,
     StoredReference,
+    StoredSpan,
 )
-from graphmem.spans.register import hashed, registered
-from graphmem.spans.types import StoredSpan
-from graphmem.tokens import TokenCounter
-from graphmem.versions.supersede import supersede
 
 
-class Standing(Struct, frozen=True):
-    """A reference whose content is to be put, and what has come after it."""
+class ReferenceHead(Struct, frozen=True):
+    """A reference whose content is to be put, and its newer versions."""
 
     reference: StoredReference
     superseded_by: list[str]
     newest: list[str]
 
 
-class Put(Struct, frozen=True, kw_only=True):
+class PreparedContent(Struct, frozen=True, kw_only=True):
     """A content that is ready to be written."""
 
     reference: StoredReference
-    """The card as it stood before the content was embedded."""
+    """The card as it was before the content was embedded."""
     version: Prepared | None
-    """The new version, where another content is there already."""
+    """The new version, where the reference has another content already."""
     spans: list[Prepared]
-    about: dict[str, Any]
-    """What the card says of it."""
+    properties: dict[str, Any]
+    """The properties of the card that describe the content."""
 
 
-REFERENCE_STANDING = Query("references/reference_standing", Standing)
-LOCK_REFERENCE = Query("references/lock_reference", Standing, writes=True)
+REFERENCE_STANDING = Query("references/reference_standing", ReferenceHead)
+LOCK_REFERENCE = Query("references/lock_reference", ReferenceHead, writes=True)
 KEEP_CONTENT = Query("references/keep_content", RowsWritten, writes=True)
 CONTENT_SPANS = Query("references/content_spans", StoredSpan)
 LINK_SPANS = Query("references/link_spans", RowsWritten, writes=True)
 COPY_LINKS = Query("references/copy_links", RowsWritten, writes=True)
 
 
-async def add(
-    new: Sequence[NewReference],
-    *,
-    client_id: str,
-    now: datetime,
-    new_id: Callable[[], str],
-    graph: Graph,
-    embedder: Embedder,
-    tokens: TokenCounter,
-) -> list[Reference]:
+async def add_references(new: Sequence[NewReference], context: Context) -> list[Reference]:
     """Write new cards, all or none; return them in order.
 
-    Raises `InvalidInput` that names the field, `Unavailable`.
+    Raises `InvalidInput` that names the field, `TooLarge`, `Unavailable`.
     """
+    now = context.now()
     drafts = [
         reference_draft(
-            _stored(one, f"[{place}]." if len(new) > 1 else "", new_id(), now), client_id
+            _stored(one, f"[{place}]." if len(new) > 1 else "", context.new_id(), now),
+            context.client_id,
         )
         for place, one in enumerate(new)
     ]
-    prepared = await prepare(drafts, embedder=embedder, tokens=tokens)
+    prepared = await prepare(drafts, embedder=context.embedder, tokens=context.tokens)
 
     async def keep(transaction: Transaction) -> None:
-        new = await missing(transaction, prepared, client_id=client_id)
-        await write(transaction, new, client_id=client_id)
+        new = await find_unwritten(transaction, prepared, client_id=context.client_id)
+        await write(transaction, new, client_id=context.client_id)
 
-    await graph.write(keep)
+    await context.graph.write(keep)
     return [_written(memory).shown for memory in prepared]
 
 
-async def put_content(
-    reference_id: str,
-    content: str,
-    *,
-    client_id: str,
-    now: datetime,
-    new_id: Callable[[], str],
-    graph: Graph,
-    embedder: Embedder,
-    tokens: TokenCounter,
-) -> Content:
-    """Give a reference its content, cut into spans; other content than it has makes a new version.
+async def put_content(reference_id: str, new: NewContent, context: Context) -> Content:
+    """Give a reference its content, cut into spans; a different content makes a new version.
 
     Raises `InvalidInput`, `TooLarge`, `MemoryNotFound`, `NotHead` when the reference has been
     superseded, `ContentChanged` when another content came first, `Unavailable`.
     """
-    checked_text(content, "content", most_bytes=CONTENT_BYTES)
+    now, client_id, graph = context.now(), context.client_id, context.graph
+    checked_text(new.content, "content", most_bytes=CONTENT_BYTES)
     rows = await graph.rows(REFERENCE_STANDING, client_id=client_id, id=reference_id)
     reference = _head(reference_id, rows)
-    if reference.content_sha256 == hashed(content):
+    if reference.content_sha256 == hashed(new.content):
         spans = await graph.rows(CONTENT_SPANS, client_id=client_id, id=reference_id)
         return _answer(reference, spans, changed=False)
-    put = await _prepared(
-        reference, content, client_id, now, new_id, embedder=embedder, tokens=tokens
-    )
+    put = await _prepare(reference, new.content, now, context)
     return await graph.write(
         lambda transaction: _put(transaction, put, client_id=client_id, now=now)
     )
 
 
-async def _prepared(
-    reference: StoredReference,
-    content: str,
-    client_id: str,
-    now: datetime,
-    new_id: Callable[[], str],
-    *,
-    embedder: Embedder,
-    tokens: TokenCounter,
-) -> Put:
+async def _prepare(
+    reference: StoredReference, content: str, now: datetime, context: Context
+) -> PreparedContent:
     """Cut, embed and count a content, before any transaction."""
-    about = {
+    client_id, new_id, tokens = context.client_id, context.new_id, context.tokens
+    properties = {
         "content_sha256": hashed(content),
         "content_bytes": len(content.encode()),
         "content_tokens": await asyncio.to_thread(tokens.count, content),
@@ -145,25 +120,27 @@ async def _prepared(
     ]
     if reference.content_sha256 is not None:
         version = replace(reference, id=new_id(), occurred_at=now, created_at=now, active=True)
-        drafts.append(reference_draft(replace(version, **about), client_id))
-    prepared = await prepare(drafts, embedder=embedder, tokens=tokens)
+        drafts.append(reference_draft(replace(version, **properties), client_id))
+    prepared = await prepare(drafts, embedder=context.embedder, tokens=tokens)
     new = prepared.pop() if reference.content_sha256 is not None else None
-    return Put(reference=reference, version=new, spans=prepared, about=about)
+    return PreparedContent(reference=reference, version=new, spans=prepared, properties=properties)
 
 
-async def _put(transaction: Transaction, put: Put, *, client_id: str, now: datetime) -> Content:
+async def _put(
+    transaction: Transaction, put: PreparedContent, *, client_id: str, now: datetime
+) -> Content:
     rows = await transaction.rows(LOCK_REFERENCE, client_id=client_id, id=put.reference.id)
     if put.version is not None:
         return await _supersede(transaction, rows, put, put.version, client_id=client_id, now=now)
     reference = _head(put.reference.id, rows)
     if reference.content_sha256 is None:
-        await transaction.rows(KEEP_CONTENT, client_id=client_id, id=reference.id, **put.about)
+        await transaction.rows(KEEP_CONTENT, client_id=client_id, id=reference.id, **put.properties)
         await write_spans(transaction, reference.id, put.spans, client_id=client_id)
-        reference = replace(reference, **put.about)
+        reference = replace(reference, **put.properties)
         return _answer(reference, [registered(span) for span in put.spans], changed=True)
-    if reference.content_sha256 != put.about["content_sha256"]:
+    if reference.content_sha256 != put.properties["content_sha256"]:
         raise ContentChanged(reference.id)
-    # Someone has put the same content meanwhile, or this is a second try after a lost answer.
+    # A concurrent caller put the same content, or this is a second try after a lost answer.
     spans = await transaction.rows(CONTENT_SPANS, client_id=client_id, id=reference.id)
     changed = bool(spans) and spans[0].id == put.spans[0].draft.id
     return _answer(reference, spans, changed=changed)
@@ -171,14 +148,14 @@ async def _put(transaction: Transaction, put: Put, *, client_id: str, now: datet
 
 async def _supersede(
     transaction: Transaction,
-    rows: Sequence[Standing],
-    put: Put,
+    rows: Sequence[ReferenceHead],
+    put: PreparedContent,
     version: Prepared,
     *,
     client_id: str,
     now: datetime,
 ) -> Content:
-    """Write a version with its spans and what was linked to the one before."""
+    """Write a version with its spans and the links of the version before."""
     head_id, id = put.reference.id, version.draft.id
     done = bool(rows) and rows[0].superseded_by == [id]
     number = await supersede(transaction, head_id, version, client_id=client_id, now=now)
@@ -201,7 +178,7 @@ async def write_spans(
     await transaction.rows(LINK_SPANS, client_id=client_id, id=reference_id, rows=links)
 
 
-def _head(reference_id: str, rows: Sequence[Standing]) -> StoredReference:
+def _head(reference_id: str, rows: Sequence[ReferenceHead]) -> StoredReference:
     """Return a reference that is the head of its chain. Raises `MemoryNotFound`, `NotHead`."""
     if not rows:
         raise MemoryNotFound(reference_id)
@@ -228,7 +205,7 @@ def _written(memory: Prepared) -> StoredReference:
 
 
 def _stored(new: NewReference, place: str, id: str, now: datetime) -> StoredReference:
-    """Return a new card as the database is to hold it. Raises `InvalidInput`, `TooLarge`."""
+    """Return a new card as the database will hold it. Raises `InvalidInput`, `TooLarge`."""
     checked_text(new.target_id, f"{place}target_id", most_bytes=1_024)
     checked_text(new.label, f"{place}label", most_bytes=LABEL_BYTES)
     if new.description is not None:
@@ -298,7 +275,7 @@ OWN = (
 
 
 def reference_draft(reference: StoredReference, client_id: str) -> Draft:
-    """Return a card as a memory; whoever mentions its label leads to it."""
+    """Return a card as a memory; memories that mention its label lead to it."""
     shown = (reference.label, reference.description)
     search_text = "\n".join(text for text in shown if text is not None)
     return Draft(

@@ -1,7 +1,7 @@
-"""Looking at references: a page of them, or one."""
+"""Showing references: a page of them, or one."""
 
+from graphmem.context import Context
 from graphmem.errors import MemoryNotFound
-from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.pages import cursor, page, position
 from graphmem.model.times import BEGINNING, utc
@@ -11,15 +11,15 @@ REFERENCES = Query("references/references", StoredReference)
 REFERENCE = Query("references/reference", StoredReference)
 
 
-async def references(asked: ReferencesAsked, *, client_id: str, graph: Graph) -> References:
-    """Return a client's references, newest first, without versions that were superseded.
+async def show_references(asked: ReferencesAsked, context: Context) -> References:
+    """Return a page of a client's references, newest first, without superseded versions.
 
-    Raises `InvalidInput`.
+    Raises `InvalidInput`, `Unavailable`.
     """
     before, before_id = position(asked.cursor)
-    rows = await graph.rows(
+    rows = await context.graph.rows(
         REFERENCES,
-        client_id=client_id,
+        client_id=context.client_id,
         types=[asked.type] if asked.type else [],
         since=utc(asked.since, "since") if asked.since else BEGINNING,
         before=before,
@@ -30,9 +30,12 @@ async def references(asked: ReferencesAsked, *, client_id: str, graph: Graph) ->
     return References(references=[row.shown for row in shown], cursor=after)
 
 
-async def reference(reference_id: str, *, client_id: str, graph: Graph) -> Reference:
-    """Return one version of a reference. Raises `MemoryNotFound`, for another client's too."""
-    rows = await graph.rows(REFERENCE, client_id=client_id, id=reference_id)
+async def show_reference(reference_id: str, context: Context) -> Reference:
+    """Return one version of a reference.
+
+    Raises `MemoryNotFound`, also for a reference of another client, and `Unavailable`.
+    """
+    rows = await context.graph.rows(REFERENCE, client_id=context.client_id, id=reference_id)
     if not rows:
         raise MemoryNotFound(reference_id)
     return rows[0].shown

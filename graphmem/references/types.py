@@ -1,29 +1,45 @@
-"""References: the catalogue cards of sources, and what a source says."""
+"""References: the catalogue cards of sources, their contents, and spans: byte ranges of sources."""
 
 from datetime import datetime
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct, json
 
+from graphmem.model.pages import GivenCursor, PageSize
 from graphmem.model.times import Time
-from graphmem.model.vocabulary import Byte, Importance, ReferenceType, SourceId
-from graphmem.spans.types import Span
+from graphmem.model.vocabulary import (
+    Byte,
+    Id,
+    Importance,
+    ReferenceType,
+    SourceId,
+    SourceType,
+    SpanSource,
+)
 
 REFERENCES_AT_ONCE = 1_000
-"""How many references one call may bring."""
+"""The most references that one call may bring."""
 
 LABEL_BYTES = 4_096
 DESCRIPTION_BYTES = 100_000
 METADATA_BYTES = 100_000
 
 CONTENT_BYTES = 1_000_000
-"""How long the content of a reference may be, in bytes of UTF-8."""
+"""The longest content of a reference, in bytes of UTF-8."""
+
+SPANS_AT_ONCE = 1_000
+"""The most spans that one call may bring."""
+
+SPAN_BYTES = 1_000_000
+"""The longest content of a span, in bytes of UTF-8."""
+
+Tag = Annotated[str, Meta(min_length=1, max_length=256)]
 
 
 class SpanPointer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a source's content lies, as the caller says it: its span need not be registered, or not yet.
+    """The place of a source's content, given by the caller; the span need not be registered.
 
-    Nothing is read through it; `token_estimate` is how long the caller thinks the content is.
+    Nothing is read through it; `token_estimate` is the caller's estimate of the content's tokens.
     """
 
     span_id: Annotated[str, Meta(min_length=1, max_length=128)]
@@ -33,7 +49,7 @@ class SpanPointer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class NewReference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A card to write; `target_id` is the caller's name of the source and may have several cards."""
+    """A card to write; `target_id` is the caller's name of the source, which may have several cards."""
 
     type: ReferenceType
     target_id: SourceId
@@ -137,29 +153,130 @@ class Reference(Struct, frozen=True, kw_only=True):
 
 
 class ReferencesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which references are to be listed."""
+    """A request for a page of references."""
 
-    type: ReferenceType | None = None
-    since: Time | None = None
-    limit: Annotated[int, Meta(ge=1, le=200)] = 50
-    cursor: str | None = None
+    type: Annotated[ReferenceType, Meta(description="of this type only")] | None = None
+    since: Annotated[Time, Meta(description="of this time or newer, with its zone")] | None = None
+    limit: PageSize = 50
+    cursor: GivenCursor | None = None
 
 
 class References(Struct, frozen=True, kw_only=True):
-    """Some references, newest first, and where the list goes on."""
+    """A page of references, newest first, and the cursor of the next page."""
 
     references: list[Reference]
     cursor: str | None
 
 
+class SpanMetadata(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Properties of a span that its caller gives beside the text."""
+
+    importance: Importance = 0.5
+    recency: Annotated[float, Meta(ge=-1e15, le=1e15)] | None = None
+    tags: Annotated[list[Tag], Meta(max_length=100)] = []
+
+
+class NewSpan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A span to register: a known `id` replaces that span; without `content` it is only a card.
+
+    The byte range is that of the content in its source, so both have one length. `hash` is the SHA-256
+    of the content in hexadecimal. Tokens are measured where there is a content.
+    """
+
+    id: Id | None = None
+    source_type: SpanSource
+    source_id: SourceId
+    start_byte: Byte
+    end_byte: Annotated[int, Meta(ge=1, le=2**53)]
+    hash: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
+    token_count: Annotated[int, Meta(ge=1, le=2**31)] | None = None
+    metadata: SpanMetadata | None = None
+    content: (
+        Annotated[str, Meta(min_length=1, description="at most 1,000,000 bytes of UTF-8")] | None
+    ) = None
+    occurred_at: Time | None = None
+
+
+NewSpans = Annotated[list[NewSpan], Meta(min_length=1, max_length=SPANS_AT_ONCE)]
+"""Spans that are registered together or not at all."""
+
+
+class StoredSpan(Struct, frozen=True, kw_only=True):
+    """A span as the database holds it; one without content has an empty text."""
+
+    id: str
+    source_type: SourceType
+    source_id: str
+    start_byte: int
+    end_byte: int
+    sha256: str | None = None
+    token_count: int
+    token_estimate: int | None = None
+    importance: float
+    recency: float | None = None
+    tags: list[str] | None = None
+    metadata: str | None = None
+    has_content: bool
+    embedding_truncated: bool
+    occurred_at: datetime
+    created_at: datetime
+
+    @property
+    def shown(self) -> "Span":
+        """The span as a caller sees it."""
+        metadata = {"importance": self.importance, "recency": self.recency, "tags": self.tags or []}
+        more: dict[str, Any] = json.decode(self.metadata) if self.metadata else {}
+        return Span(
+            id=self.id,
+            source_type=self.source_type,
+            source_id=self.source_id,
+            start_byte=self.start_byte,
+            end_byte=self.end_byte,
+            hash=self.sha256,
+            token_count=self.token_count if self.has_content else self.token_estimate or 0,
+            metadata=more | metadata,
+            has_content=self.has_content,
+            embedding_truncated=self.embedding_truncated,
+            occurred_at=self.occurred_at,
+            created_at=self.created_at,
+        )
+
+
+class Span(Struct, frozen=True, kw_only=True):
+    """A span without its text."""
+
+    id: str
+    source_type: SourceType
+    source_id: str
+    start_byte: int
+    end_byte: int
+    hash: str | None
+    token_count: int
+    """Measured; for a card without content the caller's estimate, or 0."""
+    metadata: dict[str, Any]
+    has_content: bool
+    embedding_truncated: bool
+    occurred_at: datetime
+    created_at: datetime
+
+
+class SpanContent(Struct, frozen=True, kw_only=True):
+    """A span's text, null where it has none."""
+
+    id: str
+    content: str | None
+    hash: str | None
+    token_count: int
+
+
 class NewContent(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a source says."""
+    """The content of a source."""
 
     content: Annotated[str, Meta(min_length=1, description="at most 1,000,000 bytes of UTF-8")]
 
 
 class Content(Struct, frozen=True, kw_only=True):
-    """What became of a source's content: the version that has it, and its spans in order."""
+    """The result of putting a content: the version that has it, and its spans in order."""
 
     id: str
     """The version's id: the given one, or that of the version which superseded it."""

@@ -1,7 +1,7 @@
-"""Expansion: from what was found along its links, level by level, to what it is linked with.
+"""Expansion: from the memories found, level by level along their links, to the memories linked with them.
 
 Breadth-first from the frontier only, either way along an edge, each memory once, its client checked at
-each; an entity that two memories mention counts as one step between them.
+each; an entity that two memories mention is one step between them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,38 +10,28 @@ from msgspec import Struct, field
 
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.model.vocabulary import GivenStep, Step
-from graphmem.retrieval.sources import Found, Sources, passing_then
+from graphmem.model.vocabulary import DEFAULT_STEPS, GivenStep, Step, stored_type
+from graphmem.retrieval.filters import Sources
+from graphmem.retrieval.finding import Candidate
 
 DECAY = 0.5
-"""What share of its relevance a memory passes on with a hop."""
+"""The share of its relevance that a memory passes on with a hop."""
 
 EDGES = 32
-"""How many edges of a memory are followed."""
+"""The number of edges of a memory that are followed."""
 
 LEVEL_EDGES = 500
-"""How many memories one level may add."""
+"""The number of memories that one level may add."""
 
 LOOKED_AT = 1_000
-"""Among how many edges of one type the strongest are chosen."""
+"""The number of edges of one type among which the strongest are chosen."""
 
 HUB = 32
-"""A name that more memories mention says nothing of any two of them; its title is still found."""
-
-DEFAULT_STEPS: tuple[Step, ...] = (
-    "relates_to",
-    "references",
-    "refines",
-    "contradicts",
-    "derived_from",
-    "summarizes",
-    "mentions",
-)
-"""Neighbours in a text (`next`) and its other parts (`part_of`) come only when they are asked for."""
+"""A name that more memories mention joins none of them; its title is still found."""
 
 
 class HopPath(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One step on the way to a memory that was found, as it was walked; `entity` is what both mention."""
+    """One step of the path to a memory; `entity` is the name that both of its ends mention."""
 
     from_id: str = field(name="from")
     to_id: str = field(name="to")
@@ -49,14 +39,14 @@ class HopPath(Struct, frozen=True, kw_only=True, omit_defaults=True):
     entity: str | None = None
 
 
-class Reached(Found, frozen=True, kw_only=True):
-    """A memory that a hop leads to, over the edge that passes most relevance on."""
+class HopCandidate(Candidate, frozen=True, kw_only=True):
+    """A memory that a hop has reached, over the edge that passes most relevance on."""
 
     from_id: str
     link_type: str
     entity: str | None
     passed: float
-    """The relevance of where it comes from times the edge's factor, before the decay."""
+    """The relevance of the memory before it times the factor of the edge, before the decay."""
 
     @property
     def inherited(self) -> float:
@@ -65,18 +55,18 @@ class Reached(Found, frozen=True, kw_only=True):
 
 
 class Expansion:
-    """Where hops have led so far: a level holds what each hop has reached."""
+    """The memories that hops have reached so far, one level for each hop."""
 
     def __init__(self, own: Mapping[str, float]) -> None:
         self._own = own
-        self.levels: list[dict[str, Reached]] = []
+        self.levels: list[dict[str, HopCandidate]] = []
         self._depths: dict[str, int] = {}
 
-    def add(self, rows: Iterable[Reached], seeds: Mapping[str, float]) -> dict[str, float]:
-        """Keep what a hop has reached; return the next frontier, the best first.
+    def add(self, rows: Iterable[HopCandidate], seeds: Mapping[str, float]) -> dict[str, float]:
+        """Keep the memories that a hop has reached; return the next frontier, the best first.
 
-        Where the search began is reached by the first hop from its neighbours; by a later one, which may
-        be its own echo, only where that says more than its own match.
+        A seed may be reached by the first hop, from its neighbours; by a later one, which may be its own
+        echo, only if the hop gives more than its own match.
         """
         level = {
             row.id: row
@@ -94,20 +84,20 @@ class Expansion:
         return dict(sorted(frontier.items(), key=lambda one: (-one[1], one[0])))
 
     def own(self, id: str) -> float:
-        """Return how relevant a memory is by itself."""
+        """Return the relevance of a memory by itself."""
         return self._own.get(id, 0.0)
 
     def depth(self, id: str) -> int:
-        """Return after how many hops a memory was found; 0 when its own match says more than the hop."""
+        """Return the number of hops to a memory; 0 if its own match gives more than the hop."""
         depth = self._depths.get(id, 0)
         return depth if depth and self.levels[depth - 1][id].inherited > self.own(id) else 0
 
-    def reached(self) -> dict[str, Reached]:
-        """Return every memory that was reached, by the way that passes most on."""
+    def reached(self) -> dict[str, HopCandidate]:
+        """Return every memory that was reached, over the path that passes most on."""
         return {id: self.levels[depth - 1][id] for id, depth in self._depths.items()}
 
     def path(self, id: str) -> list[HopPath]:
-        """Return the steps to a memory from where the search began, as they were walked."""
+        """Return the steps from a seed to a memory, in their order."""
         steps: list[HopPath] = []
         for depth in range(self.depth(id), 0, -1):
             step = self.levels[depth - 1][id]
@@ -123,7 +113,7 @@ class Expansion:
         return steps[::-1]
 
 
-HOP = Query("retrieval/hop", Reached)
+HOP = Query("retrieval/hop", HopCandidate)
 
 
 async def expand(
@@ -136,11 +126,11 @@ async def expand(
     client_id: str,
     graph: Graph,
 ) -> Expansion:
-    """Follow the links of what was found, `seeds` with their relevance, the best first.
+    """Follow the links of some memories, `seeds` with their relevance, the best first.
 
-    What does not pass the filters is walked through, and not asked for in the last hop; what does not hold
-    at the times that are asked for is not entered, and SUPERSEDES is no way. `own` is how
-    relevant memories are by themselves. Raises `Unavailable`.
+    Paths lead through memories that do not pass the filters, but the last hop returns none of these. They
+    never lead over a memory that does not hold at the asked times, nor over SUPERSEDES. `own` is the
+    relevance of memories by themselves. Raises `Unavailable`.
     """
     expansion = Expansion(own)
     frontier, seen = dict(seeds), set[str]()
@@ -159,7 +149,7 @@ async def expand(
             hub=HUB,
             edges=EDGES,
             limit=LEVEL_EDGES,
-            **passing_then(sources),
+            **sources.conditions,
         )
         frontier = expansion.add(rows, seeds)
         seen |= set(frontier)
@@ -167,19 +157,17 @@ async def expand(
 
 
 def joined(own: float, inherited: float) -> float:
-    """Return own + (1 - own) · inherited, 0–1: two reasons to be relevant are more than one.
+    """Return own + (1 - own) · inherited, 0–1: two reasons to be relevant count more than one.
 
-    On HotpotQA (50 questions, `make bench-quality`) all evidence stands among five for 94 %, without a hop
-    for 82 %.
+    On HotpotQA (50 questions, `make bench-quality`) all evidence is among the first five for 94 %, without
+    a hop for 82 %.
     """
     return own + (1 - own) * inherited
 
 
 def edge_types(steps: Sequence[GivenStep] | None) -> list[str]:
-    """Return the types of edges, as they are stored, that the steps stand for."""
-    return sorted(
-        {"RELATES_TO" if one == "related_to" else one.upper() for one in steps or DEFAULT_STEPS}
-    )
+    """Return the types of edges, as they are stored, that the steps mean."""
+    return sorted(set(map(stored_type, steps or DEFAULT_STEPS)))
 
 
 def _step(edge_type: str) -> Step:

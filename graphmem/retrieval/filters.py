@@ -1,26 +1,110 @@
-"""Which memories a search may find, in the two forms that the two indexes understand."""
+"""Which memories a search may find, in the forms that the indexes and the queries understand."""
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from datetime import datetime
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from graphmem.graph.scope import SCOPED, Property, scope_word
-from graphmem.model.times import BEGINNING, END
-from graphmem.retrieval.holding import Holding
+from graphmem.model.times import BEGINNING, END, utc
+from graphmem.model.vocabulary import KIND_OF, KINDS, Kind, SourceType
 
 LAST_TEXT = "\U0010ffff"
 """No text of ours sorts behind it."""
 
+LATEST = END - datetime.resolution
+"""The last moment that can be asked for; what was never true begins behind it."""
+
+MOST_SCOPE_WORDS = 64
+"""Longer lists stay outside Lucene, which refuses more than 1,024 clauses."""
+
+CATALOGUE: tuple[Kind, ...] = ("summary", "reference", "span")
+"""The kinds that are searched when no source type is named."""
+
+
+class Validity(Struct, frozen=True, kw_only=True):
+    """The valid time (`as_of`) and the transaction time (`known_as_of`) that are asked for; by default now.
+
+    A version is valid on `as_of` as known at `known_as_of` if it was recorded and had begun by then, and no
+    newer version of its chain had, nor was its end recorded. `include_superseded` lets ended versions pass,
+    too. The times in the indexes only narrow: when a version ended depends on the versions after it, and on
+    when those were recorded.
+    """
+
+    as_of: datetime | None = None
+    known_as_of: datetime | None = None
+    include_superseded: bool = False
+
+    @property
+    def only_active(self) -> bool:
+        """Whether only what holds now is found."""
+        return self == NOW
+
+    @property
+    def actives(self) -> list[bool]:
+        """Return the values of `active` that may pass: what ended since then held then."""
+        return [True] if self.only_active else [True, False]
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """Return the parameters of the fragment `held_then`: when a memory began, and when it may end.
+
+        With `ending` newer versions decide. What is known now tells when truth ended, so that `as_of`
+        alone narrows by it; what was known then was not superseded then, so that `known_as_of` alone
+        narrows by that. With both neither does: a version may have been superseded by then, or have
+        ended by what became known later.
+        """
+        plain = END if self.only_active else BEGINNING
+        only_true = self.known_as_of is None and not self.include_superseded
+        only_known = self.as_of is None and not self.include_superseded
+        return {
+            "valid_by": self.as_of or LATEST,
+            "invalid_from": (_after(self.as_of) if only_true else None) or plain,
+            "created_by": self.known_as_of or END,
+            "superseded_from": (_after(self.known_as_of) if only_known else None) or plain,
+            "ending": not self.only_active and not self.include_superseded,
+        }
+
+    @property
+    def of_versions(self) -> dict[str, Any]:
+        """Return the conditions for memories with versions; `timed` is whether a time is asked for."""
+        return self.conditions | {"timed": not self.only_active}
+
+    @property
+    def of_messages(self) -> dict[str, Any]:
+        """Return the conditions for messages, which have no versions and never end."""
+        every = self.of_versions
+        return {name: every[name] for name in ("timed", "valid_by", "created_by")}
+
+
+NOW = Validity()
+"""What holds now."""
+
+
+def validity_asked(
+    as_of: datetime | None, known_as_of: datetime | None, include_superseded: bool
+) -> Validity:
+    """Return the times of a question in UTC. Raises `InvalidInput`."""
+    return Validity(
+        as_of=utc(as_of, "as_of") if as_of else None,
+        known_as_of=utc(known_as_of, "known_as_of") if known_as_of else None,
+        include_superseded=include_superseded,
+    )
+
+
+def _after(moment: datetime | None) -> datetime | None:
+    """Return the next moment that a time property can hold."""
+    return moment + datetime.resolution if moment else None
+
 
 class Filters(Struct, frozen=True, kw_only=True):
-    """What a memory must be to be found; a set holds the values of which it must have one.
+    """The conditions that a memory must meet to be found; of a set it must have one of the values.
 
     Without a time only what holds now is found: neither superseded nor invalidated. `since` is
-    inclusive, `until` exclusive, both of `occurred_at`; `as_of` asks for what was true then,
-    `known_as_of` for what was known then, `include_superseded` for what has ended too.
+    inclusive, `until` exclusive, both of `occurred_at`; for the other times see `Validity`.
     """
 
     kind: Set[str] | None = None
@@ -42,9 +126,9 @@ class Filters(Struct, frozen=True, kw_only=True):
         return values if values is None else values - {""}
 
     @property
-    def holding(self) -> Holding:
-        """At which times a memory must hold."""
-        return Holding(
+    def validity(self) -> Validity:
+        """The times at which a memory must hold."""
+        return Validity(
             as_of=self.as_of,
             known_as_of=self.known_as_of,
             include_superseded=self.include_superseded,
@@ -53,7 +137,12 @@ class Filters(Struct, frozen=True, kw_only=True):
     @property
     def only_active(self) -> bool:
         """Whether only what holds now is found."""
-        return self.holding.only_active
+        return self.validity.only_active
+
+    @property
+    def timed(self) -> bool:
+        """Whether any time is asked for."""
+        return not self.only_active or (self.since, self.until) != (BEGINNING, END)
 
     @property
     def impossible(self) -> bool:
@@ -64,7 +153,7 @@ class Filters(Struct, frozen=True, kw_only=True):
 
     @property
     def shape(self) -> frozenset[str]:
-        """The names of what is asked for, beside the client and being active."""
+        """The names of the filters that are set, beside the client and being active."""
         plain = Filters()
         return frozenset(
             name for name in self.__struct_fields__ if getattr(self, name) != getattr(plain, name)
@@ -78,8 +167,7 @@ def scope_groups(filters: Filters, client_id: str) -> list[list[str]]:
         groups.append([scope_word(client_id, "active")])
     for name in SCOPED:
         values = filters.values(name)
-        # Longer lists stay outside Lucene, which refuses more than 1,024 clauses.
-        if values is not None and len(values) <= 64:
+        if values is not None and len(values) <= MOST_SCOPE_WORDS:
             groups.append([scope_word(client_id, name, value) for value in sorted(values)])
     return groups
 
@@ -103,7 +191,81 @@ def conditions(filters: Filters) -> dict[str, Any]:
     """Return what decides: lists of the texts that pass, empty where all do, and the times."""
     lists = {f"{name}_in": sorted(filters.values(name) or ()) for name in SCOPED}
     times = {"since": filters.since, "until": filters.until}
-    return lists | times | filters.holding.conditions
+    return lists | times | filters.validity.conditions
+
+
+class Sources(Struct, frozen=True, kw_only=True):
+    """The sources that a search covers: whole kinds, and source types whatever their kind."""
+
+    kinds: frozenset[Kind] = frozenset(CATALOGUE)
+    types: frozenset[SourceType] = frozenset()
+    only: Kind | None = None
+    """The one kind that all must have, whatever their source type."""
+    ids: frozenset[str] = frozenset()
+    """The sources that pass, all when empty."""
+    conversation_id: str | None = None
+    since: datetime = BEGINNING
+    until: datetime = END
+    validity: Validity = NOW
+
+    @property
+    def kinds_of(self) -> list[Kind]:
+        """The kinds of all that can pass."""
+        if self.only:
+            return [self.only]
+        own = {KIND_OF[one] for one in self.types}
+        return sorted(self.kinds | own | ({"span"} if self.types else set()), key=KINDS.index)
+
+    @property
+    def branches(self) -> list[Filters]:
+        """The filters of one search for each kind and for each source type."""
+        common = Filters(
+            source_id=self.ids or None,
+            conversation_id={self.conversation_id} if self.conversation_id else None,
+            since=self.since,
+            until=self.until,
+            **asdict(self.validity),
+        )
+        kinds = [replace(common, kind={one}) for one in self.kinds]
+        only = {self.only} if self.only else None
+        types = [replace(common, kind=only, source_type={one}) for one in self.types]
+        return [*kinds, *types]
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """Return the parameters of the fragments `of_sources` and `held_then`, and `timed`."""
+        return {
+            "whole_kinds": sorted(self.kinds),
+            "source_types": sorted(self.types),
+            "source_ids": sorted(self.ids),
+            "conversation_ids": [self.conversation_id] if self.conversation_id else [],
+            "since": self.since,
+            "until": self.until,
+        } | self.validity.of_versions
+
+
+def sources_asked(
+    types: Sequence[SourceType] | None,
+    ids: Sequence[str] | None,
+    conversation_id: str | None,
+    since: datetime,
+    until: datetime,
+    only: Kind | None = None,
+    validity: Validity = NOW,
+) -> Sources:
+    """Return the sources of a search; the type `span` means that kind, every other name a source type."""
+    named = frozenset(types or ())
+    spans: frozenset[Kind] = frozenset({"span"}) if "span" in named else frozenset()
+    return Sources(
+        kinds=spans if named else frozenset({only} if only else CATALOGUE),
+        only=only,
+        types=named - {"span"},
+        ids=frozenset(ids or ()),
+        conversation_id=conversation_id,
+        since=since,
+        until=until,
+        validity=validity,
+    )
 
 
 assert set(SCOPED) <= set(msgspec.structs.asdict(Filters())), "every scoped property is a filter"

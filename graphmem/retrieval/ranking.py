@@ -1,11 +1,13 @@
-"""Ranking: the four orders in which candidates can stand, and the signals behind each."""
+"""Ranking: the four orders of candidates, and the signals behind each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
 from graphmem.model.vocabulary import Leg, Ranking
-from graphmem.retrieval.candidates import Candidate, best
+from graphmem.retrieval.finding import Candidate
 from graphmem.retrieval.fusion import Scores, by_maximum, min_max, reciprocal_rank, weighted
 from graphmem.retrieval.weighing import neighbour_support, session_prior, speaker_named
 
@@ -17,8 +19,25 @@ SESSION_WEIGHT = 0.4
 NEIGHBOUR_SHARES = (0.2, 0.1)
 
 
+class Dated(Protocol):
+    """A memory with a time, as far as its order needs it."""
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        ...
+
+    @property
+    def occurred_at(self) -> datetime:
+        """When it happened."""
+        ...
+
+
+Hit = TypeVar("Hit", bound=Dated)
+
+
 class Ranked(Struct, frozen=True):
-    """A candidate in its place, with every signal that put it there."""
+    """A candidate with its score, and every signal behind that."""
 
     candidate: Candidate
     score: float
@@ -26,16 +45,25 @@ class Ranked(Struct, frozen=True):
     ranks: dict[Leg, int]
 
 
+def best_first(found: Iterable[Hit], score: Callable[[Hit], float]) -> list[Hit]:
+    """Return memories by descending score; ties go to the newer, then to the lower id."""
+    # Three stable sorts, the last of which counts most.
+    order = sorted(found, key=lambda one: one.id)
+    order.sort(key=lambda one: one.occurred_at, reverse=True)
+    order.sort(key=score, reverse=True)
+    return order
+
+
 def ranked(found: Sequence[Candidate], words: Sequence[str], ranking: Ranking) -> list[Ranked]:
     """Return the candidates in order, best first; ties go to the newer, then to the lower id."""
-    by_vector = best([c for c in found if c.by_vector], "cosine", len(found))
-    by_words = best([c for c in found if c.bm25 is not None], "bm25", len(found))
+    cosines = {c.id: c.cosine for c in found if c.cosine is not None}
+    bm25 = {c.id: c.bm25 for c in found if c.bm25 is not None}
+    by_vector = best_first((c for c in found if c.by_vector), lambda c: cosines[c.id])
+    by_words = best_first((c for c in found if c.id in bm25), lambda c: bm25[c.id])
     legs: dict[Leg, list[str]] = {
         "vector": [candidate.id for candidate in by_vector],
         "bm25": [candidate.id for candidate in by_words],
     }
-    cosines = {c.id: c.cosine for c in found if c.cosine is not None}
-    bm25 = {c.id: c.bm25 for c in found if c.bm25 is not None}
     signals: dict[str, Scores] = {"vector": cosines, "bm25": bm25}
     match ranking:
         case "vector":
@@ -49,9 +77,7 @@ def ranked(found: Sequence[Candidate], words: Sequence[str], ranking: Ranking) -
     places: dict[Leg, dict[str, int]] = {
         leg: {id: rank for rank, id in enumerate(ids, start=1)} for leg, ids in legs.items()
     }
-    order = sorted((c for c in found if c.id in scores), key=lambda c: c.id)
-    order.sort(key=lambda c: c.occurred_at, reverse=True)
-    order.sort(key=lambda c: scores[c.id], reverse=True)
+    order = best_first((c for c in found if c.id in scores), lambda c: scores[c.id])
     return [
         Ranked(
             candidate,

@@ -1,4 +1,4 @@
-"""Relevance: how well a memory answers, from 0 to 1, whatever else was found. Numbers and texts in."""
+"""Relevance: the degree, from 0 to 1, to which a memory answers, whatever else was found; pure."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -10,13 +10,13 @@ EVERYTHING = "*"
 """The query that asks for everything."""
 
 NEUTRAL = 0.5
-"""How relevant everything is when nothing in particular was asked for."""
+"""The relevance of everything when nothing in particular is asked for."""
 
 MEANING_SHARE = 0.65
 """The cosine's share of the relevance; the rest is the share of the query's terms that occur."""
 
 RELEVANCE_SHARE = 0.7
-"""Relevance's share of the combined score, as S1 has it; the rest is importance."""
+"""The share of relevance in the combined score; the rest is importance."""
 
 STEMS_KEPT = 65_536
 
@@ -24,7 +24,7 @@ STEMS_KEPT = 65_536
 def relevance(cosine: float, matched: float, scale: Calibration) -> float:
     """Return a · clip((cosine - low) / (high - low)) + (1 - a) · share of terms matched, 0–1.
 
-    0 is no match: the cosine says no more than that of unrelated texts, and no term occurs.
+    0 is no match: the cosine is no higher than that of unrelated texts, and no term occurs.
     """
     return MEANING_SHARE * meaning(cosine, scale) + (1 - MEANING_SHARE) * matched
 
@@ -35,7 +35,7 @@ def meaning(cosine: float, scale: Calibration) -> float:
 
 
 def combined(relevance: float, importance: float) -> float:
-    """Return .7 · relevance + .3 · importance, 0–1 (S1)."""
+    """Return .7 · relevance + .3 · importance, 0–1."""
     return RELEVANCE_SHARE * relevance + (1 - RELEVANCE_SHARE) * importance
 
 
@@ -62,9 +62,9 @@ def matched_shares(asked: frozenset[str], texts: Sequence[str]) -> list[float]:
 
 
 def lexical_relevance(query: str, text: str) -> float:
-    """Return the share of a query's words that occur in a text, whatever their case (S1).
+    """Return the share of a query's words that occur in a text, whatever their case.
 
-    For the case that there are no vectors. `*` is neutral.
+    For answers without vectors. `*` is neutral.
     """
     if query.strip() == EVERYTHING:
         return NEUTRAL

@@ -1,7 +1,8 @@
-"""A question as the indexes are asked: its vector, its words, and what each word weighs."""
+"""A question prepared for the indexes: vector, words and weights; and a stopwatch for the stages."""
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -13,13 +14,13 @@ from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.text.words import terms, weights
 
 NO_VECTOR = "no_vector"
-"""The embedding model failed, so that only words were searched."""
+"""The embedding model failed, and only words were searched."""
 
 log = logging.getLogger(__name__)
 
 
 class Understood(Struct, frozen=True):
-    """A question's vector, none where the model failed or nobody asked for it, and its words."""
+    """A question with its words and its vector; None where the model failed or no vector was wanted."""
 
     text: str
     embedding: Vector | None
@@ -28,7 +29,25 @@ class Understood(Struct, frozen=True):
     degraded: list[str]
 
 
-async def understood(
+class Stopwatch:
+    """Counts milliseconds between laps."""
+
+    def __init__(self) -> None:
+        self._start = self._last = time.perf_counter()
+        self._laps: dict[str, float] = {}
+
+    def lap(self, stage: str) -> None:
+        """End a stage."""
+        now = time.perf_counter()
+        self._laps[stage] = round((now - self._last) * 1000, 3)
+        self._last = now
+
+    def laps(self) -> dict[str, float]:
+        """Return the milliseconds of each stage, and their total."""
+        return self._laps | {"total": round((self._last - self._start) * 1000, 3)}
+
+
+async def understand(
     query: str,
     *,
     client_id: str,
@@ -37,18 +56,18 @@ async def understood(
     by_meaning: bool = True,
     by_words: bool = True,
 ) -> Understood:
-    """Return a question made ready, once for all legs.
+    """Embed a question and weigh its words, once for all legs.
 
-    When the embedding model fails its words stand alone, and `degraded` says so.
+    When the embedding model fails only the words remain, and `degraded` holds `no_vector`.
     """
     words = terms(query) if by_words else []
     (embedding, degraded), shares = await asyncio.gather(
-        _embedded(query if by_meaning else None, embedder), vocabulary.shares(client_id)
+        _embed(query if by_meaning else None, embedder), vocabulary.shares(client_id)
     )
     return Understood(query, embedding, words, weights(words, shares), degraded)
 
 
-async def _embedded(query: str | None, embedder: Embedder) -> tuple[Vector | None, list[str]]:
+async def _embed(query: str | None, embedder: Embedder) -> tuple[Vector | None, list[str]]:
     if query is None:
         return None, []
     try:

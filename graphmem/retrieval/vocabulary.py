@@ -1,4 +1,4 @@
-"""Which words are common within one client, learned from a sample of its memories and kept a while."""
+"""The words that are common within one client, learned from a sample of its memories and kept for a while."""
 
 import asyncio
 import time
@@ -12,32 +12,32 @@ from graphmem.graph.query import Query
 from graphmem.text.words import COMMON_SHARE, stems
 
 SAMPLED = 300
-"""How many memories are looked at."""
+"""The number of memories in a sample."""
 
 FEWEST = 50
-"""Of fewer memories nothing is concluded: a share of so few says little."""
+"""With fewer memories no word counts as common: a share of so few says little."""
 
 CLIENTS_KEPT = 1_000
 FRESH_SECONDS = 300.0
 FRESH_SECONDS_WHILE_SMALL = 5.0
-"""How long a sample is believed; a small client grows out of it soon."""
+"""How long a sample is used; a small client soon outgrows it."""
 
 Shares = Mapping[str, float]
 
 
-class Sample(Struct, frozen=True):
+class SampledText(Struct, frozen=True):
     """The beginning of a memory's searched text."""
 
     text: str
 
 
-SAMPLED_TEXTS = Query("retrieval/sampled_texts", Sample)
+SAMPLED_TEXTS = Query("retrieval/sampled_texts", SampledText)
 
 
 class Vocabulary:
-    """Remembers for each client which stems are common in its memories.
+    """Keeps for each client the stems that are common in its memories.
 
-    A cache that may miss: a process that starts anew samples anew.
+    A cache of this process, which may miss.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -47,7 +47,7 @@ class Vocabulary:
     async def shares(self, client_id: str, graph: Graph | None = None) -> Shares:
         """Return for each common stem the share of the client's memories that hold it, 0–1.
 
-        Where they are not known `graph` is asked, if it is given.
+        Where they are not known, `graph` is asked if it is given, else the graph of this cache.
         """
         kept = self._kept.get(client_id)
         if kept and time.monotonic() < kept[0]:

@@ -1,4 +1,4 @@
-"""Weighing: what else than the legs speaks for a memory. Numbers in, numbers out."""
+"""Weighing: the signals for a memory beside the two legs; pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from graphmem.retrieval.fusion import Scores, by_maximum
 
 SESSION_BEST = 2
-"""How many of a session's best memories speak for it."""
+"""The number of a session's best memories that make its score."""
 
 SHORT_TOKENS = 80
-"""Up to this length a memory is read with its neighbours; the longer it is, the more it stands alone."""
+"""The length up to which neighbours count fully; the longer a memory is, the less they do."""
 
 
 def session_prior(scores: Mapping[str, float], session_of: Mapping[str, str]) -> Scores:
-    """Return for each memory how well its session answers, 0–1: its best memories' sum.
+    """Return for each memory the score of its session, 0–1: the sum of the session's best memories.
 
-    Divided by the best session's, so that few sessions of like worth stay alike.
+    Divided by that of the best session, so that sessions of like worth stay alike.
     """
     by_session: dict[str, list[float]] = defaultdict(list)
     for id, score in scores.items():
@@ -38,8 +38,8 @@ def neighbour_support(
 ) -> Scores:
     """Return for each memory a share of its neighbours' scores: an utterance is read with its context.
 
-    `places` gives session and idx, `lengths` tokens, `shares` what neighbours at distance 1, 2, …
-    give. A neighbour that is no candidate gives nothing.
+    `places` gives session and idx, `lengths` tokens, `shares` the shares of neighbours at distance
+    1, 2, …. A neighbour that is no candidate gives nothing.
     """
     at = {place: scores[id] for id, place in places.items()}
     return {

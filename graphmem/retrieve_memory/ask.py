@@ -1,28 +1,25 @@
-"""Retrieving memory as S2 has it: facts by fused ranks, episodes by fused ranks × retrievability."""
+"""Retrieving from one conversation: facts by fused ranks, episodes by fused ranks × retrievability."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from graphmem.embedding import Embedder
-from graphmem.errors import InvalidInput
-from graphmem.facts.categories import categories
-from graphmem.graph.driver import Graph
+from graphmem.accesses import ReadBegan, Seen, ShownMemory
+from graphmem.context import Context
+from graphmem.facts.categories import check_category, show_categories
 from graphmem.graph.query import Query
 from graphmem.model.text import checked_text
 from graphmem.model.times import END
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
-from graphmem.retrieval.candidates import Candidate, candidates
 from graphmem.retrieval.decay import retrievability_at
-from graphmem.retrieval.filters import Filters
-from graphmem.retrieval.holding import Holding, holding_asked
-from graphmem.retrieval.ranking import ranked
-from graphmem.retrieval.understanding import Understood, understood
-from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.retrieval.filters import Filters, Validity, validity_asked
+from graphmem.retrieval.finding import Candidate, find_best
+from graphmem.retrieval.ranking import best_first, ranked
+from graphmem.retrieval.understanding import Understood, understand
 from graphmem.retrieve_memory.tool_result import detailed_ranks, tool_result
 from graphmem.retrieve_memory.types import (
     Detail,
@@ -34,13 +31,14 @@ from graphmem.retrieve_memory.types import (
     Retrieved,
     StoredEpisode,
 )
+from graphmem.reviews.review import record_review
 
 EVERY_EPISODE: Detail = "high"
-"""Data shows every episode with its messages, as Markdown does at this level."""
+"""The level at which every episode has its messages."""
 
 
-class StoredFact(Struct, frozen=True, kw_only=True):
-    """A fact that was found, and from how many sessions it comes."""
+class FoundFactRow(Struct, frozen=True, kw_only=True):
+    """A fact that was found, and the number of sessions it comes from."""
 
     id: str
     conversation_id: str
@@ -53,8 +51,8 @@ class StoredFact(Struct, frozen=True, kw_only=True):
     invalid_at: datetime | None
 
 
-class Strength(Struct, frozen=True):
-    """How well an episode is remembered: its stability in days, since its last review."""
+class EpisodeStrength(Struct, frozen=True):
+    """The stability of an episode, in days, and its last review."""
 
     id: str
     stability: float
@@ -65,125 +63,96 @@ class Strength(Struct, frozen=True):
         return retrievability_at(self.stability, self.last_reviewed_at, now)
 
 
-FOUND_FACTS = Query("retrieve_memory/found_facts", StoredFact)
+FOUND_FACTS = Query("retrieve_memory/found_facts", FoundFactRow)
 FOUND_EPISODES = Query("retrieve_memory/found_episodes", StoredEpisode)
-EPISODE_STRENGTHS = Query("retrieve_memory/episode_strengths", Strength)
+EPISODE_STRENGTHS = Query("retrieve_memory/episode_strengths", EpisodeStrength)
 
 
-class Sought(Struct, frozen=True):
-    """A question as both legs ask it: embedded once, its words weighed once."""
+class MemorySearch(Struct, frozen=True):
+    """A question to one conversation, embedded and its words weighed once for facts and episodes."""
 
-    client_id: str
     conversation_id: str
     question: Understood
     now: datetime
-    holding: Holding
-    """Which versions are seen."""
+    validity: Validity
+    """The times at which facts must be valid and known."""
 
     @property
     def legs(self) -> int:
-        """How many lists a score is fused from: fewer without a vector or without a word."""
+        """The number of lists from which a score is fused: fewer without a vector or without a word."""
         return max(1, (self.question.embedding is not None) + bool(self.question.words))
 
 
-class Facts(Struct, frozen=True):
-    """The facts that answer, best first, and from how many sessions each comes."""
+class FactsFound(Struct, frozen=True):
+    """The facts that answer, best first, and the number of sessions each comes from."""
 
     facts: list[FoundFact]
     sources: dict[str, int]
 
 
-async def retrieve_memory(
-    asked: MemoryAsked,
-    *,
-    client_id: str,
-    now: datetime,
-    raw: bool = False,
-    graph: Graph,
-    embedder: Embedder,
-    vocabulary: Vocabulary,
-) -> Retrieved:
+async def retrieve_memory(asked: MemoryAsked, context: Context, *, raw: bool = False) -> Retrieved:
     """Return the facts and episodes of a conversation that answer a question, best first.
 
-    `raw` is for programs: every episode brings its messages. When the embedding model fails the words
-    decide alone and `degraded` says so. An unknown conversation has nothing. Raises `InvalidInput`,
-    `Unavailable`.
+    With `raw` every episode has its messages, else those whose messages the Markdown shows. The episodes
+    are kept as a pending review, soon after the answer. When the embedding model fails the words alone
+    decide, and `degraded` holds `no_vector`. An unknown conversation has no memories. Raises
+    `InvalidInput`, `Unavailable`.
     """
-    sought = await _sought(asked, client_id, now, graph, embedder, vocabulary)
-    detail = EVERY_EPISODE if raw else asked.detail
+    began = context.read_begins()
+    search = await _search(asked, context, began.at)
     facts, episodes = await asyncio.gather(
-        _facts(sought, asked.category, asked.semantic_limit, graph),
-        _episodes(sought, detail, asked.episodic_limit, graph),
-    )
-    return Retrieved(
-        markdown=tool_result(
-            facts.facts,
-            episodes,
-            sources=facts.sources,
-            detail=asked.detail,
-            legs=sought.legs,
-            now=now,
+        _find_facts(search, asked.category, asked.semantic_limit, context),
+        _find_episodes(
+            search, EVERY_EPISODE if raw else asked.detail, asked.episodic_limit, context
         ),
-        found=Found(semantic=facts.facts, episodic=episodes),
-        degraded=sought.question.degraded,
     )
+    retrieved = _retrieved(search, facts, episodes, asked.detail)
+    if episodes:
+        _record_review(asked, episodes, began.at, context)
+    _record_read("retrieve_memory", began, asked, retrieved, context)
+    return retrieved
 
 
-async def retrieve_facts(
-    asked: FactsAsked,
-    *,
-    client_id: str,
-    now: datetime,
-    graph: Graph,
-    embedder: Embedder,
-    vocabulary: Vocabulary,
-) -> Retrieved:
-    """Return the facts of a conversation that answer a question, best first, and leave no trace.
+async def context_pre_retrieve(asked: FactsAsked, context: Context) -> Retrieved:
+    """Return the facts of a conversation that answer a question, for a system prompt; leave no review.
 
     Raises `InvalidInput`, `Unavailable`.
     """
-    sought = await _sought(asked, client_id, now, graph, embedder, vocabulary)
-    facts = await _facts(sought, asked.category, asked.semantic_limit, graph)
-    return Retrieved(
-        markdown=tool_result(
-            facts.facts, [], sources=facts.sources, detail="none", legs=sought.legs, now=now
-        ),
-        found=Found(semantic=facts.facts, episodic=[]),
-        degraded=sought.question.degraded,
-    )
+    began = context.read_begins()
+    search = await _search(asked, context, began.at)
+    facts = await _find_facts(search, asked.category, asked.semantic_limit, context)
+    retrieved = _retrieved(search, facts, [], "none")
+    _record_read("context_pre_retrieve", began, asked, retrieved, context)
+    return retrieved
 
 
-async def _sought(
-    asked: FactsAsked,
-    client_id: str,
-    now: datetime,
-    graph: Graph,
-    embedder: Embedder,
-    vocabulary: Vocabulary,
-) -> Sought:
-    """Return the question, made ready once for both legs."""
+async def _search(asked: FactsAsked, context: Context, now: datetime) -> MemorySearch:
+    """Check a question and prepare it for facts and episodes."""
     query = checked_text(asked.query, "query", most_bytes=4 * QUERY_CHARACTERS)
-    holding = holding_asked(asked.as_of, asked.known_as_of, asked.include_superseded)
+    validity = validity_asked(asked.as_of, asked.known_as_of, asked.include_superseded)
     if asked.category is not None:
-        legal = await categories(client_id, graph)
-        if asked.category not in legal:
-            listed = ", ".join(legal)
-            raise InvalidInput("category", f"there is no such category; it is one of {listed}")
-    question = await understood(
-        query, client_id=client_id, embedder=embedder, vocabulary=vocabulary
+        legal = await show_categories(context)
+        check_category(asked.category, legal.categories, "category")
+    question = await understand(
+        query,
+        client_id=context.client_id,
+        embedder=context.embedder,
+        vocabulary=context.vocabulary,
     )
-    return Sought(client_id, asked.conversation_id, question, now, holding)
+    return MemorySearch(asked.conversation_id, question, now, validity)
 
 
-async def _facts(sought: Sought, category: str | None, limit: int, graph: Graph) -> Facts:
-    fused = await _fused(sought, "fact", category, graph)
-    best = _best(fused, limit)
-    rows = await graph.rows(
+async def _find_facts(
+    search: MemorySearch, category: str | None, limit: int, context: Context
+) -> FactsFound:
+    fused = await _rank(search, "fact", category, context)
+    best = [(one.id, score) for one, score in fused[:limit]]
+    rows = await context.graph.rows(
         FOUND_FACTS,
-        client_id=sought.client_id,
+        client_id=context.client_id,
         ids=[id for id, _ in best],
-        now_only=sought.holding.only_active,
-        created_by=sought.holding.conditions["created_by"],
+        now_only=search.validity.only_active,
+        created_by=search.validity.conditions["created_by"],
         end=END,
     )
     by_id = {row.id: row for row in rows}
@@ -201,31 +170,28 @@ async def _facts(sought: Sought, category: str | None, limit: int, graph: Graph)
         )
         for row, score in _stored(best, by_id)
     ]
-    return Facts(facts, {row.id: row.sources for row in rows})
+    return FactsFound(facts, {row.id: row.sources for row in rows})
 
 
-async def _episodes(sought: Sought, detail: Detail, limit: int, graph: Graph) -> list[FoundEpisode]:
-    fused = await _fused(sought, "episode", None, graph)
+async def _find_episodes(
+    search: MemorySearch, detail: Detail, limit: int, context: Context
+) -> list[FoundEpisode]:
+    fused = await _rank(search, "episode", None, context)
     if not fused:
         return []
-    rows = await graph.rows(
+    strengths = await context.graph.rows(
         EPISODE_STRENGTHS,
-        client_id=sought.client_id,
+        client_id=context.client_id,
         ids=[candidate.id for candidate, _ in fused],
     )
-    remembered = {row.id: row.retrievability(sought.now) for row in rows}
-    best = _best(
-        [
-            (candidate, score * remembered[candidate.id])
-            for candidate, score in fused
-            if candidate.id in remembered
-        ],
-        limit,
-    )
+    remembered = {row.id: row.retrievability(search.now) for row in strengths}
+    scores = {one.id: score * remembered[one.id] for one, score in fused if one.id in remembered}
+    order = best_first((one for one, _ in fused if one.id in scores), lambda one: scores[one.id])
+    best = [(one.id, scores[one.id]) for one in order[:limit]]
     ids = [id for id, _ in best]
-    shown = await graph.rows(
+    shown = await context.graph.rows(
         FOUND_EPISODES,
-        client_id=sought.client_id,
+        client_id=context.client_id,
         ids=ids,
         detailed=ids[: detailed_ranks(detail, len(ids))],
     )
@@ -233,32 +199,24 @@ async def _episodes(sought: Sought, detail: Detail, limit: int, graph: Graph) ->
     return [FoundEpisode(**asdict(row), score=score) for row, score in _stored(best, by_id)]
 
 
-async def _fused(
-    sought: Sought, kind: Kind, category: str | None, graph: Graph
+async def _rank(
+    search: MemorySearch, kind: Kind, category: str | None, context: Context
 ) -> list[tuple[Candidate, float]]:
-    """Return the candidates of one kind with Σ 1 / (60 + rank) over the vector and the words leg."""
-    found = await candidates(
-        sought.question.embedding,
-        sought.question.words,
+    """Return the candidates of one kind by Σ 1 / (60 + rank) over the vector leg and the words leg."""
+    found = await find_best(
+        search.question.embedding,
+        search.question.words,
         Filters(
             kind=frozenset({kind}),
-            conversation_id=frozenset({sought.conversation_id}),
+            conversation_id=frozenset({search.conversation_id}),
             category=None if category is None else frozenset({category}),
-            **asdict(sought.holding),
+            **asdict(search.validity),
         ),
-        client_id=sought.client_id,
-        weight=sought.question.weight,
-        graph=graph,
+        client_id=context.client_id,
+        weight=search.question.weight,
+        graph=context.graph,
     )
-    return [(one.candidate, one.score) for one in ranked(found, sought.question.words, "rrf")]
-
-
-def _best(scored: Iterable[tuple[Candidate, float]], limit: int) -> list[tuple[str, float]]:
-    """Return the ids of the best with their scores; ties go to the newer, then to the lower id."""
-    order = sorted(scored, key=lambda pair: pair[0].id)
-    order.sort(key=lambda pair: pair[0].occurred_at, reverse=True)
-    order.sort(key=lambda pair: pair[1], reverse=True)
-    return [(candidate.id, score) for candidate, score in order[:limit]]
+    return [(one.candidate, one.score) for one in ranked(found, search.question.words, "rrf")]
 
 
 Stored = TypeVar("Stored")
@@ -267,5 +225,60 @@ Stored = TypeVar("Stored")
 def _stored(
     best: Sequence[tuple[str, float]], by_id: Mapping[str, Stored]
 ) -> list[tuple[Stored, float]]:
-    """Return what was found, in its order; what was deleted or ended meanwhile is missing."""
+    """Return the memories in their order, without those deleted or ended meanwhile."""
     return [(by_id[id], score) for id, score in best if id in by_id]
+
+
+def _retrieved(
+    search: MemorySearch, facts: FactsFound, episodes: list[FoundEpisode], detail: Detail
+) -> Retrieved:
+    return Retrieved(
+        markdown=tool_result(
+            facts.facts,
+            episodes,
+            sources=facts.sources,
+            detail=detail,
+            legs=search.legs,
+            now=search.now,
+        ),
+        found=Found(semantic=facts.facts, episodic=episodes),
+        degraded=search.question.degraded,
+    )
+
+
+def _record_review(
+    asked: MemoryAsked, episodes: Sequence[FoundEpisode], at: datetime, context: Context
+) -> None:
+    """Keep the episodes as a pending review, after the answer."""
+    context.afterwards.do(
+        "record_review",
+        record_review(
+            episodes,
+            conversation_id=asked.conversation_id,
+            query=asked.query,
+            at=at,
+            context=context,
+        ),
+    )
+
+
+def _record_read(
+    operation: str, began: ReadBegan, asked: FactsAsked, retrieved: Retrieved, context: Context
+) -> None:
+    count = context.tokens.count
+    context.record_read(
+        operation, began, lambda: _seen(asked, retrieved, count(retrieved.markdown))
+    )
+
+
+def _seen(asked: FactsAsked, answer: Retrieved, tokens: int) -> Seen:
+    """Return the record of facts and episodes, facts first; all of them count as found."""
+    found = [(one.id, one.score) for one in answer.found.semantic]
+    found += [(one.id, one.score) for one in answer.found.episodic]
+    return Seen(
+        question=asked.query,
+        conversation_id=asked.conversation_id,
+        tokens=tokens,
+        found=len(found),
+        shown=[ShownMemory(id, rank, score) for rank, (id, score) in enumerate(found, start=1)],
+    )

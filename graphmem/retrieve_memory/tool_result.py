@@ -1,4 +1,4 @@
-"""The Markdown of S2: facts as bullets, then episodes under a heading each; texts in, text out."""
+"""The Markdown for a language model: facts as bullets, then each episode under a heading. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from graphmem.retrieval.fusion import RRF_K
 from graphmem.retrieve_memory.types import KEY_MOMENT, Detail, FoundEpisode, FoundFact
 
-# All that some reader takes for the end of a line: content must not be able to begin one.
+# Every character that some reader takes for the end of a line: content must not be able to begin one.
 _LINE_BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -19,7 +19,7 @@ _SPANS = (
     (_HOUR, _HOUR, "hour"),
     (_MINUTE, _MINUTE, "minute"),
 )
-"""From when on a time is told in which unit, and how long that is."""
+"""The elapsed time from which on a unit is used, the length of the unit, and its name."""
 
 
 def tool_result(
@@ -31,10 +31,10 @@ def tool_result(
     legs: int,
     now: datetime,
 ) -> str:
-    """Return what was found as Markdown, empty when that is nothing.
+    """Return facts and episodes as Markdown, '' for none.
 
-    `sources` says from how many sessions each fact comes; `legs` how many lists the scores were fused
-    from, for they are shown divided by the greatest that is possible.
+    `sources` holds the number of sessions that each fact comes from; `legs` is the number of lists from
+    which scores were fused: a score is shown as its share of the greatest possible one.
     """
     sections = []
     if facts:
@@ -50,12 +50,12 @@ def tool_result(
 
 
 def detailed_ranks(detail: Detail, found: int) -> int:
-    """Return up to which rank, from 1, episodes may be shown with their messages."""
+    """Return the last rank, from 1, at which an episode may have its messages."""
     return {"auto": min(2, found), "none": 0, "low": min(1, found), "high": found}[detail]
 
 
 def relative_time(moment: datetime, now: datetime) -> str:
-    """Return how long ago it was, by elapsed time and rounded down; what lies ahead is `just now`."""
+    """Return the elapsed time in words, rounded down; the future is `just now`."""
     elapsed = now - moment
     if _DAY <= elapsed < 2 * _DAY:
         return "yesterday"

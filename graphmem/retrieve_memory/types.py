@@ -1,4 +1,4 @@
-"""What S2 asks and answers: facts and episodes of one conversation, for a language model or a program."""
+"""Questions to the facts and episodes of one conversation, and their answers."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -9,10 +9,10 @@ from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Role
 
 Detail = Literal["auto", "none", "low", "high"]
-"""Which episodes are shown with what was said in them; `auto` and `low` only the surprising ones."""
+"""Which episodes have their messages; with `auto` and `low` only the surprising ones."""
 
 KEY_MOMENT = 0.7
-"""From which surprise on an episode is a key moment."""
+"""The surprise from which on an episode is a key moment."""
 
 Query = Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
 
@@ -59,7 +59,7 @@ class Said(Struct, frozen=True, kw_only=True):
 class FoundFact(Struct, frozen=True, kw_only=True):
     """A fact that was found; `score` is Σ 1 / (60 + rank) over the two legs.
 
-    `invalid_at` is when it ceases to be true, as it was known at the time that was asked for.
+    `invalid_at` is the end of its valid time, as known at the time of the question.
     """
 
     id: str
@@ -98,16 +98,16 @@ class FoundEpisode(StoredEpisode, frozen=True, kw_only=True):
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What answers a question, best first."""
+    """The facts and episodes that answer a question, best first."""
 
     semantic: list[FoundFact]
     episodic: list[FoundEpisode]
 
 
 class Retrieved(Struct, frozen=True, kw_only=True):
-    """What answers a question, as Markdown for a language model and as data.
+    """An answer as Markdown for a language model and as data.
 
-    `degraded` holds `no_vector` when the embedding model failed, so that only words were searched.
+    `degraded` holds `no_vector` when the embedding model failed and only words were searched.
     """
 
     markdown: str

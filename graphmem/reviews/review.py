@@ -1,4 +1,4 @@
-"""Reviews: what a question was shown waits until what happened since tells how well it did."""
+"""Reviews: the episodes of an answer are rated by later events, or by the caller."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,15 +8,17 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from graphmem.context import Context
 from graphmem.errors import InvalidInput, MemoryNotFound
-from graphmem.graph.driver import Graph, Transaction
+from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import postpone
 from graphmem.memories.delete import LOCK_MEMORY
 from graphmem.model.times import BEGINNING, utc
 from graphmem.model.vocabulary import Rating
-from graphmem.retrieval.decay import FsrsState, MemoryState, review
-from graphmem.retrieval.vocabulary import Shares, Vocabulary
+from graphmem.retrieval import decay
+from graphmem.retrieval.decay import FsrsState, MemoryState
+from graphmem.retrieval.vocabulary import Shares
 from graphmem.retrieve_memory.types import FoundEpisode
 from graphmem.reviews.types import Applied, Basis, NewRating, Rated, ReviewsRun
 from graphmem.text.common_words import FUNCTION_WORDS
@@ -26,32 +28,32 @@ REVIEW_JOB = "reviews"
 """The kind of job that rates a conversation's reviews."""
 
 EXPIRY = timedelta(days=7)
-"""How long a review waits for something that speaks about it."""
+"""How long a review waits for events that rate its episodes."""
 
 SOON = timedelta(minutes=10)
-"""Within which time a question that comes again tells that its answer did not help."""
+"""A question that is repeated within this time was not answered well."""
 
 NEAR = 0.6
-"""From which cosine on a later message may come back to an episode."""
+"""The lowest cosine of a later message that may refer to an episode."""
 
 RARE_SHARE = 0.1
-"""Up to which share of a client's memories a term counts as rare: those of one topic share its words."""
+"""The highest share of a client's memories that a rare term is in; memories of one topic share its words."""
 
 LATER_MESSAGES = 50
-"""How many messages after an answer are looked at."""
+"""The number of messages after an answer that are read."""
 
 SEEN_CHARACTERS = 20_000
-"""How much of a text is looked for terms."""
+"""The number of characters of a text that are searched for terms."""
 
 REVIEWS_AT_ONCE = 50
-"""How many reviews one transaction rates."""
+"""The number of reviews that one transaction rates."""
 
 _COMMON = {stem(word) for word in FUNCTION_WORDS | QUESTION_WORDS}
 _WORD = re.compile(r"\w+")
 
 
-class Shown(Struct, frozen=True, kw_only=True):
-    """An episode that a review has shown, and what has happened to it since."""
+class ShownEpisode(Struct, frozen=True, kw_only=True):
+    """An episode of an answer, and the later messages that may refer to it."""
 
     id: str
     rank: int
@@ -61,24 +63,24 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 class PendingReview(Struct, frozen=True, kw_only=True):
-    """A review that waits, with all that speaks about its episodes."""
+    """A pending review, with the later events that rate its episodes."""
 
     id: str
     query: str
     at: datetime
     asked_soon: list[str]
-    episodes: list[Shown]
+    episodes: list[ShownEpisode]
 
 
 class LockedReview(Struct, frozen=True):
-    """A review that this transaction holds."""
+    """A review that this transaction has locked."""
 
     id: str
     at: datetime
 
 
 class LockedEpisode(Struct, frozen=True, kw_only=True):
-    """A memory that this transaction holds; only an episode has what FSRS knows."""
+    """A memory that this transaction has locked; only an episode has a state for FSRS."""
 
     id: str
     kind: str
@@ -92,7 +94,7 @@ class LockedEpisode(Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> MemoryState | None:
-        """What FSRS knows of it."""
+        """Its state for FSRS."""
         if (
             self.stability is None
             or self.difficulty is None
@@ -109,14 +111,14 @@ class LockedEpisode(Struct, frozen=True, kw_only=True):
         )
 
 
-class Waiting(Struct, frozen=True):
-    """The conversations in which reviews wait."""
+class ReviewedConversations(Struct, frozen=True):
+    """The conversations with pending reviews."""
 
     conversation_ids: list[str]
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """How an episode is to be rated, and the review that says so."""
+    """The rating of an episode, and the review that it follows from."""
 
     review_id: str
     episode_id: str
@@ -126,39 +128,37 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 RECORD_REVIEW = Query("reviews/record_review", RowsWritten, writes=True)
-KEEP_CALLER_S_REVIEW = Query("reviews/keep_caller_s_review", RowsWritten, writes=True)
+KEEP_GIVEN_REVIEW = Query("reviews/keep_given_review", RowsWritten, writes=True)
 LOCK_EPISODES = Query("reviews/lock_episodes", LockedEpisode, writes=True)
 LOCK_REVIEWS = Query("reviews/lock_reviews", LockedReview, writes=True)
 PENDING_REVIEWS = Query("reviews/pending_reviews", PendingReview)
 APPLY_RATINGS = Query("reviews/apply_ratings", RowsWritten, writes=True)
 SETTLE_REVIEWS = Query("reviews/settle_reviews", RowsWritten, writes=True)
-REVIEWED_CONVERSATIONS = Query("reviews/reviewed_conversations", Waiting)
+REVIEWED_CONVERSATIONS = Query("reviews/reviewed_conversations", ReviewedConversations)
 
 
 async def record_review(
     episodes: Sequence[FoundEpisode],
     *,
-    client_id: str,
     conversation_id: str,
     query: str,
-    id: str,
-    job_id: str,
     at: datetime,
-    graph: Graph,
+    context: Context,
 ) -> None:
-    """Keep what a question was shown until it is rated or, by a job seven days after the last, expires.
+    """Keep the episodes of an answer as a pending review, and queue the job that rates it in seven days.
 
     Raises `Unavailable`.
     """
+    id, job_id = context.new_id(), context.new_id()
     returned = [
         {"id": episode.id, "rank": rank, "score": episode.score}
         for rank, episode in enumerate(episodes, start=1)
     ]
 
-    async def work(transaction: Transaction) -> None:
+    async def write_review(transaction: Transaction) -> None:
         [recorded] = await transaction.rows(
             RECORD_REVIEW,
-            client_id=client_id,
+            client_id=context.client_id,
             id=id,
             conversation_id=conversation_id,
             question=query,
@@ -168,7 +168,7 @@ async def record_review(
         if recorded.written:
             await postpone(
                 transaction,
-                client_id=client_id,
+                client_id=context.client_id,
                 id=job_id,
                 kind=REVIEW_JOB,
                 key=conversation_id,
@@ -178,81 +178,74 @@ async def record_review(
                 conversation_id=conversation_id,
             )
 
-    await graph.write(work)
+    await context.graph.write(write_review)
 
 
-async def rate(
-    memory_id: str,
-    new: NewRating,
-    *,
-    client_id: str,
-    review_id: str,
-    now: datetime,
-    graph: Graph,
-) -> Applied:
-    """Rate an episode as a caller says; one reviewed at that time or later stays as it is.
+async def review(memory_id: str, new: NewRating, context: Context) -> Applied:
+    """Rate an episode for a caller; one that was reviewed at that time or later stays as it is.
 
-    Raises `InvalidInput` for what is no episode, `MemoryNotFound`, `Unavailable`.
+    Raises `InvalidInput` for a memory that is no episode, `MemoryNotFound`, `Unavailable`.
     """
-    at = utc(new.reviewed_at, "reviewed_at") if new.reviewed_at else now
+    at = utc(new.reviewed_at, "reviewed_at") if new.reviewed_at else context.now()
+    verdict = Verdict(
+        review_id=context.new_id(),
+        episode_id=memory_id,
+        rating=new.rating,
+        basis="caller",
+        reviewed_at=at,
+    )
+    applied = await context.graph.write(
+        lambda transaction: _apply_given(transaction, verdict, context.client_id)
+    )
+    return Applied(applied=applied)
 
-    async def work(transaction: Transaction) -> Applied:
-        # The conversation comes first, as for all who add to it: a deletion waits.
-        await transaction.rows(LOCK_MEMORY, client_id=client_id, id=memory_id)
-        locked = await transaction.rows(
-            LOCK_EPISODES, client_id=client_id, ids=[memory_id], review_id=review_id
+
+async def _apply_given(transaction: Transaction, verdict: Verdict, client_id: str) -> bool:
+    """Apply a caller's rating; return whether it counts."""
+    # The conversation is locked first, as in all writes to it: a deletion waits.
+    await transaction.rows(LOCK_MEMORY, client_id=client_id, id=verdict.episode_id)
+    locked = await transaction.rows(
+        LOCK_EPISODES,
+        client_id=client_id,
+        ids=[verdict.episode_id],
+        review_id=verdict.review_id,
+    )
+    if not locked:
+        raise MemoryNotFound(verdict.episode_id)
+    [episode] = locked
+    if episode.state is None:
+        raise InvalidInput("memory_id", f"only episodes are rated; this is a {episode.kind}")
+    rows = _rows([verdict], [episode])
+    if rows:
+        await transaction.rows(
+            KEEP_GIVEN_REVIEW,
+            client_id=client_id,
+            id=verdict.review_id,
+            conversation_id=episode.conversation_id,
+            at=verdict.reviewed_at,
         )
-        if not locked:
-            raise MemoryNotFound(memory_id)
-        [episode] = locked
-        if episode.state is None:
-            raise InvalidInput("memory_id", f"only episodes are rated; this is a {episode.kind}")
-        verdict = Verdict(
-            review_id=review_id,
-            episode_id=memory_id,
-            rating=new.rating,
-            basis="caller",
-            reviewed_at=at,
-        )
-        rows = _rows([verdict], [episode])
-        if rows:
-            await transaction.rows(
-                KEEP_CALLER_S_REVIEW,
-                client_id=client_id,
-                id=review_id,
-                conversation_id=episode.conversation_id,
-                at=at,
-            )
-            await transaction.rows(APPLY_RATINGS, client_id=client_id, rows=rows)
-        # Rated by this very call, in a try whose answer got lost.
-        return Applied(applied=bool(rows) or episode.rated)
-
-    return await graph.write(work)
+        await transaction.rows(APPLY_RATINGS, client_id=client_id, rows=rows)
+    # `rated`: an earlier try of this transaction, whose answer got lost, has applied it.
+    return bool(rows) or episode.rated
 
 
-async def run_reviews(
-    conversation_id: str | None,
-    *,
-    client_id: str,
-    now: datetime,
-    graph: Graph,
-    vocabulary: Vocabulary,
-) -> ReviewsRun:
-    """Rate the episodes of reviews that wait, in one conversation or in all, and say what came of it.
+async def run_reviews(conversation_id: str | None, context: Context) -> ReviewsRun:
+    """Rate the episodes of pending reviews, in one conversation or in all; return the counts.
 
-    An unknown conversation has none. Raises `Unavailable`.
+    An unknown conversation has no reviews. Raises `Unavailable`.
     """
-    shares = await vocabulary.shares(client_id)
+    client_id, graph, now = context.client_id, context.graph, context.now()
+    shares = await context.vocabulary.shares(client_id)
     if conversation_id is not None:
         ids = [conversation_id]
     else:
-        [waiting] = await graph.rows(REVIEWED_CONVERSATIONS, client_id=client_id)
-        ids = waiting.conversation_ids
+        [reviewed] = await graph.rows(REVIEWED_CONVERSATIONS, client_id=client_id)
+        ids = reviewed.conversation_ids
     total = ReviewsRun()
     for id in ids:
         after: LockedReview | None = LockedReview("", BEGINNING)
         while after is not None:
-            page = Page(client_id, id, now, shares, after)
+            page = ReviewPage(client_id, id, now, shares, after)
             run, after = await graph.write(page.rate)
             total += run
     return total
@@ -266,20 +259,21 @@ async def review_conversation(
     now: datetime,
     shares: Shares,
 ) -> ReviewsRun:
-    """Rate the episodes of all reviews of a conversation that wait, in a transaction that does more.
+    """Rate the episodes of all pending reviews of a conversation, inside a larger transaction.
 
     `shares` are `Vocabulary.shares` of the client.
     """
     total = ReviewsRun()
     after: LockedReview | None = LockedReview("", BEGINNING)
     while after is not None:
-        run, after = await Page(client_id, conversation_id, now, shares, after).rate(transaction)
+        page = ReviewPage(client_id, conversation_id, now, shares, after)
+        run, after = await page.rate(transaction)
         total += run
     return total
 
 
-class Page(Struct, frozen=True):
-    """Some of a conversation's reviews, those recorded after another."""
+class ReviewPage(Struct, frozen=True):
+    """A page of a conversation's pending reviews: those recorded after another one."""
 
     client_id: str
     conversation_id: str
@@ -288,9 +282,9 @@ class Page(Struct, frozen=True):
     after: LockedReview
 
     async def rate(self, transaction: Transaction) -> tuple[ReviewsRun, LockedReview | None]:
-        """Rate what waits, and return where the next page begins, none after the last.
+        """Rate the page's reviews; return the review that the next page follows, None after the last.
 
-        The reviews' locks decide who rates them: another run waits, and finds them done.
+        Reviews are locked, so that a concurrent run waits and finds them done.
         """
         locked = await transaction.rows(
             LOCK_REVIEWS,
@@ -302,7 +296,7 @@ class Page(Struct, frozen=True):
         )
         if not locked:
             return ReviewsRun(), None
-        pending = await self._pending(transaction, locked)
+        pending = await self._read_pending(transaction, locked)
         verdicts = judged(pending, self.shares)
         rows = await self._apply(transaction, verdicts)
         done, expired, waiting = sorted_out(pending, verdicts, self.now)
@@ -322,7 +316,7 @@ class Page(Struct, frozen=True):
         )
         return run, locked[-1] if len(locked) == REVIEWS_AT_ONCE else None
 
-    async def _pending(
+    async def _read_pending(
         self, transaction: Transaction, locked: Sequence[LockedReview]
     ) -> list[PendingReview]:
         return await transaction.rows(
@@ -352,9 +346,9 @@ class Page(Struct, frozen=True):
 
 
 def judged(pending: Sequence[PendingReview], shares: Shares) -> list[Verdict]:
-    """Return how the episodes of reviews are to be rated, each once, by the strongest that speaks.
+    """Return the verdicts on the episodes of reviews, each once: the strongest one.
 
-    Nothing is returned for an episode that nothing speaks about.
+    An episode that no event refers to has none.
     """
     queries = {_plain(one.query) for one in pending}
     verdicts: dict[str, Verdict] = {}
@@ -381,9 +375,9 @@ def judged(pending: Sequence[PendingReview], shares: Shares) -> list[Verdict]:
 def sorted_out(
     pending: Iterable[PendingReview], verdicts: Iterable[Verdict], now: datetime
 ) -> tuple[list[str], list[str], list[str]]:
-    """Return the ids of the reviews that are done, that have expired, and that go on waiting.
+    """Return the ids of the reviews that are done, that have expired, and that remain pending.
 
-    A review is done when one of its episodes was rated, on its account or another's.
+    A review is done when one of its episodes was rated, in this review or another.
     """
     rated = {verdict.episode_id for verdict in verdicts}
     done, expired, waiting = [], [], []
@@ -398,14 +392,14 @@ def sorted_out(
 
 
 def _rating(
-    shown: Shown, queries: set[str], shares: Shares, *, asked_again: bool
+    shown: ShownEpisode, queries: set[str], shares: Shares, *, asked_again: bool
 ) -> tuple[Basis, Rating] | None:
-    """Return why and how an episode is to be rated, as far as anything speaks about it."""
+    """Return the basis and the rating of an episode, None where no event refers to it."""
     if shown.outdated:
         return "outdated", "again"
-    telling = {term for term in stems(shown.text) if _is_rare(term, shares)}
-    # What repeats the question does not come back to the answer.
-    if any(telling & stems(text) for text in shown.later if _plain(text) not in queries):
+    rare = {term for term in stems(shown.text) if _is_rare(term, shares)}
+    # A message that repeats the question does not refer to the answer.
+    if any(rare & stems(text) for text in shown.later if _plain(text) not in queries):
         return "reused", "easy" if shown.rank == 1 else "good"
     return ("asked_again", "hard") if asked_again else None
 
@@ -418,17 +412,17 @@ _ORDER: Mapping[Rating, int] = {"again": 3, "easy": 2, "good": 1, "hard": 0}
 
 
 def _strength(verdict: Verdict) -> tuple[int, datetime]:
-    """Return what decides between two verdicts on one episode: what speaks loudest, then the newer."""
+    """Return the order of two verdicts on one episode: by rating, then the newer wins."""
     return _ORDER[verdict.rating], verdict.reviewed_at
 
 
 def _plain(text: str) -> str:
-    """Return a text's words alone: the same question may be written in several ways."""
+    """Return a text's words alone, so that spellings of the same question are equal."""
     return " ".join(_WORD.findall(text.casefold()))
 
 
 def _rows(verdicts: Iterable[Verdict], episodes: Iterable[LockedEpisode]) -> list[dict[str, Any]]:
-    """Return what `apply_ratings` takes; an episode that was reviewed by then already is passed over."""
+    """Return the rows of `apply_ratings`; episodes that were reviewed at that time or later are skipped."""
     by_id = {episode.id: episode for episode in episodes}
     rows = []
     for verdict in verdicts:
@@ -436,7 +430,7 @@ def _rows(verdicts: Iterable[Verdict], episodes: Iterable[LockedEpisode]) -> lis
         before = episode.state if episode else None
         if before is None or verdict.reviewed_at <= before.last_reviewed_at:
             continue
-        after = review(before, verdict.rating, verdict.reviewed_at)
+        after = decay.review(before, verdict.rating, verdict.reviewed_at)
         rows.append(
             {
                 "review_id": verdict.review_id,

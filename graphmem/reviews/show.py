@@ -1,6 +1,6 @@
-"""Looking at a client's reviews: what waits for a rating, and what the ratings did."""
+"""Listing a client's reviews: pending ones, and the effects of ratings."""
 
-from graphmem.graph.driver import Graph
+from graphmem.context import Context
 from graphmem.graph.query import Query
 from graphmem.model.pages import cursor, page, position
 from graphmem.reviews.types import REVIEW_STATES, Review, Reviews, ReviewsAsked
@@ -8,15 +8,15 @@ from graphmem.reviews.types import REVIEW_STATES, Review, Reviews, ReviewsAsked
 REVIEWS = Query("reviews/reviews", Review)
 
 
-async def reviews(asked: ReviewsAsked, *, client_id: str, graph: Graph) -> Reviews:
-    """Return a client's reviews, newest first; the cursor goes on where they end.
+async def show_reviews(asked: ReviewsAsked, context: Context) -> Reviews:
+    """Return a page of a client's reviews, newest first, with the cursor of the next page.
 
     Raises `InvalidInput`, `Unavailable`.
     """
     before, before_id = position(asked.cursor)
-    rows = await graph.rows(
+    rows = await context.graph.rows(
         REVIEWS,
-        client_id=client_id,
+        client_id=context.client_id,
         states=[asked.state] if asked.state else list(REVIEW_STATES),
         conversation_ids=[asked.conversation_id] if asked.conversation_id else [],
         before=before,

@@ -1,36 +1,37 @@
-"""Reviews: memories that were shown and wait for a rating, and what the ratings did."""
+"""Reviews: memories of an answer that wait for a rating, and the effects of ratings."""
 
 from datetime import datetime
 from typing import Annotated, Literal, get_args
 
 from msgspec import Meta, Struct
 
+from graphmem.model.pages import GivenCursor, PageSize
 from graphmem.model.times import Time
 from graphmem.model.vocabulary import Rating
 
 Basis = Literal["caller", "outdated", "reused", "asked_again"]
-"""Why a memory was rated so: a caller said it; it was superseded or contradicted since; later messages
-came back to it; the same question was asked again soon."""
+"""The reason for a rating: a caller gave it; the memory was superseded or contradicted; later messages
+referred to it; the same question was repeated soon."""
 
 ReviewState = Literal["pending", "done", "expired"]
 REVIEW_STATES: tuple[ReviewState, ...] = get_args(ReviewState)
 
 
 class NewRating(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A caller's own rating of an episode; without `reviewed_at` it was shown just now."""
+    """A caller's rating of an episode, shown at `reviewed_at` (default: now)."""
 
     rating: Rating
     reviewed_at: Time | None = None
 
 
 class Applied(Struct, frozen=True, kw_only=True):
-    """Whether a rating counts; it does not when the episode was reviewed at that time or later already."""
+    """Whether a rating counts; it does not when the episode was reviewed at that time or later."""
 
     applied: bool
 
 
 class Rated(Struct, frozen=True, kw_only=True):
-    """What a rating did to an episode: stability in days, difficulty 1–10, before and after."""
+    """The effect of a rating on an episode: stability in days, difficulty 1–10, before and after."""
 
     rating: Rating
     basis: Basis
@@ -51,7 +52,7 @@ class Reviewed(Struct, frozen=True, kw_only=True):
 
 
 class Review(Struct, frozen=True, kw_only=True):
-    """Episodes that one question was shown, or a caller's own rating, which has no question."""
+    """The episodes of an answer, or a caller's rating, which has no question."""
 
     id: str
     conversation_id: str
@@ -62,44 +63,50 @@ class Review(Struct, frozen=True, kw_only=True):
 
 
 class ReviewsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which reviews are to be shown."""
+    """The filters and the page of a list of reviews."""
 
-    state: ReviewState | None = None
-    conversation_id: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
-    limit: Annotated[int, Meta(ge=1, le=200)] = 50
-    cursor: str | None = None
+    state: Annotated[ReviewState, Meta(description="in this state only")] | None = None
+    conversation_id: (
+        Annotated[
+            Annotated[str, Meta(min_length=1, max_length=128)],
+            Meta(description="of this conversation only"),
+        ]
+        | None
+    ) = None
+    limit: PageSize = 50
+    cursor: GivenCursor | None = None
 
 
 class Reviews(Struct, frozen=True, kw_only=True):
-    """Some reviews, newest first, and where the list goes on."""
+    """A page of reviews, newest first, and the cursor of the next page."""
 
     reviews: list[Review]
     cursor: str | None
 
 
 class RunAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which reviews are to be rated: those of one conversation, or of all."""
+    """The reviews to rate: those of one conversation, or of all."""
 
     conversation_id: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
 
 
 class ReviewsRun(Struct, frozen=True, kw_only=True):
-    """What became of the reviews that were pending, and of their episodes, each counted once a run."""
+    """Counts of reviews that were pending and of their episodes, each counted once a run."""
 
     reviews: int = 0
     done: int = 0
     waiting: int = 0
-    """Reviews that nothing speaks about yet."""
+    """Reviews that no event refers to yet."""
     expired: int = 0
     again: int = 0
     hard: int = 0
     good: int = 0
     easy: int = 0
     stale: int = 0
-    """Episodes that were reviewed later already."""
+    """Episodes that were reviewed at a later time already."""
 
     def __add__(self, other: "ReviewsRun") -> "ReviewsRun":
-        """Return both together."""
+        """Return the sums of both."""
         return ReviewsRun(
             **{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__}
         )

@@ -1,5 +1,5 @@
-"""Runs: what an agent may use, charged in one atomic step with what it did.
+"""Runs: the budgets of agents, and the operations that are charged to them in one atomic step.
 
-The lock on a run's node is the one place where its budget is decided. Whoever needs several locks takes
-them from the root down: the client, the parent, the run, what is below it.
+The lock on a run's node decides about its budget. A transaction that needs several locks takes them from
+the root down: the client, the parent, the run, its descendants.
 """

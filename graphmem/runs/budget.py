@@ -1,7 +1,8 @@
-"""What a run has left, what a child of it may have, what goes back at its end: numbers in, numbers out."""
+"""The budget of a run: its balance, the share of a child, the return at its end; and an operation's clock."""
 
 import math
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -14,26 +15,26 @@ STATUS: dict[RunOutcome, RunStatus] = {
     "timeout": "timeout",
     "budget_exhausted": "failed",
 }
-"""What a run is once it has ended so."""
+"""The status of a run that has ended with an outcome."""
 
 
-class Used(Struct, frozen=True):
-    """What one run below another has used."""
+class Usage(Struct, frozen=True):
+    """The tokens and retries that a run below another has used."""
 
     spent: int
     retries: int
 
 
 class Share(Struct, frozen=True, kw_only=True):
-    """A child's budget; its deadline is the earlier of its parent's and the end of its time."""
+    """A child's budget; its deadline is the earlier of its parent's and the end of its own time."""
 
     max_tokens: int
     max_retries: int
     deadline: datetime
 
 
-class Open(Struct, frozen=True, kw_only=True):
-    """A run that is to end, under its lock."""
+class EndingRun(Struct, frozen=True, kw_only=True):
+    """A run that is about to end, read under its lock."""
 
     id: str
     status: RunStatus
@@ -46,11 +47,11 @@ class Open(Struct, frozen=True, kw_only=True):
     retries: int
     retries_given: int
     children: list[str]
-    """Its active children."""
+    """The ids of its active children."""
 
 
-class Closed(Struct, frozen=True, kw_only=True):
-    """A run that has ended, and what goes back to its parent."""
+class EndedRun(Struct, frozen=True, kw_only=True):
+    """A run that has ended, and the tokens and retries that return to its parent."""
 
     id: str
     status: RunStatus
@@ -60,18 +61,37 @@ class Closed(Struct, frozen=True, kw_only=True):
     retries_returned: int
 
 
+class Clock(Struct, frozen=True):
+    """The time of an operation: the source of the present, and the begin of the operation."""
+
+    now: Callable[[], datetime]
+    at: datetime
+    started: float
+    """The begin by a clock that never goes back."""
+
+    @classmethod
+    def start(cls, now: Callable[[], datetime]) -> "Clock":
+        """Return a clock whose operation begins at once."""
+        return cls(now, now(), time.perf_counter())
+
+    @property
+    def milliseconds(self) -> float:
+        """The time since the begin."""
+        return round((time.perf_counter() - self.started) * 1000, 3)
+
+
 def state(
     *,
     remaining: int,
     spent: int,
     remaining_retries: int,
     retries: int,
-    below: Iterable[Used],
+    below: Iterable[Usage],
     started_at: datetime,
     deadline: datetime,
     until: datetime,
 ) -> BudgetState:
-    """Return a budget as it stands at a moment, no number below 0; what children used is included."""
+    """Return the state of a budget at the time `until`, no number below 0, with the usage of all below."""
     below = list(below)
     return BudgetState(
         remaining_tokens=max(0, remaining),
@@ -92,7 +112,7 @@ def share(
     fixed: FixedBudget,
     now: datetime,
 ) -> Share:
-    """Return a fraction of what remains, floored, or what is fixed as far as it remains."""
+    """Return a fraction of the remaining budget, rounded down, or the fixed amount, capped by the rest."""
     time_ms = fixed.max_time_ms
     if time_ms is None:
         time_ms = math.floor(milliseconds(deadline - now) * fraction)
@@ -103,19 +123,19 @@ def share(
     )
 
 
-def closed(runs: Sequence[Open], outcome: RunOutcome, now: datetime) -> list[Closed]:
-    """Return how a run and its active descendants end, from the leaves up; the runs come from the root down.
+def ended(runs: Sequence[EndingRun], outcome: RunOutcome, now: datetime) -> list[EndedRun]:
+    """Return the ends of a run and its active descendants, leaves first; `runs` has the root first.
 
-    What a run leaves goes back to its parent before that ends. Each has the outcome of the run that ends
-    with them, but one whose time was over has timed out.
+    The unspent budget of a run returns to its parent before the parent ends. All end with the given
+    outcome, except a run past its deadline: its outcome is a timeout.
     """
     given = {run.id: run.given for run in runs}
     retries_given = {run.id: run.retries_given for run in runs}
     parents = {child: run.id for run in runs for child in run.children}
-    ended = []
+    ends = []
     for run in reversed(runs):
         late = run.deadline <= now
-        one = Closed(
+        end = EndedRun(
             id=run.id,
             status="timeout" if late else STATUS[outcome],
             outcome="timeout" if late else outcome,
@@ -124,10 +144,10 @@ def closed(runs: Sequence[Open], outcome: RunOutcome, now: datetime) -> list[Clo
             retries_returned=run.max_retries - run.retries - retries_given[run.id],
         )
         if run.id in parents:
-            given[parents[run.id]] -= one.returned
-            retries_given[parents[run.id]] -= one.retries_returned
-        ended.append(one)
-    return ended
+            given[parents[run.id]] -= end.returned
+            retries_given[parents[run.id]] -= end.retries_returned
+        ends.append(end)
+    return ends
 
 
 def milliseconds(span: timedelta) -> int:

@@ -1,4 +1,4 @@
-"""What is kept of what an operation was asked with: sizes, digests, words of closed lists, never a text."""
+"""The parameters of operations as records keep them: sizes, digests, words of closed lists, never a text."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -6,13 +6,24 @@ from typing import Any
 
 import msgspec
 
-from graphmem.runs.types import NewWrite, RunQuestion
+from graphmem.model.text import checked_text
+from graphmem.runs.types import FixedBudget, NewWrite, PeekAsked, RunQuestion, SubcallAsked
 
 Parameters = dict[str, Any]
 
+LABEL_BYTES = 1_024
+"""The length of a name that a caller gives, at most, in bytes of UTF-8."""
+
+
+def check_labels(**labels: str | None) -> None:
+    """Raise `InvalidInput` for a name that is blank or not Unicode, `TooLarge` for one that is too long."""
+    for name, label in labels.items():
+        if label is not None:
+            checked_text(label, name, most_bytes=LABEL_BYTES)
+
 
 def digest(run_id: str, value: str | Sequence[float] | Sequence[str] | dict[str, Any]) -> str:
-    """Return a digest that is the same for the same value in one run, and says nothing outside it."""
+    """Return a digest: the same for the same value in one run, and meaningless outside it."""
     # Keyed by the run's id, which nobody can guess: a short text cannot be found by trying.
     return blake2b(
         msgspec.json.encode(value, order="sorted"), key=run_id.encode()[:64], digest_size=16
@@ -20,7 +31,7 @@ def digest(run_id: str, value: str | Sequence[float] | Sequence[str] | dict[str,
 
 
 def of_question(question: RunQuestion, run_id: str) -> Parameters:
-    """Return what is kept of a retrieval's question."""
+    """Return the parameters of a retrieval."""
     query = question.query
     kept: Parameters = {
         "query_digest": digest(run_id, query),
@@ -41,8 +52,16 @@ def of_question(question: RunQuestion, run_id: str) -> Parameters:
     return kept
 
 
+def of_peek(asked: PeekAsked, run_id: str) -> Parameters:
+    """Return the parameters of a peek."""
+    return {
+        "span_digest": digest(run_id, asked.span_id),
+        "include_content": asked.include_content,
+    }
+
+
 def of_write(new: NewWrite, run_id: str) -> Parameters:
-    """Return what is kept of a write."""
+    """Return the parameters of a write."""
     kept: Parameters = {
         "type": new.type,
         "content_bytes": len(new.content.encode()),
@@ -53,7 +72,26 @@ def of_write(new: NewWrite, run_id: str) -> Parameters:
     return kept
 
 
+def of_subcall(asked: SubcallAsked) -> Parameters:
+    """Return the parameters of a sub-call."""
+    kept: Parameters = {
+        "agent_type": asked.agent_type,
+        "budget_fraction": asked.budget_fraction,
+    }
+    if asked.fixed_budget is not None:
+        kept["fixed_budget"] = _given(asked.fixed_budget)
+    return kept
+
+
 def continued(parameters: Parameters) -> Parameters:
-    """Return what two pages of one question have in common."""
+    """Return the parameters that two pages of one question have in common."""
     of_one_page = {"max_tokens", "cursor_digest"}
     return {name: value for name, value in parameters.items() if name not in of_one_page}
+
+
+def _given(fixed: FixedBudget) -> dict[str, int]:
+    return {
+        name: value
+        for name in ("max_tokens", "max_time_ms", "max_retries")
+        if (value := getattr(fixed, name)) is not None
+    }

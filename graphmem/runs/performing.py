@@ -1,21 +1,25 @@
-"""Performing an operation of a run: judged and held for, done, then charged and recorded in one step.
+"""Performing an operation of a run: reserve tokens, do the work, then charge and record it in one step.
 
-    reserve ── work ── settle          each one transaction; the run's node is locked in the outer two
+    reserve ── work ── settle          a transaction each; reserve and settle lock the run's node
        └─ refused, failed ──┴─ record
 
-An operation that is done answers again from its record. What fails in passing is tried again, and that
-is charged too. A hold that nobody settles expires.
+The kept answer of an operation is returned again for the same `operation_id`. Transient failures are
+retried, and each retry is charged. A hold that nobody settles expires.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+import random
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from graphmem.context import Context
 from graphmem.errors import (
     BudgetExhausted,
     GraphmemError,
@@ -25,27 +29,35 @@ from graphmem.errors import (
     RunTimeout,
     Unavailable,
 )
-from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.driver import Transaction
+from graphmem.graph.query import Query, RowsWritten
+from graphmem.observing.logs import traced
 from graphmem.observing.spans import span
 from graphmem.runs import budget
-from graphmem.runs.budget import Used
-from graphmem.runs.clock import Clock, Tell
-from graphmem.runs.ending import end_run, reclaim
+from graphmem.runs.budget import Clock, Usage
 from graphmem.runs.parameters import Parameters
-from graphmem.runs.trying import Exhausted, Tries
-from graphmem.runs.types import AccessEntry, BudgetState, Operation
+from graphmem.runs.sweep import close_run, reclaim
+from graphmem.runs.types import AccessEntry, BudgetState, OnAccess, Operation
 
 HOLD = timedelta(seconds=60)
-"""How long tokens are held for an operation; a crash holds them no longer."""
+"""How long tokens are held for an operation; after a crash they are free again."""
+
+FIRST_RETRIES = 3
+"""How often reserving may be retried, before the number of retries that the run has left is known."""
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 1.0
+"""The pause before the first retry, in seconds, and the longest; it doubles with each retry."""
 
 Verdict = Literal["granted", "done", "exhausted", "timeout", "ended", "no_retries", "expired"]
+
+Result = TypeVar("Result")
 
 log = logging.getLogger(__name__)
 
 
-class Judged(Struct, frozen=True, kw_only=True):
-    """What was decided of an operation under the run's lock, and what the run has left."""
+class Reservation(Struct, frozen=True, kw_only=True):
+    """The verdict on an operation under the run's lock, and the balance of the run."""
 
     verdict: Verdict
     done_operation: Operation | None
@@ -58,10 +70,10 @@ class Judged(Struct, frozen=True, kw_only=True):
     started_at: datetime
     deadline: datetime
     holds: list[int] = []
-    below: list[Used] = []
+    below: list[Usage] = []
 
     def budget(self, now: datetime) -> BudgetState:
-        """Return the budget of the run, after the operation."""
+        """Return the budget of the run after the operation."""
         return budget.state(
             remaining=self.remaining - sum(self.holds),
             spent=self.spent,
@@ -74,178 +86,273 @@ class Judged(Struct, frozen=True, kw_only=True):
         )
 
 
-class Written(Struct, frozen=True):
-    """How many rows a statement has written."""
+RESERVE = Query("runs/reserve", Reservation, writes=True)
+SETTLE = Query("runs/settle", Reservation, writes=True)
+RECORD = Query("runs/record", RowsWritten, writes=True)
 
-    written: int
-
-
-Effect = Callable[[Transaction, Judged], Awaitable[None]]
-"""What an operation does to the graph beside its record, in the same transaction."""
-
-RESERVE = Query("runs/reserve", Judged, writes=True)
-SETTLE = Query("runs/settle", Judged, writes=True)
-RECORD = Query("runs/record", Written, writes=True)
+RunQuery = Callable[..., Awaitable[list[Reservation]]]
+"""Runs a query by itself (`Graph.change`) or in a transaction (`Transaction.rows`)."""
 
 
-class Step(Struct, frozen=True, kw_only=True):
-    """An operation that is asked for, before it is judged."""
+class RunOperation(Struct, frozen=True, kw_only=True):
+    """An operation that is requested of a run."""
 
     run_id: str
     operation: Operation
     operation_id: str
     parameters: Parameters
     access_id: str
+    """The id of its record."""
     tokens: int = 0
-    """How many it may take."""
+    """The most that it may take."""
 
     @property
     def params(self) -> str:
-        """The parameters as they are kept."""
+        """The parameters as JSON, in the form of the record."""
         return msgspec.json.encode(self.parameters, order="sorted").decode()
 
 
-class Done(Struct, frozen=True, kw_only=True):
-    """What an operation has come to: what is charged, what is kept of the answer, what is still to write."""
+class Done(Struct, Generic[Result], frozen=True, kw_only=True):
+    """The outcome of an operation's work: its result, its charge, and the contents of its record.
+
+    `effect` writes to the graph in the transaction that settles the operation, and returns the result in
+    place of `result`. `answer` is the part of the result that is kept for a repetition.
+    """
 
     answer: str
+    result: Result | None = None
     tokens: int = 0
     returned: Sequence[dict[str, Any]] = ()
     wrote: Sequence[str] = ()
     continues: str = ""
-    effect: Effect | None = None
+    effect: Callable[[Transaction, Reservation], Awaitable[Result]] | None = None
 
 
-Work = Callable[[], Awaitable[Done]]
-"""What an operation does between being judged and being charged; it may be tried again."""
+class Performed(Struct, Generic[Result], frozen=True, kw_only=True):
+    """A completed operation and the budget that it left.
 
-
-class Performed(Struct, frozen=True, kw_only=True):
-    """An operation that is done: the kept answer, whether it had been done before, what is left."""
+    `result` is None for a repetition: then `answer` is the kept answer of the first time.
+    """
 
     answer: str
-    again: bool
+    result: Result | None
     budget: BudgetState
 
 
-async def perform(
-    step: Step,
-    work: Work,
+class Exhausted(Unavailable):
+    """The same operation may succeed later, but a retry now cannot."""
+
+    code = Unavailable.code
+
+
+class Tries:
+    """Counts the retries of an operation, and limits them."""
+
+    def __init__(self, allowed: int = FIRST_RETRIES) -> None:
+        self.allowed = allowed
+        self.used = 0
+        self._pause = FIRST_PAUSE
+
+    async def run(self, step: Callable[[], Awaitable[Result]]) -> Result:
+        """Return the result of a step, retried while retries are left. Raises `Unavailable`."""
+        while True:
+            try:
+                return await step()
+            except Exhausted:
+                raise
+            except Unavailable as problem:
+                if self.used >= self.allowed:
+                    raise Unavailable(f"{problem}; no retry is left to this operation") from problem
+                self.used += 1
+                log.info("a run's operation is retried (%d of %d)", self.used, self.allowed)
+            # Random, so that callers that failed together do not all return at the same moment.
+            await asyncio.sleep(self._pause * random.uniform(0.5, 1.0))  # noqa: S311
+            self._pause = min(self._pause * 2, LONGEST_PAUSE)
+
+
+class Attempt(Struct):
+    """An operation under way: its collaborators, its clock, its retries and its charge.
+
+    The context's graph does not retry by itself, since each retry is charged to the run.
+    """
+
+    operation: RunOperation
+    context: Context
+    clock: Clock
+    tries: Tries
+    tokens: int = 0
+
+    @classmethod
+    def start(cls, operation: RunOperation, context: Context) -> "Attempt":
+        """Return the attempt of an operation that begins at once."""
+        return cls(operation, impatient(context), Clock.start(context.now), Tries())
+
+    def entry(self, error: str | None) -> AccessEntry:
+        """Return the entry for the listener when the operation has ended."""
+        return access_entry(self.operation, self.clock, self.tokens, error)
+
+
+def impatient(context: Context) -> Context:
+    """Return a context whose graph fails at the first transient error, for operations that count retries."""
+    return replace(context, graph=context.graph.impatient())
+
+
+def new_operation(
+    run_id: str,
+    operation: Operation,
+    parameters: Parameters,
+    context: Context,
     *,
-    client_id: str,
-    now: Callable[[], datetime],
-    graph: Graph,
-    tell: Tell,
-) -> Performed:
-    """Perform an operation within its run's budget, once for each operation_id.
+    operation_id: str | None,
+    tokens: int = 0,
+) -> RunOperation:
+    """Return an operation with a record of its own, under the caller's id for it if there is one."""
+    access_id = context.new_id()
+    return RunOperation(
+        run_id=run_id,
+        operation=operation,
+        operation_id=operation_id or access_id,
+        parameters=parameters,
+        access_id=access_id,
+        tokens=tokens,
+    )
+
+
+async def perform(
+    operation: RunOperation,
+    work: Callable[[], Awaitable[Done[Result]]],
+    context: Context,
+    on_access: OnAccess | None,
+) -> Performed[Result]:
+    """Perform an operation within its run's budget, once for each operation_id; the work may be retried.
 
     Raises `RunNotFound`, `RunEnded`, `RunTimeout`, `BudgetExhausted`, `OperationReused`, `Unavailable`,
-    and what the work raises; then nothing is charged but retries, and the record says what went wrong.
+    and the errors of the work; then only retries are charged, and the record names the error.
     """
-    graph = graph.impatient()
-    clock, tries = Clock.start(now), Tries()
-    with span(f"run {step.operation}", {"graphmem.run": step.run_id}) as shown:
-        tokens, error = 0, None
+    attempt = Attempt.start(operation, context)
+    with observe(attempt, on_access):
         try:
-            performed, tokens = await _performed(step, work, tries, clock, client_id, graph)
+            return await _perform(attempt, work)
         except BaseException as problem:
-            error = told(problem)
             if not isinstance(problem, RunNotFound):
-                # Also when whoever asked has gone: the tokens must not wait for the hold to expire.
-                await asyncio.shield(_unperformed(step, problem, tries, clock, client_id, graph))
+                # Also when the caller was cancelled: the tokens must not wait for the hold to expire.
+                await asyncio.shield(_record_failure(attempt, problem))
+            raise
+
+
+@contextmanager
+def observe(attempt: Attempt, on_access: OnAccess | None) -> Iterator[None]:
+    """Trace an operation, and call the listener at its end, whether it succeeds or not."""
+    operation, error = attempt.operation, None
+    with span(f"run {operation.operation}", {"graphmem.run": operation.run_id}) as shown:
+        try:
+            yield
+        except BaseException as problem:
+            error = error_text(problem)
             raise
         finally:
-            entry = entry_of(step, clock, tokens, error)
-            shown.set_attributes(attributes(entry) | {"graphmem.retries": tries.used})
-            tell(entry)
-    return performed
+            entry = attempt.entry(error)
+            shown.set_attributes(_attributes(entry) | {"graphmem.retries": attempt.tries.used})
+            notify(on_access, entry)
 
 
-async def _performed(
-    step: Step,
-    work: Work,
-    tries: Tries,
-    clock: Clock,
-    client_id: str,
-    graph: Graph,
-) -> tuple[Performed, int]:
-    """Reserve, work, settle; return what came of it and how many tokens that was charged."""
-    judged = await _reserved(step, tries, clock, client_id, graph)
-    tries.allowed = max(tries.used, judged.remaining_retries)
-    if again := _again(step, judged):
-        return Performed(answer=again, again=True, budget=judged.budget(clock.now())), 0
-    done = await tries.of(work)
-    judged = await tries.of(lambda: _settled(step, done, tries.used, clock, client_id, graph))
-    if again := _again(step, judged):
-        return Performed(answer=again, again=True, budget=judged.budget(clock.now())), 0
-    left = judged.budget(clock.now())
-    return Performed(answer=done.answer, again=False, budget=left), done.tokens
+def notify(on_access: OnAccess | None, entry: AccessEntry) -> None:
+    """Call the listener, if there is one; its failures are logged and ignored."""
+    if on_access is None:
+        return
+    try:
+        on_access(entry)
+    except Exception as problem:
+        log.warning("on_access failed: %s", traced(problem))
 
 
-async def _reserved(step: Step, tries: Tries, clock: Clock, client_id: str, graph: Graph) -> Judged:
-    """Reserve; where too little is left, once more after what overdue children left has come back."""
+async def _perform(
+    attempt: Attempt, work: Callable[[], Awaitable[Done[Result]]]
+) -> Performed[Result]:
+    """Reserve, work, settle."""
+    now, tries = attempt.clock.now, attempt.tries
+    reservation = await _reserve(attempt)
+    tries.allowed = max(tries.used, reservation.remaining_retries)
+    if answer := _kept_answer(attempt.operation, reservation):
+        return Performed(answer=answer, result=None, budget=reservation.budget(now()))
+    done = await tries.run(work)
+    reservation, result = await tries.run(lambda: _settle(attempt, done))
+    if answer := _kept_answer(attempt.operation, reservation):
+        return Performed(answer=answer, result=None, budget=reservation.budget(now()))
+    attempt.tokens = done.tokens
+    return Performed(answer=done.answer, result=result, budget=reservation.budget(now()))
 
-    async def once() -> Judged:
-        return await reserve(step, tries.used, clock.now(), client_id, graph.change)
+
+async def _reserve(attempt: Attempt) -> Reservation:
+    """Reserve; if too little is left, once more after the budget of overdue children has returned."""
+    operation, context, tries = attempt.operation, attempt.context, attempt.tries
+
+    async def once() -> Reservation:
+        now = attempt.clock.now()
+        return await reserve(operation, tries.used, now, context.client_id, context.graph.change)
 
     try:
-        return await tries.of(once)
+        return await tries.run(once)
     except BudgetExhausted:
-        if not await reclaim(step.run_id, client_id=client_id, now=clock.now(), graph=graph):
+        now, client_id = attempt.clock.now(), context.client_id
+        if not await reclaim(operation.run_id, client_id=client_id, now=now, graph=context.graph):
             raise
-        return await tries.of(once)
+        return await tries.run(once)
 
 
 async def reserve(
-    step: Step, retries: int, now: datetime, client_id: str, ask: Callable[..., Any]
-) -> Judged:
-    """Judge an operation and hold its tokens. `ask` runs the query, alone or in a transaction."""
-    rows: list[Judged] = await ask(
+    operation: RunOperation, retries: int, now: datetime, client_id: str, run_query: RunQuery
+) -> Reservation:
+    """Check whether an operation may begin, and hold its tokens. Raises the refusal."""
+    rows = await run_query(
         RESERVE,
         client_id=client_id,
-        id=step.run_id,
-        operation_id=step.operation_id,
-        tokens=step.tokens,
+        id=operation.run_id,
+        operation_id=operation.operation_id,
+        tokens=operation.tokens,
         retries=retries,
         now=now,
         expires_at=now + HOLD,
     )
-    return _judged(step, rows)
+    return _granted(operation, rows)
 
 
-async def _settled(
-    step: Step, done: Done, retries: int, clock: Clock, client_id: str, graph: Graph
-) -> Judged:
-    if done.effect is None:
-        return await settle(step, done, retries, clock, client_id, graph.change)
-    effect = done.effect
+async def _settle(attempt: Attempt, done: Done[Result]) -> tuple[Reservation, Result | None]:
+    """Charge and record the operation, together with its effect; return the balance and the result."""
+    context, effect = attempt.context, done.effect
+    if effect is None:
+        return await _charge(attempt, done, context.graph.change), done.result
 
-    async def together(transaction: Transaction) -> Judged:
-        # In another try of this transaction the operation may have been done already.
-        judged = await reserve(step, retries, clock.now(), client_id, transaction.rows)
-        if judged.verdict == "done":
-            return judged
-        await effect(transaction, judged)
-        return await settle(step, done, retries, clock, client_id, transaction.rows)
+    async def together(transaction: Transaction) -> tuple[Reservation, Result | None]:
+        # In a retry of this transaction the operation may be done already.
+        reservation = await reserve(
+            attempt.operation,
+            attempt.tries.used,
+            attempt.clock.now(),
+            context.client_id,
+            transaction.rows,
+        )
+        if reservation.verdict == "done":
+            return reservation, None
+        result = await effect(transaction, reservation)
+        return await _charge(attempt, done, transaction.rows), result
 
-    return await graph.write(together)
+    return await context.graph.write(together)
 
 
-async def settle(
-    step: Step, done: Done, retries: int, clock: Clock, client_id: str, ask: Callable[..., Any]
-) -> Judged:
-    """Charge and record an operation. `ask` runs the query, alone or in a transaction."""
-    rows: list[Judged] = await ask(
+async def _charge(attempt: Attempt, done: Done[Result], run_query: RunQuery) -> Reservation:
+    operation, clock = attempt.operation, attempt.clock
+    rows = await run_query(
         SETTLE,
-        client_id=client_id,
-        id=step.run_id,
-        operation_id=step.operation_id,
-        access_id=step.access_id,
-        operation=step.operation,
-        held=step.tokens > 0,
+        client_id=attempt.context.client_id,
+        id=operation.run_id,
+        operation_id=operation.operation_id,
+        access_id=operation.access_id,
+        operation=operation.operation,
+        held=operation.tokens > 0,
         tokens=done.tokens,
-        retries=retries,
-        params=step.params,
+        retries=attempt.tries.used,
+        params=operation.params,
         answer=done.answer,
         at=clock.at,
         now=clock.now(),
@@ -255,56 +362,58 @@ async def settle(
         wrote=sorted(done.wrote),
         continues=done.continues,
     )
-    return _judged(step, rows)
+    return _granted(operation, rows)
 
 
-async def _unperformed(
-    step: Step, problem: BaseException, tries: Tries, clock: Clock, client_id: str, graph: Graph
-) -> None:
-    """Record what did not come to pass, once; while the database is away the hold is left to expire."""
+async def _record_failure(attempt: Attempt, problem: BaseException) -> None:
+    """Record a refusal or failure, in one try; while the database is away the hold is left to expire."""
+    operation, context, clock = attempt.operation, attempt.context, attempt.clock
+    client_id, graph = context.client_id, context.graph
     try:
         if isinstance(problem, RunTimeout):
             now = clock.now()
-            await end_run(step.run_id, "timeout", client_id=client_id, now=now, graph=graph)
+            await close_run(operation.run_id, "timeout", client_id=client_id, now=now, graph=graph)
         await graph.change(
             RECORD,
             client_id=client_id,
-            id=step.run_id,
-            operation_id=step.operation_id,
-            access_id=step.access_id,
-            operation=step.operation,
-            retries=tries.used,
-            params=step.params,
-            error=told(problem),
+            id=operation.run_id,
+            operation_id=operation.operation_id,
+            access_id=operation.access_id,
+            operation=operation.operation,
+            retries=attempt.tries.used,
+            params=operation.params,
+            error=error_text(problem),
             at=clock.at,
             duration_ms=clock.milliseconds,
         )
     except Unavailable as away:
-        log.warning("a %s of a run is not recorded: %s", step.operation, away)
+        log.warning("a %s of a run is not recorded: %s", operation.operation, away)
 
 
-def told(problem: BaseException) -> str:
-    """Return what a record says of a failure: sentences on budgets hold numbers only, others may quote."""
+def error_text(problem: BaseException) -> str:
+    """Return a failure as a record keeps it: the sentence if it is about a budget, else the kind of error."""
     if isinstance(problem, BudgetExhausted | RunEnded | RunTimeout):
         return str(problem)
     return problem.code if isinstance(problem, GraphmemError) else type(problem).__name__
 
 
-def entry_of(step: Step, clock: Clock, tokens: int, error: str | None) -> AccessEntry:
-    """Return what is told of an operation that has ended."""
+def access_entry(
+    operation: RunOperation, clock: Clock, tokens: int, error: str | None
+) -> AccessEntry:
+    """Return an operation that has ended, as the listener receives it."""
     return AccessEntry(
         timestamp=clock.at,
-        session_id=step.run_id,
-        operation=step.operation,
-        params=step.parameters,
+        session_id=operation.run_id,
+        operation=operation.operation,
+        params=operation.parameters,
         tokens_consumed=tokens,
         duration_ms=clock.milliseconds,
         error=error,
     )
 
 
-def attributes(entry: AccessEntry) -> dict[str, str | int | float]:
-    """Return what a span shows of an operation: what its record holds."""
+def _attributes(entry: AccessEntry) -> dict[str, str | int | float]:
+    """Return the attributes of an operation's trace span: the contents of its record."""
     shown: dict[str, str | int | float] = {
         "graphmem.operation": entry.operation,
         "graphmem.tokens": entry.tokens_consumed or 0,
@@ -319,29 +428,30 @@ def attributes(entry: AccessEntry) -> dict[str, str | int | float]:
     return shown
 
 
-def _judged(step: Step, rows: Sequence[Judged]) -> Judged:
-    """Return what was decided, or raise what was refused."""
+def _granted(operation: RunOperation, rows: Sequence[Reservation]) -> Reservation:
+    """Return the reservation, or raise the refusal."""
     if not rows:
-        raise RunNotFound(step.run_id)
-    judged = rows[0]
-    match judged.verdict:
+        raise RunNotFound(operation.run_id)
+    reservation = rows[0]
+    match reservation.verdict:
         case "exhausted":
-            raise BudgetExhausted(step.tokens, judged.remaining)
+            raise BudgetExhausted(operation.tokens, reservation.remaining)
         case "timeout":
-            raise RunTimeout(step.run_id)
+            raise RunTimeout(operation.run_id)
         case "ended":
-            raise RunEnded(step.run_id)
+            raise RunEnded(operation.run_id)
         case "no_retries":
-            raise Exhausted("the operation failed in passing, and the run has no retry left for it")
+            raise Exhausted("the operation failed, and the run has no retry left for it")
         case "expired":
             raise Exhausted("the operation took longer than tokens are held for it")
-    return judged
+    return reservation
 
 
-def _again(step: Step, judged: Judged) -> str | None:
-    """Return the answer that was given before; raise `OperationReused` when it was to something else."""
-    if judged.verdict != "done":
+def _kept_answer(operation: RunOperation, reservation: Reservation) -> str | None:
+    """Return the answer of the first time; raise `OperationReused` if that was another operation."""
+    if reservation.verdict != "done":
         return None
-    if (judged.done_operation, judged.done_params) != (step.operation, step.params):
+    first = (reservation.done_operation, reservation.done_params)
+    if first != (operation.operation, operation.params):
         raise OperationReused
-    return judged.done_answer
+    return reservation.done_answer

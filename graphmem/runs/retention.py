@@ -1,7 +1,7 @@
-"""Retention: runs that ended long ago go, a tree at a time, with what was recorded of them.
+"""Retention: trees of runs that ended long ago are deleted with their records; written memories stay.
 
-Some records a transaction, the root last: what is cut off is gone on with the next time. What a run wrote
-stays.
+A transaction deletes some of the records, the root last, so that an interrupted deletion is continued by
+the next one.
 """
 
 from datetime import datetime
@@ -9,46 +9,47 @@ from datetime import datetime
 from msgspec import Struct
 
 from graphmem.graph.driver import Graph
-from graphmem.graph.query import Query
-from graphmem.runs.ending import Overdue
-from graphmem.runs.performing import Written
+from graphmem.graph.query import Query, RowsWritten
+from graphmem.runs.sweep import RunKey
 
 TREES_AT_ONCE = 100
 RECORDS_AT_ONCE = 1_000
-"""How many records one transaction deletes."""
+"""The number of records that one transaction deletes."""
 
-OLD_ROOTS = Query("runs/old_roots", Overdue)
-FORGET_OPERATIONS = Query("runs/forget_operations", Written, writes=True)
-FORGET_RUNS = Query("runs/forget_runs", Written, writes=True)
+OLD_ROOTS = Query("runs/old_roots", RunKey)
+FORGET_OPERATIONS = Query("runs/forget_operations", RowsWritten, writes=True)
+FORGET_RUNS = Query("runs/forget_runs", RowsWritten, writes=True)
 
 
 class Forgotten(Struct, frozen=True):
-    """How much was deleted."""
+    """The number of deleted runs and records of operations."""
 
     runs: int
     operations: int
 
 
 async def forget_runs(*, before: datetime, graph: Graph) -> Forgotten:
-    """Delete trees of runs of all clients that ended before a time, as a whole.
+    """Delete whole trees of runs, of all clients, that ended before a time and have no active member.
 
-    None that has an active member. Raises `Unavailable`.
+    Raises `Unavailable`.
     """
     runs = operations = 0
     while trees := await graph.rows(OLD_ROOTS, before=before, limit=TREES_AT_ONCE):
         deleted = 0
         for root in trees:
-            operations += await _emptied(FORGET_OPERATIONS, root, before, graph)
-            deleted += await _emptied(FORGET_RUNS, root, before, graph)
+            operations += await _delete_all(FORGET_OPERATIONS, root, before, graph)
+            deleted += await _delete_all(FORGET_RUNS, root, before, graph)
         runs += deleted
         if not deleted:
-            # What cannot be deleted now is looked at the next time, not for ever.
+            # A tree that cannot be deleted now waits for the next sweep; this one must end.
             break
     return Forgotten(runs, operations)
 
 
-async def _emptied(query: Query[Written], root: Overdue, before: datetime, graph: Graph) -> int:
-    """Delete until nothing is left; return how much that was."""
+async def _delete_all(
+    query: Query[RowsWritten], root: RunKey, before: datetime, graph: Graph
+) -> int:
+    """Delete until nothing is left; return the number of deleted records."""
     total = 0
     while True:
         rows = await graph.change(

@@ -1,6 +1,7 @@
-"""Retrieving in a run: the spans and summaries that answer best, as many as fit into what was asked for."""
+"""Retrieving in a run: the spans and summaries that answer best, within the requested number of tokens."""
 
 import asyncio
+import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
@@ -8,55 +9,57 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.embedding import Embedder
+from graphmem.context import Context
+from graphmem.embedding import Vector
 from graphmem.errors import InvalidInput, Unavailable
-from graphmem.graph.driver import Graph
-from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
 from graphmem.model.pages import opened, sealed
-from graphmem.model.vocabulary import Kind
+from graphmem.model.text import checked_text
+from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
+from graphmem.retrieval.filters import Sources
+from graphmem.retrieval.finding import Candidate, CandidatePool, find_pool
 from graphmem.retrieval.relevance import asked_stems
-from graphmem.retrieval.sources import Found, Pool, Sources, pool
 from graphmem.retrieval.understanding import Understood
-from graphmem.retrieval.vocabulary import Vocabulary
-from graphmem.runs.parameters import Parameters, continued
-from graphmem.runs.performing import Done
-from graphmem.runs.spans import run_spans
-from graphmem.runs.types import LeftOutSpan, RetrievalResult, RetrievedSpan, RunQuestion
+from graphmem.runs import parameters
+from graphmem.runs.parameters import LABEL_BYTES, check_labels, continued
+from graphmem.runs.performing import Done, RunOperation, impatient, new_operation, perform
+from graphmem.runs.spans import fetch_spans
+from graphmem.runs.types import LeftOutSpan, OnAccess, RetrievalResult, RetrievedSpan, RunQuestion
 from graphmem.search.ask import Hit, ordered, weighed
 from graphmem.text.words import terms, weights
 
 POOL = 20
-"""How many of the best are tried for the room that there is (S3.26)."""
+"""The number of best hits among which the spans that fit are chosen."""
 
 RETRIEVED: frozenset[Kind] = frozenset({"span", "summary"})
-"""What a run retrieves; a source type may be that of references too."""
+"""The kinds that a run retrieves; a source type may also be one of references, which are left out."""
 
 MOST_SEEN = 2_000
-"""How many candidates of each source are looked at before what was delivered already is given up."""
+"""The number of candidates of each source, at most, that is fetched to find spans not delivered yet."""
 
 GROWTH = 4
+"""The factor by which the number of candidates grows while too few of them are new."""
 
 
-class Delivered(Struct, frozen=True):
-    """What a question has delivered so far, and what it was asked with."""
+class DeliveredSpans(Struct, frozen=True):
+    """The spans that a question has delivered up to a page, and the parameters of that page."""
 
     params: str
     ids: list[str]
 
 
-class Page(Struct, frozen=True):
-    """Where a retrieval goes on: the record of the one before, and what must not come again."""
+class Continuation(Struct, frozen=True):
+    """The begin of a page: the record of the page before it, and the spans delivered so far."""
 
     access_id: str = ""
-    seen: frozenset[str] = frozenset()
+    delivered: frozenset[str] = frozenset()
 
 
-class Ahead:
-    """Searches while tokens are reserved for the answer, and again where that failed.
+class SearchAhead:
+    """Searches while tokens are reserved for the answer, and again after the search has failed.
 
-    A search is free; only what it delivers is charged. So it need not wait for the reservation, without
-    which nothing of it is delivered.
+    A search is free; only delivered spans are charged. So it need not wait for the reservation, without
+    which nothing is delivered.
     """
 
     def __init__(self, search: Callable[[], Coroutine[Any, Any, list[Hit]]]) -> None:
@@ -64,75 +67,123 @@ class Ahead:
         self._begin()
 
     async def hits(self) -> list[Hit]:
-        """Return what was found, best first. Raises `Unavailable`; asked again it is tried again."""
+        """Return the hits, best first. Raises `Unavailable`; the next call searches again."""
         try:
             return await self._task
         except Unavailable:
             self._begin()
             raise
 
-    def drop(self) -> None:
-        """Leave it: nobody asks any more."""
+    def cancel(self) -> None:
+        """Cancel the search, whose hits nobody needs any more."""
         self._task.cancel()
 
     def _begin(self) -> None:
         self._task = asyncio.create_task(self._search())
-        # A failure that nobody asks for is none.
+        # Retrieves the failure of a search that nobody waits for, which asyncio would log.
         self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
 
-class Delivery(Struct, frozen=True):
-    """What is delivered of a hit: its text, and its source."""
+class SpanText(Struct, frozen=True):
+    """The text of a hit that is delivered, and its source."""
 
     text: str
     source_id: str
 
 
-class Packed(Struct, frozen=True):
-    """What is delivered, what did not fit, and what cannot be delivered at all."""
+class PackedSpans(Struct, frozen=True):
+    """The hits that fit, those that are left out, and the number that cannot be delivered at all."""
 
-    taken: list[tuple[Hit, Delivery]]
+    taken: list[tuple[Hit, SpanText]]
     omitted: list[LeftOutSpan]
     lost: int
 
 
-DELIVERED = Query("runs/delivered", Delivered)
-
-
-async def search(
-    question: RunQuestion,
-    parameters: Parameters,
-    run_id: str,
-    *,
-    client_id: str,
-    graph: Graph,
-    embedder: Embedder,
-    vocabulary: Vocabulary,
-    calibration: Calibration,
-) -> list[Hit]:
-    """Return what matches a question and was not delivered to it yet, best first.
-
-    Raises `InvalidInput` for a cursor that this question has not given, `Unavailable`.
-    """
-    page, understood = await asyncio.gather(
-        _page(question, parameters, run_id, client_id, graph),
-        _understood(question, client_id, graph, embedder, vocabulary),
-    )
-    hits = await _hits(
-        question, understood, page, client_id=client_id, graph=graph, calibration=calibration
-    )
-    return ordered(hits, question.sort_by)
+DELIVERED = Query("runs/delivered", DeliveredSpans)
 
 
 async def retrieve(
-    question: RunQuestion, hits: Sequence[Hit], access_id: str, *, client_id: str, graph: Graph
+    run_id: str, question: RunQuestion, context: Context, on_access: OnAccess | None = None
 ) -> RetrievalResult:
-    """Return the best in at most `max_tokens`; a misfit is left out and the next is tried.
+    """Return the best spans for a question, charged to the run.
 
-    Raises `Unavailable`.
+    Raises `InvalidInput`, `RunNotFound`, `BudgetExhausted`, `RunEnded`, `RunTimeout`,
+    `OperationReused`, `Unavailable`.
     """
-    best = [hit.found for hit in hits[:POOL]]
-    packed = pack(hits[:POOL], await _deliveries(best, client_id, graph), question.max_tokens)
+    kept = parameters.of_question(question, run_id)
+    question = _checked(question, context.embedder.model.dimensions)
+    patient, context = context, impatient(context)
+    operation = new_operation(
+        run_id,
+        "retrieve",
+        kept,
+        context,
+        operation_id=question.operation_id,
+        tokens=question.max_tokens,
+    )
+    ahead = SearchAhead(lambda: _search(question, operation, context))
+
+    async def work() -> Done[RetrievalResult]:
+        result = await _deliver(question, await ahead.hits(), operation.access_id, context)
+        return _done(result, question.cursor)
+
+    try:
+        performed = await perform(operation, work, context, on_access)
+    finally:
+        ahead.cancel()
+    result = performed.result
+    if result is None:
+        result = await _fetch_result(performed.answer, patient)
+    return replace(result, budget=performed.budget)
+
+
+def unit_vector(given: Sequence[float], dimensions: int) -> Vector:
+    """Return an embedding as a vector of length 1. Raises `InvalidInput`."""
+    if len(given) != dimensions:
+        raise InvalidInput(
+            "query", f"is a vector of {len(given)} numbers; the embedding model's have {dimensions}"
+        )
+    largest = max(map(abs, given))
+    if not math.isfinite(largest) or largest == 0.0:
+        raise InvalidInput(
+            "query",
+            "is a vector of zeros or has a component that is not a number; send an embedding",
+        )
+    # Divided by the largest first: neither square nor sum can overflow or vanish then.
+    scaled = [value / largest for value in given]
+    length = math.sqrt(sum(value * value for value in scaled))
+    return [value / length for value in scaled]
+
+
+def _checked(question: RunQuestion, dimensions: int) -> RunQuestion:
+    """Return a question with a valid text, or with a vector of length 1. Raises `InvalidInput`."""
+    check_labels(operation_id=question.operation_id, cursor=question.cursor)
+    for place, id in enumerate(question.source_ids or ()):
+        checked_text(id, f"source_ids[{place}]", most_bytes=4 * LABEL_BYTES)
+    if isinstance(question.query, str):
+        checked_text(question.query, "query", most_bytes=4 * QUERY_CHARACTERS)
+        return question
+    return replace(question, query=unit_vector(question.query, dimensions))
+
+
+async def _search(question: RunQuestion, operation: RunOperation, context: Context) -> list[Hit]:
+    """Return the hits that this question has not delivered yet, best first.
+
+    Raises `InvalidInput` for a cursor of another question or run, `Unavailable`.
+    """
+    page, understood = await asyncio.gather(
+        _continuation(question, operation, context), _understand(question, context)
+    )
+    return ordered(await _hits(question, understood, page, context), question.sort_by)
+
+
+async def _deliver(
+    question: RunQuestion, hits: Sequence[Hit], access_id: str, context: Context
+) -> RetrievalResult:
+    """Return the best hits in at most `max_tokens`: one that does not fit is left out, the next is tried."""
+    best = hits[:POOL]
+    texts = await _texts([hit.found for hit in best], context)
+    packed = pack(best, texts, question.max_tokens)
     has_more = len(hits) > len(packed.taken) + packed.lost
     return RetrievalResult(
         spans=[_span(rank, *taken) for rank, taken in enumerate(packed.taken, start=1)],
@@ -143,28 +194,28 @@ async def retrieve(
     )
 
 
-def pack(hits: Sequence[Hit], deliveries: Mapping[str, Delivery | None], max_tokens: int) -> Packed:
-    """Take by rank what fits; what has gone meanwhile, or is not what was stored (None), is not delivered."""
+def pack(hits: Sequence[Hit], texts: Mapping[str, SpanText | None], max_tokens: int) -> PackedSpans:
+    """Take the hits that fit, by rank. Deleted ones (absent) and damaged ones (None) are not delivered."""
     room, lost = max_tokens, 0
-    taken: list[tuple[Hit, Delivery]] = []
+    taken: list[tuple[Hit, SpanText]] = []
     omitted: list[LeftOutSpan] = []
     for hit in hits:
         id, tokens = hit.found.id, hit.found.token_count
-        if id not in deliveries:
+        if id not in texts:
             lost += 1
-        elif (delivery := deliveries[id]) is None:
+        elif (text := texts[id]) is None:
             lost += 1
             omitted.append(LeftOutSpan(span_id=id, token_count=tokens, reason="damaged"))
         elif tokens > room:
             omitted.append(LeftOutSpan(span_id=id, token_count=tokens))
         else:
             room -= tokens
-            taken.append((hit, delivery))
-    return Packed(taken, omitted, lost)
+            taken.append((hit, text))
+    return PackedSpans(taken, omitted, lost)
 
 
-def done(result: RetrievalResult, previous: str) -> Done:
-    """Return what is charged and kept of a retrieval: ids and numbers, no text."""
+def _done(result: RetrievalResult, cursor: str | None) -> Done[RetrievalResult]:
+    """Return a retrieval with its charge and its record: ids and numbers, no text."""
     kept = replace(result, spans=[replace(span, content="") for span in result.spans])
     returned: list[dict[str, Any]] = [
         {
@@ -177,17 +228,17 @@ def done(result: RetrievalResult, previous: str) -> Done:
     ]
     return Done(
         answer=msgspec.json.encode(kept).decode(),
+        result=result,
         tokens=result.tokens_used,
         returned=returned,
-        continues=previous,
+        continues=_previous(cursor),
     )
 
 
-async def again(answer: str, *, client_id: str, graph: Graph) -> RetrievalResult:
-    """Return a retrieval that was charged before, with the texts as they are now."""
+async def _fetch_result(answer: str, context: Context) -> RetrievalResult:
+    """Return the result of a retrieval that was charged before, with the present texts."""
     kept = msgspec.json.decode(answer, type=RetrievalResult)
-    ids = [span.span_id for span in kept.spans]
-    texts = await run_spans(ids, client_id=client_id, graph=graph)
+    texts = await fetch_spans([span.span_id for span in kept.spans], context)
     spans = [
         replace(span, content=texts[span.span_id].text)
         for span in kept.spans
@@ -196,8 +247,8 @@ async def again(answer: str, *, client_id: str, graph: Graph) -> RetrievalResult
     return replace(kept, spans=spans)
 
 
-def previous(cursor: str | None) -> str:
-    """Return the record that a cursor stands for, '' for none. Raises `InvalidInput`."""
+def _previous(cursor: str | None) -> str:
+    """Return the id of the record in a cursor, '' for none. Raises `InvalidInput`."""
     if cursor is None:
         return ""
     try:
@@ -206,65 +257,62 @@ def previous(cursor: str | None) -> str:
         raise _foreign() from problem
 
 
-async def _page(
-    question: RunQuestion, parameters: Parameters, run_id: str, client_id: str, graph: Graph
-) -> Page:
+async def _continuation(
+    question: RunQuestion, operation: RunOperation, context: Context
+) -> Continuation:
     if question.cursor is None:
-        return Page()
-    access_id = previous(question.cursor)
-    rows = await graph.rows(DELIVERED, client_id=client_id, id=run_id, access_id=access_id)
-    if not rows or continued(msgspec.json.decode(rows[0].params)) != continued(parameters):
+        return Continuation()
+    access_id = _previous(question.cursor)
+    rows = await context.graph.rows(
+        DELIVERED, client_id=context.client_id, id=operation.run_id, access_id=access_id
+    )
+    if not rows or continued(msgspec.json.decode(rows[0].params)) != continued(
+        operation.parameters
+    ):
         raise _foreign()
-    return Page(access_id, frozenset(rows[0].ids))
+    return Continuation(access_id, frozenset(rows[0].ids))
 
 
 def _foreign() -> InvalidInput:
     return InvalidInput("cursor", "is not one that this question has given in this run")
 
 
-async def _understood(
-    question: RunQuestion,
-    client_id: str,
-    graph: Graph,
-    embedder: Embedder,
-    vocabulary: Vocabulary,
-) -> Understood:
+async def _understand(question: RunQuestion, context: Context) -> Understood:
     if not isinstance(question.query, str):
         return Understood("", question.query, [], {}, [])
     embedding, shares = await asyncio.gather(
-        embedder.query(question.query), vocabulary.shares(client_id, graph)
+        context.embedder.query(question.query),
+        context.vocabulary.shares(context.client_id, context.graph),
     )
     words = terms(question.query)
     return Understood(question.query, embedding, words, weights(words, shares), [])
 
 
 async def _hits(
-    question: RunQuestion,
-    understood: Understood,
-    page: Page,
-    *,
-    client_id: str,
-    graph: Graph,
-    calibration: Calibration,
+    question: RunQuestion, understood: Understood, page: Continuation, context: Context
 ) -> list[Hit]:
-    """Return what matches and was not delivered yet; more is asked for where too little is new."""
-    wanted = POOL + len(page.seen)
+    """Return the hits that were not delivered yet, from more candidates if too few are new."""
+    wanted = POOL + len(page.delivered)
     while True:
-        candidates = await pool(
+        candidates = await find_pool(
             understood.embedding,
             understood.words,
             _sources(question),
-            client_id=client_id,
+            client_id=context.client_id,
             results=wanted,
             weight=understood.weight,
-            graph=graph,
+            graph=context.graph,
         )
-        new = [one for one in candidates.found if one.kind in RETRIEVED and one.id not in page.seen]
+        new = [
+            one
+            for one in candidates.found
+            if one.kind in RETRIEVED and one.id not in page.delivered
+        ]
         if len(new) > POOL or _is_all(candidates) or wanted >= MOST_SEEN:
             break
         wanted = min(wanted * GROWTH, MOST_SEEN)
     query = understood.text if asked_stems(understood.text) else None
-    hits = await asyncio.to_thread(weighed, new, query, calibration)
+    hits = await asyncio.to_thread(weighed, new, query, context.calibration)
     least = question.min_relevance or 0.0
     return [hit for hit in hits if hit.relevance > 0.0 and hit.relevance >= least]
 
@@ -278,36 +326,31 @@ def _sources(question: RunQuestion) -> Sources:
     )
 
 
-def _is_all(candidates: Pool) -> bool:
+def _is_all(candidates: CandidatePool) -> bool:
     return candidates.all_by_vector and candidates.all_by_words
 
 
-async def _deliveries(
-    best: Sequence[Found], client_id: str, graph: Graph
-) -> dict[str, Delivery | None]:
-    """Return what can be delivered: as the search brought it where that is whole, else read again."""
-    brought = {
-        one.id: Delivery(text, one.source_id) for one in best if (text := one.content) is not None
+async def _texts(best: Sequence[Candidate], context: Context) -> dict[str, SpanText | None]:
+    """Return the texts of hits: as the search returned them if they are whole, else read again."""
+    texts: dict[str, SpanText | None] = {
+        one.id: SpanText(text, one.source_id) for one in best if (text := one.content) is not None
     }
-    others = [one.id for one in best if one.id not in brought]
-    if not others:
-        return {**brought}
-    read = await run_spans(others, client_id=client_id, graph=graph)
-    sound = {
-        id: Delivery(one.text, one.source_id) if one.sound else None for id, one in read.items()
-    }
-    return brought | sound
+    others = [one.id for one in best if one.id not in texts]
+    if others:
+        for id, one in (await fetch_spans(others, context)).items():
+            texts[id] = SpanText(one.text, one.source_id) if one.sound else None
+    return texts
 
 
-def _span(rank: int, hit: Hit, delivery: Delivery) -> RetrievedSpan:
+def _span(rank: int, hit: Hit, delivered: SpanText) -> RetrievedSpan:
     found = hit.found
     return RetrievedSpan(
         span_id=found.id,
         source_type=found.source_type,
-        source_id=delivery.source_id,
+        source_id=delivered.source_id,
         token_count=found.token_count,
         relevance_score=hit.relevance,
-        content=delivery.text,
+        content=delivered.text,
         rank=rank,
         importance=found.importance,
         occurred_at=found.occurred_at,

@@ -1,4 +1,4 @@
-"""Looking at runs: one as it stands, a tree of them, what was done in one."""
+"""Showing a run, the tree of runs below it, and the operations recorded in it."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,38 +8,39 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from graphmem.context import Context
 from graphmem.errors import RunNotFound
-from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.pages import cursor, page, position
-from graphmem.runs.ending import end_run
-from graphmem.runs.standing import Standing, standing
+from graphmem.runs.stored import fetch_run, shown
+from graphmem.runs.sweep import close_run
 from graphmem.runs.types import (
     Access,
     Accesses,
     AccessesAsked,
     Operation,
     Returned,
+    Run,
     RunInTree,
     TreeRun,
 )
 
 
-class Performed(Struct, frozen=True):
-    """How often an operation was performed."""
+class OperationCount(Struct, frozen=True):
+    """How often an operation was performed in a run."""
 
     operation: Operation
     times: int
 
 
-class Branch(RunInTree, frozen=True, kw_only=True):
-    """A run of a tree, before it has its place in it."""
+class TreeRunRow(RunInTree, frozen=True, kw_only=True):
+    """A run of a tree, without its children."""
 
-    operations: list[Performed]
+    operations: list[OperationCount]
 
 
-class Recorded(Struct, frozen=True, kw_only=True):
-    """An operation as it is recorded."""
+class AccessRow(Struct, frozen=True, kw_only=True):
+    """A recorded operation; its parameters are JSON."""
 
     id: str
     session_id: str
@@ -53,47 +54,56 @@ class Recorded(Struct, frozen=True, kw_only=True):
     wrote: list[str]
 
 
-RUN_TREE = Query("runs/run_tree", Branch)
-RUN_ACCESSES = Query("runs/run_accesses", Recorded)
+RUN_TREE = Query("runs/run_tree", TreeRunRow)
+RUN_ACCESSES = Query("runs/run_accesses", AccessRow)
 
 
-async def run(run_id: str, *, client_id: str, now: datetime, graph: Graph) -> Standing:
-    """Return a run; one whose time is over has timed out. Raises `RunNotFound`, for another client's too."""
-    found = await standing(run_id, client_id=client_id, now=now, graph=graph)
-    if not found.is_overdue(now):
-        return found
-    await end_run(run_id, "timeout", client_id=client_id, now=now, graph=graph)
-    return await standing(run_id, client_id=client_id, now=now, graph=graph)
+async def show_run(run_id: str, context: Context) -> Run:
+    """Return a run, and end it first if it is overdue.
+
+    Raises `RunNotFound`, also for a run of another client, and `Unavailable`.
+    """
+    now, client_id, graph = context.now(), context.client_id, context.graph
+    found = await fetch_run(run_id, client_id=client_id, now=now, graph=graph)
+    if found.is_overdue(now):
+        await close_run(run_id, "timeout", client_id=client_id, now=now, graph=graph)
+        found = await fetch_run(run_id, client_id=client_id, now=now, graph=graph)
+    return shown(found, now)
 
 
-async def tree(run_id: str, *, client_id: str, now: datetime, graph: Graph) -> TreeRun:
-    """Return a run with all below it, in one query. Raises `RunNotFound`, for another client's too."""
-    rows = await graph.rows(RUN_TREE, client_id=client_id, id=run_id, now=now)
+async def show_tree(run_id: str, context: Context) -> TreeRun:
+    """Return a run with all runs below it, and the usage of each.
+
+    Raises `RunNotFound`, also for a run of another client, and `Unavailable`.
+    """
+    rows = await context.graph.rows(
+        RUN_TREE, client_id=context.client_id, id=run_id, now=context.now()
+    )
     if not rows:
         raise RunNotFound(run_id)
-    return planted(rows)
+    return tree(rows)
 
 
-def planted(rows: Sequence[Branch]) -> TreeRun:
-    """Return the runs as a tree; they come from the root down."""
-    grown: dict[str, TreeRun] = {}
+def tree(rows: Sequence[TreeRunRow]) -> TreeRun:
+    """Return runs as a tree; the rows have the root first."""
+    runs: dict[str, TreeRun] = {}
     for row in reversed(rows):
-        children = [grown[other.id] for other in rows if other.parent_session_id == row.id]
+        children = [runs[other.id] for other in rows if other.parent_session_id == row.id]
         properties: dict[str, Any] = asdict(row)
         properties["operations"] = {one.operation: one.times for one in row.operations}
-        grown[row.id] = TreeRun(**properties, children=children)
-    return grown[rows[0].id]
+        runs[row.id] = TreeRun(**properties, children=children)
+    return runs[rows[0].id]
 
 
-async def accesses(
-    run_id: str, asked: AccessesAsked, *, client_id: str, now: datetime, graph: Graph
-) -> Accesses:
-    """Return what was done in a run, newest first; the cursor goes on where they end.
+async def show_accesses(run_id: str, asked: AccessesAsked, context: Context) -> Accesses:
+    """Return the recorded operations of a run, newest first, one page at a time.
 
-    Raises `InvalidInput`, and `RunNotFound` for another client's too.
+    Raises `InvalidInput` for a foreign cursor, `RunNotFound`, also for a run of another client, and
+    `Unavailable`.
     """
     before, before_id = position(asked.cursor)
-    await standing(run_id, client_id=client_id, now=now, graph=graph)
+    client_id, graph = context.client_id, context.graph
+    await fetch_run(run_id, client_id=client_id, now=context.now(), graph=graph)
     rows = await graph.rows(
         RUN_ACCESSES,
         client_id=client_id,
@@ -102,11 +112,11 @@ async def accesses(
         before_id=before_id,
         limit=asked.limit + 1,
     )
-    shown, after = page(rows, asked.limit, lambda row: cursor(row.at, row.id))
-    return Accesses(accesses=[_shown(row) for row in shown], cursor=after)
+    found, after = page(rows, asked.limit, lambda row: cursor(row.at, row.id))
+    return Accesses(accesses=[_access(row) for row in found], cursor=after)
 
 
-def _shown(row: Recorded) -> Access:
+def _access(row: AccessRow) -> Access:
     properties: dict[str, Any] = asdict(row)
     properties["params"] = msgspec.json.decode(row.params)
     return Access(**properties)

@@ -1,56 +1,57 @@
-"""Starting runs: at the root, or under a parent whose budget the child's comes out of."""
+"""Starting runs: at the root, or under a parent that gives the child a part of its budget."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from graphmem.context import Context
 from graphmem.errors import BudgetExhausted, ChildlessBudget, OperationReused, TooDeep, TooManyRuns
-from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.driver import Transaction
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import enqueue
-from graphmem.observing.spans import span
-from graphmem.runs.budget import Share, milliseconds, share
-from graphmem.runs.clock import Clock, Tell
-from graphmem.runs.ending import reclaim
+from graphmem.runs import parameters
+from graphmem.runs.budget import Clock, Share, milliseconds, share
+from graphmem.runs.parameters import check_labels
 from graphmem.runs.performing import (
+    Attempt,
     Done,
-    Judged,
-    Step,
-    Written,
-    attributes,
-    entry_of,
+    Reservation,
+    RunOperation,
+    access_entry,
+    impatient,
+    new_operation,
+    notify,
+    observe,
     perform,
-    told,
 )
-from graphmem.runs.standing import standing
-from graphmem.runs.trying import Tries
-from graphmem.runs.types import FixedBudget, NewRun, RetrievalBudget
+from graphmem.runs.show import show_run
+from graphmem.runs.stored import StoredRun, fetch_run
+from graphmem.runs.sweep import reclaim
+from graphmem.runs.types import FixedBudget, NewRun, OnAccess, RetrievalBudget, Run, SubcallAsked
 
 DEPTH = 4
-"""How many levels lie below a root."""
-
+"""The number of levels below a root."""
 
 SWEEP_RUNS = "sweep_runs"
-"""The kind of the job that ends runs whose time is over."""
+"""The kind of the job that ends overdue runs."""
 
 
-class Started(Struct, frozen=True):
-    """A run that an operation has started already, and what it was asked with."""
+class StartedRun(Struct, frozen=True):
+    """A run that the same operation has started before, and the parameters of that."""
 
     id: str
     params: str
 
 
-class Counted(Struct, frozen=True):
-    """How many runs of a client are active."""
+class ActiveRuns(Struct, frozen=True):
+    """The number of a client's active runs, and the runs that the same operation has started."""
 
     active: int
-    started: list[Started]
+    started: list[StartedRun]
 
 
-class Place(Struct, frozen=True, kw_only=True):
-    """Where a new run stands and what it may use."""
+class RunDraft(Struct, frozen=True, kw_only=True):
+    """A run before it is written: its place in the tree, and its budget."""
 
     agent_type: str
     episode_id: str
@@ -61,157 +62,201 @@ class Place(Struct, frozen=True, kw_only=True):
     operation_id: str | None = None
 
 
-LOCK_CLIENT = Query("runs/lock_client", Counted, writes=True)
-WRITE_RUNS = Query("runs/write_runs", Written, writes=True)
+LOCK_CLIENT = Query("runs/lock_client", ActiveRuns, writes=True)
+WRITE_RUNS = Query("runs/write_runs", RowsWritten, writes=True)
 
 
 async def start(
     new: NewRun,
-    limits: RetrievalBudget,
+    context: Context,
     *,
-    client_id: str,
-    most: int,
-    now: Callable[[], datetime],
-    new_id: Callable[[], str],
-    graph: Graph,
-    tell: Tell,
-) -> str:
-    """Start a run at the root and return its id; at most `most` runs of a client are active at once.
+    default_budget: RetrievalBudget,
+    most_active: int,
+    on_access: OnAccess | None = None,
+) -> Run:
+    """Start a run, under its parent if it names one; a client has at most `most_active` active runs.
 
-    Raises `TooManyRuns`, `OperationReused`, `Unavailable`.
+    Raises `InvalidInput`, `RunNotFound` for the parent, `TooManyRuns`, `OperationReused`, `Unavailable`,
+    and the errors of `start_child`.
     """
-    graph, clock, tries = graph.impatient(), Clock.start(now), Tries()
-    run_id = f"session-{new_id()}"
+    check_labels(
+        agent_type=new.agent_type, episode_id=new.episode_id, operation_id=new.operation_id
+    )
+    limits = new.budget or default_budget
+    if new.parent_session_id is None:
+        run_id = await _start_root(new, limits, context, most_active, on_access)
+        return await show_run(run_id, context)
+    asked = SubcallAsked(
+        agent_type=new.agent_type,
+        budget_fraction=1.0,
+        fixed_budget=FixedBudget(
+            max_tokens=limits.max_tokens,
+            max_time_ms=limits.max_time_ms,
+            max_retries=limits.max_retries,
+        ),
+        operation_id=new.operation_id,
+    )
+    return await _start_child(
+        new.parent_session_id, asked, new.episode_id, context, most_active, on_access
+    )
+
+
+async def start_child(
+    run_id: str,
+    asked: SubcallAsked,
+    context: Context,
+    *,
+    most_active: int,
+    on_access: OnAccess | None = None,
+) -> Run:
+    """Start a run under another with a part of the remaining budget of that.
+
+    Raises `InvalidInput`, `RunNotFound`, `BudgetExhausted`, `ChildlessBudget`, `TooDeep`,
+    `TooManyRuns`, `RunEnded`, `RunTimeout`, `OperationReused`, `Unavailable`.
+    """
+    check_labels(agent_type=asked.agent_type, operation_id=asked.operation_id)
+    return await _start_child(run_id, asked, None, context, most_active, on_access)
+
+
+async def _start_root(
+    new: NewRun,
+    limits: RetrievalBudget,
+    context: Context,
+    most_active: int,
+    on_access: OnAccess | None,
+) -> str:
+    """Start a run at the root and return its id."""
+    run_id = f"session-{context.new_id()}"
     operation_id = new.operation_id or run_id
-    step = _step(run_id, new.agent_type, new.episode_id, limits)
+    operation = _start_operation(run_id, new.agent_type, new.episode_id, limits)
+    attempt = Attempt.start(operation, context)
+    clock, graph, client_id = attempt.clock, attempt.context.graph, context.client_id
 
     async def work(transaction: Transaction) -> str:
-        moment = clock.now()
-        counted = await _counted(operation_id, client_id, moment, transaction)
-        for started in counted.started:
-            if started.params != step.params:
+        now = clock.now()
+        runs = await _lock_client(operation_id, client_id, now, transaction)
+        for started in runs.started:
+            if started.params != operation.params:
                 raise OperationReused
             return started.id
-        if counted.active >= most:
-            raise TooManyRuns(most)
-        place = Place(
+        if runs.active >= most_active:
+            raise TooManyRuns(most_active)
+        draft = RunDraft(
             agent_type=new.agent_type,
             episode_id=new.episode_id,
             share=Share(
                 max_tokens=limits.max_tokens,
                 max_retries=limits.max_retries,
-                deadline=moment + timedelta(milliseconds=limits.max_time_ms),
+                deadline=now + timedelta(milliseconds=limits.max_time_ms),
             ),
-            started_at=moment,
+            started_at=now,
             operation_id=operation_id,
         )
-        await _write(step, place, clock, client_id, transaction)
+        await _write(operation, draft, clock, client_id, transaction)
         return run_id
 
-    with span("run start", {"graphmem.run": run_id}) as shown:
-        error = None
-        try:
-            return await tries.of(lambda: graph.write(work))
-        except BaseException as problem:
-            error = told(problem)
-            raise
-        finally:
-            entry = entry_of(step, clock, 0, error)
-            shown.set_attributes(attributes(entry) | {"graphmem.retries": tries.used})
-            tell(entry)
+    with observe(attempt, on_access):
+        return await attempt.tries.run(lambda: graph.write(work))
 
 
-async def subcall(
-    step: Step,
-    *,
-    agent_type: str,
+async def _start_child(
+    run_id: str,
+    asked: SubcallAsked,
     episode_id: str | None,
-    fraction: float,
-    fixed: FixedBudget,
-    client_id: str,
-    most: int,
-    now: Callable[[], datetime],
-    new_id: Callable[[], str],
-    graph: Graph,
-    tell: Tell,
-) -> str:
-    """Start a run under another with a part of what that has left, and return its id.
+    context: Context,
+    most_active: int,
+    on_access: OnAccess | None,
+) -> Run:
+    operation = new_operation(
+        run_id,
+        "subcall",
+        parameters.of_subcall(asked),
+        context,
+        operation_id=asked.operation_id,
+    )
+    clock, child_id = Clock.start(context.now), f"session-{context.new_id()}"
+    client_id, graph = context.client_id, impatient(context).graph
 
-    Raises `TooDeep`, `ChildlessBudget`, `TooManyRuns`, and what `perform` raises.
-    """
-    graph, clock = graph.impatient(), Clock.start(now)
-    child_id = f"session-{new_id()}"
-    begun: list[Step] = []
-
-    async def work() -> Done:
-        parent = await standing(step.run_id, client_id=client_id, now=now(), graph=graph)
+    async def work() -> Done[RunOperation]:
+        parent = await fetch_run(run_id, client_id=client_id, now=context.now(), graph=graph)
         if parent.depth >= DEPTH:
             raise TooDeep(DEPTH)
-        await reclaim(step.run_id, client_id=client_id, now=now(), graph=graph)
+        await reclaim(run_id, client_id=client_id, now=context.now(), graph=graph)
 
-        async def effect(transaction: Transaction, judged: Judged) -> None:
-            moment = now()
-            place = Place(
-                agent_type=agent_type,
-                episode_id=episode_id or parent.episode_id,
-                parent_id=parent.id,
-                depth=parent.depth + 1,
-                share=_share(judged, fraction, fixed, moment),
-                started_at=moment,
-            )
-            # The client's lock comes last: nobody who holds it waits for a run's.
-            counted = await _counted(child_id, client_id, moment, transaction)
-            if counted.active >= most:
-                raise TooManyRuns(most)
-            child = _step(child_id, agent_type, place.episode_id, _limits(place))
-            begun[:] = [child]
-            await _write(child, place, clock, client_id, transaction)
+        async def write_child(transaction: Transaction, reservation: Reservation) -> RunOperation:
+            now = context.now()
+            draft = _child_draft(asked, episode_id, parent, reservation, now)
+            # The client's lock comes last: its holder never waits for the lock of a run.
+            runs = await _lock_client(child_id, client_id, now, transaction)
+            if runs.active >= most_active:
+                raise TooManyRuns(most_active)
+            child = _start_operation(child_id, asked.agent_type, draft.episode_id, _limits(draft))
+            await _write(child, draft, clock, client_id, transaction)
+            return child
 
-        return Done(answer=child_id, effect=effect)
+        return Done(answer=child_id, effect=write_child)
 
-    performed = await perform(step, work, client_id=client_id, now=now, graph=graph, tell=tell)
-    if not performed.again:
-        for child in begun:
-            tell(entry_of(child, clock, 0, None))
-    return performed.answer
+    performed = await perform(operation, work, context, on_access)
+    if performed.result is not None:
+        notify(on_access, access_entry(performed.result, clock, 0, None))
+    return await show_run(performed.answer, context)
 
 
-def _share(judged: Judged, fraction: float, fixed: FixedBudget, now: datetime) -> Share:
-    """Return a child's part; raise where it would be nothing."""
+def _child_draft(
+    asked: SubcallAsked,
+    episode_id: str | None,
+    parent: StoredRun,
+    reservation: Reservation,
+    now: datetime,
+) -> RunDraft:
+    return RunDraft(
+        agent_type=asked.agent_type,
+        episode_id=episode_id or parent.episode_id,
+        parent_id=parent.id,
+        depth=parent.depth + 1,
+        share=_share(reservation, asked, now),
+        started_at=now,
+    )
+
+
+def _share(reservation: Reservation, asked: SubcallAsked, now: datetime) -> Share:
+    """Return a child's part of the budget; raise if it would be empty."""
     part = share(
-        remaining=judged.remaining,
-        remaining_retries=judged.remaining_retries,
-        deadline=judged.deadline,
-        fraction=fraction,
-        fixed=fixed,
+        remaining=reservation.remaining,
+        remaining_retries=reservation.remaining_retries,
+        deadline=reservation.deadline,
+        fraction=asked.budget_fraction,
+        fixed=asked.fixed_budget or FixedBudget(),
         now=now,
     )
-    if judged.remaining <= 0:
-        raise BudgetExhausted(1, judged.remaining)
+    if reservation.remaining <= 0:
+        raise BudgetExhausted(1, reservation.remaining)
     if part.max_tokens <= 0 or part.deadline <= now:
-        raise ChildlessBudget(judged.remaining)
+        raise ChildlessBudget(reservation.remaining)
     return part
 
 
-async def _counted(
+async def _lock_client(
     operation_id: str, client_id: str, now: datetime, transaction: Transaction
-) -> Counted:
+) -> ActiveRuns:
     rows = await transaction.rows(
         LOCK_CLIENT, client_id=client_id, operation_id=operation_id, now=now
     )
     return rows[0]
 
 
-def _limits(place: Place) -> RetrievalBudget:
+def _limits(draft: RunDraft) -> RetrievalBudget:
     return RetrievalBudget(
-        max_tokens=place.share.max_tokens,
-        max_time_ms=milliseconds(place.share.deadline - place.started_at),
-        max_retries=place.share.max_retries,
+        max_tokens=draft.share.max_tokens,
+        max_time_ms=milliseconds(draft.share.deadline - draft.started_at),
+        max_retries=draft.share.max_retries,
     )
 
 
-def _step(run_id: str, agent_type: str, episode_id: str, limits: RetrievalBudget) -> Step:
-    return Step(
+def _start_operation(
+    run_id: str, agent_type: str, episode_id: str, limits: RetrievalBudget
+) -> RunOperation:
+    return RunOperation(
         run_id=run_id,
         operation="start",
         operation_id=run_id,
@@ -227,46 +272,56 @@ def _step(run_id: str, agent_type: str, episode_id: str, limits: RetrievalBudget
 
 
 async def _write(
-    step: Step, place: Place, clock: Clock, client_id: str, transaction: Transaction
+    operation: RunOperation,
+    draft: RunDraft,
+    clock: Clock,
+    client_id: str,
+    transaction: Transaction,
 ) -> None:
-    """Write a run that begins, with its first record."""
+    """Write a new run with its first record."""
     run = {
-        "id": step.run_id,
-        "operation_id": place.operation_id,
-        "agent_type": place.agent_type,
-        "episode_id": place.episode_id,
-        "depth": place.depth,
+        "id": operation.run_id,
+        "operation_id": draft.operation_id,
+        "agent_type": draft.agent_type,
+        "episode_id": draft.episode_id,
+        "depth": draft.depth,
         "status": "active",
-        "started_at": place.started_at,
-        "deadline": place.share.deadline,
-        "max_tokens": place.share.max_tokens,
-        "max_time_ms": milliseconds(place.share.deadline - place.started_at),
-        "max_retries": place.share.max_retries,
+        "started_at": draft.started_at,
+        "deadline": draft.share.deadline,
+        "max_tokens": draft.share.max_tokens,
+        "max_time_ms": milliseconds(draft.share.deadline - draft.started_at),
+        "max_retries": draft.share.max_retries,
     } | dict.fromkeys(("spent", "given", "returned", "retries", "retries_given"), 0)
     access = {
-        "id": step.access_id,
-        "run_id": step.run_id,
-        "operation": step.operation,
+        "id": operation.access_id,
+        "run_id": operation.run_id,
+        "operation": operation.operation,
         "at": clock.at,
         "tokens": 0,
         "duration_ms": clock.milliseconds,
-        "params": step.params,
+        "params": operation.params,
     }
     row = {
         "run": run | {"retries_returned": 0, "retrievals": 0, "writes": 0},
         "access": access,
-        "parent_id": place.parent_id,
+        "parent_id": draft.parent_id,
     }
     await transaction.rows(WRITE_RUNS, client_id=client_id, rows=[row])
-    # One job for all runs of a client whose time is over in the same minute, due when that is over.
-    minute = place.share.deadline.replace(second=0, microsecond=0)
+    await _queue_sweep(operation.run_id, draft, client_id, transaction)
+
+
+async def _queue_sweep(
+    run_id: str, draft: RunDraft, client_id: str, transaction: Transaction
+) -> None:
+    # One job for all runs of a client whose deadlines are in the same minute, due at the end of it.
+    minute = draft.share.deadline.replace(second=0, microsecond=0)
     await enqueue(
         transaction,
         client_id=client_id,
-        id=f"sweep-{step.run_id}",
+        id=f"sweep-{run_id}",
         kind=SWEEP_RUNS,
         key=minute.isoformat(),
         payload={},
-        now=place.started_at,
+        now=draft.started_at,
         run_at=minute + timedelta(minutes=1),
     )

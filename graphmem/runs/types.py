@@ -1,12 +1,14 @@
-"""Runs: budgeted retrieval sessions of agents, what is done in them and what that leaves behind (S3)."""
+"""Runs: budgeted retrieval sessions of agents, their operations and the records of these."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from graphmem.model.pages import GivenCursor, PageSize
 from graphmem.model.vocabulary import MESSAGE_BYTES, QUERY_CHARACTERS
-from graphmem.spans.types import Span
+from graphmem.references.types import Span
 
 RunStatus = Literal["active", "completed", "failed", "timeout"]
 RunOutcome = Literal["success", "failure", "timeout", "budget_exhausted"]
@@ -24,7 +26,7 @@ RunSourceType = Literal[
     "reference",
     "session_summary",
 ]
-"""Where the spans and summaries come from that a run may retrieve."""
+"""The source types of the spans and summaries that a run may retrieve."""
 
 MOST_TOKENS = 1_000_000_000
 MOST_TIME_MS = 7 * 24 * 3_600_000
@@ -249,8 +251,8 @@ class Access(Struct, frozen=True, kw_only=True):
 class AccessesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which accesses of a run are shown."""
 
-    limit: Annotated[int, Meta(ge=1, le=200)] = 50
-    cursor: str | None = None
+    limit: PageSize = 50
+    cursor: GivenCursor | None = None
 
 
 class Accesses(Struct, frozen=True, kw_only=True):
@@ -292,7 +294,7 @@ class TreeRun(RunInTree, frozen=True, kw_only=True):
 
 
 class AccessEntry(Struct, frozen=True, kw_only=True):
-    """What `on_access` is told of an operation."""
+    """An operation as `on_access` receives it: sizes, digests and ids, never a text."""
 
     timestamp: datetime
     session_id: str
@@ -301,3 +303,7 @@ class AccessEntry(Struct, frozen=True, kw_only=True):
     tokens_consumed: int | None
     duration_ms: float
     error: str | None = None
+
+
+OnAccess = Callable[[AccessEntry], None]
+"""A listener that is called once for each operation, also for one that was refused or failed."""

@@ -1,8 +1,8 @@
-"""What a run leaves for others to find: a reference with its spans, in the transaction that records it."""
+"""Writing in a run: a reference with its spans for other agents, in the transaction that records it."""
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -10,50 +10,75 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.embedding import Embedder
-from graphmem.graph.driver import Graph, Transaction
-from graphmem.memories.write import Draft, Prepared, prepare, write
+from graphmem.context import Context
+from graphmem.graph.driver import Transaction
+from graphmem.memories.write import Draft, Prepared, prepare, write as write_memories
 from graphmem.model.text import checked_text
 from graphmem.references.chunking import chunked
 from graphmem.references.put import CONTENT_SPANS, encoded, reference_draft, span_draft, write_spans
+from graphmem.references.spans import hashed, registered
 from graphmem.references.types import CONTENT_BYTES, StoredReference
-from graphmem.runs.performing import Done, Judged
-from graphmem.runs.types import NewWrite, WriteResult
-from graphmem.spans.register import hashed, registered
-from graphmem.tokens import TokenCounter
+from graphmem.runs import parameters
+from graphmem.runs.parameters import check_labels
+from graphmem.runs.performing import Done, Reservation, impatient, new_operation, perform
+from graphmem.runs.stored import fetch_run
+from graphmem.runs.types import NewWrite, OnAccess, WriteResult
 
 FOUND_CHARACTERS = 2_000
-"""How much of its metadata a span is found by, in characters."""
+"""The part of the metadata that finds a span, in characters."""
 
 MOST_TAGS = 100
 TAG_CHARACTERS = 256
 
 
-class Kept(Struct, frozen=True):
-    """What a record keeps of a write's answer."""
+class KeptWrite(Struct, frozen=True):
+    """The part of a write's result that its record keeps."""
 
     id: str
 
 
-async def prepared(
-    new: NewWrite,
-    *,
-    written_by: str,
-    client_id: str,
-    now: datetime,
-    new_id: Callable[[], str],
-    embedder: Embedder,
-    tokens: TokenCounter,
-) -> tuple[Prepared, list[Prepared]]:
-    """Cut, embed and count what is to be written: the reference, then its spans.
+async def write(
+    run_id: str, new: NewWrite, context: Context, on_access: OnAccess | None = None
+) -> WriteResult:
+    """Write a text that every agent of the client finds at once.
 
-    Raises `Unavailable`.
+    Raises `InvalidInput`, `TooLarge`, `RunNotFound`, `RunEnded`, `RunTimeout`, `OperationReused`,
+    `Unavailable`.
     """
+    _check(new)
+    now, patient, context = context.now(), context, impatient(context)
+    kept = parameters.of_write(new, run_id)
+    operation = new_operation(run_id, "write", kept, context, operation_id=new.operation_id)
+
+    async def work() -> Done[WriteResult]:
+        run = await fetch_run(run_id, client_id=context.client_id, now=now, graph=context.graph)
+        reference, spans = await _prepare(new, run.agent_type, now, context)
+        return _done(reference, spans, context.client_id)
+
+    performed = await perform(operation, work, context, on_access)
+    result = performed.result
+    if result is None:
+        result = await _fetch_result(performed.answer, patient)
+    return replace(result, budget=performed.budget)
+
+
+def _check(new: NewWrite) -> None:
+    """Raise `InvalidInput` that names the field, or `TooLarge`."""
+    checked_text(new.content, "content", most_bytes=CONTENT_BYTES)
+    _metadata(new)
+    check_labels(operation_id=new.operation_id)
+
+
+async def _prepare(
+    new: NewWrite, agent_type: str, now: datetime, context: Context
+) -> tuple[Prepared, list[Prepared]]:
+    """Return the reference and its spans, embedded and counted."""
+    tokens = context.tokens
     reference = StoredReference(
-        id=f"write-{new_id()}",
+        id=f"write-{context.new_id()}",
         source_type="episode_log",
         source_id="",
-        label=f"{new.type} written by {written_by}",
+        label=f"{new.type} written by {agent_type}",
         metadata=_metadata(new),
         importance=_number(new, "importance", 0.5, 0.0, 1.0),
         version=1,
@@ -68,51 +93,36 @@ async def prepared(
     )
     reference = replace(reference, source_id=reference.id)
     drafts = [
-        reference_draft(reference, client_id),
-        *_spans(new, reference, client_id, now, new_id),
+        reference_draft(reference, context.client_id),
+        *_spans(new, reference, now, context),
     ]
-    first, *spans = await prepare(drafts, embedder=embedder, tokens=tokens)
+    first, *spans = await prepare(drafts, embedder=context.embedder, tokens=tokens)
     return first, spans
 
 
-def done(reference: Prepared, spans: list[Prepared], *, client_id: str) -> Done:
-    """Return what is still to be written, and what is kept of the answer."""
-
-    async def effect(transaction: Transaction, _judged: Judged) -> None:
-        await write(transaction, [reference], client_id=client_id)
-        await write_spans(transaction, reference.draft.id, spans, client_id=client_id)
-
+def _done(reference: Prepared, spans: list[Prepared], client_id: str) -> Done[WriteResult]:
     id = reference.draft.id
-    return Done(answer=msgspec.json.encode(Kept(id)).decode(), wrote=[id], effect=effect)
+
+    async def write_both(transaction: Transaction, _: Reservation) -> WriteResult:
+        await write_memories(transaction, [reference], client_id=client_id)
+        await write_spans(transaction, id, spans, client_id=client_id)
+        return WriteResult(id=id, spans=[registered(span).shown for span in spans])
+
+    answer = msgspec.json.encode(KeptWrite(id)).decode()
+    return Done(answer=answer, wrote=[id], effect=write_both)
 
 
-def result(reference: Prepared, spans: list[Prepared]) -> WriteResult:
-    """Return what was written."""
-    return WriteResult(id=reference.draft.id, spans=[registered(span).shown for span in spans])
-
-
-async def again(answer: str, *, client_id: str, graph: Graph) -> WriteResult:
-    """Return what was written before."""
-    id = msgspec.json.decode(answer, type=Kept).id
-    spans = await graph.rows(CONTENT_SPANS, client_id=client_id, id=id)
+async def _fetch_result(answer: str, context: Context) -> WriteResult:
+    """Return the result of a write that was performed before."""
+    id = msgspec.json.decode(answer, type=KeptWrite).id
+    spans = await context.graph.rows(CONTENT_SPANS, client_id=context.client_id, id=id)
     return WriteResult(id=id, spans=[span.shown for span in spans])
 
 
-def checked(new: NewWrite) -> NewWrite:
-    """Return what may be written. Raises `InvalidInput` that names the field, `TooLarge`."""
-    checked_text(new.content, "content", most_bytes=CONTENT_BYTES)
-    _metadata(new)
-    return new
-
-
 def _spans(
-    new: NewWrite,
-    reference: StoredReference,
-    client_id: str,
-    now: datetime,
-    new_id: Callable[[], str],
+    new: NewWrite, reference: StoredReference, now: datetime, context: Context
 ) -> Iterator[Draft]:
-    """Yield a content's spans; they are found by the words of the metadata too."""
+    """Yield the spans of a content; the words of its metadata find them too."""
     source = replace(
         reference, source_type="thread_summary" if new.type == "summary" else "episode_log"
     )
@@ -123,7 +133,9 @@ def _spans(
         "recency": _number(new, "recency", None, -1e15, 1e15),
     }
     for piece in chunked(new.content):
-        draft = span_draft(source, piece.text, piece.start_byte, client_id, new_id(), now)
+        draft = span_draft(
+            source, piece.text, piece.start_byte, context.client_id, context.new_id(), now
+        )
         search_text = f"{piece.text}\n{words}" if words else piece.text
         yield replace(draft, search_text=search_text, own=draft.own | own)
 
@@ -145,7 +157,7 @@ def _words(value: Any) -> Iterator[str]:
 
 
 def _tags(new: NewWrite) -> list[str]:
-    """Return the metadata's tags, where they are what a span's tags may be."""
+    """Return the tags in the metadata, or none if they are not valid tags of a span."""
     given = new.metadata.get("tags") if isinstance(new.metadata, dict) else None
     if not isinstance(given, list) or len(given) > MOST_TAGS:
         return []
@@ -154,7 +166,7 @@ def _tags(new: NewWrite) -> list[str]:
 
 
 def _number(new: NewWrite, name: str, otherwise: Any, least: float, most: float) -> Any:
-    """Return a number of the metadata, where it is what a span's may be."""
+    """Return a number in the metadata, or `otherwise` if a span cannot have it."""
     given = new.metadata.get(name) if isinstance(new.metadata, dict) else None
     if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
         return otherwise

@@ -1,26 +1,29 @@
-"""Search: the memories that match a query, with how well and why, along their links if asked (S1)."""
+"""Search: the memories that match a query, with relevance and reasons, and on request along their links."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.embedding import Embedder, Vector
+from graphmem.accesses import Seen, ShownMemory
+from graphmem.context import RELEVANT, Context
+from graphmem.embedding import Vector
 from graphmem.errors import InvalidInput
-from graphmem.graph.driver import Graph
 from graphmem.graph.installation import Calibration
-from graphmem.memories.card import Card
-from graphmem.memories.cards import cards
+from graphmem.memories.cards import Card, load_cards
 from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS, Kind, Leg
 from graphmem.recall.compose import OMITTED_SHOWN
 from graphmem.recall.types import Reason
-from graphmem.retrieval.exactly import holding_text
 from graphmem.retrieval.expansion import Expansion, HopPath, expand, joined
-from graphmem.retrieval.holding import holding_asked
+from graphmem.retrieval.filters import Sources, sources_asked, validity_asked
+from graphmem.retrieval.finding import Candidate, CandidatePool, find_pool
+from graphmem.retrieval.listing import find_text, list_memories
+from graphmem.retrieval.ranking import best_first
 from graphmem.retrieval.relevance import (
     EVERYTHING,
     MEANING_SHARE,
@@ -32,27 +35,35 @@ from graphmem.retrieval.relevance import (
     meaning,
     relevance,
 )
-from graphmem.retrieval.sources import Found, Pool, Sources, listed, pool, sources_asked
-from graphmem.retrieval.understanding import understood
-from graphmem.retrieval.vocabulary import Vocabulary
-from graphmem.search.types import LeftOut, SearchItem, SearchQuery, SearchResult, SortBy
+from graphmem.retrieval.understanding import understand
+from graphmem.search.types import LeftOut, SearchItem, SearchQuery, SearchResult, SortBy, SpanQuery
 
 TRIED = 1_000
-"""How many of everything are tried for the room that a budget leaves."""
+"""The most memories that are tried for a budget when a query asks for everything."""
 
 CARDS_AT_ONCE = 50
-"""How many cards are fetched at once, unless more results are asked for."""
+"""The cards that are fetched at once, unless more results are wanted."""
 
 
 class Hit(Struct, frozen=True, kw_only=True):
-    """A memory that was found, with how relevant it is and what says so."""
+    """A memory that was found, with its relevance and the scores behind it."""
 
-    found: Found
+    found: Candidate
     relevance: float
     scores: dict[str, float]
     ranks: dict[Leg, int] = {}
     hop: int = 0
     hop_from: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.found.id
+
+    @property
+    def occurred_at(self) -> datetime:
+        """When it happened."""
+        return self.found.occurred_at
 
     @property
     def combined(self) -> float:
@@ -61,7 +72,7 @@ class Hit(Struct, frozen=True, kw_only=True):
 
 
 class Matches(Struct, frozen=True):
-    """What matches by itself, in no order, and how many there are."""
+    """The memories that match by themselves, in no order, and their number."""
 
     hits: list[Hit]
     total: int
@@ -69,161 +80,162 @@ class Matches(Struct, frozen=True):
     degraded: list[str]
 
 
-class Packed(Struct, frozen=True):
-    """Which of the hits are returned, by rank, what they cost, and why the others are not."""
+class PackedHits(Struct, frozen=True):
+    """The hits that are returned, with rank and card, and the omitted ones with the reason."""
 
     taken: list[tuple[int, Hit, Card]]
     omitted: list[LeftOut]
 
 
-async def search(
-    asked: SearchQuery,
-    *,
-    client_id: str,
-    graph: Graph,
-    embedder: Embedder,
-    vocabulary: Vocabulary,
-    calibration: Calibration,
-    only: Kind | None = None,
-) -> SearchResult:
+async def search(query: SearchQuery, context: Context, *, only: Kind | None = None) -> SearchResult:
     """Return the memories that match a query, best first, within `max_results` and `max_tokens`.
 
-    `only` says of which kind all must be, whatever their source type.
-    An unknown source or conversation gives an empty answer, as an empty one does. When the embedding
-    model fails the words decide alone and `degraded` says so. Raises `InvalidInput`, `Unavailable`.
+    `only` restricts the search to one kind, whatever the source type. An unknown source or conversation
+    gives the same empty answer as an empty one. When the embedding model fails the words alone decide, and
+    `degraded` holds `no_vector`. Raises `InvalidInput`, `Unavailable`.
     """
-    checked_text(asked.query, "query", most_bytes=4 * QUERY_CHARACTERS)
-    asked = replace(asked, sort_by=asked.sort_by or ("combined" if asked.max_hops else "relevance"))
-    sources = _sources(asked, only)
-    if asked.match == "exact":
-        matches = await _exactly(asked, sources, client_id, graph)
-    elif asked.session_id is not None:
+    began = context.read_begins()
+    answer = await _answer(query, only, context)
+    context.record_read("search", began, lambda: _seen(query, answer))
+    return answer
+
+
+async def search_spans(query: SpanQuery, context: Context) -> SearchResult:
+    """Return the spans that match a query, the most relevant first. Raises `InvalidInput`, `Unavailable`."""
+    return await search(query.search, context, only="span")
+
+
+async def _answer(query: SearchQuery, only: Kind | None, context: Context) -> SearchResult:
+    checked_text(query.query, "query", most_bytes=4 * QUERY_CHARACTERS)
+    default: SortBy = "combined" if query.max_hops else "relevance"
+    query = replace(query, sort_by=query.sort_by or default)
+    sources = _sources(query, only)
+    matches = await _match(query, sources, context)
+    hits = ordered(matches.hits, query.sort_by)
+    expansion = Expansion({})
+    if query.max_hops and (query.query.strip() != EVERYTHING or query.match == "exact"):
+        expansion = await _expand(hits, query, sources, context)
+        linked = _with_hops(hits, expansion, query.min_relevance or 0.0)
+        hits = ordered(linked, query.sort_by)
+        matches = replace(matches, total=len({hit.id for hit in hits}))
+    packed = await _pack(hits, query, context)
+    return _result(query, packed, matches, expansion)
+
+
+async def _match(query: SearchQuery, sources: Sources, context: Context) -> Matches:
+    """Return the memories that match, before links are followed."""
+    if query.match == "exact":
+        return await _match_exactly(query, sources, context)
+    if query.session_id is not None:
         raise InvalidInput(
             "session_id", "goes with match: exact; inside sessions search by /contextual/search"
         )
-    elif asked.query.strip() == EVERYTHING:
-        matches = await _everything(asked, sources, client_id, graph)
-    else:
-        matches = await _matching(
-            asked, sources, client_id, graph, embedder, vocabulary, calibration
-        )
-    hits = ordered(matches.hits, asked.sort_by)
-    total, hop_paths = matches.total, Expansion({})
-    if asked.max_hops and (asked.query.strip() != EVERYTHING or asked.match == "exact"):
-        own = {hit.found.id: hit.relevance for hit in hits}
-        hop_paths = await expand(
-            {hit.found.id: hit.relevance for hit in hits[: asked.max_results]},
-            own,
-            hops=asked.max_hops,
-            steps=asked.link_types,
-            sources=sources,
-            client_id=client_id,
-            graph=graph,
-        )
-        hits = ordered(_with_hops(hits, hop_paths, asked.min_relevance or 0.0), asked.sort_by)
-        total = len({hit.found.id for hit in hits})
-    packed = await _packed(hits, asked, client_id, graph)
-    return _result(asked, packed, replace(matches, total=total), hop_paths)
+    if query.query.strip() == EVERYTHING:
+        return await _list_all(query, sources, context)
+    return await _match_relevant(query, sources, context)
+
+
+async def _expand(
+    hits: Sequence[Hit], query: SearchQuery, sources: Sources, context: Context
+) -> Expansion:
+    """Follow the links of the best hits."""
+    return await expand(
+        {hit.id: hit.relevance for hit in hits[: query.max_results]},
+        {hit.id: hit.relevance for hit in hits},
+        hops=query.max_hops,
+        steps=query.link_types,
+        sources=sources,
+        client_id=context.client_id,
+        graph=context.graph,
+    )
 
 
 def ordered(hits: Sequence[Hit], sort_by: SortBy | None) -> list[Hit]:
-    """Return the hits in an order, the first first; ties go to the newer, then to the lower id."""
-    by = sorted(hits, key=lambda hit: hit.found.id)
-    by.sort(key=lambda hit: hit.found.occurred_at, reverse=True)
-    if sort_by != "recency":
-        by.sort(key=ORDERS[sort_by or "relevance"], reverse=True)
-    return by
+    """Return the hits in an order; ties go to the newer, then to the lower id."""
+    return best_first(hits, ORDERS[sort_by or "relevance"])
 
 
-ORDERS: Mapping[str, Callable[[Hit], float]] = {
+ORDERS: Mapping[SortBy, Callable[[Hit], float]] = {
+    # All alike, so that only the rule for ties decides.
+    "recency": lambda hit: 0.0,
     "relevance": lambda hit: hit.relevance,
     "importance": lambda hit: hit.found.importance,
     "combined": lambda hit: hit.combined,
 }
 
 
-def _sources(asked: SearchQuery, only: Kind | None) -> Sources:
+def _sources(query: SearchQuery, only: Kind | None) -> Sources:
     sources = sources_asked(
-        asked.source_types,
-        asked.source_ids,
-        asked.conversation_id,
-        utc(asked.since, "since") if asked.since else BEGINNING,
-        utc(asked.until, "until") if asked.until else END,
+        query.source_types,
+        query.source_ids,
+        query.conversation_id,
+        utc(query.since, "since") if query.since else BEGINNING,
+        utc(query.until, "until") if query.until else END,
         only,
-        holding_asked(asked.as_of, asked.known_as_of, asked.include_superseded),
+        validity_asked(query.as_of, query.known_as_of, query.include_superseded),
     )
-    if asked.match == "exact" and asked.source_types is None and only is None:
+    if query.match == "exact" and query.source_types is None and only is None:
         return replace(sources, kinds=frozenset(KINDS))
     return sources
 
 
-async def _exactly(asked: SearchQuery, sources: Sources, client_id: str, graph: Graph) -> Matches:
-    """Return the texts of a session or a conversation that hold the query; all are equally relevant."""
-    if asked.session_id is None and asked.conversation_id is None:
+async def _match_exactly(query: SearchQuery, sources: Sources, context: Context) -> Matches:
+    """Return the texts of a session or a conversation that contain the query; all are equally relevant."""
+    if query.session_id is None and query.conversation_id is None:
         raise InvalidInput("match", "exact needs a session_id or a conversation_id to look into")
-    found, exact = await holding_text(
-        asked.query,
+    found, exact = await find_text(
+        query.query,
         sources,
-        session_id=asked.session_id,
-        conversation_id=asked.conversation_id,
-        client_id=client_id,
-        graph=graph,
+        session_id=query.session_id,
+        conversation_id=query.conversation_id,
+        client_id=context.client_id,
+        graph=context.graph,
     )
     hits = [Hit(found=one, relevance=1.0, scores={"exact": 1.0}) for one in found]
     return Matches(hits, len(hits), exact, [])
 
 
-async def _everything(
-    asked: SearchQuery, sources: Sources, client_id: str, graph: Graph
-) -> Matches:
-    """Return everything that passes, as much as can be shown; all is equally relevant."""
-    if (asked.min_relevance or 0.0) > NEUTRAL:
+async def _list_all(query: SearchQuery, sources: Sources, context: Context) -> Matches:
+    """Return everything that passes the filters, up to a limit; all is equally relevant."""
+    if (query.min_relevance or 0.0) > NEUTRAL:
         return Matches([], 0, True, [])
-    found, total = await listed(
+    found, total = await list_memories(
         sources,
-        by_importance=asked.sort_by in {"importance", "combined"},
-        client_id=client_id,
-        limit=asked.max_results + (TRIED if asked.max_tokens else OMITTED_SHOWN),
-        graph=graph,
+        by_importance=query.sort_by in {"importance", "combined"},
+        client_id=context.client_id,
+        limit=query.max_results + (TRIED if query.max_tokens else OMITTED_SHOWN),
+        graph=context.graph,
     )
     return Matches([Hit(found=one, relevance=NEUTRAL, scores={}) for one in found], total, True, [])
 
 
-async def _matching(
-    asked: SearchQuery,
-    sources: Sources,
-    client_id: str,
-    graph: Graph,
-    embedder: Embedder,
-    vocabulary: Vocabulary,
-    calibration: Calibration,
-) -> Matches:
-    """Return what matches by its meaning or its words, at least as much as asked."""
-    question = await understood(
-        asked.query, client_id=client_id, embedder=embedder, vocabulary=vocabulary
+async def _match_relevant(query: SearchQuery, sources: Sources, context: Context) -> Matches:
+    """Return the memories that match by meaning or words, at least `max_results` where there are as many."""
+    question = await understand(
+        query.query,
+        client_id=context.client_id,
+        embedder=context.embedder,
+        vocabulary=context.vocabulary,
     )
-    candidates = await pool(
+    candidates = await find_pool(
         question.embedding,
         question.words,
         sources,
-        client_id=client_id,
-        results=asked.max_results,
+        client_id=context.client_id,
+        results=query.max_results,
         weight=question.weight,
-        graph=graph,
+        graph=context.graph,
     )
-    hits = await asyncio.to_thread(weighed, candidates.found, asked.query, calibration)
-    least = asked.min_relevance or 0.0
+    scale = context.calibration
+    hits = await asyncio.to_thread(weighed, candidates.found, query.query, scale)
+    least = query.min_relevance or 0.0
     matching = [hit for hit in hits if hit.relevance > 0.0 and hit.relevance >= least]
-    return Matches(
-        matching,
-        len(matching),
-        _is_all(candidates, calibration, least, question.embedding),
-        question.degraded,
-    )
+    is_all = _is_all(candidates, scale, least, question.embedding)
+    return Matches(matching, len(matching), is_all, question.degraded)
 
 
-def weighed(found: Sequence[Found], query: str | None, calibration: Calibration) -> list[Hit]:
-    """Return the candidates with their relevance, and their ranks in each leg.
+def weighed(found: Sequence[Candidate], query: str | None, calibration: Calibration) -> list[Hit]:
+    """Return the candidates with their relevance, and their rank in each leg.
 
     Without a query they were found by a vector alone, and there are no words to match.
     """
@@ -245,7 +257,7 @@ def weighed(found: Sequence[Found], query: str | None, calibration: Calibration)
     return hits
 
 
-def _ranks(found: Sequence[Found]) -> dict[str, dict[Leg, int]]:
+def _ranks(found: Sequence[Candidate]) -> dict[str, dict[Leg, int]]:
     """Return each candidate's rank in the legs that found it, from 1."""
     ranks: dict[str, dict[Leg, int]] = {}
     legs: dict[Leg, dict[str, float]] = {
@@ -260,9 +272,9 @@ def _ranks(found: Sequence[Found]) -> dict[str, dict[Leg, int]]:
 
 
 def _is_all(
-    candidates: Pool, calibration: Calibration, least: float, embedding: Vector | None
+    candidates: CandidatePool, calibration: Calibration, least: float, embedding: Vector | None
 ) -> bool:
-    """Tell whether nothing else can match: both legs are exhausted, or what follows is too far away."""
+    """Tell whether nothing else can match: both legs are exhausted, or all others lie too far away."""
     if not candidates.all_by_words:
         return False
     if candidates.all_by_vector or embedding is None:
@@ -272,8 +284,8 @@ def _is_all(
 
 
 def _with_hops(hits: Sequence[Hit], expansion: Expansion, least: float) -> list[Hit]:
-    """Return what matches by itself, by a hop, or by both."""
-    by_id = {hit.found.id: hit for hit in hits}
+    """Return the hits that match by themselves, by a hop, or by both."""
+    by_id = {hit.id: hit for hit in hits}
     for id, step in expansion.reached().items():
         own = by_id.get(id)
         if own is None and not step.passes:
@@ -289,29 +301,30 @@ def _with_hops(hits: Sequence[Hit], expansion: Expansion, least: float) -> list[
     return [hit for hit in by_id.values() if hit.relevance > 0.0 and hit.relevance >= least]
 
 
-async def _packed(hits: Sequence[Hit], asked: SearchQuery, client_id: str, graph: Graph) -> Packed:
-    """Take by rank what fits into `max_tokens`, at most `max_results`: a misfit is left out, the next tried.
+async def _pack(hits: Sequence[Hit], query: SearchQuery, context: Context) -> PackedHits:
+    """Take hits by rank into `max_tokens`, at most `max_results`: one that does not fit is left out.
 
-    What has been deleted in between is passed over.
+    Memories that were deleted meanwhile are skipped.
     """
-    room = asked.max_tokens
+    room = query.max_tokens
     taken: list[tuple[int, Hit, Card]] = []
     seen: dict[str, Card] = {}
     gone: set[str] = set()
-    step = max(CARDS_AT_ONCE, asked.max_results)
+    step = max(CARDS_AT_ONCE, query.max_results)
     for start in range(0, len(hits), step):
-        if len(taken) == asked.max_results or room == 0:
+        if len(taken) == query.max_results or room == 0:
             break
         some = hits[start : start + step]
-        shown = await cards([hit.found.id for hit in some], client_id=client_id, graph=graph)
-        seen |= {card.id: card for card in shown}
-        gone |= {hit.found.id for hit in some} - set(seen)
+        ids = [hit.id for hit in some]
+        cards = await load_cards(ids, client_id=context.client_id, graph=context.graph)
+        seen |= {card.id: card for card in cards}
+        gone |= set(ids) - set(seen)
         for rank, hit in enumerate(some, start=start + 1):
-            card = seen.get(hit.found.id)
-            if card and len(taken) < asked.max_results and _fits(card, room):
+            card = seen.get(hit.id)
+            if card and len(taken) < query.max_results and _fits(card, room):
                 taken.append((rank, hit, card))
                 room = None if room is None else room - card.token_estimate
-    return _left_out(hits, taken, seen, gone, asked.max_results)
+    return _left_out(hits, taken, seen, gone, query.max_results)
 
 
 def _fits(card: Card, room: int | None) -> bool:
@@ -324,30 +337,30 @@ def _left_out(
     seen: Mapping[str, Card],
     gone: set[str],
     most: int,
-) -> Packed:
+) -> PackedHits:
     last = taken[-1][0] if taken else 0
-    ids = {hit.found.id for _, hit, _ in taken} | gone
-    left = [(rank, hit) for rank, hit in enumerate(hits, start=1) if hit.found.id not in ids]
+    ids = {hit.id for _, hit, _ in taken} | gone
+    left = [(rank, hit) for rank, hit in enumerate(hits, start=1) if hit.id not in ids]
 
     def reason(rank: int) -> Reason:
         return "beyond_limit" if len(taken) == most and rank > last else "no_room"
 
     omitted = [
         LeftOut(
-            id=hit.found.id,
+            id=hit.id,
             rank=rank,
             relevance=hit.relevance,
             combined_score=hit.combined,
-            token_estimate=seen[hit.found.id].token_estimate if hit.found.id in seen else None,
+            token_estimate=seen[hit.id].token_estimate if hit.id in seen else None,
             reason=reason(rank),
         )
         for rank, hit in left[:OMITTED_SHOWN]
     ]
-    return Packed(taken, omitted)
+    return PackedHits(taken, omitted)
 
 
 def _result(
-    asked: SearchQuery, packed: Packed, matches: Matches, expansion: Expansion
+    query: SearchQuery, packed: PackedHits, matches: Matches, expansion: Expansion
 ) -> SearchResult:
     items = [_item(rank, hit, card) for rank, hit, card in packed.taken]
     # A step that several hits share is listed once, by how it was walked.
@@ -365,7 +378,7 @@ def _result(
         degraded=matches.degraded,
         hops_used=max((item.hop for item in items), default=0),
         hop_paths=list(paths.values()),
-        query=asked,
+        query=query,
     )
 
 
@@ -388,4 +401,18 @@ def _item(rank: int, hit: Hit, card: Card) -> SearchItem:
         ranks=hit.ranks,
         hop=hit.hop,
         hop_from=hit.hop_from,
+    )
+
+
+def _seen(query: SearchQuery, answer: SearchResult) -> Seen:
+    """Return the record of a search."""
+    return Seen(
+        question=query.query,
+        conversation_id=query.conversation_id,
+        tokens=answer.tokens_used,
+        found=sum(one.relevance >= RELEVANT for one in answer.items),
+        shown=[
+            ShownMemory(one.id, one.rank, one.combined_score, one.token_estimate)
+            for one in answer.items
+        ],
     )

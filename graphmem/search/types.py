@@ -1,4 +1,4 @@
-"""A search over the catalogue and everything else, with or without hops, and its answer (S1)."""
+"""A search over the catalogue and all other memories, with or without hops, and its answer."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -13,22 +13,22 @@ from graphmem.retrieval.expansion import HopPath
 SortBy = Literal["relevance", "recency", "importance", "combined"]
 
 Match = Literal["relevance", "exact"]
-"""What matches: what is relevant, or what holds the query as it stands, whatever its case."""
+"""Which memories match: the relevant ones, or those whose text contains the query, whatever its case."""
 
 SOURCE_IDS = 64
-"""How many sources one search may name."""
+"""The most sources that one search may name."""
 
 MOST_HOPS = 3
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is searched for, among what, in which order, and how far links are followed.
+    """A search: its query, filters, order, limits, and the number of hops along links.
 
     `*` asks for everything. Without `source_types` summaries, references and spans are searched; `span`
     finds every span, whatever its source type. `since` is inclusive, `until` exclusive. Without
     `sort_by` the order is relevance, with hops combined. `match: exact` finds the texts of a session or a
-    conversation, of every source type unless some are named, that hold the query as it stands; `*` is a
-    character there. `session_id` goes with it, and is the session's own id.
+    conversation that contain the query, of every source type unless some are named; there `*` is a
+    character. `session_id` is used with it only, and is the session's own id.
     """
 
     query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
@@ -57,7 +57,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class SpanQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which spans are searched for; without `source_types` those of every source."""
+    """A search for spans; without `source_types` for those of every source."""
 
     query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
     source_types: Annotated[list[SourceType], Meta(min_length=1, max_length=12)] | None = None
@@ -76,7 +76,7 @@ class SpanQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def search(self) -> SearchQuery:
-        """The same as a search."""
+        """The same as a search over all kinds."""
         return SearchQuery(
             query=self.query,
             source_types=self.source_types,
@@ -90,11 +90,11 @@ class SpanQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class SearchItem(Struct, frozen=True, kw_only=True):
-    """One memory that was found, and why it is where it is.
+    """One memory that was found, and the reasons for its rank.
 
-    `scores` holds what each leg gave (`vector`, the cosine; `bm25`), the parts of the relevance
-    (`meaning`, `words`) and what `hop` passed on; `hop` says after how many hops it was found, and
-    `hop_from` from where.
+    `scores` holds the score of each leg (`vector`, the cosine; `bm25`), the parts of the relevance
+    (`meaning`, `words`) and the relevance passed on by a `hop`. The field `hop` is the number of hops to
+    it, and `hop_from` the memory before it.
     """
 
     id: str
@@ -117,7 +117,7 @@ class SearchItem(Struct, frozen=True, kw_only=True):
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
-    """One memory that was found and left out; `token_estimate` stands where it decided."""
+    """One memory that was found and omitted; `token_estimate` is set where its card was fetched."""
 
     id: str
     rank: int
@@ -128,9 +128,9 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 
 
 class SearchResult(Struct, frozen=True, kw_only=True):
-    """What was found, what was left out, and the query as it was understood.
+    """The memories that were found, the omitted ones, and the query with its defaults.
 
-    `total_count` counts what matches; where the search has not seen everything `total_is_exact` is
+    `total_count` is the number of matches; where the search has not seen everything `total_is_exact` is
     false and there may be more. `hops_used` is the depth of the deepest item.
     """
 

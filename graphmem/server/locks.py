@@ -1,8 +1,8 @@
-"""Who uses the data folder, and who changes its server: two locks between processes.
+"""Two locks between processes: one for the use of the data folder, one for changes of its server.
 
-Every process that uses the server holds `lock` shared. Whoever joins, starts, restarts or stops
-holds `change.lock` alone meanwhile, so what it finds stays true until it is done: nobody arrives
-while the last one leaves. The kernel releases both when a process ends, however it ends.
+Every process that uses the server holds `lock` shared. A process that joins, starts, restarts or stops
+the server holds `change.lock` exclusively meanwhile. So no process joins while the last one leaves. The
+kernel releases both locks when a process ends, however it ends.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from graphmem.artifacts.cache import try_lock
 from graphmem.errors import DataFolderInUse
 from graphmem.model.progress import Progress, silent
 from graphmem.server.folder import disk_faults
@@ -21,7 +22,7 @@ POLL_SECONDS = 0.05
 
 
 class UseLock:
-    """One process's share of the server, taken and given up under the change lock only."""
+    """One process's shared lock on the use of the server; taken and released under the change lock."""
 
     def __init__(self, data_dir: Path) -> None:
         self._path = data_dir / "lock"
@@ -29,27 +30,27 @@ class UseLock:
 
     @property
     def held(self) -> bool:
-        """Whether this process has its share."""
+        """Whether this process holds the lock."""
         return self._descriptor is not None
 
     def take(self) -> None:
-        """Take a share, or keep it."""
+        """Take the shared lock, or keep it."""
         if self._descriptor is None:
-            self._descriptor = _opened(self._path)
+            self._descriptor = _open(self._path)
         fcntl.flock(self._descriptor, fcntl.LOCK_SH)
 
     def take_all(self) -> bool:
-        """Say whether nobody else has a share.
+        """Tell whether no other process uses the server.
 
-        Going from shared to alone is not atomic, and where it fails the share may be lost: under
-        the change lock nobody notices, and only who leaves asks.
+        Upgrading a shared flock is not atomic and may drop the share on failure. This is safe here: the
+        caller holds the change lock and is leaving.
         """
         if self._descriptor is None:
-            self._descriptor = _opened(self._path)
-        return _taken(self._descriptor)
+            self._descriptor = _open(self._path)
+        return try_lock(self._descriptor)
 
     def release(self) -> None:
-        """Give the share up."""
+        """Release the lock."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -61,9 +62,9 @@ async def changing(
 ) -> AsyncIterator[None]:
     """Hold the change lock for the length of the block.
 
-    Raises `DataFolderInUse` when another process holds it for longer than `patience` seconds.
+    Raises `DataFolderInUse` if another process holds it for more than `patience` seconds.
     """
-    descriptor = _opened(data_dir / "change.lock")
+    descriptor = _open(data_dir / "change.lock")
     try:
         await _wait(descriptor, data_dir, patience, progress)
         yield
@@ -73,7 +74,7 @@ async def changing(
 
 async def _wait(descriptor: int, data_dir: Path, patience: float, progress: Progress) -> None:
     deadline = time.monotonic() + patience
-    while not _taken(descriptor):
+    while not try_lock(descriptor):
         if time.monotonic() > deadline:
             raise DataFolderInUse(
                 f"another process has been starting or stopping the server of {data_dir} for "
@@ -83,14 +84,6 @@ async def _wait(descriptor: int, data_dir: Path, patience: float, progress: Prog
         await asyncio.sleep(POLL_SECONDS)
 
 
-def _opened(path: Path) -> int:
+def _open(path: Path) -> int:
     with disk_faults(path.parent):
         return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-
-
-def _taken(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""The private Neo4j: started by the first process that needs it, stopped by the last to leave."""
+"""The private Neo4j: the first process that needs it starts it, the last one that leaves stops it."""
 
 import asyncio
 import contextlib
@@ -11,18 +11,14 @@ import psutil
 from graphmem.config import Settings
 from graphmem.errors import DataFolderInUse, ServerFailed, SetupError
 from graphmem.model.progress import Progress, silent
-from graphmem.server import bolt, folder, record
-from graphmem.server.bolt import PasswordRefused
-from graphmem.server.command import command, neo4j_version
+from graphmem.server import bolt, folder
+from graphmem.server.bolt import USER, PasswordRefused, online
+from graphmem.server.command import Programs, command, neo4j_version, programs
 from graphmem.server.conf import conf
 from graphmem.server.diagnosis import PortTaken
-from graphmem.server.health import online
+from graphmem.server.folder import Record
 from graphmem.server.locks import UseLock, changing
-from graphmem.server.password import USER, password
-from graphmem.server.port import free_port
-from graphmem.server.process import end, living, servers, spawn
-from graphmem.server.programs import Programs, programs
-from graphmem.server.record import Record
+from graphmem.server.process import end, free_port, living, servers, spawn
 
 STAGE = "starting Neo4j"
 # How often a start is tried when another program takes the port in between.
@@ -31,7 +27,7 @@ LEAVE_SECONDS = 30.0
 
 
 class PrivateServer:
-    """The share that one process has in the private Neo4j of a data folder."""
+    """One process's use of the private Neo4j of a data folder."""
 
     user = USER
 
@@ -72,16 +68,16 @@ class PrivateServer:
         """
         with folder.disk_faults(self._data_dir):
             folder.create(self._data_dir)
-            running = living(record.read(self._data_dir), self._data_dir)
+            running = living(folder.read_record(self._data_dir), self._data_dir)
         if running is None:
             # Before the lock is taken, since fetching can take minutes.
             await programs(self._settings, self._progress)
         await self._join_or_start()
 
     async def ensure(self) -> bool:
-        """Start the server anew where it died; say whether it is another one than before.
+        """Restart a server that died, and return whether it was restarted.
 
-        Costs a tenth of a millisecond while it lives. Raises as `join` does.
+        Costs a tenth of a millisecond while the server lives. Raises the errors of `join`.
         """
         async with self._ensuring:
             if living(self._record, self._data_dir):
@@ -90,14 +86,14 @@ class PrivateServer:
             return True
 
     async def leave(self) -> None:
-        """Give the share up; the last to leave stops the server."""
+        """End this process's use; the last process stops the server."""
         try:
             if self._use.held:
                 async with changing(self._data_dir, LEAVE_SECONDS):
                     if self._use.take_all():
                         await _stop(self._data_dir)
         except (DataFolderInUse, ServerFailed):
-            # Somebody else is busy with the server, or the folder is gone: the next start sees.
+            # Another process is changing the server, or the folder is gone: the next start handles it.
             pass
         finally:
             self._use.release()
@@ -106,25 +102,25 @@ class PrivateServer:
         async with changing(self._data_dir, self._patience, self._progress):
             self._use.take()
             with folder.disk_faults(self._data_dir):
-                self._password = password(self._data_dir)
+                self._password = folder.password(self._data_dir)
             try:
-                if not await self._found_running():
+                if not await self._join_running():
                     await self._start()
             except PasswordRefused as refused:
                 raise ServerFailed(_refused(self._data_dir)) from refused
 
     @property
     def _patience(self) -> float:
-        # Whoever holds the lock may find a server that does not answer, and then start another.
+        # The holder of the lock may wait for a server that does not answer, then start another.
         return 2.0 * self._settings.neo4j_start_seconds + LEAVE_SECONDS
 
-    async def _found_running(self) -> bool:
-        found = record.read(self._data_dir)
+    async def _join_running(self) -> bool:
+        found = folder.read_record(self._data_dir)
         process = living(found, self._data_dir)
         if found is None or process is None:
             return False
         try:
-            await self._online(process, found.port)
+            await self._wait_until_online(process, found.port)
         except (SetupError, PortTaken):
             return False
         self._record = found
@@ -136,30 +132,30 @@ class PrivateServer:
         self._progress(STAGE)
         for _ in range(PORT_ATTEMPTS):
             with contextlib.suppress(PortTaken):
-                self._record = await self._started(needed)
+                self._record = await self._start_once(needed)
                 self._progress(STAGE, 1, 1)
                 return
         raise ServerFailed("Neo4j found every port taken that was free just before: try again")
 
-    async def _started(self, needed: Programs) -> Record:
-        # The port it had, if it can be, so that open drivers find it again.
+    async def _start_once(self, needed: Programs) -> Record:
+        # The same port as before if possible, so that open drivers reconnect.
         port = free_port(self._record.port if self._record else 0)
         with folder.disk_faults(self._data_dir):
             folder.require_space(self._data_dir)
-            process = self._spawned(port, needed)
+            process = self._spawn(port, needed)
             started = Record(process.pid, process.create_time(), port, neo4j_version(needed.jars))
-            record.write(self._data_dir, started)
-        await self._online(process, port)
+            folder.write_record(self._data_dir, started)
+        await self._wait_until_online(process, port)
         return started
 
-    def _spawned(self, port: int, needed: Programs) -> psutil.Process:
+    def _spawn(self, port: int, needed: Programs) -> psutil.Process:
         settings, conf_dir = self._settings, folder.home(self._data_dir) / "conf"
         folder.write_private(conf_dir / "neo4j.conf", conf(port, settings.neo4j_page_cache))
         return spawn(
             command(needed.java, needed.jars, self._data_dir, settings.neo4j_heap), self._data_dir
         )
 
-    async def _online(self, process: psutil.Process, port: int) -> None:
+    async def _wait_until_online(self, process: psutil.Process, port: int) -> None:
         await online(
             process,
             port,
@@ -173,7 +169,7 @@ class PrivateServer:
 async def private_server(
     settings: Settings, progress: Progress = silent
 ) -> AsyncIterator[PrivateServer]:
-    """Have the private Neo4j running for the length of the block.
+    """Keep the private Neo4j running for the length of the block.
 
     Raises `JavaNotFound`, `FetchFailed`, `DataFolderInUse` or `ServerFailed`.
     """
@@ -186,9 +182,9 @@ async def private_server(
 
 
 async def stop(data_dir: Path) -> bool:
-    """Stop a server that was left running; say whether there was one.
+    """Stop a server that was left running; return whether there was one.
 
-    Raises `DataFolderInUse` while another process uses it, which would only start it again.
+    Raises `DataFolderInUse` while another process uses the server: it would start it again.
     """
     data_dir = _resolved(data_dir)
     if not folder.exists(data_dir):
@@ -207,23 +203,23 @@ async def stop(data_dir: Path) -> bool:
 
 
 def status(data_dir: Path) -> Record | None:
-    """Return the record of the running server, or None where none runs."""
-    found = record.read(data_dir)
+    """Return the record of the running server, None if there is none."""
+    found = folder.read_record(data_dir)
     return found if living(found, _resolved(data_dir)) else None
 
 
 def _resolved(data_dir: Path) -> Path:
-    # However it was spelled, the folder has one name, by which its server is known.
+    # One name for one folder, however it was spelled: the server is recognized by it.
     return data_dir.resolve()
 
 
 async def _stop(data_dir: Path) -> bool:
-    """End every server of the folder, also one that nobody recorded. Under the change lock."""
+    """End every server of the folder, recorded or not. The caller holds the change lock."""
     found = servers(data_dir)
     for process in found:
         await end(process)
     with folder.disk_faults(data_dir):
-        record.remove(data_dir)
+        folder.remove_record(data_dir)
     return bool(found)
 
 

@@ -1,8 +1,9 @@
-"""Neo4j's process: starting it, knowing it again, ending it."""
+"""Neo4j's process and its port: starting it, recognizing it, ending it."""
 
 import asyncio
 import contextlib
 import os
+import socket
 import subprocess
 import time
 from collections.abc import Sequence
@@ -12,16 +13,16 @@ from typing import BinaryIO
 import psutil
 
 from graphmem.server.command import home_argument
-from graphmem.server.folder import home, logs
-from graphmem.server.record import Record
+from graphmem.server.conf import HOST
+from graphmem.server.folder import Record, home, logs
 
-# What Java prints, and what Neo4j tells its operator.
+# The output of Java, and Neo4j's messages to its operator.
 CONSOLE = "console.log"
 NEO4J_LOG = "neo4j.log"
 POLL_SECONDS = 0.05
 TERM_SECONDS = 20.0
 KILL_SECONDS = 5.0
-# What a start time may differ by when the same process is asked twice.
+# The difference between two readings of the same process's start time.
 SAME_START_SECONDS = 1.0
 
 
@@ -46,7 +47,7 @@ def spawn(command: Sequence[str], data_dir: Path) -> psutil.Process:
 
 
 def _console(data_dir: Path) -> BinaryIO:
-    """Open the console's log, keeping those of the start before beside it."""
+    """Open the console's log; the logs of the start before are kept beside it."""
     for log in (logs(data_dir) / CONSOLE, logs(data_dir) / NEO4J_LOG):
         if log.exists():
             log.replace(log.with_suffix(".previous.log"))
@@ -55,10 +56,10 @@ def _console(data_dir: Path) -> BinaryIO:
 
 
 def living(record: Record | None, data_dir: Path) -> psutil.Process | None:
-    """Return the record's process if it lives and is still the one that was recorded.
+    """Return the record's process if it lives and is the recorded one.
 
-    The start time tells it from another process that got its number later; the command line
-    speaks for it when the clock was set in between.
+    Its start time distinguishes it from a later process with the same number. Its command line is the
+    fallback when the clock was set in between.
     """
     if record is None:
         return None
@@ -72,7 +73,7 @@ def living(record: Record | None, data_dir: Path) -> psutil.Process | None:
 
 
 def is_ours(process: psutil.Process, data_dir: Path) -> bool:
-    """Say whether a process is a Neo4j of this data folder."""
+    """Tell whether a process is a Neo4j of this data folder."""
     try:
         return home_argument(data_dir) in process.cmdline()
     except psutil.Error:
@@ -80,15 +81,31 @@ def is_ours(process: psutil.Process, data_dir: Path) -> bool:
 
 
 def listens(process: psutil.Process, port: int) -> bool:
-    """Say whether it is this process that listens on the port, and not somebody else's."""
+    """Tell whether this process, and not another one, listens on the port."""
     try:
         sockets = process.net_connections("tcp")
     except psutil.AccessDenied:
-        # Where the system does not tell, the login has to.
+        # Without the permission to look, the login decides.
         return True
     except psutil.NoSuchProcess:
         return False
     return any(s.status == psutil.CONN_LISTEN and s.laddr.port == port for s in sockets)
+
+
+def free_port(preferred: int = 0) -> int:
+    """Return the preferred port of the loopback if it is free, else any free port."""
+    try:
+        return _bound(preferred)
+    except OSError:
+        return _bound(0)
+
+
+def _bound(port: int) -> int:
+    with socket.socket() as probe:
+        # As Java does: lingering connections of the server before do not keep the port taken.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((HOST, port))
+        return int(probe.getsockname()[1])
 
 
 def servers(data_dir: Path) -> list[psutil.Process]:
@@ -101,7 +118,7 @@ def servers(data_dir: Path) -> list[psutil.Process]:
 
 
 async def end(process: psutil.Process) -> None:
-    """Ask a process to stop, and kill it when it does not."""
+    """Ask a process to stop, and kill it if it does not stop in time."""
     with contextlib.suppress(psutil.NoSuchProcess):
         process.terminate()
         if not await _ended_within(process, TERM_SECONDS):
@@ -119,7 +136,7 @@ async def _ended_within(process: psutil.Process, seconds: float) -> bool:
 
 
 def ended(process: psutil.Process) -> bool:
-    """Say whether a process has ended, reaping it where it is our child."""
+    """Tell whether a process has ended; our own child is reaped."""
     _reap(process.pid)
     return _dead(process)
 
@@ -132,6 +149,6 @@ def _dead(process: psutil.Process) -> bool:
 
 
 def _reap(pid: int) -> None:
-    # Another process's child, or none at all, is not ours to reap.
+    # It may be another process's child, or no process at all.
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)

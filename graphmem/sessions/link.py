@@ -1,7 +1,7 @@
-"""Links between sessions: to those summarized alike, and to those that mention the same rare things.
+"""Links between sessions: to those with a similar summary, and to those that mention the same rare entities.
 
-They are written with a session's summary, in its transaction; those before go to the version before, so
-that other times than now see them.
+They are written with a session's summary, in its transaction. The links before it move to the summary's
+version before, where questions about an earlier time find them.
 """
 
 import math
@@ -12,43 +12,44 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from graphmem.embedding import Vector
+from graphmem.context import Context
 from graphmem.graph.driver import Transaction
 from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query, RowsWritten
+from graphmem.memories.write import Prepared
 from graphmem.retrieval.relevance import meaning
-from graphmem.sessions.types import Basis
+from graphmem.sessions.related import Basis
 
 MOST_LINKS = 5
-"""To how many others a session is linked for one reason."""
+"""The most sessions that one is linked to for one reason."""
 
 LEAST_ALIKE = 0.5
-"""How alike two summaries must be, from meaning nothing (0) to meaning the same (1)."""
+"""The least similarity of two summaries, from unrelated (0) to the same meaning (1)."""
 
 LOOKED_AT = 16
-"""How many summaries are looked at."""
+"""The number of nearest summaries that are compared."""
 
 MOST_SESSIONS = 9
-"""An entity that is in more other sessions than these says nothing of any of them."""
+"""An entity that more other sessions mention is no reason for a link."""
 
 MOST_MENTIONS = 500
-"""An entity that more memories mention is looked at no further."""
+"""An entity that more memories mention is ignored."""
 
 LEAST_SHARED = 0.25
-"""How much two sessions must share: one thing that but one more session mentions, or several."""
+"""The least score for shared entities: that of one with only one other session, or of several."""
 
 ENTITIES_NAMED = 8
-"""How many of the entities that two sessions share a link names, the rarest first."""
+"""The most shared entities that a link names, the rarest first."""
 
 
-class Near(Struct, frozen=True):
-    """Another session, and how near its summary lies."""
+class NearSession(Struct, frozen=True):
+    """Another session, and the cosine of its summary."""
 
     session_id: str
     cosine: float
 
 
-class Shared(Struct, frozen=True):
+class SharedEntity(Struct, frozen=True):
     """An entity of a session, and the other sessions that mention it."""
 
     name: str
@@ -56,7 +57,7 @@ class Shared(Struct, frozen=True):
 
 
 class SessionLink(Struct, frozen=True):
-    """Another session that one is linked to, why, and how strongly, 0–1."""
+    """Another session that one is linked to, the reason, and the strength, 0–1."""
 
     id: str
     basis: Basis
@@ -64,50 +65,48 @@ class SessionLink(Struct, frozen=True):
     entities: list[str] | None = None
 
 
-NEAREST_SESSIONS = Query("sessions/nearest_sessions", Near)
-SHARED_ENTITIES = Query("sessions/shared_entities", Shared)
+NEAREST_SESSIONS = Query("sessions/nearest_sessions", NearSession)
+SHARED_ENTITIES = Query("sessions/shared_entities", SharedEntity)
 LINK_SESSIONS = Query("sessions/link_sessions", RowsWritten, writes=True)
 
 
 async def link_session(
     transaction: Transaction,
     session_id: str,
-    summary_id: str,
-    embedding: Vector,
+    summary: Prepared,
+    context: Context,
     *,
-    client_id: str,
     now: datetime,
-    calibration: Calibration,
 ) -> None:
-    """Link a session, with its new summary and the embedding of that, to the client's others."""
+    """Link a session, by its new summary, to the client's other sessions."""
     near = await transaction.rows(
         NEAREST_SESSIONS,
-        client_id=client_id,
+        client_id=context.client_id,
         session_id=session_id,
-        embedding=embedding,
+        embedding=summary.embedding.vector,
         limit=LOOKED_AT,
     )
     shared = await transaction.rows(
         SHARED_ENTITIES,
-        client_id=client_id,
+        client_id=context.client_id,
         session_id=session_id,
         most_mentions=MOST_MENTIONS,
         most_sessions=MOST_SESSIONS,
     )
-    links = [*alike(near, calibration), *sharing(shared)]
+    links = [*alike(near, context.calibration), *sharing(shared)]
     await transaction.rows(
         LINK_SESSIONS,
-        client_id=client_id,
+        client_id=context.client_id,
         session_id=session_id,
-        summary_id=summary_id,
+        summary_id=summary.draft.id,
         ids=sorted({session_id, *(link.id for link in links)}),
         rows=[asdict(link) for link in links],
         now=now,
     )
 
 
-def alike(near: Iterable[Near], calibration: Calibration) -> list[SessionLink]:
-    """Return links to the sessions whose summaries are alike enough, the most alike first."""
+def alike(near: Iterable[NearSession], calibration: Calibration) -> list[SessionLink]:
+    """Return links to the sessions with the most similar summaries, the most similar first."""
     links = [
         SessionLink(one.session_id, "similarity", round(meaning(one.cosine, calibration), 4))
         for one in near
@@ -115,12 +114,12 @@ def alike(near: Iterable[Near], calibration: Calibration) -> list[SessionLink]:
     return _best([link for link in links if link.score >= LEAST_ALIKE])
 
 
-def sharing(shared: Sequence[Shared]) -> list[SessionLink]:
-    """Return links to the sessions that share enough entities, those that share most first.
+def sharing(shared: Sequence[SharedEntity]) -> list[SessionLink]:
+    """Return links to the sessions that share enough entities, the strongest first.
 
     An entity that n other sessions mention weighs 1 / 2n; together they score 1 - Π (1 - weight).
     """
-    by_session: dict[str, list[Shared]] = defaultdict(list)
+    by_session: dict[str, list[SharedEntity]] = defaultdict(list)
     for one in sorted(shared, key=lambda one: (len(one.sessions), one.name)):
         for session_id in one.sessions:
             by_session[session_id].append(one)

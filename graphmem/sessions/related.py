@@ -1,21 +1,46 @@
-"""Sessions that have to do with each other: what was written of them, and what their memories say."""
+"""Related sessions: by their summaries, by shared rare entities, and by links between their memories."""
 
 from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
 
 from msgspec import Struct
 
+from graphmem.context import Context
 from graphmem.errors import SessionNotFound
-from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.retrieval.holding import NOW_ONLY, Holding
-from graphmem.sessions.types import RelatedSession, RelatedSessions
+from graphmem.retrieval.filters import NOW, Validity
 
 MOST_RELATED = 5
-"""How many sessions one shows for each reason."""
+"""The most related sessions of one session for each reason."""
+
+Basis = Literal["similarity", "entities", "links"]
+"""The reason for a relation: similar summaries, the same rare entities, links between memories."""
+
+
+class RelatedSession(Struct, frozen=True, kw_only=True):
+    """Another session, the session and the reason it is related to, and the strength, 0–1."""
+
+    session_id: str
+    session_external_id: str
+    conversation_id: str
+    started_at: datetime
+    summary: str | None
+    related_to: str
+    basis: Basis
+    score: float
+    entities: list[str] = []
+
+
+class RelatedSessions(Struct, frozen=True, kw_only=True):
+    """The sessions that one is related to, the strongest first; one may be there for several reasons."""
+
+    session_id: str
+    related: list[RelatedSession]
 
 
 class SessionId(Struct, frozen=True):
-    """The id of a session that is there."""
+    """The id of an existing session."""
 
     id: str
 
@@ -24,31 +49,36 @@ SESSION_IDS = Query("sessions/session_ids", SessionId)
 RELATED_SESSIONS = Query("sessions/related_sessions", RelatedSession)
 
 
-async def related_sessions(session_id: str, *, client_id: str, graph: Graph) -> RelatedSessions:
-    """Return the sessions that one is related to, the strongest first. Raises `SessionNotFound`."""
-    if not await graph.rows(SESSION_IDS, client_id=client_id, session_id=session_id):
+async def show_related_sessions(session_id: str, context: Context) -> RelatedSessions:
+    """Return the sessions that one is related to, the strongest first.
+
+    Raises `SessionNotFound`, `Unavailable`.
+    """
+    known = await context.graph.rows(
+        SESSION_IDS, client_id=context.client_id, session_id=session_id
+    )
+    if not known:
         raise SessionNotFound(session_id)
-    found = await related([session_id], client_id=client_id, graph=graph)
+    found = await find_related_sessions([session_id], context)
     return RelatedSessions(session_id=session_id, related=found)
 
 
-async def related(
+async def find_related_sessions(
     session_ids: Sequence[str],
+    context: Context,
     *,
-    client_id: str,
     conversation_id: str | None = None,
-    holding: Holding = NOW_ONLY,
-    graph: Graph,
+    validity: Validity = NOW,
 ) -> list[RelatedSession]:
     """Return the sessions that some are related to, the strongest first, each for each reason.
 
-    At other times than now with the links and the summaries of then.
+    With times in `validity` these are the links and the summaries that were valid then.
     """
-    return await graph.rows(
+    return await context.graph.rows(
         RELATED_SESSIONS,
-        client_id=client_id,
+        client_id=context.client_id,
         session_ids=list(session_ids),
         conversation_ids=[conversation_id] if conversation_id else [],
         most=MOST_RELATED,
-        **holding.of_versions,
+        **validity.of_versions,
     )

@@ -1,32 +1,29 @@
-"""Summarizing sessions: when asked, and by themselves when they are idle or have much that is new."""
+"""Summarizing sessions: on request, and automatically when they are idle or have many new messages."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 from msgspec import Struct
 
+from graphmem.context import Context
 from graphmem.conversations.remember import IDLE, MANY_NEW
-from graphmem.embedding import Embedder
 from graphmem.errors import ConversationNotFound, InvalidInput, SessionNotFound
-from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.installation import Calibration
+from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
-from graphmem.llm import LanguageModel
-from graphmem.prompts.telling import Said
-from graphmem.sessions.telling import Digest, session_told
-from graphmem.summaries.add import Summarizing, composed, keep
-from graphmem.summaries.types import NewSessionSummary
-from graphmem.tokens import TokenCounter
+from graphmem.prompts.telling import Utterance
+from graphmem.sessions.digest import Digest, digest_session
+from graphmem.summaries.add import prepare_summary, write_summary
+from graphmem.summaries.show import show_summary
+from graphmem.summaries.types import NewSessionSummary, Summary
 
 MOST_MESSAGES = 400
-"""How many messages of a session are looked at, evenly spread."""
+"""The most messages of a session that are read, evenly spread."""
 
 SEEN_CHARACTERS = 4_000
-"""How much of a message is looked at."""
+"""The most characters of a message that are read."""
 
 
-class StandingSummary(Struct, frozen=True):
-    """A session's summary as it stands."""
+class CurrentSummary(Struct, frozen=True):
+    """The current version of a session's summary."""
 
     id: str
     text: str
@@ -34,17 +31,17 @@ class StandingSummary(Struct, frozen=True):
     topics: list[str] | None = None
 
 
-class Standing(Struct, frozen=True):
-    """A session, how far it was summarized, and the summary that holds, if there is one."""
+class SessionState(Struct, frozen=True):
+    """A session, the part of it that is summarized, and its current summary, if there is one."""
 
     conversation_id: str
     next_idx: int
     summarized_idx: int
-    summaries: list[StandingSummary]
+    summaries: list[CurrentSummary]
 
 
 class GrownSession(Struct, frozen=True):
-    """A session to which messages came since it was summarized, and how many."""
+    """A session with new messages since its summary, and their number."""
 
     id: str
     new: int
@@ -52,129 +49,120 @@ class GrownSession(Struct, frozen=True):
 
 
 class GrownSessions(Struct, frozen=True):
-    """The sessions of a conversation to which messages came since they were summarized."""
+    """The sessions of a conversation that have new messages since their summary."""
 
     sessions: list[GrownSession]
 
 
-SESSION_STANDING = Query("sessions/session_standing", Standing)
-SESSION_MESSAGES = Query("sessions/session_messages", Said)
+SESSION_STANDING = Query("sessions/session_standing", SessionState)
+SESSION_MESSAGES = Query("sessions/session_messages", Utterance)
 UNSUMMARIZED_SESSIONS = Query("sessions/unsummarized_sessions", GrownSessions)
 MARK_SUMMARIZED = Query("sessions/mark_summarized", RowsWritten, writes=True)
 
 
-class SessionWork(Struct, frozen=True, kw_only=True):
-    """A client and what summarizing its sessions takes."""
+async def summarize_session(session_id: str, context: Context) -> Summary:
+    """Summarize a session by its own id, and link it to others; return the summary.
 
-    client_id: str
-    now: datetime
-    new_id: Callable[[], str]
-    graph: Graph
-    embedder: Embedder
-    tokens: TokenCounter
-    calibration: Calibration
-    llm: LanguageModel | None = None
-
-
-async def summarize_session(session_id: str, work: SessionWork) -> str:
-    """Summarize a session and link it to others; return the summary's id.
-
-    What comes out as it stands already is no new version. Raises `SessionNotFound`, `InvalidInput` where
-    the session holds no message, `Unavailable`.
+    An unchanged summary makes no new version. Raises `SessionNotFound`, `InvalidInput` when the session
+    has no messages, `Unavailable`.
     """
-    rows = await work.graph.rows(SESSION_STANDING, client_id=work.client_id, session_id=session_id)
-    if not rows:
-        raise SessionNotFound(session_id)
-    said = await work.graph.rows(
-        SESSION_MESSAGES,
-        client_id=work.client_id,
-        session_id=session_id,
-        most=MOST_MESSAGES,
-        characters=SEEN_CHARACTERS,
-    )
-    if not said:
-        raise InvalidInput("session_id", "the session holds no messages; remember some first")
-    digest = await session_told(said, embedder=work.embedder, llm=work.llm)
-    for standing in rows[0].summaries:
-        if _says(standing, digest):
-            await work.graph.write(
-                lambda transaction: _mark(transaction, session_id, rows[0].next_idx, work)
-            )
-            return standing.id
-    return await _written(session_id, digest, rows[0].next_idx, said, work)
+    summary_id = await _summarize(session_id, context, context.now())
+    return await show_summary(summary_id, context)
 
 
-async def summarize_grown(conversation_id: str, work: SessionWork) -> datetime | None:
-    """Summarize a conversation's sessions that are idle or have much that is new.
+async def summarize_grown(conversation_id: str, context: Context) -> datetime | None:
+    """Summarize a conversation's sessions that are idle or have many new messages.
 
-    Returns when the next of those that are left will be idle. Raises `ConversationNotFound`, `Unavailable`.
+    Returns when the next of the others will be idle, None when there are none. Raises
+    `ConversationNotFound`, `Unavailable`.
     """
-    rows = await work.graph.rows(
-        UNSUMMARIZED_SESSIONS, client_id=work.client_id, id=conversation_id
+    now = context.now()
+    rows = await context.graph.rows(
+        UNSUMMARIZED_SESSIONS, client_id=context.client_id, id=conversation_id
     )
     if not rows:
         raise ConversationNotFound(conversation_id)
     left: list[datetime] = []
     for session in rows[0].sessions:
         idle_at = session.last_active_at + IDLE
-        if session.new >= MANY_NEW or idle_at <= work.now:
-            await _summarize_if_there(session.id, work)
+        if session.new >= MANY_NEW or idle_at <= now:
+            await _summarize_if_there(session.id, context, now)
         else:
             left.append(idle_at)
     return min(left, default=None)
 
 
-async def _summarize_if_there(session_id: str, work: SessionWork) -> None:
+async def _summarize_if_there(session_id: str, context: Context, now: datetime) -> None:
     try:
-        await summarize_session(session_id, work)
+        await _summarize(session_id, context, now)
     except (SessionNotFound, InvalidInput):
-        # It was deleted in between, or its messages were: then there is nothing to summarize.
+        # It was deleted meanwhile, or its messages were: there is nothing to summarize.
         return
 
 
-async def _written(
-    session_id: str, digest: Digest, next_idx: int, said: list[Said], work: SessionWork
-) -> str:
-    new = NewSessionSummary(
+async def _summarize(session_id: str, context: Context, now: datetime) -> str:
+    """Summarize a session; return the id of its summary, the current one if that says the same."""
+    graph, client_id = context.graph, context.client_id
+    rows = await graph.rows(SESSION_STANDING, client_id=client_id, session_id=session_id)
+    if not rows:
+        raise SessionNotFound(session_id)
+    said = await graph.rows(
+        SESSION_MESSAGES,
+        client_id=client_id,
+        session_id=session_id,
+        most=MOST_MESSAGES,
+        characters=SEEN_CHARACTERS,
+    )
+    if not said:
+        raise InvalidInput("session_id", "the session holds no messages; remember some first")
+    digest = await digest_session(said, embedder=context.embedder, llm=context.llm)
+    next_idx = rows[0].next_idx
+    for current in rows[0].summaries:
+        if _says(current, digest):
+            await graph.write(
+                lambda transaction: _mark(transaction, session_id, next_idx, client_id)
+            )
+            return current.id
+    last_activity_at = max(one.occurred_at for one in said)
+    new = _new_summary(session_id, digest, last_activity_at)
+    return await _write(new, next_idx, context, now)
+
+
+def _new_summary(session_id: str, digest: Digest, last_activity_at: datetime) -> NewSessionSummary:
+    return NewSessionSummary(
         target_id=session_id,
         text=digest.text,
         key_points=digest.key_points or None,
         topics=digest.topics or None,
-        last_activity_at=max(one.occurred_at for one in said),
+        last_activity_at=last_activity_at,
     )
-    summary, prepared = await composed(
-        new,
-        id=work.new_id(),
-        client_id=work.client_id,
-        now=work.now,
-        embedder=work.embedder,
-        tokens=work.tokens,
-    )
-    summarizing = Summarizing(work.client_id, work.now, work.calibration)
 
-    async def transact(transaction: Transaction) -> None:
-        # The conversation is locked first, by `keep`: then nobody deletes the session under this.
-        await keep(transaction, prepared, summarizing)
-        if not await _mark(transaction, session_id, next_idx, work):
-            # Deleted meanwhile: raised in the transaction, so that the summary goes with it.
-            raise SessionNotFound(session_id)
 
-    await work.graph.write(transact)
+async def _write(new: NewSessionSummary, next_idx: int, context: Context, now: datetime) -> str:
+    """Write a session's summary and the part of the session that it covers; return its id."""
+    summary, prepared = await prepare_summary(new, context, id=context.new_id(), now=now)
+
+    async def work(transaction: Transaction) -> None:
+        # `write_summary` locks the conversation first: from then on nobody deletes the session.
+        await write_summary(transaction, prepared, context, now=now)
+        if not await _mark(transaction, new.target_id, next_idx, context.client_id):
+            # Deleted meanwhile: raised in the transaction, which takes the summary back.
+            raise SessionNotFound(new.target_id)
+
+    await context.graph.write(work)
     return summary.id
 
 
-async def _mark(
-    transaction: Transaction, session_id: str, next_idx: int, work: SessionWork
-) -> bool:
+async def _mark(transaction: Transaction, session_id: str, next_idx: int, client_id: str) -> bool:
     rows = await transaction.rows(
-        MARK_SUMMARIZED, client_id=work.client_id, session_id=session_id, idx=next_idx
+        MARK_SUMMARIZED, client_id=client_id, session_id=session_id, idx=next_idx
     )
     return bool(rows[0].written)
 
 
-def _says(standing: StandingSummary, digest: Digest) -> bool:
-    """Tell whether a summary says what is to be said."""
-    return (standing.text, standing.key_points or [], standing.topics or []) == (
+def _says(summary: CurrentSummary, digest: Digest) -> bool:
+    """Tell whether a summary says the same as a digest."""
+    return (summary.text, summary.key_points or [], summary.topics or []) == (
         digest.text,
         digest.key_points,
         digest.topics,

@@ -1,21 +1,21 @@
-"""Summaries: each of the same target is the next version of the one before."""
+"""Adding summaries: another one for the same target is its next version."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from graphmem.embedding import Embedder
+from graphmem.context import Context
 from graphmem.errors import InvalidInput, NotHead
-from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.installation import Calibration
+from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
+from graphmem.memories.versions import supersede
 from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.text import checked_text
 from graphmem.model.times import utc
 from graphmem.sessions.link import link_session
-from graphmem.summaries.prompt_text import prompt_text
+from graphmem.summaries.show import prompt_text
 from graphmem.summaries.types import (
     POINT_BYTES,
     SUMMARY_BYTES,
@@ -24,77 +24,54 @@ from graphmem.summaries.types import (
     NewThreadSummary,
     Summary,
 )
-from graphmem.tokens import TokenCounter
-from graphmem.versions.supersede import supersede
 
 COMMON = {"target_id", "importance", "text"}
-"""What every kind of memory has; the other fields are a summary's own."""
+"""The fields that every kind of memory has; the others are a summary's own."""
 
 
-class Target(Struct, frozen=True):
-    """The session that a summary is about, and its conversation, locked."""
+class LockedTarget(Struct, frozen=True):
+    """The session that a summary is about, and its conversation, both locked."""
 
     session_id: str
     conversation_id: str
 
 
-class Versions(Struct, frozen=True):
-    """What there is of a summary: the newest version's id, and the number of this one if written."""
+class SummaryVersions(Struct, frozen=True):
+    """The versions of a summary: the newest one's id, and the number of this one if it is written."""
 
     head: list[str]
     written: list[int]
 
 
-class Summarizing(Struct, frozen=True):
-    """Whose summary is written, when, and which cosines mean something."""
-
-    client_id: str
-    now: datetime
-    calibration: Calibration
-
-
-LOCK_TARGET = Query("summaries/lock_target", Target, writes=True)
-SUMMARY_VERSIONS = Query("summaries/summary_versions", Versions)
+LOCK_TARGET = Query("summaries/lock_target", LockedTarget, writes=True)
+SUMMARY_VERSIONS = Query("summaries/summary_versions", SummaryVersions)
 SUMMARIZE = Query("summaries/summarize", RowsWritten, writes=True)
 
 
-async def summarize(
-    new: NewSummary,
-    *,
-    client_id: str,
-    now: datetime,
-    new_id: Callable[[], str],
-    graph: Graph,
-    embedder: Embedder,
-    tokens: TokenCounter,
-    calibration: Calibration,
-) -> Summary:
+async def add_summary(new: NewSummary, context: Context) -> Summary:
     """Write a summary, as the next version where its target has one; return it.
 
-    That of a session links it to the client's other sessions. Raises `InvalidInput` that names the field,
+    The summary of a session also links it to the client's other sessions. Raises `InvalidInput`,
     `Unavailable`.
     """
-    summary, prepared = await composed(
-        new, id=new_id(), client_id=client_id, now=now, embedder=embedder, tokens=tokens
+    now = context.now()
+    summary, prepared = await prepare_summary(new, context, id=context.new_id(), now=now)
+    version = await context.graph.write(
+        lambda transaction: write_summary(transaction, prepared, context, now=now)
     )
-    summarizing = Summarizing(client_id, now, calibration)
-    version = await graph.write(lambda transaction: keep(transaction, prepared, summarizing))
     return replace(summary, version=version)
 
 
-async def composed(
-    new: NewSummary,
-    *,
-    id: str,
-    client_id: str,
-    now: datetime,
-    embedder: Embedder,
-    tokens: TokenCounter,
+async def prepare_summary(
+    new: NewSummary, context: Context, *, id: str, now: datetime
 ) -> tuple[Summary, Prepared]:
-    """Return a summary, and the same ready to be written. Raises `InvalidInput`, `Unavailable`."""
+    """Return a summary, and the same with its embedding, for `write_summary`.
+
+    Raises `InvalidInput`, `Unavailable`.
+    """
     summary = _summary(_checked(new), id, now)
-    draft = _draft(summary, new, client_id)
-    [prepared] = await prepare([draft], embedder=embedder, tokens=tokens)
+    draft = _draft(summary, new, context.client_id)
+    [prepared] = await prepare([draft], embedder=context.embedder, tokens=context.tokens)
     summary = replace(
         summary,
         token_count=prepared.token_count,
@@ -103,12 +80,14 @@ async def composed(
     return summary, prepared
 
 
-async def keep(transaction: Transaction, new: Prepared, summarizing: Summarizing) -> int:
-    """Write a summary behind the newest version there is; return its number.
+async def write_summary(
+    transaction: Transaction, new: Prepared, context: Context, *, now: datetime
+) -> int:
+    """Write a summary after the newest version of its target; return its number.
 
-    One that is about a session is joined to it, and the session to others.
+    A summary of a session is joined to it, and the session linked to others.
     """
-    client_id, now = summarizing.client_id, summarizing.now
+    client_id = context.client_id
     targets = await transaction.rows(
         LOCK_TARGET, client_id=client_id, session_id=new.draft.source_id
     )
@@ -121,25 +100,17 @@ async def keep(transaction: Transaction, new: Prepared, summarizing: Summarizing
                 conversation_id=target.conversation_id,
             ),
         )
-    version = await _written(transaction, new, client_id=client_id, now=now)
+    version = await _write_version(transaction, new, client_id=client_id, now=now)
     for target in targets:
         await transaction.rows(
             SUMMARIZE, client_id=client_id, id=new.draft.id, session_id=target.session_id
         )
         if new.draft.source_type == "session_summary":
-            await link_session(
-                transaction,
-                target.session_id,
-                new.draft.id,
-                new.embedding.vector,
-                client_id=client_id,
-                now=now,
-                calibration=summarizing.calibration,
-            )
+            await link_session(transaction, target.session_id, new, context, now=now)
     return version
 
 
-async def _written(
+async def _write_version(
     transaction: Transaction, new: Prepared, *, client_id: str, now: datetime
 ) -> int:
     while True:
@@ -153,14 +124,13 @@ async def _written(
         if known.written:
             return known.written[0]
         if not known.head:
-            # Whoever writes a first version at the same time is refused by the constraint, and
-            # looks again.
+            # A concurrent writer of a first version violates the constraint, and tries again.
             await write(transaction, [new], client_id=client_id)
             return 1
         try:
             return await supersede(transaction, known.head[0], new, client_id=client_id, now=now)
         except NotHead:
-            # Another version came while this waited for the lock: it goes behind that one.
+            # Another version was written while this waited for the lock: this one follows it.
             continue
 
 
@@ -226,7 +196,7 @@ def _draft(summary: Summary, new: NewSummary, client_id: str) -> Draft:
 
 
 def _search_text(new: NewSummary) -> str:
-    """Return what a summary is found by (S1)."""
+    """Return the text by which a summary is found."""
     if isinstance(new, NewThreadSummary):
         return "\n".join((new.platform, *new.key_points, new.sentiment))
     if isinstance(new, NewPlanSummary):

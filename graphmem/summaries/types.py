@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
+from graphmem.model.pages import GivenCursor, PageSize
 from graphmem.model.times import Time
 from graphmem.model.vocabulary import Importance, SourceId, SummaryType
 
@@ -116,10 +117,12 @@ class Summary(Struct, frozen=True, kw_only=True):
 class SummariesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which summaries are to be listed."""
 
-    type: SummaryType | None = None
-    since: Time | None = None
-    limit: Annotated[int, Meta(ge=1, le=200)] = 50
-    cursor: str | None = None
+    type: Annotated[SummaryType, Meta(description="of this type only")] | None = None
+    since: Annotated[Time, Meta(description="last active then or later, with its zone")] | None = (
+        None
+    )
+    limit: PageSize = 50
+    cursor: GivenCursor | None = None
 
 
 class Summaries(Struct, frozen=True, kw_only=True):

@@ -1,21 +1,21 @@
-"""Aliases: which names mean the same, by rules that need no language model.
+"""Aliases: which names have the same meaning, by rules that need no language model.
 
-A false alias is worse than none: where a rule finds two candidates it finds none. Each name takes at
+A false alias is worse than none: where a rule finds two candidates it decides nothing. Each name takes at
 most one step, to a name that says more; following the steps leads to the name of the whole group.
 
-| Rule | An example | When |
+| Rule | An example | Condition |
 |---|---|---|
-| `manual` | whatever somebody says | before all others |
+| `manual` | any two names | a caller joined them; it wins over all other rules |
 | `spelling` | `retry_policy`, `retry-policy`, `RetryPolicy`; `José`, `Jose`; `AT & T` | the same words |
-| `known` | `Postgres` → `PostgreSQL` | it stands in `KNOWN` |
+| `known` | `Postgres` → `PostgreSQL` | the pair is in `KNOWN` |
 | `plural` | `APIs` → `API` | an abbreviation in capitals, and an s |
 | `path` | `retry.py` → `src/net/retry.py` | all paths that end so are ends of that one |
-| `first_name` | `Anna` → `Anna Schmidt` | a given name, one family name stands after it, used together |
+| `first_name` | `Anna` → `Anna Schmidt` | one family name follows the given name; used together |
 | `acronym` | `CI` → `Continuous Integration` | a text spells it out, and no text otherwise |
 
-Used together are names that one source uses, or that stand in what was said or noted: an encyclopedia
-has an Anna on every page, a life has few. Single words that only marks tell apart, as `Iván` and `Ivan`,
-must be used together too.
+Names are used together when one source uses both, or when both occur in conversations and notes: an
+encyclopedia has an Anna on every page, a life has few. Single words that differ only in diacritics, as `Iván`
+and `Ivan`, must be used together too.
 """
 
 import re
@@ -43,7 +43,7 @@ KNOWN: Mapping[str, str] = {
     "vs code": "visual studio code",
     "vscode": "visual studio code",
 }
-"""Short names in their normal form that mean the other wherever they are met."""
+"""Short names, and the names that they always mean, both in normal form."""
 
 EVERYWHERE = frozenset(
     """
@@ -56,7 +56,7 @@ EVERYWHERE = frozenset(
     util.py utils.js utils.py utils.ts views.py
     """.split()  # noqa: SIM905 - a list of words reads better as words
 )
-"""Files that many folders have: their bare names say of no path that it is meant."""
+"""Files that many folders have: their bare names stand for no path."""
 
 _FILE = re.compile(r"[\w.+@-]*[\w+-]\.[a-z][a-z0-9]{0,7}")
 _FILE_IN_A_FOLDER = re.compile(rf".*[/\\]({_FILE.pattern})")
@@ -68,45 +68,45 @@ _SEAM = re.compile(r"[_‐‑–-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-
 _ABBREVIATIONS = re.compile(r"[A-Z][A-Z0-9]+s")
 _ABBREVIATION = re.compile(r"[A-Z][A-Z0-9]+")
 _NAMED = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-# What stands between two names, so that what follows is no family name.
+# Words between two names, after which no family name follows.
 _JOINING = frozenset("and at et for from in of on or to und vs with y".split())  # noqa: SIM905
 
 
 class Spelling(Struct, frozen=True):
-    """A name's words as they are compared, and the short form that it may be met by; '' for none."""
+    """The words of a name for comparison, and its short form; '' for none."""
 
     spelled: str
     short: str = ""
 
 
 class Named(Struct, frozen=True, kw_only=True):
-    """A name, and what the graph says of it."""
+    """A name, and all that the graph holds of it."""
 
     normalized: str
     name: str
     spelled: str
     short: str = ""
     forms: Sequence[str] = ()
-    """What texts say that it stands for, in normal form."""
+    """The long forms that texts give of it, in normal form."""
     sources: Sequence[str] = ("",)
-    """The sources that use it; '' stands for all that was said or noted."""
+    """The sources that use it; '' stands for all conversations and notes."""
     apart: Sequence[str] = ()
-    """The names that somebody has said it is no alias of, or that are none of it."""
+    """The names that a caller has separated from it, in either direction."""
     alias_of: str = ""
     rule: AliasRule | None = None
     of: str = ""
-    """The step that its alias stands on: `alias_of`, or a name that is an alias of that itself."""
+    """The target of its own step: `alias_of`, or a name that is itself an alias of that."""
 
 
-class Step(Struct, frozen=True):
-    """That a name means another one, and by which rule."""
+class AliasStep(Struct, frozen=True):
+    """The step from a name to another one, and its rule."""
 
     of: str
     rule: AliasRule
 
 
-class Alias(Struct, frozen=True):
-    """A name of a group, the name of the whole group, and the step that the former takes."""
+class DecidedAlias(Struct, frozen=True):
+    """A name of a group, the canonical name of the group, and the step that the former takes."""
 
     alias: str
     canonical: str
@@ -115,25 +115,25 @@ class Alias(Struct, frozen=True):
 
 
 def spelling(name: str, normalized: str) -> Spelling:
-    """Return how a name is spelled, from the way it was first written, and its short form."""
+    """Return the spelling of a name and its short form, from the way it was first written."""
     words = [word for part in _cased(name, normalized).split() for word in _words(part)]
     spelled = " ".join(words) or normalized
     return Spelling(spelled, _short(name, normalized, words))
 
 
 def singular(name: str, spelled: str) -> str:
-    """Return the spelling of an abbreviation's singular, of `API` for `APIs`; '' where it is no plural."""
+    """Return the spelling of an abbreviation's singular, `api` for `APIs`; '' where it is no plural."""
     last = re.split(r"[\s_-]", name.strip())[-1]
     return spelled[:-1] if _ABBREVIATIONS.fullmatch(last) else ""
 
 
 def keys(one: Named) -> set[str]:
-    """Return the spellings by which what a name may mean, or what may mean it, is found."""
+    """Return the spellings of all names that a name may mean, or that may mean it."""
     return {one.spelled, one.short, singular(one.name, one.spelled), *_plural(one)} - {""}
 
 
 def met(names: Iterable[str]) -> set[str]:
-    """Return the given names among the normal forms of one text that uses a longer name with them."""
+    """Return the given names among the normal forms of a text that also has a longer name with them."""
     forms = list(names)
     given = {form for form in forms if _plain(form) in GIVEN_NAMES}
     if not given:
@@ -143,25 +143,25 @@ def met(names: Iterable[str]) -> set[str]:
 
 
 def known_names(one: Named) -> set[str]:
-    """Return the names, in normal form, that are known to mean what a name means."""
+    """Return the names in normal form that `KNOWN` gives the same meaning as a name."""
     shorter = {short for short, name in KNOWN.items() if name == one.normalized}
     return (shorter | {KNOWN.get(one.normalized, "")}) - {""}
 
 
-def decided(named: Iterable[Named], crowded: Collection[str] = ()) -> list[Alias]:
+def decided(named: Iterable[Named], crowded: Collection[str] = ()) -> list[DecidedAlias]:
     """Return the aliases among some names, one level deep: every alias leads to the name of its group.
 
-    The order in which names came does not matter. `crowded` are spellings and short forms that more names
-    have than were looked at: they decide nothing.
+    The order of the names does not matter. `crowded` are spellings and short forms of too many names to
+    read them all: they decide nothing.
     """
-    known = _Known(sorted(named, key=lambda one: one.normalized), crowded)
+    known = _NameIndex(sorted(named, key=lambda one: one.normalized), crowded)
     steps = {one.normalized: step for one in known.named if (step := known.step(one))}
     _break_circles(steps)
     return _grouped(known, steps)
 
 
-class _Known:
-    """Some names, by what the rules look them up by."""
+class _NameIndex:
+    """Some names, indexed by the keys of the rules."""
 
     def __init__(self, named: Sequence[Named], crowded: Collection[str]) -> None:
         self.named = named
@@ -174,10 +174,10 @@ class _Known:
             if one.short:
                 self._by_short[one.short].append(one)
 
-    def step(self, one: Named) -> Step | None:
-        """Return what a name means by itself: what was said of it, else what the first rule finds."""
+    def step(self, one: Named) -> AliasStep | None:
+        """Return the step of a name: the manual one, else that of the first rule that finds one."""
         if one.rule == "manual" and one.of in self.by_name:
-            return Step(one.of, "manual")
+            return AliasStep(one.of, "manual")
         head = self._head(one.spelled)
         if head is None or one is not head:
             return self._respelled(one, head) if head else None
@@ -190,30 +190,30 @@ class _Known:
         )
         return next(
             (
-                Step(other.normalized, rule)
+                AliasStep(other.normalized, rule)
                 for rule, other in found
                 if other and not apart(one, other)
             ),
             None,
         )
 
-    def _respelled(self, one: Named, head: Named) -> Step | None:
+    def _respelled(self, one: Named, head: Named) -> AliasStep | None:
         marked = (
             _plain(one.normalized) != one.normalized or _plain(head.normalized) != head.normalized
         )
         if apart(one, head) or (marked and " " not in one.spelled and not _together([one], [head])):
             return None
-        return Step(head.normalized, "spelling")
+        return AliasStep(head.normalized, "spelling")
 
     def _head(self, spelled: str) -> Named | None:
-        """Return the name that stands for all that are spelled so: the one that reads best."""
+        """Return the most readable of all names with this spelling, which represents them."""
         same = self._by_spelling.get(spelled)
         if not same or spelled in self._crowded:
             return None
         return min(same, key=_readable)
 
     def _known_name(self, one: Named) -> Named | None:
-        """Return what a short name means wherever it is met."""
+        """Return the name that `KNOWN` gives for a short name."""
         names = (self.by_name.get(KNOWN.get(same.normalized, "")) for same in self._same(one))
         return next((self._head(name.spelled) for name in names if name), None)
 
@@ -222,7 +222,7 @@ class _Known:
         return other if other and any(map(_abbreviates, self._same(other))) else None
 
     def _path(self, one: Named) -> Named | None:
-        """Return the longest path of which every path is an end that ends with this one."""
+        """Return the longest path with this end, if all other paths with this end are ends of it."""
         base = one.short or one.normalized
         if base in self._crowded or base in EVERYWHERE or not _FILE.fullmatch(base):
             return None
@@ -250,7 +250,7 @@ class _Known:
         return self._head(whole[0].spelled)
 
     def _form(self, one: Named) -> Named | None:
-        """Return what an abbreviation stands for, where no two texts disagree."""
+        """Return the long form of an abbreviation, where no two texts disagree."""
         forms = {
             known.spelled if (known := self.by_name.get(form)) else form
             for same in self._same(one)
@@ -263,18 +263,18 @@ class _Known:
 
 
 def apart(one: Named, other: Named) -> bool:
-    """Tell whether somebody has said that two names are no aliases of each other."""
+    """Tell whether a caller has separated two names."""
     return other.normalized in one.apart or one.normalized in other.apart
 
 
 def _together(some: Iterable[Named], others: Iterable[Named]) -> bool:
-    """Tell whether a source, or what was said or noted, uses two names."""
+    """Tell whether one source, or conversations and notes, use both names."""
     used = {source for one in some for source in one.sources}
     return any(source in used for one in others for source in one.sources)
 
 
-def _break_circles(steps: dict[str, Step]) -> None:
-    """Take away the rules' steps that lead back to where they begin: what was said of names stands."""
+def _break_circles(steps: dict[str, AliasStep]) -> None:
+    """Remove the rules' steps that lead back to their beginning; manual steps stay."""
     for name in sorted(steps):
         seen, at = {name}, name
         while (step := steps.get(at)) and step.of not in seen:
@@ -283,8 +283,8 @@ def _break_circles(steps: dict[str, Step]) -> None:
             del steps[name]
 
 
-def _grouped(known: _Known, steps: Mapping[str, Step]) -> list[Alias]:
-    """Return every name's alias; none joins a group of which somebody said that it does not belong there."""
+def _grouped(known: _NameIndex, steps: Mapping[str, AliasStep]) -> list[DecidedAlias]:
+    """Return the alias of every name; none joins a group from whose members a caller separated it."""
     groups: dict[str, list[Named]] = {}
     heads: dict[str, str] = {}
     for one in sorted(known.named, key=lambda one: (_depth(one.normalized, steps), one.normalized)):
@@ -297,14 +297,14 @@ def _grouped(known: _Known, steps: Mapping[str, Step]) -> list[Alias]:
         heads[one.normalized] = head if joins and head else one.normalized
         groups.setdefault(heads[one.normalized], []).append(one)
     return [
-        Alias(name, head, steps[name].rule, steps[name].of)
+        DecidedAlias(name, head, steps[name].rule, steps[name].of)
         for name, head in sorted(heads.items())
         if name != head
     ]
 
 
-def _depth(name: str, steps: Mapping[str, Step]) -> int:
-    """Return how many steps lead from a name to that of its group."""
+def _depth(name: str, steps: Mapping[str, AliasStep]) -> int:
+    """Return the number of steps from a name to the name of its group."""
     depth = 0
     while (step := steps.get(name)) and depth <= len(steps):
         name, depth = step.of, depth + 1
@@ -312,7 +312,7 @@ def _depth(name: str, steps: Mapping[str, Step]) -> int:
 
 
 def _cased(name: str, normalized: str) -> str:
-    """Return the part of a name that its normal form keeps, with the case that it was written in."""
+    """Return the part of a name that its normal form keeps, with its original case."""
     shown = unicodedata.normalize("NFKC", name).replace("’", "'")
     shown = re.sub(r"\s+", " ", shown)
     start = shown.casefold().find(normalized)
@@ -321,7 +321,7 @@ def _cased(name: str, normalized: str) -> str:
 
 
 def _words(part: str) -> list[str]:
-    """Return the words of what stands between two spaces; a path, an address or a file is one."""
+    """Return the words of a part between two spaces; a path, an address or a file is one word."""
     part = part.strip(",;!?")
     if part == "&":
         return ["and"]
@@ -334,7 +334,7 @@ def _words(part: str) -> list[str]:
 
 
 def _plain(word: str) -> str:
-    """Return a word without case, and Latin letters without their marks."""
+    """Return a word without case, and its Latin letters without diacritics."""
     return "".join(map(_unmarked, word.casefold()))
 
 
@@ -344,7 +344,7 @@ def _unmarked(letter: str) -> str:
 
 
 def _short(name: str, normalized: str, words: Sequence[str]) -> str:
-    """Return the short form that a name may be met by: a path's file, a full name's given name."""
+    """Return the short form of a name: a path's file, a full name's given name."""
     if file := _FILE_IN_A_FOLDER.fullmatch(normalized):
         return "" if file[1] in EVERYWHERE else file[1]
     given = len(words) > 1 and words[0] in GIVEN_NAMES and name[:1].isupper()
@@ -360,7 +360,7 @@ def _abbreviates(one: Named) -> bool:
 
 
 def _readable(one: Named) -> tuple[int, int, int, str]:
-    """Sort names of one spelling: words apart before what is joined, with their marks before without."""
+    """Return the sort key of names of one spelling: separate words before joined, diacritics before none."""
     return (
         -one.normalized.count(" "),
         one.normalized.isascii(),
@@ -370,12 +370,12 @@ def _readable(one: Named) -> tuple[int, int, int, str]:
 
 
 def _path(one: Named) -> str:
-    """Return a path with slashes, without what leads up or nowhere at its beginning."""
+    """Return a path with slashes, without a beginning of `./` and `../`."""
     return _HERE.sub("", one.normalized.replace("\\", "/"))
 
 
 def _ends(path: Named, end: Named) -> bool:
-    """Tell whether a path ends with another, which begins at no root."""
+    """Tell whether a path ends with another, relative one."""
     return _path(path).endswith(f"/{_path(end)}") and not _ROOT.match(_path(end))
 
 
@@ -390,7 +390,7 @@ def _family(one: Named) -> str:
 
 
 def _is_full_name(one: Named) -> bool:
-    """Tell a given and a family name from what else may begin with a given name."""
+    """Tell whether a name is a given and a family name, and not something else with a given name."""
     words = one.name.split()
     if len(words) != 2 or not all(_NAMED.fullmatch(word) and word[0].isupper() for word in words):
         return False

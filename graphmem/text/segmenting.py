@@ -1,4 +1,4 @@
-"""Where a run of messages ends: at a pause, where the topic turns, or where it has grown too long.
+"""Segmenting a session into runs of messages: at pauses, at changes of topic, at a maximal length.
 
 Numbers in, numbers out. The topic turns at a valley of likeness between the messages before a place and
 those after it (Hearst, TextTiling, 1997), here by the cosines of the messages' vectors.
@@ -37,8 +37,8 @@ MOST_TOKENS = 2_000
 """How long a run may grow; one message alone may be longer."""
 
 
-class Turn(Struct, frozen=True, kw_only=True):
-    """A message of a session, as far as segmenting must know it."""
+class UnsegmentedMessage(Struct, frozen=True, kw_only=True):
+    """A message of a session, with the properties that segmenting uses."""
 
     id: str
     idx: int
@@ -50,29 +50,29 @@ class Turn(Struct, frozen=True, kw_only=True):
     """The cosines to the next `BAND` messages, fewer at the end."""
 
 
-class Run(Struct, frozen=True):
-    """Messages that belong together; `until` is the `idx` at which the next run may begin."""
+class MessageRun(Struct, frozen=True):
+    """Messages of one topic; `until` is the `idx` at which the next run may begin."""
 
-    turns: list[Turn]
+    turns: list[UnsegmentedMessage]
     until: int
 
 
-def runs(turns: Sequence[Turn]) -> list[Run]:
+def runs(turns: Sequence[UnsegmentedMessage]) -> list[MessageRun]:
     """Return a session's messages in runs: every message that no episode holds is in exactly one."""
-    found: list[Run] = []
+    found: list[MessageRun] = []
     begin = 0
     for end in _ends(turns):
         free = [turn for turn in turns[begin:end] if not turn.taken]
         until = turns[end - 1].idx + 1
         if free or not found:
-            found.append(Run(free, until))
+            found.append(MessageRun(free, until))
         else:
-            found[-1] = Run(found[-1].turns, until)
+            found[-1] = MessageRun(found[-1].turns, until)
         begin = end
     return found
 
 
-def _ends(turns: Sequence[Turn]) -> Iterator[int]:
+def _ends(turns: Sequence[UnsegmentedMessage]) -> Iterator[int]:
     """Yield the places at which a run ends, the last one included."""
     pause = longest_pause([turn.occurred_at for turn in turns])
     begin = 0
@@ -92,7 +92,7 @@ def longest_pause(times: Sequence[datetime]) -> timedelta:
     return max(PAUSE, timedelta(seconds=SLOW * usual))
 
 
-def _turning_points(block: Sequence[Turn]) -> list[int]:
+def _turning_points(block: Sequence[UnsegmentedMessage]) -> list[int]:
     """Return where runs inside a block without a pause end, the block's end included."""
     likeness = [_likeness(block, place) for place in range(len(block) + 1)]
     depths = _depths(likeness)
@@ -111,7 +111,7 @@ def _turning_points(block: Sequence[Turn]) -> list[int]:
 
 
 def _short_enough(
-    block: Sequence[Turn], likeness: Sequence[float], begin: int, stop: int
+    block: Sequence[UnsegmentedMessage], likeness: Sequence[float], begin: int, stop: int
 ) -> Iterator[int]:
     """Yield where a run must end so that each is short enough: where likeness is least, if it can choose."""
     while (most := _fitting(block, begin, stop)) < stop:
@@ -122,7 +122,7 @@ def _short_enough(
     yield stop
 
 
-def _fitting(block: Sequence[Turn], begin: int, stop: int) -> int:
+def _fitting(block: Sequence[UnsegmentedMessage], begin: int, stop: int) -> int:
     """Return up to where a run that begins here is short enough; one message always is."""
     tokens = 0
     for place in range(begin, stop):
@@ -132,7 +132,7 @@ def _fitting(block: Sequence[Turn], begin: int, stop: int) -> int:
     return stop
 
 
-def _likeness(block: Sequence[Turn], place: int) -> float:
+def _likeness(block: Sequence[UnsegmentedMessage], place: int) -> float:
     """Return the cosine of the sums of the messages before a place and of those after it; 1 at an edge."""
     before = range(max(0, place - WINDOW), place)
     after = range(place, min(len(block), place + WINDOW))
@@ -142,11 +142,11 @@ def _likeness(block: Sequence[Turn], place: int) -> float:
     return across / math.sqrt(_square(block, before) * _square(block, after))
 
 
-def _square(block: Sequence[Turn], places: range) -> float:
+def _square(block: Sequence[UnsegmentedMessage], places: range) -> float:
     return sum(_cosine(block, *sorted((one, other))) for one in places for other in places)
 
 
-def _cosine(block: Sequence[Turn], one: int, other: int) -> float:
+def _cosine(block: Sequence[UnsegmentedMessage], one: int, other: int) -> float:
     return 1.0 if one == other else block[one].near[other - one - 1]
 
 

@@ -15,12 +15,12 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from graphmem import config
+from graphmem.client import Graphmem
 from graphmem.embedding import Embedder
 from graphmem.graph.installation import Calibration
-from graphmem.observing.logs import Text, show_log
+from graphmem.observing.logs import TextFormatter, show_log
 from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from graphmem.tokens import TokenCounter
 from tests.fake_models import FakeModel
 from tests.scripted import ScriptedGraph
@@ -65,7 +65,7 @@ def log_lines() -> Iterator[list[str]]:
     levels = {one: one.level for one in (root, *known)}
     apart = [root, *(one for one in known if not one.propagate)]
     kept = Kept()
-    kept.setFormatter(Text())
+    kept.setFormatter(TextFormatter())
     show_log("debug")
     root.setLevel(logging.DEBUG)
     for one in apart:

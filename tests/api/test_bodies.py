@@ -73,7 +73,7 @@ async def test_any_text_is_a_legal_message_and_a_legal_query(
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200))
 def test_any_text_is_read_as_it_was_sent(text: str) -> None:
@@ -97,7 +97,7 @@ JSON_VALUES = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(value=JSON_VALUES)
 def test_any_json_is_read_or_refused_by_name(value: Any) -> None:
     for wanted in (Batch, Question):
@@ -107,7 +107,7 @@ def test_any_json_is_read_or_refused_by_name(value: Any) -> None:
             assert problem.field  # noqa: PT017 - either outcome is right
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(body=st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused_by_name(body: bytes) -> None:
     for prefix in (b"", b'{"query":', b'{"query":"'):

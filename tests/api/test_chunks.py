@@ -11,9 +11,9 @@ import pytest_asyncio
 from litestar import Litestar
 from msgspec import structs
 
+from graphmem.client import Graphmem
 from graphmem.errors import ItemNotFound, MemoryNotFound
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from tests.planted import join, plan, plant, plant_content, reference, thread
 
 PROSE = "The keeper walks down to the harbour. He counts the boats. Then he lights the lamp. "

@@ -15,9 +15,9 @@ from litestar import Litestar
 from msgspec.structs import replace
 
 from graphmem import config
+from graphmem.client import Graphmem
 from graphmem.errors import SettingError
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 UNKNOWN = "/api/v0/memories/x"
 

@@ -5,12 +5,11 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
+from graphmem.client import Graphmem
 from graphmem.errors import ContextNotFound, InvalidInput, TooLarge
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from tests.planted import plant, reference, thread
 
 PATH = "/api/v0/contexts"
@@ -191,7 +190,6 @@ async def test_a_separator_that_costs_leaves_less_for_the_memory(memory: Graphme
 
 @settings(
     max_examples=12,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())

@@ -12,8 +12,8 @@ from graphmem_api.app import create_app
 from litestar import Litestar
 from msgspec.structs import replace
 
+from graphmem.client import Graphmem
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 PATH = "/api/v0/cypher"
 

@@ -8,8 +8,8 @@ import pytest
 from graphmem_api.bodies import decoded
 from graphmem_api.entities import ALIAS, UNDONE
 
+from graphmem.client import Graphmem
 from graphmem.entities.types import NewAlias, UndoneAlias
-from graphmem.service import Graphmem
 from tests.planted import plant
 
 PATH = "/api/v0/entities"

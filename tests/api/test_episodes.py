@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 EPISODES = "/api/v0/episodes"
 SHAPE = """CYPHER 25

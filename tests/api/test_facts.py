@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from bench.near_duplicates import ONE_WORD_APART, SAME_AGAIN
+from graphmem.client import Graphmem
 from graphmem.model.vocabulary import CATEGORIES
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 FACTS = "/api/v0/facts"
 LINKS = """CYPHER 25

@@ -10,9 +10,9 @@ import pytest
 import pytest_asyncio
 from litestar import Litestar
 
-from graphmem.neighbourhood.types import EDGE_TYPES
+from graphmem.client import Graphmem
+from graphmem.model.vocabulary import EDGE_TYPES
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from tests.patterned import live
 from tests.planted import join, plant
 

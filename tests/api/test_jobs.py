@@ -9,8 +9,8 @@ import httpx
 import pytest
 from litestar import Litestar
 
+from graphmem.client import Graphmem
 from graphmem.jobs.outbox import enqueue
-from graphmem.service import Graphmem
 
 
 async def queued(memory: Graphmem, kind: str, *keys: str) -> None:

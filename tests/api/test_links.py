@@ -10,8 +10,8 @@ import pytest
 from graphmem_api.bodies import decoded
 from graphmem_api.links import LINK
 
-from graphmem.links.types import NewLink
-from graphmem.service import Graphmem
+from graphmem.client import Graphmem
+from graphmem.memories.links import NewLink
 
 PATH = "/api/v0/links"
 GOOD = {"from": str(uuid.UUID(int=1)), "to": str(uuid.UUID(int=2)), "type": "refines"}

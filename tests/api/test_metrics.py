@@ -17,12 +17,12 @@ from litestar import Litestar
 from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
+from graphmem.client import Graphmem
 from graphmem.embedding import Embedder
 from graphmem.graph.driver import Graph
 from graphmem.jobs.outbox import Claim, enqueue
 from graphmem.jobs.worker import Worker
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 Samples = dict[tuple[str, frozenset], float]
 
@@ -201,7 +201,7 @@ async def test_many_scrapes_ask_the_database_once(offline: Runtime, asking: Any)
     graph = Silent()
     async with asking(without_database(offline, graph=graph)) as http:
         await asyncio.gather(*(scraped(http) for _ in range(5)))
-    assert graph.asked == ["jobs/counted"]
+    assert graph.asked == ["jobs/jobs_by_state"]
 
 
 @pytest.mark.parametrize(

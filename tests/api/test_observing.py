@@ -11,11 +11,11 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from graphmem.background import Background
+from graphmem.client import Graphmem
 from graphmem.embedding import Embedder
 from graphmem.graph.schema import SERVER_VERSION
 from graphmem.jobs.outbox import Claim, enqueue
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 SECRET = "sesamequince"
 MESSAGE = {"session_id": "s", "role": "user", "name": SECRET, "content": f"The word is {SECRET}."}
@@ -117,7 +117,7 @@ async def test_a_recall_shows_as_a_tree_of_a_request_and_its_queries(
     assert {child.parent.span_id for child in children} == {root.context.span_id}
     queries = {child.name: child for child in children if child.kind is SpanKind.CLIENT}
     assert "recall/texts" in queries
-    assert [name for name in queries if name.startswith("retrieval/candidates")]
+    assert [name for name in queries if name.startswith("retrieval/found")]
     assert {child.name for child in children} - queries.keys() == {"embed question"}
     for child in queries.values():
         assert child.attributes.keys() == {"db.system", "graphmem.rows", "graphmem.retries"}

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from graphmem.service import Graphmem
+from graphmem.client import Graphmem
 from tests.patterned import ASKED, live
 
 

@@ -15,13 +15,13 @@ from graphmem_api.retrieve_memory import FACTS_ASKED, MEMORY_ASKED
 from litestar import Litestar
 from msgspec.structs import replace
 
+from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.model.times import END
-from graphmem.model.vocabulary import CATEGORIES
+from graphmem.model.vocabulary import CATEGORIES, Kind
 from graphmem.retrieval.decay import retrievability_at
 from graphmem.retrieve_memory.types import FactsAsked, MemoryAsked
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from tests.episodes import episode, facts, stored, talk
 
 RAW = "/api/v0/retrieve_memory/raw"
@@ -288,7 +288,7 @@ async def test_the_limits_are_the_specification_s(
     assert (len(found["semantic"]), len(found["episodic"])) == (25, 7)
 
 
-async def legs(memory: Graphmem, conversation: str, query: str, kind: str) -> list[list[str]]:
+async def legs(memory: Graphmem, conversation: str, query: str, kind: Kind) -> list[list[str]]:
     """Return each leg's ids, best first, as recall ranks by that leg alone."""
     ranked = []
     for ranking in ("vector", "bm25"):
@@ -374,7 +374,7 @@ async def test_facts_do_not_decay(http: httpx.AsyncClient, memory: Graphmem) -> 
 
 @pytest.mark.parametrize("kind", ["fact", "episode"])
 async def test_each_list_holds_a_hundred(
-    kind: str, http: httpx.AsyncClient, memory: Graphmem
+    kind: Kind, http: httpx.AsyncClient, memory: Graphmem
 ) -> None:  # S2.12 S2.13 S2.19
     c = await talk(memory)
     near = [f"Crab number {n} is a crustacean of the sea" for n in range(110)]
@@ -581,7 +581,7 @@ class Meeting:
         return getattr(self._graph, name)
 
     async def rows(self, query: Any, **parameters: Any) -> Any:
-        if query.name.startswith("retrieval/candidates"):
+        if query.name.startswith("retrieval/found"):
             async with asyncio.timeout(30):
                 await self._met.wait()
         return await self._graph.rows(query, **parameters)
@@ -742,7 +742,7 @@ async def test_python_answers_what_http_answers(http: httpx.AsyncClient, memory:
         http, PRE, c, "Rust"
     )
     with pytest.raises(InvalidInput, match="detail"):
-        await memory.retrieve_memory("Rust", c, detail="full")
+        await memory.retrieve_memory("Rust", c, detail="full")  # type: ignore[arg-type]
 
 
 async def test_equal_scores_stand_in_the_order_of_time_then_id(

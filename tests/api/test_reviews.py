@@ -13,17 +13,17 @@ import httpx
 import msgspec
 import pytest
 from graphmem_api.bodies import decoded
-from graphmem_api.reviews import RATING
-from graphmem_api.reviews import RUN as RUN_EXAMPLE
+from graphmem_api.reviews import RATING, RUN as RUN_EXAMPLE
+from msgspec.structs import replace
 
 from graphmem.background import WORK
+from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, MemoryNotFound
 from graphmem.jobs.outbox import Claim
 from graphmem.model.vocabulary import RATINGS
 from graphmem.retrieval.decay import FSRS_STATES
 from graphmem.reviews import review as writing
 from graphmem.reviews.types import NewRating, RunAsked
-from graphmem.service import Graphmem
 from tests.episodes import ended, episode, facts, stored, talk
 
 RAW = "/api/v0/retrieve_memory/raw"
@@ -447,16 +447,12 @@ async def test_equal_ratings_at_a_time_count_once(
 
 async def test_a_rating_whose_answer_got_lost_has_been_applied_once(memory: Graphmem) -> None:
     e = await episode(memory, await talk(memory), RUST, days_ago=9)
-    call: dict[str, Any] = {
-        "client_id": memory.client_id,
-        "review_id": str(uuid.uuid4()),
-        "now": datetime.now(UTC),
-        "graph": memory.runtime.graph,
-    }
+    id, now = str(uuid.uuid4()), datetime.now(UTC)
+    context = replace(memory.runtime.context(memory.client_id), new_id=lambda: id, now=lambda: now)
     new = NewRating(rating="good")
-    assert (await writing.rate(e, new, **call)).applied
+    assert (await writing.review(e, new, context)).applied
     before = await stored(memory, e)
-    assert (await writing.rate(e, new, **call)).applied
+    assert (await writing.review(e, new, context)).applied
     assert await stored(memory, e) == before
 
 

@@ -13,9 +13,9 @@ from litestar import Litestar
 from litestar.openapi.spec import Example
 from msgspec.structs import replace
 
+from graphmem.client import Graphmem
 from graphmem.runs.types import NewEnd, NewRun, NewWrite, PeekAsked, RunQuestion, SubcallAsked
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from tests.budgeted import fill
 
 RUNS = "/api/v0/rlm/sessions"

@@ -9,8 +9,8 @@ from graphmem_api.bodies import decoded
 from graphmem_api.search import QUERY, SPANS
 from litestar.openapi.spec import Example
 
+from graphmem.client import Graphmem
 from graphmem.search.types import SearchQuery, SearchResult, SpanQuery
-from graphmem.service import Graphmem
 from tests.graphmem.search.test_ask import card, write_catalogue
 
 PATH = "/api/v0/search"

@@ -19,10 +19,10 @@ from msgspec.structs import replace
 
 from graphmem import config
 from graphmem.background import Background
+from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.errors import SettingError, Unavailable
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 
 def have_running(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:

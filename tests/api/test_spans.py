@@ -10,7 +10,7 @@ import pytest
 from graphmem_api.bodies import decoded
 from graphmem_api.spans import SPAN
 
-from graphmem.spans.types import NewSpan
+from graphmem.references.types import NewSpan
 
 PATH = "/api/v0/spans"
 TEXT = "Information about product pricing and features."

@@ -10,8 +10,8 @@ import pytest
 from graphmem_api.bodies import decoded
 from graphmem_api.facts import NEXT
 
+from graphmem.client import Graphmem
 from graphmem.facts.types import NextFact
-from graphmem.service import Graphmem
 
 FACTS = "/api/v0/facts"
 OLD = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from graphmem.service import Graphmem
+from graphmem.client import Graphmem
 
 THREAD = {
     "type": "thread",

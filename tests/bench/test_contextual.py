@@ -3,7 +3,7 @@
 import pytest
 
 from bench.contextual import Told, compared, named, tell, vectors
-from graphmem.service import Graphmem
+from graphmem.client import Graphmem
 
 SESSIONS, EACH = 120, 8
 

@@ -8,8 +8,8 @@ import pytest
 
 from bench.cached import CachedModel
 from bench.quality import Answered, broken, intervals, load, means, measure, report
+from graphmem.client import Graphmem
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 
 def answered(conversation: str, score: float, category: str = "plain") -> Answered:

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 import pytest_asyncio
 
+from graphmem.client import Graphmem
 from graphmem.patterns.catalogue import catalogue
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from tests.patterned import ASKED, live
 from tests.planted import plant, reference, thread
 

@@ -13,10 +13,10 @@ import pytest
 import pytest_asyncio
 from msgspec import Struct
 
-from graphmem.cli.story import told
+from examples.tour import tour
+from graphmem.client import Graphmem
 from graphmem.retrieval.decay import retrievability
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from tests.cookbook import DOCUMENT, Recipe, anchors, open_nodes, recipes, rewritten, table
 
 WRITE = os.environ.get("GRAPHMEM_COOKBOOK") == "write"
@@ -92,9 +92,9 @@ async def answered(memory: Graphmem, recipe: Recipe) -> str:
 
 @pytest_asyncio.fixture(scope="module")
 async def kitchen(runtime: Runtime, whole_story: None) -> Kitchen:
-    """The story, freshly loaded and asked as `graphmem demo` asks it."""
+    """The story, freshly loaded and asked as the tour asks it."""
     memory = Graphmem(runtime, f"cookbook-{uuid.uuid4().hex}")
-    await told(memory)
+    await tour(memory)
     assert runtime.recorder is not None
     await runtime.recorder.settled()
     answers = await all_answered(memory)

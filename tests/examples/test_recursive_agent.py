@@ -17,7 +17,7 @@ from examples.recursive_agent import (
     keep,
     shown,
 )
-from graphmem.service import Graphmem
+from graphmem.client import Graphmem
 from tests.budgeted import below, check
 
 

@@ -12,10 +12,10 @@ import pytest
 import pytest_asyncio
 
 from graphmem import resources
+from graphmem.client import Graphmem
 from graphmem.graph.driver import Graph
-from graphmem.retrieval.candidates import Candidate
+from graphmem.retrieval.finding import Candidate
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 MESSAGES = """CYPHER 25
 MATCH (message:Message {client_id: $client_id, conversation_id: $id})

@@ -19,9 +19,9 @@ from graphmem.accesses import (
     forget_old_reads,
     forget_reads,
 )
+from graphmem.client import Graphmem
 from graphmem.errors import MemoryNotFound, Unavailable
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from tests.planted import plant
 from tests.told_sessions import tell
 

@@ -12,14 +12,15 @@ from prometheus_client import REGISTRY
 
 from graphmem import background
 from graphmem.background import RETAIN, WORK, Background
-from graphmem.entities.find_aliases import ALIASES
+from graphmem.client import Graphmem
+from graphmem.entities.aliases import ALIASES
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph
-from graphmem.jobs.outbox import Claim, Due, Swept, enqueue, postpone_all
-from graphmem.jobs.types import Job
+from graphmem.graph.query import RowsWritten
+from graphmem.jobs.outbox import Claim, Due, enqueue, postpone_all
+from graphmem.jobs.show import Job
 from graphmem.jobs.worker import Worker
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from tests.planted import plant
 
 NAMING = ("We asked Anna.", "Yes, Anna Schmidt did.")
@@ -45,7 +46,7 @@ async def queue(memory: Graphmem, kind: str) -> None:
     )
 
 
-async def only(memory: Graphmem, **asked: str) -> Job:
+async def only(memory: Graphmem, **asked: Any) -> Job:
     [job] = (await memory.jobs(**asked)).jobs
     return job
 
@@ -88,7 +89,7 @@ async def test_without_anything_to_do_it_only_sweeps(runtime: Runtime) -> None:
     class Watched:
         async def write(self, work):
             asked.append("write")
-            return [Swept(0)]
+            return [RowsWritten(0)]
 
     worker = Worker(Watched(), {}, poll_seconds=0.01)  # type: ignore[arg-type]
     task = asyncio.create_task(worker.run())

@@ -19,10 +19,10 @@ from msgspec.structs import replace
 
 from graphmem import config, reembedding, service, serving
 from graphmem.background import WORK, Background
-from graphmem.cli.reembed import _cancelled, _reembedded
+from graphmem.cli.reembed import _cancel, _reembed
+from graphmem.client import Graphmem
 from graphmem.config import Settings
-from graphmem.doctor import model as doctor_model
-from graphmem.doctor import schema as doctor_schema
+from graphmem.doctor import model as doctor_model, schema as doctor_schema
 from graphmem.embedding import Model
 from graphmem.errors import ModelMismatch, SettingError, Unavailable
 from graphmem.graph.driver import Graph, Transaction
@@ -36,7 +36,6 @@ from graphmem.observing.metrics import REEMBEDDED
 from graphmem.reembedding import REEMBED, ask, give_up
 from graphmem.runtime import Runtime, database, running
 from graphmem.server.private import private_server
-from graphmem.service import Graphmem
 from graphmem.serving import described
 from tests.fake_models import LOADED, load
 
@@ -406,7 +405,7 @@ async def test_a_process_that_has_not_heard_of_the_change_embeds_inside_its_writ
 async def test_a_process_that_cannot_load_the_other_model_says_so_and_writes_nothing(
     start: Start, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(boundary, "LOADED_SECONDS", 0.3)
+    monkeypatch.setattr(boundary, "LOAD_SECONDS", 0.3)
     runtime = await start(PLAIN)
     memory = Graphmem(runtime, CLIENT)
     await memory.open_conversation("c")
@@ -671,20 +670,20 @@ async def test_the_command_changes_the_model_from_beginning_to_end(
     def settings(name: str) -> Settings:
         return replace(own_settings, embedding_model=name)
 
-    told = await _reembedded(settings(PLAIN), wait=True)
+    told = await _reembed(settings(PLAIN), wait=True)
     assert told == "the memories are embedded with fake-256-plain already"
-    told = await _reembedded(settings(KIN), wait=False)
+    told = await _reembed(settings(KIN), wait=False)
     assert told.startswith("fake-320-kin is asked for")
     with pytest.raises(ModelMismatch, match="--cancel"):
-        await _reembedded(settings(SLOW), wait=True)
+        await _reembed(settings(SLOW), wait=True)
     capsys.readouterr()
-    told = await _reembedded(settings(KIN), wait=True)
+    told = await _reembed(settings(KIN), wait=True)
     assert told == "the memories are embedded with fake-320-kin"
     shown = capsys.readouterr().err
     # Of so few memories the stages between may be over before they are looked at.
     assert "waiting until every process has switched" in shown
     assert await sides(graph) == (40, 0, 40)
-    assert (await _cancelled(settings(KIN))).startswith("no change is under way")
+    assert (await _cancel(settings(KIN))).startswith("no change is under way")
 
 
 async def test_every_kind_is_embedded_anew_as_it_was_embedded_first(start: Start, graph: Graph):

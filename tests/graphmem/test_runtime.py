@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
+from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.runtime import running
-from graphmem.service import Graphmem
 
 
 @pytest.mark.parametrize(("record", "kept"), [("on", 1), ("off", 0)])

@@ -42,6 +42,22 @@ def sessions(messages: dict[str, Record]) -> dict[str, Records]:
 
 
 @pytest.fixture(scope="session")
+def episodes(records: Read, sessions: dict[str, Records]) -> Records:
+    """The episodes, with the external ids of the `first` and the `last` message of their range."""
+    found = []
+    for episode in records("episodes.jsonl"):
+        place = episode["range"]
+        said = sessions[place["session_id"]]
+        ends = {"first": said[place["from_idx"]], "last": said[place["to_idx"]]}
+        found.append(
+            episode
+            | {"session_id": place["session_id"]}
+            | {name: message["external_id"] for name, message in ends.items()}
+        )
+    return found
+
+
+@pytest.fixture(scope="session")
 def keys(records: Read, messages: dict[str, Record]) -> set[str]:
     """Everything that a link may name."""
     return (

@@ -43,9 +43,10 @@ def facts(records: Read) -> dict[str, Record]:
     return {fact["key"]: fact for fact in records("facts.jsonl")}
 
 
-@pytest.fixture(scope="module")
-def episodes(records: Read) -> Records:
-    return records("episodes.jsonl")
+def sources(fact: Record) -> list[str]:
+    """Return the external ids of the messages that a fact comes from."""
+    named = fact["source_episode_ids"]
+    return [one.removeprefix("message:") for one in named if one.startswith("message:")]
 
 
 def test_there_are_facts_of_every_category_and_of_both_scopes(
@@ -61,16 +62,29 @@ def test_a_fact_s_quote_stands_in_its_first_source(
     facts: dict[str, Record], messages: dict[str, Record]
 ) -> None:
     for key, fact in facts.items():
-        assert fact["quote"] in messages[fact["sources"][0]]["content"], key
-        assert set(fact["sources"]) <= set(messages)
-        assert len(set(fact["sources"])) == len(fact["sources"])
+        assert fact["quote"] in messages[sources(fact)[0]]["content"], key
+        assert set(sources(fact)) <= set(messages)
+        assert len(set(sources(fact))) == len(sources(fact))
+
+
+def test_a_fact_names_the_episodes_that_hold_its_messages(
+    facts: dict[str, Record], episodes: Records
+) -> None:
+    for key, fact in facts.items():
+        holding = [
+            f"episode:{episode['key']}"
+            for episode in episodes
+            if any(episode["first"] <= one <= episode["last"] for one in sources(fact))
+        ]
+        named = [f"message:{one}" for one in sources(fact)]
+        assert fact["source_episode_ids"] == [*holding, *named], key
 
 
 def test_a_fact_is_said_within_six_weeks_of_the_day_it_becomes_true(
     facts: dict[str, Record], messages: dict[str, Record]
 ) -> None:
     for key, fact in facts.items():
-        said = messages[fact["sources"][0]]["occurred_at"]
+        said = messages[sources(fact)[0]]["occurred_at"]
         weeks = (
             abs(datetime.fromisoformat(fact["valid_at"]) - datetime.fromisoformat(said)).days / 7
         )

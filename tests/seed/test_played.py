@@ -2,16 +2,16 @@
 
 import pytest
 
-from graphmem.cli.story_records import load_references
-from graphmem.cli.story_run import play
-from graphmem.service import Graphmem
+from examples.tour import play
+from graphmem.cli.story import StoryLoader
+from graphmem.client import Graphmem
 from tests.seed.conftest import Read
 
 pytestmark = pytest.mark.usefixtures("whole_story")
 
 
 async def test_the_run_can_be_played_to_its_end(memory: Graphmem, records: Read) -> None:
-    await load_references(memory)
+    await StoryLoader(memory).load_references()
     tree = await play(memory)
 
     runs = {record["agent_type"]: record for record in records("runs.jsonl")}
@@ -31,7 +31,7 @@ async def test_the_run_can_be_played_to_its_end(memory: Graphmem, records: Read)
 
 
 async def test_played_again_nothing_is_done_or_charged_twice(memory: Graphmem) -> None:
-    await load_references(memory)
+    await StoryLoader(memory).load_references()
     once = await play(memory)
 
     assert await play(memory) == once
@@ -40,7 +40,7 @@ async def test_played_again_nothing_is_done_or_charged_twice(memory: Graphmem) -
 
 
 async def test_what_a_child_wrote_is_found_by_others(memory: Graphmem, records: Read) -> None:
-    await load_references(memory)
+    await StoryLoader(memory).load_references()
     child = next(record for record in records("runs.jsonl") if record["key"] == "price-history")
     [text] = [step["content"] for step in child["steps"] if step["operation"] == "write"]
     async with memory.run(agent_type="writer", episode_id="e") as run:

@@ -1,6 +1,5 @@
 """Running the command line: in this process, and as the program that a user starts."""
 
-import os
 import subprocess
 import sys
 import uuid
@@ -12,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from graphmem.cli.main import commands
 from graphmem.config import Settings
+from tests.environments import environment_of
 
 SECONDS = 120
 
@@ -19,16 +19,7 @@ SECONDS = 120
 @pytest.fixture
 def environment(neo4j_settings: Settings) -> dict[str, str]:
     """The environment of a user whose graphmem uses the tests' Neo4j."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("GRAPHMEM_") or name == "GRAPHMEM_CACHE_DIR"
-    }
-    return kept | {
-        "GRAPHMEM_NEO4J_URI": str(neo4j_settings.neo4j_uri),
-        "GRAPHMEM_NEO4J_USER": neo4j_settings.neo4j_user,
-        "GRAPHMEM_NEO4J_PASSWORD": neo4j_settings.neo4j_password,
-    }
+    return environment_of(neo4j_settings)
 
 
 @pytest.fixture

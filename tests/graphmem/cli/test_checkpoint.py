@@ -2,9 +2,9 @@ import stat
 
 from graphmem import config
 from graphmem.cli.checkpoint import Acknowledged, Checkpoint, checkpoint
-from graphmem.cli.lines import Place
+from graphmem.cli.lines import FilePosition
 
-ACKNOWLEDGED = Acknowledged(Place(250, 9_000, "a" * 64), "m1")
+ACKNOWLEDGED = Acknowledged(FilePosition(250, 9_000, "a" * 64), "m1")
 
 
 def test_what_was_written_is_read_until_it_is_removed(tmp_path):
@@ -35,7 +35,7 @@ def test_where_it_cannot_be_written_a_warning_says_so_once(tmp_path, caplog):
     kept.write(ACKNOWLEDGED)
     kept.write(ACKNOWLEDGED)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "would begin anew" in caplog.text
+    assert "would start over" in caplog.text
 
 
 def test_another_file_client_conversation_or_database_has_another(tmp_path):

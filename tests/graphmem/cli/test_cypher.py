@@ -22,6 +22,7 @@ from graphmem.cli.main import commands
 from graphmem.cli.tables import show_grid
 from graphmem.exploring.types import Limits, PlanSummary, Table
 from graphmem.graph.inspection import KnownNames
+from graphmem.retrieval.expansion import HOP
 from graphmem.runtime import Runtime
 
 
@@ -71,6 +72,45 @@ def test_what_is_wrong_or_refused_is_a_sentence_with_its_place(
     assert first.endswith(place)
     assert first.count("line ") == 1
     assert "\n".join(rest) == below
+
+
+def test_one_of_graphmem_s_own_queries_is_shown_as_it_is_run(invoke):
+    shown = invoke("cypher", "--show", "retrieval/hop")
+
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    assert shown.stdout == HOP.text
+    assert "// include" not in shown.stdout
+    assert "$ending" in shown.stdout
+
+
+def test_without_a_name_all_queries_are_listed(invoke):
+    listed = invoke("cypher", "--show").stdout.splitlines()
+
+    assert listed == sorted(listed)
+    assert "retrieval/hop" in listed
+    assert not [name for name in listed if name.startswith("fragments/")]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("retrieval/hopp", "perhaps retrieval/hop"),
+        ("hop", "perhaps retrieval/hop"),
+        ("../../pyproject", "`graphmem cypher --show` lists all names"),
+    ],
+)
+def test_another_name_is_refused_with_those_that_are_near(invoke, name, hint):
+    result = invoke("cypher", "--show", name)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"Error: there is no query {name!r}: {hint}")
+
+
+def test_a_query_is_shown_or_a_statement_is_run(invoke):
+    result = invoke("cypher", "--show", "retrieval/hop", "RETURN 1")
+
+    assert result.exit_code == 2
+    assert "leave out the statement" in result.stderr
 
 
 def test_nothing_is_written(invoke):

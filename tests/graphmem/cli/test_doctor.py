@@ -5,7 +5,8 @@ import pytest
 
 from graphmem import config
 from graphmem.cli import doctor
-from graphmem.doctor.types import Connection, Examination, Finding, Way
+from graphmem.doctor.connecting import Connection, Way
+from graphmem.doctor.findings import Examination, Finding
 
 FINDINGS = {
     severity: Finding(severity=severity, subject="disk", what=f"it is {severity}", remedy="buy one")

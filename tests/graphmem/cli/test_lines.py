@@ -3,8 +3,7 @@ import io
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphmem.cli import lines
 from graphmem.cli.lines import BadLine, read_lines, windows

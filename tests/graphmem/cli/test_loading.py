@@ -4,10 +4,10 @@ import json
 import pytest
 
 from graphmem.cli.lines import BadLine
-from graphmem.cli.loading import in_thread, load
+from graphmem.cli.loading import iterate_in_thread, load
+from graphmem.client import Graphmem
 from graphmem.conversations.types import Conversation, Remembered
 from graphmem.errors import Unavailable
-from graphmem.service import Graphmem
 
 
 class Listener(Graphmem):
@@ -88,7 +88,7 @@ async def test_values_are_taken_in_a_thread_with_what_they_raise():
         yield 1
         raise OSError("gone")
 
-    taken = in_thread(values())
+    taken = iterate_in_thread(values())
     assert await anext(taken) == 1
     with pytest.raises(OSError, match="gone"):
         await anext(taken)

@@ -18,7 +18,7 @@ from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult, TextContent
 
-from graphmem.cli.mcp import Opening
+from graphmem.cli.mcp import BackgroundOpening
 from graphmem.errors import SetupError
 from tests.graphmem.cli.conftest import program
 from tests.told_sessions import BUG, tell
@@ -238,7 +238,7 @@ async def test_what_failed_to_open_is_opened_by_the_next_who_asks() -> None:
         yield given
         opened.append("closed")
 
-    async with Opening(memory) as opening:
+    async with BackgroundOpening(memory) as opening:
         with pytest.raises(SetupError, match="not yet"):
             await opening.memory()
         both = await asyncio.gather(opening.memory(), opening.memory())

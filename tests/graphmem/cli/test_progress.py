@@ -3,8 +3,7 @@ import time
 
 from rich.console import Console
 
-from graphmem.cli.bars import bars
-from graphmem.cli.progress import Lines, shown
+from graphmem.cli.progress import ProgressLines, show_bars, show_progress
 
 
 class Clock:
@@ -14,7 +13,7 @@ class Clock:
 
 
 def test_elsewhere_than_on_a_terminal_a_stage_is_a_line_on_stderr(capsys):
-    with shown() as heard:
+    with show_progress() as heard:
         heard("starting Neo4j")
         heard("starting Neo4j", 1, 1)
     captured = capsys.readouterr()
@@ -22,7 +21,7 @@ def test_elsewhere_than_on_a_terminal_a_stage_is_a_line_on_stderr(capsys):
 
 
 def test_a_long_stage_says_how_far_it_is_and_how_long_it_took(capsys, monkeypatch):
-    clock, heard = Clock(monkeypatch), Lines()
+    clock, heard = Clock(monkeypatch), ProgressLines()
     heard("fetching", 0, 200)
     for done in range(1, 200):
         clock.now += 0.125
@@ -40,7 +39,7 @@ def test_a_long_stage_says_how_far_it_is_and_how_long_it_took(capsys, monkeypatc
 
 
 def test_a_stage_that_ended_may_begin_again(capsys):
-    heard = Lines()
+    heard = ProgressLines()
     for _ in range(2):
         heard("starting Neo4j")
         heard("starting Neo4j", 1, 1)
@@ -50,7 +49,7 @@ def test_a_stage_that_ended_may_begin_again(capsys):
 def test_a_terminal_shows_bars():
     file = io.StringIO()
     console = Console(file=file, force_terminal=True, width=100)
-    with bars(console, transient=False) as heard:
+    with show_bars(console, transient=False) as heard:
         heard("fetching [Neo4j]", 1, 2)
         heard("fetching [Neo4j]", 2, 2)
         heard("waiting for another process")

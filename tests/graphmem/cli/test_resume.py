@@ -12,12 +12,12 @@ import pytest
 
 from graphmem.cli import lines
 from graphmem.cli.checkpoint import Checkpoint
-from graphmem.cli.lines import Changed, read_lines
+from graphmem.cli.lines import FileChanged, read_lines
 from graphmem.cli.loading import load
+from graphmem.client import Graphmem
 from graphmem.conversations.types import Conversation, Remembered
 from graphmem.errors import MemoryNotFound, Unavailable
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 LINES = 3_000
 KILLED_AFTER = 500
@@ -153,7 +153,7 @@ async def test_a_file_that_changed_where_it_was_imported_is_refused(kept, change
         await imported(talk(40), database, kept)
     stored = dict(database.stored)
 
-    with pytest.raises(Changed, match=r"its first 20 lines changed .* --restart"):
+    with pytest.raises(FileChanged, match=r"its first 20 lines changed .* --restart"):
         await imported(changed, database, kept)
 
     assert database.stored == stored

@@ -2,7 +2,7 @@ import pytest
 
 from graphmem.cli.statements import (
     COMMANDS,
-    Statement,
+    TypedStatement,
     completions,
     is_complete,
     marked,
@@ -33,7 +33,7 @@ NAMES = KnownNames(
     ],
 )  # fmt: skip
 def test_a_text_is_cut_where_a_statement_ends(typed, found):
-    assert statements(typed) == [Statement(text, start, ended) for text, start, ended in found]
+    assert statements(typed) == [TypedStatement(text, start, ended) for text, start, ended in found]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_parameter_is_json():
     for wrong, sentence in (
         ("limit", "expected name=JSON"),
         ("a b=1", "expected name=JSON"),
-        ("name=Mara", "a text stands in double quotes"),
+        ("name=Mara", "a text needs double quotes"),
     ):
         with pytest.raises(InvalidInput, match=sentence):
             parameter(wrong)

@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from graphmem.contextual import ask as contextual
-from graphmem.contextual.session_messages import CANDIDATES_IN_SESSIONS
+from graphmem.client import Graphmem
+from graphmem.contextual import narrowing as session_choice
+from graphmem.contextual.ask import CANDIDATES_IN_SESSIONS
 from graphmem.contextual.types import ContextualResult
 from graphmem.errors import InvalidInput, Unavailable
-from graphmem.retrieval.filters import Filters, scope_groups
-from graphmem.retrieval.holding import NOW_ONLY, Holding
-from graphmem.service import Graphmem
-from graphmem.sessions.related import related
+from graphmem.retrieval.filters import NOW, Filters, Validity, scope_groups
+from graphmem.sessions.related import find_related_sessions
 from graphmem.text.words import lucene_query, terms
 from tests.told_sessions import BUG, ids, messages, tell
 
@@ -121,7 +120,7 @@ async def test_what_a_session_covers_of_the_question_weighs_beside_its_best_mess
         said = [{"session_id": name, "role": "user", "content": text} for text in texts]
         await memory.remember("c", said)
     for share, first in ((0.0, "half"), (5.0, "whole")):
-        monkeypatch.setattr(contextual, "COVERAGE_SHARE", share)
+        monkeypatch.setattr(session_choice, "COVERAGE_SHARE", share)
         found = await memory.search_contextual("boat engine paint sail", min_relevance=0.0)
         assert sessions(found)[0] == first
 
@@ -274,7 +273,7 @@ async def test_inside_a_session_the_search_reads_that_session_however_large_the_
                 embedding=embedding,
                 words=words,
                 limit=500,
-                **NOW_ONLY.of_messages,
+                **NOW.of_messages,
             )
             summary = await result.consume()
         assert summary.profile is not None
@@ -400,33 +399,29 @@ async def test_then_sessions_are_related_as_the_summaries_of_then_say(
         )
     ]
 
-    async def alike(name: str, holding: Holding) -> list[str]:
+    async def alike(name: str, holding: Validity) -> list[str]:
         assert await related_then(rival, mine[name], holding) == set()
         return sorted(await related_then(memory, mine[name], holding))
 
-    async def related_then(asker: Graphmem, session_id: str, holding: Holding) -> set[str]:
-        found = await related(
-            [session_id],
-            client_id=asker.client_id,
-            holding=holding,
-            graph=asker.runtime.graph,
-        )
+    async def related_then(asker: Graphmem, session_id: str, holding: Validity) -> set[str]:
+        context = asker.runtime.context(asker.client_id)
+        found = await find_related_sessions([session_id], context, validity=holding)
         names = {id: name for name, id in mine.items()}
         return {names[one.session_id] for one in found if one.basis == "similarity"}
 
     day = timedelta(days=1)
     for holding, names in (
-        (Holding(), ["garden", "trip"]),
-        (Holding(as_of=LATER - day), []),
-        (Holding(as_of=LATER), ["garden"]),
-        (Holding(as_of=LATER + 3 * day), ["trip"]),
-        (Holding(as_of=LATER + 5 * day), ["garden", "trip"]),
-        (Holding(known_as_of=trip.created_at), []),
-        (Holding(known_as_of=like_garden.created_at), ["garden"]),
-        (Holding(known_as_of=like_trip.created_at), ["trip"]),
-        (Holding(known_as_of=like_both.created_at), ["garden", "trip"]),
-        (Holding(known_as_of=like_garden.created_at, as_of=LATER + 5 * day), ["garden"]),
-        (Holding(known_as_of=like_both.created_at, as_of=LATER), ["garden"]),
+        (Validity(), ["garden", "trip"]),
+        (Validity(as_of=LATER - day), []),
+        (Validity(as_of=LATER), ["garden"]),
+        (Validity(as_of=LATER + 3 * day), ["trip"]),
+        (Validity(as_of=LATER + 5 * day), ["garden", "trip"]),
+        (Validity(known_as_of=trip.created_at), []),
+        (Validity(known_as_of=like_garden.created_at), ["garden"]),
+        (Validity(known_as_of=like_trip.created_at), ["trip"]),
+        (Validity(known_as_of=like_both.created_at), ["garden", "trip"]),
+        (Validity(known_as_of=like_garden.created_at, as_of=LATER + 5 * day), ["garden"]),
+        (Validity(known_as_of=like_both.created_at, as_of=LATER), ["garden"]),
     ):
         assert await alike("bug", holding) == names, holding
         assert await alike("garden", holding) == ["bug"] * ("garden" in names), holding

@@ -1,13 +1,14 @@
 """Tell me more: the nearest first into the budget, in order, nothing twice."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.contextual.more_turns import Middle, TurnSize, nearest, packed
 from graphmem.contextual.types import MoreTurns
 from graphmem.errors import InvalidInput, MemoryNotFound, SessionNotFound
-from graphmem.service import Graphmem
 from tests.told_sessions import BUG, tell
 
 PLACES = """CYPHER 25
@@ -80,7 +81,7 @@ async def test_with_a_time_only_what_had_been_said_by_then_is_there(memory: Grap
     fourth = datetime(2026, 3, 3, 9, 3, tzinfo=UTC)
     then = await memory.expand_context(memory_id=listed[1], shown=[listed[1]], as_of=fourth)
     assert (at(then), then.more_later) == ([0, 2, 3], False)
-    asked = {"session_id": ids["bug"], "direction": "later"}
+    asked: Any = {"session_id": ids["bug"], "direction": "later"}
     known = await memory.expand_context(**asked, known_as_of=datetime.now(UTC))
     assert at(known) == list(range(8))
     before = await memory.expand_context(**asked, known_as_of=datetime.now(UTC) - timedelta(days=1))
@@ -103,6 +104,7 @@ async def test_what_is_foreign_looks_like_what_is_not_there(
 
 
 async def test_it_needs_one_place_to_start_from(memory: Graphmem) -> None:
+    asked: Any
     for asked in ({}, {"memory_id": "a", "session_id": "b"}):
         with pytest.raises(InvalidInput, match="memory_id"):
             await memory.expand_context(**asked)

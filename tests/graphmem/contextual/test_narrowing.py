@@ -15,7 +15,7 @@ from graphmem.contextual.narrowing import (
     in_order,
     session_standing,
 )
-from graphmem.retrieval.candidates import Candidate
+from graphmem.retrieval.finding import Candidate
 from graphmem.text.named_times import named_times
 
 

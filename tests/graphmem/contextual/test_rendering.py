@@ -1,9 +1,9 @@
 """The text for a model: to the character, and what of it fits."""
 
 from graphmem.contextual.rendering import (
-    Budget,
     Exchange,
-    Link,
+    LineBudget,
+    LinkLine,
     Passage,
     context_line,
     fitting_contexts,
@@ -39,7 +39,7 @@ def test_the_text_has_sessions_then_related_ones() -> None:
         Passage("1", heading("One"), [exchange("a", 1.0, "hit", "    Context: [user]: near")]),
         Passage("2", heading("Two"), []),
     ]
-    assert prompt(passages, [Link("3", "- Three..."), Link("3", "- Three...")]) == (
+    assert prompt(passages, [LinkLine("3", "- Three..."), LinkLine("3", "- Three...")]) == (
         "## Session: One...\nRelevant exchanges:\n  [user]: hit\n    Context: [user]: near\n"
         "## Session: Two...\nRelevant exchanges:\n\n## Related sessions:\n- Three..."
     )
@@ -52,9 +52,9 @@ def test_the_best_hit_gets_the_room_and_a_misfit_leaves_it_to_the_next() -> None
         Passage("1", heading("One"), [exchange("a", 0.5), exchange("b", 0.9, long)]),
         Passage("2", heading("Two"), [exchange("c", 0.7)]),
     ]
-    budget = Budget(30, TOKENS)
+    budget = LineBudget(30, TOKENS)
     assert fitting_hits(passages, budget) == (frozenset({"a", "c"}), frozenset({"1", "2"}))
-    small = Budget(TOKENS.count(f"{heading('Two')}\n  [user]: text\n") + 1, TOKENS)
+    small = LineBudget(TOKENS.count(f"{heading('Two')}\n  [user]: text\n") + 1, TOKENS)
     assert fitting_hits(passages, small) == (frozenset({"c"}), frozenset({"2"}))
 
 
@@ -69,7 +69,7 @@ def test_what_stands_around_and_links_get_what_is_left() -> None:
             ],
         )
     ]
-    assert fitting_contexts(passages, Budget(6, TOKENS)) == frozenset({"b"})
-    links = [Link("1", "- One..."), Link("2", "- " + "two " * 40 + "...")]
-    assert [one.session_id for one in fitting_links(links, Budget(15, TOKENS))] == ["1"]
-    assert fitting_links(links, Budget(3, TOKENS)) == []
+    assert fitting_contexts(passages, LineBudget(6, TOKENS)) == frozenset({"b"})
+    links = [LinkLine("1", "- One..."), LinkLine("2", "- " + "two " * 40 + "...")]
+    assert [one.session_id for one in fitting_links(links, LineBudget(15, TOKENS))] == ["1"]
+    assert fitting_links(links, LineBudget(3, TOKENS)) == []

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.conversations import conversation as conversations
 from graphmem.conversations.types import Conversation, Deleted
 from graphmem.errors import ConversationNotFound, InvalidInput
 from graphmem.jobs.outbox import enqueue
 from graphmem.memories.write import prepare, write
-from graphmem.service import Graphmem
 from tests.planted import draft
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

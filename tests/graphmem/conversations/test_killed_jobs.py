@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from graphmem.client import Graphmem
 from graphmem.conversations.remember import SEGMENT
 from graphmem.episodes.consolidate import CONSOLIDATE, EPISODES_AT_ONCE
 from graphmem.jobs.outbox import enqueue
 from graphmem.prompts.telling import INSTRUCTIONS as TELLING
-from graphmem.service import Graphmem
 from tests.stub_llm import StubModel, stub_model
 
 LEASE_SECONDS = 3.0

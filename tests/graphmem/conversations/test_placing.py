@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from graphmem.conversations.remember import ConversationState, KnownMessage, Placed, place
+from graphmem.conversations.remember import BatchPlacement, ConversationState, KnownMessage, place
 from graphmem.conversations.types import NewMessage, StoredSession
 from graphmem.embedding import Embedding
 from graphmem.memories.write import Draft, Prepared
@@ -42,7 +41,9 @@ def state(
     return ConversationState(next_position, list(sessions), list(known), list(written))
 
 
-def placed(batch: Sequence[tuple[str, str, str | None]], state: ConversationState) -> Placed:
+def placed(
+    batch: Sequence[tuple[str, str, str | None]], state: ConversationState
+) -> BatchPlacement:
     """Place a batch of (id, session, external id); new sessions are called `new-<name>`."""
     messages = [
         NewMessage(session_id=session, role="user", content="text", external_id=external_id)
@@ -52,7 +53,7 @@ def placed(batch: Sequence[tuple[str, str, str | None]], state: ConversationStat
     return place(memories, messages, state, {name: f"new-{name}" for _, name, _ in batch})
 
 
-def numbers(placed: Placed) -> list[tuple[str, str, int, int]]:
+def numbers(placed: BatchPlacement) -> list[tuple[str, str, int, int]]:
     """Return (id, session, idx, position) of what is written."""
     drafts = [memory.draft for memory in placed.memories]
     return [(d.id, d.session_id, d.own["idx"], d.own["position"]) for d in drafts]
@@ -123,7 +124,7 @@ def test_a_batch_whose_commit_got_lost_only_on_the_way_back_is_not_written_again
     batch = [("1", "a", None), ("2", "a", "x")]
     result = placed(batch, state(2, (), [KnownMessage("x", "2")], ["1", "2"]))
 
-    assert result == Placed([], [], [], 2)
+    assert result == BatchPlacement([], [], [], 2)
 
 
 def test_a_session_of_which_nothing_is_new_is_left_alone():

@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from neo4j.exceptions import IncompleteCommit
 
+from graphmem.client import Graphmem
 from graphmem.conversations import remember as writing
 from graphmem.conversations.remember import LOCK_CONVERSATION
 from graphmem.errors import ConversationNotFound, InvalidInput, TooLarge, Unavailable
 from graphmem.memories.write import write
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 WRITERS, BATCHES = 16, 3
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import psutil
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.config import Settings, load
 from graphmem.doctor import examination
 from graphmem.doctor.examination import examine
-from graphmem.doctor.types import Examination, Finding
+from graphmem.doctor.findings import Examination, Finding
 from graphmem.graph.schema import vector_index
 from graphmem.model.side import FIRST
 from graphmem.runtime import Runtime, running
-from graphmem.server import private, record
+from graphmem.server import folder, private
 from graphmem.server.process import servers
-from graphmem.service import Graphmem
 
 SAID = [
     {"session_id": session, "role": "user", "content": f"Note {number} of {session}."}
@@ -80,7 +80,15 @@ async def test_a_graphmem_in_order_has_nothing_wrong(settings: Settings, runtime
     assert await odd(settings) == []
     assert examined.healthy
     subjects = {one.subject for one in examined.findings if one.severity == "ok"}
-    assert {"java", "server", "migrations", "schema", "embedding model", "integrity"} <= subjects
+    assert {
+        "java",
+        "server",
+        "migrations",
+        "schema",
+        "embedding model",
+        "graph",
+        "integrity",
+    } <= subjects
 
 
 async def test_it_says_how_to_connect_and_never_the_password(settings: Settings, runtime: Runtime):
@@ -129,9 +137,10 @@ async def test_it_says_how_to_connect_and_never_the_password(settings: Settings,
         ),
         (
             "MATCH (m:Message {idx: 0}) WITH m LIMIT 1 "
-            "CREATE (m)<-[:MENTIONS]-(:Entity {client_id: 'rival', id: 'e'})",
-            "MATCH (e:Entity {client_id: 'rival'}) DETACH DELETE e",
-            "1 edge between two clients, such as e MENTIONS",
+            "CREATE (m)<-[:HOLDS]-(:Context {client_id: 'rival', id: 'e', max_tokens: 9, "
+            "reserved_for_response: 1, created_at: datetime(), expires_at: datetime()})",
+            "MATCH (c:Context {client_id: 'rival'}) DETACH DELETE c",
+            "1 edge between two clients, such as e HOLDS",
         ),
         (
             "MATCH (m:Message {idx: 0}) WITH m LIMIT 1 SET m.category = null",
@@ -143,6 +152,27 @@ async def test_it_says_how_to_connect_and_never_the_password(settings: Settings,
             "MATCH (m:Message) WHERE m.kept IS NOT NULL "
             "CALL db.create.setNodeVectorProperty(m, 'embedding', m.kept) SET m.kept = null",
             "1 memory without an embedding",
+        ),
+        (
+            "MATCH (m:Message {idx: 0}) WITH m LIMIT 1 SET m.importance = toString(m.importance)",
+            "MATCH (m:Message) SET m.importance = toFloat(m.importance)",
+            "Message.importance has values of the type STRING instead of FLOAT",
+        ),
+        (
+            "MATCH (m:Message {idx: 0}) WITH m LIMIT 1 SET m.text = null",
+            "MATCH (m:Message) WHERE m.text IS NULL SET m.text = m.search_text",
+            "some of 8 Message nodes lack required properties: text (1)",
+        ),
+        (
+            "MATCH (m:Message) WITH m LIMIT 1 "
+            "CREATE (bare) SET bare = properties(m), bare.id = 'bare' SET bare:Memory",
+            "MATCH (bare:Memory {id: 'bare'}) DELETE bare",
+            "there are nodes with no labels but Memory",
+        ),
+        (
+            "MATCH (m:Message), (c:Conversation) WITH m, c LIMIT 1 CREATE (m)-[:SUMMARIZES]->(c)",
+            "MATCH (:Message)-[edge:SUMMARIZES]->(:Conversation) DELETE edge",
+            "1 SUMMARIZES edge leads from Memory, Message to Conversation, which graphmem never writes",
         ),
         ("DROP INDEX job_due", "CREATE INDEX job_due FOR (j:Job) ON (j.state, j.run_at)",
          "the index job_due is missing"),
@@ -232,12 +262,12 @@ async def test_a_server_that_takes_connections_and_says_nothing_is_a_problem(
 async def test_a_record_file_of_another_process_hides_nothing(settings: Settings, runtime: Runtime):
     found = private.status(settings.data_dir)
     assert found is not None
-    stale = record.Record(2**22 - 1, 1.0, found.port, found.version)
-    record.write(settings.data_dir, stale)
+    stale = folder.Record(2**22 - 1, 1.0, found.port, found.version)
+    folder.write_record(settings.data_dir, stale)
     try:
         examined = await examine(settings)
     finally:
-        record.write(settings.data_dir, found)
+        folder.write_record(settings.data_dir, found)
     told = {one.subject: one.what for one in examined.findings if one.severity != "ok"}
     assert "is not this folder's server any more" in told["record"]
     assert f"process {found.pid} is a Neo4j of this folder" in told["private server"]

@@ -10,11 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from graphmem.doctor.findings import Finding
 from graphmem.doctor.folder import folder, use
-from graphmem.doctor.types import Finding
-from graphmem.server import record
 from graphmem.server.command import home_argument
-from graphmem.server.record import Record
+from graphmem.server.folder import Record, write_record
 
 
 @pytest.fixture
@@ -45,7 +44,7 @@ def server(data_dir: Path) -> Iterator[psutil.Process]:
 
 
 def recorded(data_dir: Path, process: psutil.Process, port: int = 7999) -> None:
-    record.write(data_dir, Record(process.pid, process.create_time(), port, "2026.09.0"))
+    write_record(data_dir, Record(process.pid, process.create_time(), port, "2026.09.0"))
 
 
 def odd(data_dir: Path) -> list[Finding]:
@@ -92,14 +91,14 @@ def test_a_server_that_no_record_names_is_found(data_dir, server):
 def test_a_record_of_a_dead_process_is_stale(data_dir):
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
-    record.write(data_dir, Record(process.pid, 1.0, 1, "2026.09.0"))
+    write_record(data_dir, Record(process.pid, 1.0, 1, "2026.09.0"))
     found = [finding for finding in odd(data_dir) if finding.subject == "record"]
     assert [finding.severity for finding in found] == ["note"]
     assert f"names process {process.pid}" in found[0].what
 
 
 def test_a_record_of_a_process_that_got_the_number_later_is_stale(data_dir):
-    record.write(data_dir, Record(os.getpid(), 1.0, 1, "2026.09.0"))
+    write_record(data_dir, Record(os.getpid(), 1.0, 1, "2026.09.0"))
     assert "record" in {finding.subject for finding in odd(data_dir)}
 
 
@@ -112,7 +111,7 @@ def test_a_record_that_is_torn_is_named(data_dir):
 def test_a_port_that_a_stranger_took_is_named(data_dir):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        record.write(data_dir, Record(2**22 - 1, 1.0, port, "2026.09.0"))
+        write_record(data_dir, Record(2**22 - 1, 1.0, port, "2026.09.0"))
         assert f"another program has taken port {port}, where the server was" in {
             finding.what for finding in odd(data_dir)
         }

@@ -8,10 +8,10 @@ import psutil
 import pytest
 
 from graphmem import config
+from graphmem.artifacts.cache import write_stamp
 from graphmem.artifacts.coordinates import list_hash
-from graphmem.artifacts.stamp import remember
 from graphmem.doctor import machine
-from graphmem.doctor.types import Finding
+from graphmem.doctor.findings import Finding
 from graphmem.errors import JavaNotFound
 from graphmem.server.java import Java
 
@@ -95,7 +95,7 @@ def test_a_cache_without_room_for_what_is_to_be_fetched_is_a_problem(free, tmp_p
     assert severities(machine.cache(settings, private=True)) == ["problem", "note"]
     (tmp_path / "maven").mkdir()
     for name in ("neo4j", "embedding"):
-        remember(tmp_path / "maven" / f"{name}.stamp", list_hash(name), [])
+        write_stamp(tmp_path / "maven" / f"{name}.stamp", list_hash(name), [])
     assert severities(machine.cache(settings, private=True)) == ["ok"]
 
 

@@ -3,17 +3,17 @@ from typing import Any
 
 import pytest
 
+from graphmem.doctor.findings import Finding
 from graphmem.doctor.schema import CREATED, DROPPED, Wanted, compare, migrations, wanted
-from graphmem.doctor.types import Finding
 from graphmem.graph.inspection import MEMORIES_WITHOUT_FILTERS, ShownConstraint, ShownIndex
-from graphmem.graph.schema import APPLIED_MIGRATIONS, Applied, SchemaFile, schema_files
+from graphmem.graph.schema import APPLIED_MIGRATIONS, AppliedFile, SchemaFile, schema_files
 from tests.scripted import ScriptedGraph
 
 FILES = schema_files()
 MADE = wanted(FILES, dimensions=384)
 
 
-def seeing(*applied: Applied) -> ScriptedGraph:
+def seeing(*applied: AppliedFile) -> ScriptedGraph:
     """Return a graph that has seen these files."""
     return ScriptedGraph({APPLIED_MIGRATIONS.name: applied})
 
@@ -179,16 +179,16 @@ def test_what_others_keep_in_the_same_database_is_not_our_business():
 
 
 async def test_migrations_that_changed_are_newer_or_pending_are_told_apart():
-    seen = [Applied(file.number, file.name, file.sha256) for file in FILES]
+    seen = [AppliedFile(file.number, file.name, file.sha256) for file in FILES]
     [finding] = await migrations(seeing(*seen))
     assert finding.severity == "ok"
     [finding] = await migrations(seeing())
     assert (finding.severity, "never used" in finding.what) == ("note", True)
     [finding] = await migrations(seeing(*seen[:-1]))
     assert (finding.severity, FILES[-1].name in finding.what) == ("note", True)
-    [finding] = await migrations(seeing(Applied(1, "001_installation", "0" * 64), *seen[1:]))
+    [finding] = await migrations(seeing(AppliedFile(1, "001_installation", "0" * 64), *seen[1:]))
     assert (finding.severity, "is not the one" in finding.what) == ("problem", True)
-    [finding] = await migrations(seeing(*seen, Applied(900, "900_later", "0" * 64)))
+    [finding] = await migrations(seeing(*seen, AppliedFile(900, "900_later", "0" * 64)))
     assert (finding.severity, finding.remedy) == (
         "problem",
         "it was used by a newer version; upgrade graphmem",

@@ -1,11 +1,12 @@
 """Listing entities on a real Neo4j: in order, page by page, of one client."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput
-from graphmem.service import Graphmem
 from tests.planted import plant
 
 
@@ -14,7 +15,7 @@ async def say(memory: Graphmem, *texts: str) -> list[str]:
     return await plant(memory, *rows)
 
 
-async def pages(memory: Graphmem, **asked: object) -> AsyncIterator[list[str]]:
+async def pages(memory: Graphmem, **asked: Any) -> AsyncIterator[list[str]]:
     """Yield the normal forms of every page."""
     cursor = None
     while True:

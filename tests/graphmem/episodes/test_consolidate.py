@@ -8,11 +8,11 @@ import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
+from graphmem.client import Graphmem
 from graphmem.episodes.consolidate import CONSOLIDATE
 from graphmem.errors import ModelFailed
 from graphmem.llm import LanguageModel
 from graphmem.prompts.telling import INSTRUCTIONS as TELLING
-from graphmem.service import Graphmem
 from tests.stub_llm import Misbehaviour, StubModel, stub_model
 
 FACTS = """CYPHER 25
@@ -47,7 +47,11 @@ async def thinking(memory: Graphmem, stub: StubModel) -> AsyncIterator[Graphmem]
 async def known(memory: Graphmem) -> dict[str, str]:
     """A conversation with three facts and one episode, by name."""
     await memory.open_conversation("c")
-    about = {"conversation_id": "c", "category": "preference", "keywords": ["Mara"]}
+    about: dict[str, Any] = {
+        "conversation_id": "c",
+        "category": "preference",
+        "keywords": ["Mara"],
+    }
     ids = {
         name: (await memory.remember_fact(text, **about)).id
         for name, text in (

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,16 @@ import pytest
 from msgspec.structs import replace
 
 from graphmem.background import WORK
+from graphmem.client import Graphmem
 from graphmem.conversations.remember import IDLE, SEGMENT
-from graphmem.conversations.work import ConversationWork
 from graphmem.episodes import segment as segmentation
-from graphmem.episodes.remember import put
+from graphmem.episodes.remember import write_episode
 from graphmem.episodes.segment import segment
 from graphmem.jobs.outbox import Claim
-from graphmem.jobs.types import Job
+from graphmem.jobs.show import Job
 from graphmem.jobs.worker import Worker
-from graphmem.prompts.telling import told
+from graphmem.prompts.telling import describe
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 HELD = """CYPHER 25
 MATCH (message:Message {client_id: $client_id})
@@ -50,21 +48,6 @@ def seed(repository: Path) -> list[dict[str, Any]]:
     return [
         {name: value for name, value in one.items() if name != "conversation_id"} for one in said
     ]
-
-
-def work(memory: Graphmem, **more: Any) -> ConversationWork:
-    runtime = memory.runtime
-    number = iter(range(10_000))
-    return ConversationWork(
-        client_id=memory.client_id,
-        conversation_id="c",
-        now=datetime.now(UTC),
-        new_id=more.pop("new_id", lambda: f"{memory.client_id}-{next(number)}"),
-        graph=runtime.graph,
-        embedder=runtime.embedder,
-        tokens=runtime.tokens,
-        **more,
-    )
 
 
 async def held(memory: Graphmem) -> list[dict[str, Any]]:
@@ -113,15 +96,15 @@ async def test_a_kill_at_any_step_loses_and_doubles_nothing(
     async def killed(*args: Any, **more: Any) -> None:
         nonlocal calls
         calls += 1
-        await put(*args, **more)
+        await write_episode(*args, **more)
         if calls % 2 == 0:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(segmentation, "put", killed)
+    monkeypatch.setattr(segmentation, "write_episode", killed)
     deaths = 0
     while True:
         try:
-            await segment(work(memory, new_id=lambda: str(uuid.uuid4())))
+            await segment("c", memory.runtime.context(memory.client_id))
             break
         except KeyboardInterrupt:
             deaths += 1
@@ -156,9 +139,9 @@ async def test_a_message_deleted_or_put_into_an_episode_meanwhile_is_left_alone(
             once.append("done")
             await memory.delete_memory(ids[1])
             await memory.remember_episode("c", message_ids=ids[3:6], title="Mine", summary="Mine.")
-        return await told(*args, **more)
+        return await describe(*args, **more)
 
-    monkeypatch.setattr(segmentation, "told", interrupted)
+    monkeypatch.setattr(segmentation, "describe", interrupted)
     await memory.segment("c")
     found = {one["id"]: one["episodes"] for one in await held(memory)}
     assert len(found) == 17

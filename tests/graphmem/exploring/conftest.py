@@ -7,8 +7,8 @@ from typing import Any
 import pytest_asyncio
 from msgspec import Struct
 
+from graphmem.client import Graphmem
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from tests.planted import plant
 
 SEEN = """

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.errors import CypherMistake, CypherRefused, GraphmemError, InvalidInput, TookTooLong
-from graphmem.exploring import Asked, Limits, explore
 from graphmem.exploring.audit import KEPT, forget
-from graphmem.exploring.types import AuditEntry
+from graphmem.exploring.running import run_statement
+from graphmem.exploring.types import AuditEntry, CypherAsked, Sender
 from graphmem.graph.driver import Graph
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 SLOW = "MATCH (a), (b), (c) WHERE a.id > b.id AND b.id > c.id RETURN count(*)"
 
@@ -124,11 +124,11 @@ async def test_entries_are_found_by_how_they_ended(memory: Graphmem) -> None:
 
 async def test_an_entry_that_is_too_old_is_forgotten(memory: Graphmem, runtime: Runtime) -> None:
     now = datetime.now(UTC)
-    old = asked("old", memory, now - KEPT - timedelta(seconds=1))
-    young = asked("young", memory, now - KEPT + timedelta(hours=1))
+    old = sender("old", memory, now - KEPT - timedelta(seconds=1))
+    young = sender("young", memory, now - KEPT + timedelta(hours=1))
     for one in (old, young):
         await asked_once(one, runtime)
-    while await forget(asked=asked("now", memory, now), graph=runtime.graph):
+    while await forget(now=now, graph=runtime.graph):
         pass
     assert [one.id for one in await entries(memory)] == ["young"]
 
@@ -136,25 +136,24 @@ async def test_an_entry_that_is_too_old_is_forgotten(memory: Graphmem, runtime: 
 async def test_beyond_a_number_the_oldest_are_forgotten(memory: Graphmem, runtime: Runtime) -> None:
     long_ago = datetime.now(UTC) - KEPT + timedelta(days=1)
     for number in range(3):
-        one = asked(f"{number}", memory, long_ago + timedelta(seconds=number))
+        one = sender(f"{number}", memory, long_ago + timedelta(seconds=number))
         await asked_once(one, runtime)
     [row] = await runtime.graph.execute("MATCH (one:Audit) RETURN count(one) AS kept")
-    assert await forget(asked=one, graph=runtime.graph, most=row["kept"]) == 0
+    assert await forget(now=one.at, graph=runtime.graph, most=row["kept"]) == 0
     assert len(await entries(memory)) == 3
     # Some of the oldest go at a time, whosever they are.
-    assert await forget(asked=one, graph=runtime.graph, most=row["kept"] - 1) > 0
+    assert await forget(now=one.at, graph=runtime.graph, most=row["kept"] - 1) > 0
 
 
-async def asked_once(asked: Asked, runtime: Runtime) -> None:
-    await explore(
-        "RETURN 1",
-        limits=Limits(),
-        asked=asked,
+async def asked_once(sender: Sender, runtime: Runtime) -> None:
+    await run_statement(
+        CypherAsked(query="RETURN 1"),
+        sender,
         graph=runtime.graph,
         afterwards=runtime.afterwards,
     )
     await runtime.afterwards.settled()
 
 
-def asked(id: str, memory: Graphmem, at: datetime) -> Asked:
-    return Asked(id=id, client_id=memory.client_id, at=at)
+def sender(id: str, memory: Graphmem, at: datetime) -> Sender:
+    return Sender(id=id, client_id=memory.client_id, at=at)

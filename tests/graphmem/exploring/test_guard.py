@@ -7,9 +7,16 @@ from typing import Any
 import pytest
 
 from graphmem.errors import CypherMistake, CypherRefused, GraphmemError, InvalidInput
-from graphmem.exploring.guard import RULES, Text, check_plan
+from graphmem.exploring.guard import RULES, StatementText, check_plan
 from graphmem.graph.driver import Graph
-from graphmem.graph.exploring import Bounds, Operator, Plan, Statement, answered, explained
+from graphmem.graph.exploring import (
+    Bounds,
+    CypherPlan,
+    CypherStatement,
+    Operator,
+    explain,
+    fetch_rows,
+)
 from graphmem.runtime import Runtime
 from tests.graphmem.exploring.conftest import INTRUDERS, Small
 from tests.graphmem.exploring.statements import ANSWERED, REFUSED
@@ -100,10 +107,10 @@ async def test_the_plan_alone_refuses_what_the_text_might_hide(runtime: Runtime)
 
     async def refusal(statement: str) -> str:
         alone = statement.removeprefix("CYPHER 5 ").removeprefix("CYPHER 25 ")
-        sent = Statement("CYPHER 25", alone, parameters)
+        sent = CypherStatement("CYPHER 25", alone, parameters)
         try:
-            plan = await explained(sent, seconds=10, graph=runtime.graph)
-            check_plan(plan, Text(""), database=runtime.graph.database)
+            plan = await explain(sent, seconds=10, graph=runtime.graph)
+            check_plan(plan, StatementText(""), database=runtime.graph.database)
         except CypherRefused:
             return ""
         except CypherMistake as problem:
@@ -134,17 +141,19 @@ async def test_the_plan_alone_refuses_what_the_text_might_hide(runtime: Runtime)
     ],
 )  # fmt: skip
 def test_an_operator_is_enough_whatever_the_kind_of_its_plan(operator: Operator, rule: str) -> None:
-    plan = Plan("r", "25", "SLOTTED", [Operator("ProduceResults", "neo4j", "x", 0, 1.0), operator])
+    plan = CypherPlan(
+        "r", "25", "SLOTTED", [Operator("ProduceResults", "neo4j", "x", 0, 1.0), operator]
+    )
     with pytest.raises(CypherRefused) as raised:
-        check_plan(plan, Text("RETURN 1"), database="neo4j")
+        check_plan(plan, StatementText("RETURN 1"), database="neo4j")
     assert raised.value.rule == rule
 
 
 @pytest.mark.parametrize("kind", ["w", "rw", "s", ""])
 def test_a_plan_that_does_not_only_read_is_refused_whatever_its_operators(kind: str) -> None:
-    plan = Plan(kind, "25", "SLOTTED", [Operator("ProduceResults", "neo4j", "x", 0, 1.0)])
+    plan = CypherPlan(kind, "25", "SLOTTED", [Operator("ProduceResults", "neo4j", "x", 0, 1.0)])
     with pytest.raises(CypherRefused):
-        check_plan(plan, Text("RETURN 1"), database="neo4j")
+        check_plan(plan, StatementText("RETURN 1"), database="neo4j")
 
 
 @pytest.mark.parametrize(
@@ -262,8 +271,8 @@ async def test_a_session_that_reads_is_the_last_line(small: Small, runtime: Runt
         "CALL db.createLabel('Intruder')",
         "DROP INDEX memory_text",
     ):
-        sent = Statement("CYPHER 25", statement, {})
+        sent = CypherStatement("CYPHER 25", statement, {})
         with pytest.raises(CypherMistake):
-            await answered(sent, bounds=Bounds(1, 5.0), graph=runtime.graph)
+            await fetch_rows(sent, bounds=Bounds(1, 5.0), graph=runtime.graph)
     [found] = await runtime.graph.execute(INTRUDERS)
     assert found == {"intruders": 0}

@@ -19,7 +19,8 @@ import pytest_asyncio
 
 from graphmem import config
 from graphmem.errors import SetupError, TookTooLong, TookTooMuch, Unavailable
-from graphmem.exploring import Asked, Limits, Table, explore
+from graphmem.exploring.running import checked_statement, run_statement
+from graphmem.exploring.types import Limits, Sender, Table
 from graphmem.graph.driver import Graph, connect
 from graphmem.graph.exploring import ANSWER_BYTES
 from graphmem.jobs.afterwards import Afterwards
@@ -64,9 +65,9 @@ async def own(tmp_path_factory: pytest.TempPathFactory, own_server: None) -> Asy
 
 
 async def ask(graph: Graph, query: str, timeout_ms: int = LIMIT_MS, max_rows: int = 1_000) -> Table:
-    asked = Asked(id=str(uuid.uuid4()), client_id="limits", at=datetime.now(UTC))
-    limits = Limits(max_rows=max_rows, timeout_ms=timeout_ms)
-    return await explore(query, {}, limits=limits, asked=asked, graph=graph, afterwards=AFTERWARDS)
+    sender = Sender(id=str(uuid.uuid4()), client_id="limits", at=datetime.now(UTC))
+    sent = checked_statement(query, {}, Limits(max_rows=max_rows, timeout_ms=timeout_ms))
+    return await run_statement(sent, sender, graph=graph, afterwards=AFTERWARDS)
 
 
 async def outcome(graph: Graph, query: str, timeout_ms: int = LIMIT_MS) -> tuple[Any, float]:

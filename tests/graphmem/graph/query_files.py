@@ -1,4 +1,7 @@
-"""The query files under `cypher/`, what their headers declare, and the constants that name them."""
+"""The query files under `cypher/`, what their headers declare, and the constants that name them.
+
+Their texts are those that are run: with the fragments that they include.
+"""
 
 import importlib
 import pkgutil
@@ -9,18 +12,23 @@ from typing import Any
 
 import graphmem
 from graphmem import resources
+from graphmem.graph.fragments import expanded
 from graphmem.graph.query import Query
 
 FOLDER = resources.folder("cypher")
-FILES = {
-    path.relative_to(FOLDER).with_suffix("").as_posix(): path
+WRITTEN = {
+    path.relative_to(FOLDER).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
     for path in sorted(FOLDER.rglob("*"))
     if path.is_file()
 }
+"""Every file as it is written."""
 
-TEXTS = {name: path.read_text(encoding="utf-8") for name, path in FILES.items()}
-SCHEMA = {name for name in FILES if name.startswith("schema/")}
-PATTERNS = {name for name in FILES if name.startswith("patterns/")}
+FRAGMENTS = {name for name in WRITTEN if name.startswith("fragments/")}
+"""Parts of queries, which stand for a line `// include NAME`."""
+
+TEXTS = {name: expanded(name, WRITTEN[name]) for name in set(WRITTEN) - FRAGMENTS}
+SCHEMA = {name for name in TEXTS if name.startswith("schema/")}
+PATTERNS = {name for name in TEXTS if name.startswith("patterns/")}
 """Their headers say more, and are tested with the catalogue; none is declared in Python."""
 
 BORROWING = {name for name in PATTERNS if re.search(r"^// query +\S+$", TEXTS[name], re.MULTILINE)}
@@ -35,6 +43,7 @@ EXAMPLES: dict[str, Any] = {
     "datetime": datetime(2026, 3, 1, tzinfo=UTC),
     "list<string>": ["x"],
     "list<float>": [0.1] * 384,
+    "list<boolean>": [True],
     "list<map>": [{}],
     "map": {},
 }

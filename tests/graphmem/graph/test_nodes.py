@@ -1,4 +1,4 @@
-"""What neomodel is told about the graph is what stands in the database, and the other way round."""
+"""neomodel's classes declare everything that is written to the database, and nothing else."""
 
 import uuid
 from typing import Any
@@ -8,13 +8,13 @@ import pytest_asyncio
 from neomodel import AsyncStructuredNode
 from neomodel.async_.relationship_manager import AsyncRelationshipDefinition
 
-from graphmem.cli.story_records import load
+from graphmem.cli.story import StoryLoader
+from graphmem.client import Graphmem
 from graphmem.errors import CypherRefused, NotFound
 from graphmem.graph import nodes
-from graphmem.model.progress import silent
-from graphmem.model.vocabulary import KINDS
+from graphmem.graph.declared import declared_nodes
+from graphmem.model.vocabulary import KINDS, kind_label
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 Edge = tuple[frozenset[str], str, frozenset[str]]
 
@@ -25,19 +25,8 @@ DECLARED: list[type[AsyncStructuredNode]] = [
     and issubclass(value, AsyncStructuredNode)
     and value.__module__ == nodes.__name__
 ]
-BY_LABELS = {frozenset(node.inherited_labels()): node for node in DECLARED}
+BY_LABELS = {node.labels: node for node in declared_nodes().values()}
 
-TYPES = {
-    "StringProperty": {"STRING NOT NULL"},
-    "IntegerProperty": {"INTEGER NOT NULL"},
-    "FloatProperty": {"FLOAT NOT NULL"},
-    "BooleanProperty": {"BOOLEAN NOT NULL"},
-    "DateTimeNeo4jFormatProperty": {"ZONED DATETIME NOT NULL"},
-}
-LISTS = {
-    "FloatProperty": {"LIST<FLOAT NOT NULL> NOT NULL"},
-    "StringProperty": {"LIST<STRING NOT NULL> NOT NULL", "LIST<NOTHING> NOT NULL"},
-}
 UNSEEN = {"Hold"}
 """Nodes that are gone when the operation they serve has ended."""
 
@@ -59,26 +48,14 @@ RETURN labels(node) AS labels, key, collect(DISTINCT valueType(node[key])) AS ty
   count(*) AS nodes"""
 
 
-def properties(node: type[AsyncStructuredNode]) -> dict[str, Any]:
-    """Return a class's properties by their names in the database."""
-    declared = node.defined_properties(aliases=False, rels=False)
-    return {value.get_db_property_name(name): value for name, value in declared.items()}
-
-
-def types(value: Any) -> set[str]:
-    """Return the types that a declared property may have in the database."""
-    name = type(value).__name__
-    return LISTS[type(value.base_property).__name__] if name == "ArrayProperty" else TYPES[name]
-
-
 def edges(node: type[AsyncStructuredNode]) -> dict[Edge, set[str]]:
     """Return the edges that a class itself declares, (labels, type, labels), with their properties."""
     found: dict[Edge, set[str]] = {}
     for edge in vars(node).values():
         if isinstance(edge, AsyncRelationshipDefinition):
-            assert isinstance(edge._raw_class, str)
-            target = getattr(nodes, edge._raw_class)
+            edge.lookup_node_class()
             definition: dict[str, Any] = edge.definition
+            target = definition["node_class"]
             ends = frozenset(node.inherited_labels()), frozenset(target.inherited_labels())
             model = definition["model"]
             own = model.defined_properties(aliases=False, rels=False) if model else {}
@@ -90,10 +67,10 @@ def edges(node: type[AsyncStructuredNode]) -> dict[Edge, set[str]]:
 async def written(runtime: Runtime, whole_story: None) -> Graphmem:
     """A client with everything that can be written: the story, and what it does not have."""
     memory = Graphmem(runtime, f"nodes-{uuid.uuid4().hex}")
-    conversation = (await memory.open_conversation(str(uuid.uuid4()), title="Everything")).id
-    loaded = await load(memory, conversation, silent)
-    await catalogued(memory, loaded.ids["message:m001"])
-    await concluded(memory, conversation)
+    story = StoryLoader(memory)
+    ids = await story.load()
+    await catalogued(memory, ids["message:m001"])
+    await concluded(memory, story.conversation_id)
     await performed(memory)
     await memory.cypher("RETURN $x AS x", {"x": 1})
     with pytest.raises(CypherRefused):
@@ -104,7 +81,7 @@ async def written(runtime: Runtime, whole_story: None) -> Graphmem:
 
 async def catalogued(memory: Graphmem, message: str) -> None:
     """Write spans with and without content, links of every type, and a context."""
-    place = {"source_type": "knowledge_base", "source_id": "kb", "start_byte": 0}
+    place: dict[str, Any] = {"source_type": "knowledge_base", "source_id": "kb", "start_byte": 0}
     content = "Tides turn twice a day."
     span = await memory.register_span(
         **place,
@@ -160,36 +137,34 @@ async def test_every_property_in_the_database_is_declared_with_its_type(
     assert rows
 
     for row in rows:
-        declared = properties(BY_LABELS[frozenset(row["labels"])])
+        declared = BY_LABELS[frozenset(row["labels"])].properties
         assert row["key"] in declared, row
-        assert set(row["types"]) <= types(declared[row["key"]]), row
+        assert set(row["types"]) <= declared[row["key"]].types, row
 
 
-@pytest.mark.parametrize("node", DECLARED)
+@pytest.mark.parametrize("label", declared_nodes())
 async def test_a_required_property_is_on_every_node(
-    written: Graphmem, runtime: Runtime, node: type[AsyncStructuredNode]
+    written: Graphmem, runtime: Runtime, label: str
 ):
-    labels = set(node.inherited_labels())
+    node = declared_nodes()[label]
+    labels = node.labels
     rows = await runtime.graph.execute(NODES_OF_CLIENT, client_id=written.client_id)
     holding = {row["key"]: row["nodes"] for row in rows if set(row["labels"]) == labels}
     counted = await runtime.graph.execute(COUNTS_OF_CLIENT, client_id=written.client_id)
     nodes_of_kind = sum(row["nodes"] for row in counted if set(row["labels"]) == labels)
 
-    required = {name for name, value in properties(node).items() if value.required}
+    required = {name for name, value in node.properties.items() if value.required}
     assert {name for name in required if holding.get(name, 0) < nodes_of_kind} == set()
-    alone = {nodes.Memory, nodes.Migration, nodes.Installation}
-    assert nodes_of_kind or node in alone or node.__name__ in UNSEEN
+    assert nodes_of_kind or label in {"Migration", "Installation"} | UNSEEN
 
 
-@pytest.mark.parametrize("node", [nodes.Conversation, nodes.Session, nodes.Message])
-async def test_what_is_declared_is_in_the_database(
-    written: Graphmem, runtime: Runtime, node: type[AsyncStructuredNode]
-):
-    labels = set(node.inherited_labels())
+@pytest.mark.parametrize("label", ["Conversation", "Session", "Message"])
+async def test_what_is_declared_is_in_the_database(written: Graphmem, runtime: Runtime, label: str):
+    node = declared_nodes()[label]
     rows = await runtime.graph.execute(NODES_OF_CLIENT, client_id=written.client_id)
 
-    found = {row["key"] for row in rows if set(row["labels"]) == labels}
-    assert set(properties(node)) - found <= {
+    found = {row["key"] for row in rows if set(row["labels"]) == node.labels}
+    assert set(node.properties) - found <= {
         "locked",
         "embedding_2",
         "other_truncated",
@@ -200,10 +175,11 @@ async def test_what_is_declared_is_in_the_database(
 async def test_migrations_and_the_installation_hold_what_is_declared(runtime: Runtime):
     rows = await runtime.graph.execute(WITHOUT_CLIENT)
 
-    for node in (nodes.Migration, nodes.Installation):
-        found = {row["key"] for row in rows if row["labels"] == node.inherited_labels()}
-        required = {name for name, value in properties(node).items() if value.required}
-        assert required <= found <= set(properties(node))
+    for label in ("Migration", "Installation"):
+        declared = declared_nodes()[label].properties
+        found = {row["key"] for row in rows if row["labels"] == [label]}
+        required = {name for name, value in declared.items() if value.required}
+        assert required <= found <= set(declared)
 
 
 async def test_the_edges_in_the_database_are_those_declared(written: Graphmem, runtime: Runtime):
@@ -240,14 +216,13 @@ async def test_an_edge_stays_inside_its_client(
 
 
 def test_every_kind_of_memory_is_a_class_beside_memory():
-    kinds = {frozenset({"Memory", kind.capitalize()}) for kind in KINDS}
-    declared = {labels for labels in BY_LABELS if "Memory" in labels}
+    memories = {node.labels for node in declared_nodes().values() if node.is_memory}
 
-    assert declared == kinds | {frozenset({"Memory"})}
+    assert memories == {frozenset({"Memory", kind_label(kind)}) for kind in KINDS}
 
 
 @pytest.mark.parametrize("node", DECLARED)
 def test_neomodel_would_install_nothing(node: type[AsyncStructuredNode]):
-    for value in properties(node).values():
+    for value in node.defined_properties(aliases=False, rels=False).values():
         asked = (value.unique_index, value.index, value.fulltext_index, value.vector_index)
         assert not any(asked)

@@ -11,16 +11,19 @@ from pathlib import Path
 import pytest
 
 import graphmem
+from graphmem.graph.fragments import expanded
 from graphmem.graph.schema import schema_files
 from tests.graphmem.graph.query_files import (
     BORROWING,
     DECLARED,
     EXAMPLES,
-    FILES,
+    FOLDER,
+    FRAGMENTS,
     PATTERNS,
     QUERIES,
     SCHEMA,
     TEXTS,
+    WRITTEN,
     body,
     header,
     offenders,
@@ -95,14 +98,24 @@ def renamed_rows(name: str, text: str) -> Iterator[str]:
             yield f"{owner}.embedding would be renamed with the side"
 
 
+def fragment(name: str, text: str) -> Iterator[str]:
+    """Say where a fragment has no sentence, or its own parameters are not those that it declares."""
+    lines = [line.removeprefix("//").strip() for line in header(f"\n{text}")]
+    sentence = " ".join(lines[: (*lines, "").index("")])
+    if not re.fullmatch(r"[A-Z`][^$]+[.]", sentence):
+        yield f"its first comment is no sentence: {sentence!r}"
+    query = expanded(name, f"CYPHER 25\n{text}")
+    yield from declared(name, query)
+
+
 def breaking(rule: Rule) -> list[str]:
     """Return all files that break a rule, each with the reason."""
-    return offenders(FILES, lambda name: rule(name, TEXTS[name]))
+    return offenders(TEXTS, lambda name: rule(name, TEXTS[name]))
 
 
 def test_there_is_nothing_but_query_files() -> None:
-    assert len(FILES) > 200
-    assert {path.suffix for path in FILES.values()} == {".cypher"}
+    assert len(TEXTS) > 200
+    assert {path.suffix for path in FOLDER.rglob("*") if path.is_file()} == {".cypher"}
 
 
 def test_each_begins_with_the_language_and_a_sentence() -> None:
@@ -129,6 +142,26 @@ def test_none_returns_an_embedding() -> None:
 def test_only_a_memory_has_what_is_renamed_with_the_side() -> None:
     wrong = breaking(renamed_rows)
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_fragment_says_what_it_tests_and_declares_its_parameters() -> None:
+    wrong = offenders(FRAGMENTS, lambda name: fragment(name, WRITTEN[name]))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_fragment_is_what_several_queries_share() -> None:
+    included = Counter(
+        one for text in WRITTEN.values() for one in set(re.findall(r"// include (\w+)", text))
+    )
+
+    assert {f"fragments/{name}" for name in included} == FRAGMENTS
+    assert [name for name, count in included.items() if count < 2] == []
+
+
+def test_which_version_held_is_decided_in_one_file() -> None:
+    deciding = {name for name, text in WRITTEN.items() if re.search(r"NOT \$ending", text)}
+
+    assert deciding == {"fragments/held_then"}
 
 
 KEPT = """\
@@ -176,7 +209,7 @@ def test_a_text_that_breaks_a_rule_is_named(rule: Rule, old: str, new: str, reas
 def test_every_file_is_declared_once_and_every_declaration_has_its_file() -> None:
     named = Counter(query.name for _, query in DECLARED.values())
 
-    assert set(named) == set(FILES) - SCHEMA - PATTERNS
+    assert set(named) == set(TEXTS) - SCHEMA - PATTERNS
     assert [name for name, count in named.items() if count > 1] == []
 
 

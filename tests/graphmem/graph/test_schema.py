@@ -18,9 +18,9 @@ from graphmem.graph import schema
 from graphmem.graph.driver import Graph, connect
 from graphmem.graph.installation import KEEP_INSTALLATION, Installation, agree
 from graphmem.graph.schema import (
-    Applied,
+    AppliedFile,
     SchemaFile,
-    Version,
+    ServerVersion,
     check_server,
     migrate,
     pending,
@@ -113,7 +113,7 @@ async def migrated(graph: Graph, folder: Path | None = None) -> list[str]:
     return [file.name for file in done]
 
 
-async def recorded(graph: Graph) -> list[Applied]:
+async def recorded(graph: Graph) -> list[AppliedFile]:
     return await graph.rows(schema.APPLIED_MIGRATIONS)
 
 
@@ -284,7 +284,7 @@ async def test_a_database_that_a_newer_graphmem_has_used_is_refused(fresh: Graph
 
 @pytest.mark.parametrize("version", ["2026.08.0", "2025.12.1", "5.26.0", "4.4.30", "5.26-aura"])
 async def test_a_server_that_is_too_old_is_refused(version: str):
-    graph = ScriptedGraph({"graph/server_version": [Version(version)]})
+    graph = ScriptedGraph({"graph/server_version": [ServerVersion(version)]})
 
     with pytest.raises(SchemaError) as raised:
         await migrate(graph, dimensions=384, progress=silent)
@@ -294,14 +294,14 @@ async def test_a_server_that_is_too_old_is_refused(version: str):
 
 @pytest.mark.parametrize("version", ["2026.09.0", "2026.10.0", "2026.12-aura", "2027.01.0"])
 async def test_a_server_that_is_new_enough_is_taken(version: str):
-    graph = ScriptedGraph({"graph/server_version": [Version(version)]})
+    graph = ScriptedGraph({"graph/server_version": [ServerVersion(version)]})
 
     assert await check_server(graph) == version
 
 
 def test_only_what_is_missing_is_pending():
     files = [SchemaFile(number, f"00{number}_x", str(number)) for number in (1, 2, 3)]
-    seen = [Applied(file.number, file.name, file.sha256) for file in files[:2]]
+    seen = [AppliedFile(file.number, file.name, file.sha256) for file in files[:2]]
 
     assert pending(files, seen) == files[2:]
     assert pending(files, []) == files

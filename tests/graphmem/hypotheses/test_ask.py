@@ -4,16 +4,17 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
+from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.graph.driver import Graph
-from graphmem.hypotheses.ask import Pipeline, new_turns, prepare
+from graphmem.hypotheses.ask import new_turns, prepare
 from graphmem.llm import LanguageModel
-from graphmem.service import Graphmem
 from tests.stub_llm import Misbehaviour, StubModel, stub_model
 
 WINDOW = ["user: How do I indent?", "assistant: As you like.", "user: Which one do I like, again?"]
@@ -145,7 +146,7 @@ async def test_messages_make_the_window_without_tools_from_the_last_summary_on(
 
 
 async def test_an_empty_window_asks_nothing(asking: Graphmem, stub: StubModel):  # S4.23
-    windows: list[dict[str, list[str]]] = [{"window": []}, {"window": ["  "]}, {"messages": []}]
+    windows: list[dict[str, Any]] = [{"window": []}, {"window": ["  "]}, {"messages": []}]
     for window in windows:
         turn = await asking.hyde_retrieve("turn-1", **window)
         assert (turn.memories, turn.hypotheses, turn.injection, turn.degraded) == ([], [], "", [])
@@ -216,7 +217,7 @@ async def test_a_turn_of_another_time_shows_what_was_true_and_known_then(
 ):
     newer = await memory.supersede_fact(facts[TABS], "The user prefers spaces for indentation.")
     first = (await memory.versions(newer.id)).versions[0]
-    ask = {"window": WINDOW, "top_k": 1, "hop_depth": 0}
+    ask: dict[str, Any] = {"window": WINDOW, "top_k": 1, "hop_depth": 0}
 
     now = await asking.hyde_retrieve("turn-1", **ask)
     known = await asking.hyde_retrieve("turn-1", known_as_of=first.created_at, **ask)
@@ -237,10 +238,7 @@ async def test_a_turn_of_another_time_shows_what_was_true_and_known_then(
 async def test_preparing_asks_for_nobody_and_never_fails(
     asking: Graphmem, stub: StubModel, monkeypatch: pytest.MonkeyPatch
 ):
-    runtime = asking.runtime
-    pipeline = Pipeline(
-        client_id=asking.client_id, graph=runtime.graph, embedder=runtime.embedder, llm=runtime.llm
-    )
+    context = asking.runtime.context(asking.client_id)
     planned: list[tuple[str, str]] = []
     rows = Graph.rows
 
@@ -250,9 +248,9 @@ async def test_preparing_asks_for_nobody_and_never_fails(
         return await rows(self, query, **parameters)
 
     monkeypatch.setattr(Graph, "rows", seen)
-    await prepare(pipeline)
+    await prepare(context)
     assert {client for _, client in planned} == {""}
-    assert {"retrieval/facts_near_any", "hypotheses/turn_facts", "retrieval/hop"} <= {
+    assert {"retrieval/found_now", "hypotheses/turn_facts", "retrieval/hop"} <= {
         name for name, _ in planned
     }
     assert stub.asked == []
@@ -261,7 +259,7 @@ async def test_preparing_asks_for_nobody_and_never_fails(
         raise Unavailable("not now")
 
     monkeypatch.setattr(Graph, "rows", fails)
-    await prepare(pipeline)
+    await prepare(context)
 
 
 async def test_without_a_model_it_says_so_and_can_search_with_the_window(
@@ -344,7 +342,7 @@ async def test_a_failing_embedder_or_database_gives_a_partial_answer(
         assert (turn.memories, turn.degraded) == ([], ["embedding_failed"])
         assert turn.hypotheses
     with monkeypatch.context() as patch:
-        patch.setattr("graphmem.hypotheses.ask.nearest_facts", fails)
+        patch.setattr("graphmem.hypotheses.ask.find", fails)
         turn = await asking.hyde_retrieve("no-search", window=WINDOW)
         assert (turn.memories, turn.degraded) == ([], ["search_failed"])
     with monkeypatch.context() as patch:

@@ -1,8 +1,39 @@
-"""The prompt for hypotheses, and which lines of a reply are hypotheses."""
+"""The texts around a turn: its window, the prompt for hypotheses, and the block of memories."""
+
+from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
-from graphmem.hypotheses.prompt import sentences, system_prompt, user_prompt
+from graphmem.hypotheses.prompt import (
+    HEADER,
+    BlockEntry,
+    injected,
+    injection,
+    sentences,
+    system_prompt,
+    user_prompt,
+    window,
+)
+from graphmem.tokens import TokenCounter
+
+TOKENS = TokenCounter()
+TABS = BlockEntry(text="Tabs.", category="coding_preference", scope="user", version=1)
+SPACES = BlockEntry(
+    text="Spaces.", category="correction", scope="repo", version=2, supersedes="fact-1"
+)
+SAID: list[dict[str, Any]] = [
+    {"role": "system", "content": "You are Quill."},
+    {"role": "user", "content": "Hello"},
+    {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Hi"}, {"type": "tool_use", "id": 1}],
+    },
+    {"role": "tool", "content": "42"},
+    {"role": "assistant", "content": "  "},
+    {"role": "assistant", "content": None},
+    {"role": "user", "content": "And now?"},
+]
 
 
 def test_the_prompt_asks_for_exactly_so_many_sentences_one_a_line():  # S4.22
@@ -40,3 +71,64 @@ def test_bullets_and_numbers_are_stripped(mark: str):
 )
 def test_what_only_begins_like_a_mark_stays(line: str):
     assert sentences(line, 5) == [line]
+
+
+def test_it_stands_as_specified():  # S4.25 S4.26
+    assert injection([SPACES, TABS], 0, tokens=TOKENS) == (
+        "## Relevant Long-Term Memories\n\nThe following memories were retrieved from your "
+        "persistent memory store as relevant to the current conversation. Apply them silently.\n\n"
+        "**[correction | repo | v2]**\n*(supersedes fact-1)*\nSpaces.\n\n"
+        "**[coding_preference | user | v1]**\nTabs.\n\n"
+    )
+
+
+def test_nothing_to_show_is_no_block():
+    assert injection([], 0, tokens=TOKENS) == ""
+    assert injection([TABS], 3, tokens=TOKENS) == ""
+
+
+def test_it_ends_at_the_first_that_does_not_fit():  # S4.27
+    long = BlockEntry(text="x " * 500, category="pattern", scope="user", version=1)
+    both = injection([TABS, TABS], 0, tokens=TOKENS)
+    budget = max(TOKENS.count(both), -(-len(both) // 4))
+
+    assert (
+        injection([TABS, long, TABS], budget, tokens=TOKENS)
+        == HEADER + both[len(HEADER) :][: (len(both) - len(HEADER)) // 2]
+    )
+    assert injection([TABS, TABS], budget, tokens=TOKENS) == both
+    assert injection([TABS, TABS], budget - 1, tokens=TOKENS) != both
+
+
+@given(st.lists(st.text(max_size=300), max_size=6), st.integers(1, 200))
+def test_neither_the_characters_nor_the_tokens_of_a_budget_are_exceeded(
+    texts: list[str], budget: int
+):
+    entries = [BlockEntry(text=one, category="pattern", scope="user", version=1) for one in texts]
+
+    block = injection(entries, budget, tokens=TOKENS)
+
+    assert len(block) <= 4 * budget
+    assert TOKENS.count(block) <= budget
+    assert injection(entries, 0, tokens=TOKENS).startswith(block)
+
+
+def test_it_goes_behind_the_system_messages_and_before_the_history():  # S4.4 S4.29
+    system, said = {"role": "system", "content": "s"}, {"role": "user", "content": "u"}
+    block = {"role": "system", "content": "memories"}
+
+    assert injected([system, system, said], "memories") == [system, system, block, said]
+    assert injected([said, system], "memories") == [block, said, system]
+    assert injected([system], "memories") == [system, block]
+    assert injected([], "memories") == [block]
+    assert injected([system, said], "") == [system, said]
+
+
+def test_what_user_and_assistant_said_stands_with_its_role_and_tools_are_left_out():  # S4.30
+    assert window(SAID) == ["user: Hello", "assistant: Hi", "user: And now?"]
+
+
+def test_it_begins_after_the_last_summary():
+    assert window(SAID, 3) == ["user: And now?"]
+    assert window(SAID, 1) == window(SAID, 0) == window(SAID, -1)
+    assert window(SAID, 99) == []

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.graph.driver import Transaction
 from graphmem.jobs.outbox import enqueue
-from graphmem.jobs.show import jobs
-from graphmem.jobs.types import JobsAsked
-from graphmem.service import Graphmem
+from graphmem.jobs.show import JobsAsked, show_jobs
 
 pytestmark = pytest.mark.usefixtures("killed_processes")
 
@@ -80,7 +79,7 @@ async def test_two_workers_and_a_kill_do_each_job_once(memory: Graphmem) -> None
     assert len(done) == JOBS
     assert max(done.values()) == 1
     for state in ("queued", "running", "dead"):
-        left = await jobs(
+        left = await show_jobs(
             JobsAsked(state=state), client_id=memory.client_id, graph=memory.runtime.graph
         )
         assert left.jobs == []

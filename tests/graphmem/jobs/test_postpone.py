@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.jobs.outbox import Claim, Due, postpone, postpone_all
-from graphmem.jobs.types import Job
+from graphmem.jobs.show import Job
 from graphmem.jobs.worker import Worker
-from graphmem.service import Graphmem
 
 LATER = timedelta(minutes=30)
 

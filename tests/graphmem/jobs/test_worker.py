@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
 from graphmem.jobs import outbox
 from graphmem.jobs.outbox import Claim, ClaimLost, Effect, claim, complete, enqueue, renew
-from graphmem.jobs.show import jobs
-from graphmem.jobs.types import Job, JobsAsked
+from graphmem.jobs.show import Job, JobsAsked, show_jobs
 from graphmem.jobs.worker import Worker
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 LONG = timedelta(minutes=5)
 
@@ -47,7 +46,9 @@ async def queue(
 
 
 async def shown(memory: Graphmem, **asked: Any) -> list[Job]:
-    answer = await jobs(JobsAsked(**asked), client_id=memory.client_id, graph=memory.runtime.graph)
+    answer = await show_jobs(
+        JobsAsked(**asked), client_id=memory.client_id, graph=memory.runtime.graph
+    )
     return answer.jobs
 
 
@@ -274,14 +275,14 @@ async def test_the_list_goes_on_with_a_cursor_and_shows_no_other_client(
     keys: list[str] = []
     cursor = None
     while True:
-        page = await jobs(JobsAsked(limit=2, cursor=cursor), client_id=client_id, graph=graph)
+        page = await show_jobs(JobsAsked(limit=2, cursor=cursor), client_id=client_id, graph=graph)
         keys += [job.key for job in page.jobs]
         cursor = page.cursor
         if cursor is None:
             break
     assert keys == ["4", "3", "2", "1", "0"]
     with pytest.raises(InvalidInput, match="cursor"):
-        await jobs(JobsAsked(cursor="nonsense"), client_id=client_id, graph=graph)
+        await show_jobs(JobsAsked(cursor="nonsense"), client_id=client_id, graph=graph)
 
 
 def test_pauses_double_up_to_ten_minutes() -> None:

@@ -1,19 +1,17 @@
 """Cards on a real Neo4j: every kind has its label, and only one's own are shown."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from graphmem.memories.card import Card, Location
-from graphmem.memories.cards import cards, progress
-from graphmem.service import Graphmem
+from graphmem.client import Graphmem
+from graphmem.memories.cards import Card, Location, load_cards, progress
 from tests.planted import WHEN, plan, plant, reference, thread
 
 
 async def one(memory: Graphmem, row: dict) -> Card:
     """Plant a memory, and return its card."""
     ids = await plant(memory, row)
-    [card] = await cards(ids, client_id=memory.client_id, graph=memory.runtime.graph)
+    [card] = await load_cards(ids, client_id=memory.client_id, graph=memory.runtime.graph)
     return card
 
 
@@ -159,7 +157,7 @@ async def test_cards_come_in_the_order_asked_and_only_one_s_own(memory: Graphmem
     [foreign] = await plant(rival, reference(label="Foreign"))
     asked = [mine[2], foreign, "unknown", mine[0], mine[1], mine[0]]
 
-    found = await cards(asked, client_id=memory.client_id, graph=memory.runtime.graph)
+    found = await load_cards(asked, client_id=memory.client_id, graph=memory.runtime.graph)
 
     assert [card.id for card in found] == [mine[2], mine[0], mine[1], mine[0]]
 

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.conversations.types import Deleted
 from graphmem.errors import MemoryNotFound
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 ENTITIES = """CYPHER 25
 MATCH (entity:Entity {client_id: $client_id})

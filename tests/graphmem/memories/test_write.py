@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.memories.write import Draft, prepare, write
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

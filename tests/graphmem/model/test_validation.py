@@ -10,8 +10,8 @@ from graphmem.conversations.types import Batch, NewConversation, NewMessage
 from graphmem.entities.types import EntitiesAsked
 from graphmem.errors import InvalidInput
 from graphmem.exploring.types import AuditAsked
-from graphmem.jobs.types import JobsAsked
-from graphmem.links.types import LinksAsked
+from graphmem.jobs.show import JobsAsked
+from graphmem.memories.links import LinksAsked
 from graphmem.model.validation import invalid, validated
 from graphmem.model.vocabulary import KINDS, ClientId
 from graphmem.recall.types import Question

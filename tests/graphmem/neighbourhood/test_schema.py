@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 import pytest_asyncio
-from neomodel import AsyncStructuredNode
 
-from graphmem.graph import nodes
+from graphmem.client import Graphmem
+from graphmem.graph.declared import declared_nodes
+from graphmem.model.vocabulary import EDGE_TYPES
 from graphmem.neighbourhood import schema as reading
-from graphmem.neighbourhood.schema import Sample, SampledEdges, edge_types, labels, merged
-from graphmem.neighbourhood.types import EDGE_TYPES, GraphSchema, LabelShown, PropertyShown
+from graphmem.neighbourhood.schema import LabelSample, SampledEdges, edge_types, labels, merged
+from graphmem.neighbourhood.types import GraphSchema, LabelShown, PropertyShown
 from graphmem.neighbourhood.walk import HIDDEN
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from tests.patterned import live
 from tests.planted import plant, thread
 
@@ -164,18 +164,16 @@ async def test_of_many_nodes_a_sample_is_looked_at_and_the_answer_says_so(
 
 
 def test_every_label_that_the_graph_knows_is_shown() -> None:
-    declared = {
-        value.__name__
-        for value in vars(nodes).values()
-        if isinstance(value, type)
-        and issubclass(value, AsyncStructuredNode)
-        and value.__module__ == nodes.__name__
-    }
     text = reading.LABEL_SAMPLES.text
-    missing = {one for one in declared if f"(node:{one} {{client_id: $client_id}})" not in text}
-    assert missing - {"Memory"} == {
-        one for one in declared if one in {"Migration", "Installation", "Audit"}
+    named = {label for label in declared_nodes() if f"(node:{label} {{client_id:" in text}
+    assert set(declared_nodes()) - named - set(reading.KIND_LABELS) == {
+        "Migration",
+        "Installation",
+        "Audit",
     }
+    assert {node.label for node in declared_nodes().values() if node.is_memory} == set(
+        reading.KIND_LABELS
+    )
 
 
 def described(name: str, **other: Any) -> PropertyShown:
@@ -183,8 +181,8 @@ def described(name: str, **other: Any) -> PropertyShown:
     return PropertyShown(name=name, **plain | other)
 
 
-def sampled(label: str, count: int, looked_at: int, *edges: SampledEdges) -> Sample:
-    return Sample(
+def sampled(label: str, count: int, looked_at: int, *edges: SampledEdges) -> LabelSample:
+    return LabelSample(
         label=label,
         count=count,
         sampled=looked_at,

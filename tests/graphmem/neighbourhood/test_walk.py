@@ -7,15 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 import pytest_asyncio
-from neomodel import AsyncStructuredNode
-from neomodel.async_.relationship_manager import AsyncRelationshipDefinition
 
+from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, NodeNotFound
-from graphmem.graph import nodes
+from graphmem.model.vocabulary import EDGE_TYPES
 from graphmem.neighbourhood import walk as reading
-from graphmem.neighbourhood.types import EDGE_SOURCES, EDGE_TYPES, LABELS, Neighbourhood
+from graphmem.neighbourhood.types import LABELS, Neighbourhood
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from tests.patterned import live
 from tests.planted import join, plant
 
@@ -358,21 +356,3 @@ async def test_it_shows_what_is_stored_but_for_what_only_an_index_uses(memory: G
     assert node.properties["invalid_at"] is None
     assert node.properties["conversation_id"] is None
     assert (await memory.neighbourhood(short)).nodes[0].shortened == []
-
-
-def test_every_edge_that_the_graph_knows_may_be_named() -> None:
-    declared = [
-        (node, str(edge.definition["relation_type"]))
-        for node in vars(nodes).values()
-        if isinstance(node, type) and issubclass(node, AsyncStructuredNode)
-        for edge in vars(node).values()
-        if isinstance(edge, AsyncRelationshipDefinition)
-    ]
-    named = {name for _, name in declared}
-    assert named == set(EDGE_TYPES)
-    for node, name in declared:
-        kinds = {"Message", "Episode", "Fact", "Summary", "Reference", "Span"}
-        sources = kinds if node.__name__ == "Memory" else {node.__name__}
-        assert sources <= set(EDGE_SOURCES[name])
-    text = reading.NEIGHBOURS.text
-    assert all(f"[edge:{name}]" in text and f"'{name}' IN $types" in text for name in EDGE_TYPES)

@@ -11,9 +11,9 @@ import pytest
 from graphmem.observing.logs import (
     OURS,
     TALKATIVE,
-    Json,
+    JsonFormatter,
     Stderr,
-    Text,
+    TextFormatter,
     about,
     log_lost,
     name_client,
@@ -53,14 +53,15 @@ def failure() -> BaseException:
 
 def test_a_text_line_says_when_how_grave_where_and_what() -> None:
     assert (
-        Text().format(record("wrote %d", 3)) == "2026-03-02T09:10:00.123Z INFO graphmem.x: wrote 3"
+        TextFormatter().format(record("wrote %d", 3))
+        == "2026-03-02T09:10:00.123Z INFO graphmem.x: wrote 3"
     )
 
 
 def test_a_json_line_says_the_same_in_fields() -> None:
     with about("r:1"):
         name_client("atlas")
-        line = Json().format(record("wrote %d", 3))
+        line = JsonFormatter().format(record("wrote %d", 3))
     assert json.loads(line) == {
         "time": "2026-03-02T09:10:00.123Z",
         "level": "info",
@@ -73,25 +74,25 @@ def test_a_json_line_says_the_same_in_fields() -> None:
 
 def test_a_line_names_its_request_and_client_and_the_next_does_not() -> None:
     with about("r:1"):
-        assert Text().format(record("a")).endswith(": a request_id=r:1")
+        assert TextFormatter().format(record("a")).endswith(": a request_id=r:1")
         name_client("atlas")
-        assert Text().format(record("a")).endswith(": a request_id=r:1 client=atlas")
-    assert Text().format(record("a")).endswith(": a")
+        assert TextFormatter().format(record("a")).endswith(": a request_id=r:1 client=atlas")
+    assert TextFormatter().format(record("a")).endswith(": a")
 
 
 @pytest.mark.parametrize(
     "text", ["a\nb", "a\r\nb", "a\x1b[31mb", "a\u2028b", "a\x00b", "a\x85b", "a\ud800b", "a\x9bb"]
 )
-@pytest.mark.parametrize("form", [Text, Json])
+@pytest.mark.parametrize("form", [TextFormatter, JsonFormatter])
 def test_a_record_is_one_line_whatever_it_says(form, text: str) -> None:
     line = form().format(record("%s", text))
-    assert len(line.splitlines()) == 1 or form is Json
+    assert len(line.splitlines()) == 1 or form is JsonFormatter
     assert "\n" not in line
     assert "\x1b" not in line
     line.encode()
 
 
-@pytest.mark.parametrize("form", [Text, Json])
+@pytest.mark.parametrize("form", [TextFormatter, JsonFormatter])
 def test_an_exception_shows_its_classes_and_places_and_no_message(form) -> None:
     problem = failure()
     line = form().format(

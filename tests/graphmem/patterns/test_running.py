@@ -11,15 +11,14 @@ import pytest_asyncio
 
 from bench import themes
 from bench.themes import judged, named, tell
+from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, PatternNotFound, TookTooLong
 from graphmem.model.times import BEGINNING, END
-from graphmem.patterns import catalogue as shelf
-from graphmem.patterns import running
-from graphmem.patterns.themes import TOLD, TOLD_OF_EACH
+from graphmem.patterns import catalogue as shelf, running
+from graphmem.patterns.themes import TUNING
 from graphmem.patterns.types import MOST_ROWS
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
-from graphmem.sessions.whole_sessions import whole_sessions
+from graphmem.sessions.whole_sessions import embed_whole_sessions
 from tests.patterned import ASKED, QUESTION, START, live
 from tests.scripted import inline
 
@@ -104,13 +103,8 @@ async def test_what_has_no_summary_yet_is_looked_at_as_a_whole(
 
     async def found(**chosen: Any) -> dict[str, list[float]]:
         asked = {"conversation_id": "", "since": BEGINNING, "until": END, "newest": 300} | chosen
-        wholes = await whole_sessions(
-            asked,
-            client_id=memory.client_id,
-            seconds=10.0,
-            graph=memory.runtime.graph,
-            embedder=memory.runtime.embedder,
-        )
+        context = memory.runtime.context(memory.client_id)
+        wholes = await embed_whole_sessions(asked, context, seconds=10.0)
         return {one["id"]: one["vector"] for one in wholes}
 
     wholes = await found()
@@ -156,7 +150,7 @@ async def test_a_theme_offers_a_summary_in_its_sessions_own_sentences_by_time(
     assert [one["at"] for one in summary] == sorted(one["at"] for one in summary)
     each = Counter(one["session_id"] for one in summary)
     assert set(each) == {one["session_id"] for one in row["occasions"]}
-    assert max(each.values()) <= TOLD_OF_EACH
+    assert max(each.values()) <= TUNING.summary_sentences_per_session
     assert len({one["memory_id"] for one in summary}) == len(summary)
     assert {one["memory_id"] for one in summary} <= set(row["memory_ids"])
     for one in summary:
@@ -164,7 +158,7 @@ async def test_a_theme_offers_a_summary_in_its_sessions_own_sentences_by_time(
         assert one["text"].rstrip("…") in " ".join(said.text.split())
         assert (one["at"], one["role"]) == (said.occurred_at, said.role)
     every = await told.pattern("recurring_themes")
-    assert all(0 < len(row["summary"]) <= TOLD for row in every.rows)
+    assert all(0 < len(row["summary"]) <= TUNING.summary_sentences for row in every.rows)
 
 
 async def test_a_session_whose_summary_names_what_was_asked_is_on_the_theme(
@@ -353,21 +347,16 @@ async def test_an_illegal_parameter_is_told_which_there_are(memory: Graphmem) ->
         await memory.pattern("bridges", {"comon": 3})
 
 
-def entry(text: str, **change: Any) -> shelf.Entry:
+def entry(text: str, **change: Any) -> shelf.CataloguePattern:
     """Return a pattern that is in no file."""
     known = shelf.catalogue()["bridges"]
     query = inline(text, dict[str, Any], name="patterns/made_up")
-    return shelf.Entry(known.pattern, query, frozenset({"client_id"}))
+    return shelf.CataloguePattern(known.pattern, query, frozenset({"client_id"}))
 
 
 async def run(memory: Graphmem, text: str) -> Any:
-    return await running.answer(
-        entry(text),
-        {"limit": 5},
-        asked=running.Asked(memory.client_id, datetime.now(UTC)),
-        graph=memory.runtime.graph,
-        embedder=memory.runtime.embedder,
-    )
+    context = memory.runtime.context(memory.client_id)
+    return await running.answer(entry(text), {"limit": 5}, datetime.now(UTC), context)
 
 
 async def test_a_pattern_that_takes_too_long_is_cut_off_by_the_server(

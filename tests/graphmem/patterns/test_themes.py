@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from graphmem.patterns.rising import direction
-from graphmem.patterns.themes import APART, THEME, Sessions, joined, rhythm, space
+from graphmem.patterns.themes import TUNING, ThemeSession, centred, joined, rhythm
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -26,9 +26,9 @@ def greedily(near: list[list[float]], least: float) -> set[frozenset[int]]:
 
     def cut(group: frozenset[int]) -> set[frozenset[int]]:
         one, other = made_of.get(group, (frozenset(), frozenset()))
-        if min(len(one), len(other)) < THEME:
+        if min(len(one), len(other)) < TUNING.theme_sessions:
             return {group}
-        if between(one, other) >= APART * min(inside(one), inside(other)):
+        if between(one, other) >= TUNING.apart_share * min(inside(one), inside(other)):
             return {group}
         return cut(one) | cut(other)
 
@@ -62,7 +62,7 @@ def test_two_themes_near_each_other_stay_apart_and_one_spread_out_stays_one() ->
 
 def test_nothing_has_no_themes() -> None:
     assert joined([], 0.1) == []
-    assert space([]).near == []
+    assert centred([]).near == []
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_rhythm_is_the_median_of_what_lies_between(
 def test_what_all_of_many_share_says_nothing() -> None:
     """Two themes whose sessions lie near the same mean are far apart around it."""
     shown = [
-        Sessions(
+        ThemeSession(
             id=str(place),
             external_id=str(place),
             conversation_id="c",
@@ -102,10 +102,10 @@ def test_what_all_of_many_share_says_nothing() -> None:
         )
         for place in range(12)
     ]
-    near = space(shown).near
+    near = centred(shown).near
     assert near[0][2] > 0.2
     assert near[0][1] < -0.2
-    few = space(shown[:11]).near
+    few = centred(shown[:11]).near
     assert few[0][1] == pytest.approx(0.8)
 
 

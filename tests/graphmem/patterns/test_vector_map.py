@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.errors import Unavailable
-from graphmem.service import Graphmem
 
 FACTS = [
     {"fact": "The user prefers tabs.", "scope": "user"},

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.model.vocabulary import KINDS, Kind
-from graphmem.prompts.rendering import HEADINGS, Entry, heading, markdown, prefix
+from graphmem.model.vocabulary import KINDS, TRAITS, Kind
+from graphmem.prompts.rendering import Entry, heading, markdown, prefix
 
 MORNING = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
@@ -99,7 +99,7 @@ def test_nothing_is_nothing() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_has_a_heading(kind: Kind) -> None:
-    assert heading(kind, "", MORNING) == f"## {HEADINGS[kind]}\n"
+    assert heading(kind, "", MORNING) == f"## {TRAITS[kind].heading}\n"
     assert heading(kind, "s", MORNING) == "## 2026-03-02 09:30\n"
 
 

@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime, timedelta
 
-from graphmem.recall.compose import TEXTS, Composed, Text, compose
-from graphmem.retrieval.candidates import Candidate
+from graphmem.recall.compose import TEXTS, ComposedContext, MemoryText, compose
+from graphmem.retrieval.finding import Candidate
 from graphmem.retrieval.ranking import Ranked
 from graphmem.tokens import TokenCounter
-from tests.scripted import ScriptedGraph
+from tests.scripted import ScriptedGraph, scripted_context
 
 BEGUN = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -40,18 +40,17 @@ def ranked(id: str, tokens: int) -> Ranked:
 
 async def composed(
     texts: dict[str, str], *, limit: int, max_tokens: int, tokens: TokenCounter | None = None
-) -> tuple[Composed, ScriptedGraph]:
+) -> tuple[ComposedContext, ScriptedGraph]:
     """Compose texts that stand in their order of rank."""
     counter = tokens or TokenCounter()
 
-    def rows(client_id: str, ids: list[str]) -> list[Text]:
-        return [Text(id, texts[id], "name") for id in ids]
+    def rows(client_id: str, ids: list[str]) -> list[MemoryText]:
+        return [MemoryText(id, texts[id], "name") for id in ids]
 
     graph = ScriptedGraph({TEXTS.name: rows})
     ranking = [ranked(id, counter.count(text)) for id, text in texts.items()]
-    answer = await compose(
-        ranking, limit=limit, max_tokens=max_tokens, client_id="x", graph=graph, tokens=counter
-    )
+    context = scripted_context(graph, tokens=counter)
+    answer = await compose(ranking, context, limit=limit, max_tokens=max_tokens)
     return answer, graph
 
 

@@ -3,8 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from graphmem.references.chunking import OVERLAP_BYTES, PIECE_BYTES, chunked
 
@@ -39,13 +38,12 @@ def test_a_long_word_is_cut_between_characters():
     assert len(chunked("x" * 100_000)) == 111
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(ALPHABET, st.integers(1, 700)), max_size=12))
 def test_runs_of_characters_are_covered(runs: list[tuple[str, int]]):
     check("".join(letter * times for letter, times in runs))
 
 
-@settings(deadline=None)
+@settings(max_examples=30)  # a text of a thousand drawn letters is slow to make
 @given(st.lists(ALPHABET, min_size=800, max_size=1_200).map("".join), st.integers(1, 4))
 def test_mixed_texts_are_covered(text: str, times: int):
     check(text * times)

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import fsrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphmem.model.vocabulary import RATINGS, Rating
 from graphmem.retrieval.decay import (

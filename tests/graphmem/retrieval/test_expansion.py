@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from graphmem.retrieval.expansion import DECAY, Expansion, HopPath, Reached, edge_types, joined
+from graphmem.retrieval.expansion import DECAY, Expansion, HopCandidate, HopPath, edge_types, joined
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
-def reached(id: str, from_id: str, passed: float, **more: Any) -> Reached:
+def reached(id: str, from_id: str, passed: float, **more: Any) -> HopCandidate:
     plain: dict[str, Any] = {
         "kind": "reference",
         "source_type": "offer",
@@ -20,7 +20,7 @@ def reached(id: str, from_id: str, passed: float, **more: Any) -> Reached:
         "link_type": "RELATES_TO",
         "entity": None,
     }
-    return Reached(id=id, from_id=from_id, passed=passed, **plain | more)
+    return HopCandidate(id=id, from_id=from_id, passed=passed, **plain | more)
 
 
 def test_a_hop_passes_half_on_and_the_next_half_of_that():

@@ -4,13 +4,18 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphmem.graph.scope import SCOPED, Property, scope_word, scope_words
 from graphmem.model.times import BEGINNING, END
-from graphmem.retrieval.filters import LAST_TEXT, Filters, conditions, ranges, scope_groups
-from graphmem.retrieval.holding import LATEST
+from graphmem.retrieval.filters import (
+    LAST_TEXT,
+    LATEST,
+    Filters,
+    conditions,
+    ranges,
+    scope_groups,
+)
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 TICK = timedelta(microseconds=1)

@@ -1,8 +1,7 @@
 """Fusing scores: golden numbers and what must hold for any."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphmem.retrieval.fusion import by_maximum, min_max, reciprocal_rank, weighted
 

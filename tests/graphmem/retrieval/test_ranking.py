@@ -5,11 +5,10 @@ from datetime import UTC, datetime, timedelta
 from typing import get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphmem.model.vocabulary import Ranking
-from graphmem.retrieval.candidates import Candidate, best
+from graphmem.retrieval.finding import Candidate
 from graphmem.retrieval.ranking import Ranked, ranked
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -152,9 +151,3 @@ def test_the_order_found_in_does_not_matter(
     assert order(ranking_found) == order(ranked(shuffled, ["word"], ranking))
     scores = [each.score for each in ranking_found]
     assert scores == sorted(scores, reverse=True)
-
-
-def test_the_best_of_a_leg_are_cut_after_ties(candidate: Make) -> None:
-    leg = [candidate(id, cosine=0.5) for id in "cab"]
-
-    assert [each.id for each in best(leg, "cosine", 2)] == ["a", "b"]

@@ -1,8 +1,7 @@
 """Relevance is absolute: what else was found does not move it."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphmem.graph.installation import Calibration
 from graphmem.retrieval.relevance import (

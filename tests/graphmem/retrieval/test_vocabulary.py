@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.retrieval import vocabulary as module
 from graphmem.retrieval.vocabulary import (
     CLIENTS_KEPT,
@@ -14,20 +15,19 @@ from graphmem.retrieval.vocabulary import (
     FRESH_SECONDS_WHILE_SMALL,
     SAMPLED,
     SAMPLED_TEXTS,
-    Sample,
+    SampledText,
     Vocabulary,
     common_stems,
 )
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from tests.scripted import ScriptedGraph
 
 
 def holding(texts: int) -> ScriptedGraph:
     """Return a graph in which every client has so many texts."""
 
-    def sampled(client_id: str, limit: int) -> list[Sample]:
-        return [Sample("Mara's boat")] * min(texts, limit)
+    def sampled(client_id: str, limit: int) -> list[SampledText]:
+        return [SampledText("Mara's boat")] * min(texts, limit)
 
     return ScriptedGraph({SAMPLED_TEXTS.name: sampled})
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.reviews.review import EXPIRY, PendingReview, Shown, Verdict, judged, sorted_out
+from graphmem.reviews.review import EXPIRY, PendingReview, ShownEpisode, Verdict, judged, sorted_out
 from graphmem.reviews.types import ReviewsRun
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -13,11 +13,11 @@ SUMMARY = "About Rust: the trading system moves to Rust for its latency."
 REUSED = "As we said, the latency of the trading system decided it."
 
 
-def shown(id: str = "e", rank: int = 1, *, outdated: bool = False, later=()) -> Shown:
-    return Shown(id=id, rank=rank, text=SUMMARY, outdated=outdated, later=list(later))
+def shown(id: str = "e", rank: int = 1, *, outdated: bool = False, later=()) -> ShownEpisode:
+    return ShownEpisode(id=id, rank=rank, text=SUMMARY, outdated=outdated, later=list(later))
 
 
-def waiting(*episodes: Shown, id: str = "r", **other: Any) -> PendingReview:
+def waiting(*episodes: ShownEpisode, id: str = "r", **other: Any) -> PendingReview:
     plain: dict[str, Any] = {"query": "why Rust?", "at": NOON, "asked_soon": []}
     return PendingReview(id=id, episodes=list(episodes), **(plain | other))
 

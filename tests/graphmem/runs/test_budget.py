@@ -3,10 +3,9 @@
 import math
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from graphmem.runs.budget import STATUS, Open, Used, closed, milliseconds, share, state
+from graphmem.runs.budget import STATUS, EndingRun, Usage, ended, milliseconds, share, state
 from graphmem.runs.types import FixedBudget
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -66,7 +65,7 @@ def test_no_number_of_a_budget_is_below_nothing() -> None:
         spent=5,
         remaining_retries=-2,
         retries=1,
-        below=[Used(7, 2), Used(1, 0)],
+        below=[Usage(7, 2), Usage(1, 0)],
         started_at=NOW,
         deadline=LATER,
         until=LATER + timedelta(seconds=1),
@@ -77,7 +76,7 @@ def test_no_number_of_a_budget_is_below_nothing() -> None:
 
 
 @st.composite
-def trees(draw: st.DrawFn) -> list[Open]:
+def trees(draw: st.DrawFn) -> list[EndingRun]:
     """Return the active runs of a tree from the root down, each within its parent's budget."""
     budgets = [(draw(st.integers(1, 10_000)), draw(st.integers(0, 20)))]
     parents: list[int | None] = [None]
@@ -92,7 +91,7 @@ def trees(draw: st.DrawFn) -> list[Open]:
         gone = draw(st.integers(0, 500))
         spent, used = draw(st.integers(0, 500)), draw(st.integers(0, 3))
         runs.append(
-            Open(
+            EndingRun(
                 id=str(place),
                 status="active",
                 outcome=None,
@@ -110,17 +109,17 @@ def trees(draw: st.DrawFn) -> list[Open]:
 
 
 @given(trees())
-def test_what_a_tree_leaves_unspent_comes_back_level_by_level(runs: list[Open]) -> None:
-    ended = {one.id: one for one in closed(runs, "success", NOW)}
-    assert [one.id for one in closed(runs, "success", NOW)] == [r.id for r in reversed(runs)]
+def test_what_a_tree_leaves_unspent_comes_back_level_by_level(runs: list[EndingRun]) -> None:
+    ends = {one.id: one for one in ended(runs, "success", NOW)}
+    assert [one.id for one in ended(runs, "success", NOW)] == [r.id for r in reversed(runs)]
     for run in runs:
-        back = sum(ended[child].returned for child in run.children)
-        assert ended[run.id].returned == run.max_tokens - run.spent - (run.given - back)
-        retried = sum(ended[child].retries_returned for child in run.children)
+        back = sum(ends[child].returned for child in run.children)
+        assert ends[run.id].returned == run.max_tokens - run.spent - (run.given - back)
+        retried = sum(ends[child].retries_returned for child in run.children)
         assert (
-            ended[run.id].retries_returned
+            ends[run.id].retries_returned
             == run.max_retries - run.retries - run.retries_given + retried
         )
         late = run.deadline <= NOW
-        assert ended[run.id].status == ("timeout" if late else "completed")
-        assert ended[run.id].outcome == ("timeout" if late else "success")
+        assert ends[run.id].status == ("timeout" if late else "completed")
+        assert ends[run.id].outcome == ("timeout" if late else "success")

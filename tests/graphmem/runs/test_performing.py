@@ -6,14 +6,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from msgspec.structs import replace
 
+from graphmem.client import Graphmem
 from graphmem.embedding import Embedder
 from graphmem.errors import (
     BudgetExhausted,
     ChildlessBudget,
+    InvalidInput,
     OperationReused,
     RunEnded,
     SpanNotFound,
@@ -23,9 +24,8 @@ from graphmem.errors import (
 )
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.runs import performing, trying
-from graphmem.runs.performing import Step, reserve
-from graphmem.service import Graphmem
+from graphmem.runs import performing
+from graphmem.runs.performing import Exhausted, RunOperation, Tries, reserve
 from tests.budgeted import below, check, check_stored, fill
 
 CALLERS = 64
@@ -33,7 +33,7 @@ CALLERS = 64
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trying, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(performing, "FIRST_PAUSE", 0.01)
 
 
 def about(budget: int, *, time_ms: int = 600_000, retries: int = 50) -> dict[str, Any]:
@@ -78,7 +78,6 @@ async def test_64_callers_on_one_run_never_spend_more_than_there_is(memory: Grap
 @given(st.randoms(use_true_random=False), st.integers(100, 2_000))
 @settings(
     max_examples=3,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 async def test_a_tree_of_runs_balances_whatever_its_callers_do_at_once(
@@ -155,7 +154,7 @@ async def test_callers_with_one_operation_id_at_once_are_charged_once_for_all_th
 
 async def test_a_write_and_a_subcall_are_done_once_for_each_operation_id(memory: Graphmem) -> None:
     run = await memory.run(**about(1_000))
-    fields = {"type": "log", "content": "The harbour light is red."}
+    fields: dict[str, Any] = {"type": "log", "content": "The harbour light is red."}
     one, two = await asyncio.gather(*(run.write(**fields, operation_id="w") for _ in range(2)))
     assert (one.id, one.spans) == (two.id, two.spans)
     children = [
@@ -201,7 +200,7 @@ def flaky(memory: Graphmem, **failing: int) -> Graphmem:
 @pytest.mark.parametrize(
     ("name", "times"),
     # Two kinds are searched each time.
-    [("runs__reserve", 2), ("retrieval__sources_of_kind", 4), ("runs__settle", 2)],
+    [("runs__reserve", 2), ("retrieval__found_now", 4), ("runs__settle", 2)],
 )
 async def test_a_failure_in_passing_is_tried_again_and_each_retry_charged(
     name: str, times: int, memory: Graphmem
@@ -223,7 +222,7 @@ async def test_with_no_retry_left_it_fails_clearly_and_lets_its_tokens_go(memory
     await fill(memory)
     told: list[Any] = []
     run_id = (await memory.run(**about(1_000, retries=1))).id
-    bad = flaky(memory, retrieval__sources_of_kind=9)
+    bad = flaky(memory, retrieval__found_now=9)
     with pytest.raises(Unavailable, match="no retry is left"):
         await bad.runs(on_access=told.append).retrieve(run_id, query="pricing", max_tokens=900)
     run = await memory.runs().find(run_id)
@@ -235,7 +234,7 @@ async def test_with_no_retry_left_it_fails_clearly_and_lets_its_tokens_go(memory
     assert [one.error for one in told] == ["unavailable"]
     with pytest.raises(Unavailable):
         await (
-            flaky(memory, runs__reserve=1, retrieval__sources_of_kind=1)
+            flaky(memory, runs__reserve=1, retrieval__found_now=1)
             .runs()
             .retrieve(run_id, query="pricing", max_tokens=900)
         )
@@ -278,7 +277,7 @@ async def test_a_caller_that_leaves_takes_no_tokens_along(
         searching.set()
         await asyncio.sleep(60)
 
-    monkeypatch.setattr("graphmem.runs.retrieve.pool", endless)
+    monkeypatch.setattr("graphmem.runs.retrieve.find_pool", endless)
     task = asyncio.create_task(run.retrieve("pricing", max_tokens=900))
     await searching.wait()
     while (await run.tree()).held < 900:
@@ -290,8 +289,8 @@ async def test_a_caller_that_leaves_takes_no_tokens_along(
     assert (tree.held, tree.remaining) == (0, 1_000)
 
 
-def step(run_id: str, tokens: int) -> Step:
-    return Step(
+def operation(run_id: str, tokens: int) -> RunOperation:
+    return RunOperation(
         run_id=run_id,
         operation="retrieve",
         operation_id="crashed",
@@ -308,7 +307,7 @@ async def test_a_crash_leaves_a_hold_that_expires(
     run = await memory.run(**about(1_000))
     monkeypatch.setattr(performing, "HOLD", timedelta(seconds=1.5))
     held_at = datetime.now(UTC)
-    await reserve(step(run.id, 900), 0, held_at, memory.client_id, memory.runtime.graph.change)
+    await reserve(operation(run.id, 900), 0, held_at, memory.client_id, memory.runtime.graph.change)
     tree = await run.tree()
     check(tree)
     assert (tree.held, tree.remaining) == (900, 100)
@@ -342,3 +341,58 @@ async def test_a_peek_of_what_is_not_there_is_recorded_and_costs_nothing(memory:
         ("start", None),
     ]
     assert "sesame" not in str(page)
+
+
+class Failing:
+    """A step that fails in passing some times before it succeeds."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+        self.asked = 0
+
+    async def __call__(self) -> str:
+        self.asked += 1
+        if self.left:
+            self.left -= 1
+            raise Unavailable("asleep")
+        return "done"
+
+
+# S3.27
+async def test_each_retry_is_counted() -> None:
+    tries = Tries(3)
+    assert await tries.run(Failing(2)) == "done"
+    assert tries.used == 2
+    assert await tries.run(Failing(1)) == "done"
+    assert tries.used == 3
+
+
+async def test_with_no_retry_left_it_fails() -> None:
+    step = Failing(9)
+    tries = Tries(2)
+    with pytest.raises(Unavailable, match="no retry is left"):
+        await tries.run(step)
+    assert (step.asked, tries.used) == (3, 2)
+
+
+async def test_what_is_of_no_use_is_not_tried_again() -> None:
+    tries = Tries()
+
+    async def too_late() -> None:
+        raise Exhausted("took too long")
+
+    with pytest.raises(Unavailable, match="took too long"):
+        await tries.run(too_late)
+    assert tries.used == 0
+    assert Exhausted.code == "unavailable"
+
+
+async def test_what_does_not_pass_is_not_tried_again() -> None:
+    tries = Tries()
+
+    async def wrong() -> None:
+        raise InvalidInput("cursor", "is none")
+
+    with pytest.raises(InvalidInput):
+        await tries.run(wrong)
+    assert tries.used == 0

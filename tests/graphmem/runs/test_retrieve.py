@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput
+from graphmem.runs.session import RunSession
 from graphmem.runs.types import RetrievalResult, RetrievedSpan
-from graphmem.service import Graphmem
-from graphmem.service.run import RunSession
 from tests.budgeted import fill, span
 from tests.planted import plant, thread
 
@@ -209,11 +209,12 @@ async def test_a_cursor_belongs_to_its_question_and_its_run(memory: Graphmem) ->
     await many(memory, 4)
     run, other = await run_of(memory), await run_of(memory)
     cursor = (await run.retrieve("product pricing", max_tokens=1)).cursor
-    for asker, query, options in (
+    foreign: list[tuple[RunSession, str, dict[str, Any]]] = [
         (run, "refunds", {}),
         (run, "product pricing", {"sort_by": "recency"}),
         (other, "product pricing", {}),
-    ):
+    ]
+    for asker, query, options in foreign:
         with pytest.raises(InvalidInput) as refused:
             await asker.retrieve(query, max_tokens=50, cursor=cursor, **options)
         assert refused.value.field == "cursor"

@@ -4,9 +4,10 @@ from itertools import pairwise
 
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.errors import ContentDamaged
-from graphmem.service import Graphmem
-from graphmem.service.run import RunSession
+from graphmem.runs.session import RunSession
+from graphmem.runs.types import RunSourceType, WriteType
 from tests.budgeted import edges_of
 
 
@@ -40,11 +41,12 @@ async def test_spans_are_the_bytes_of_the_content(length: int, memory: Graphmem)
 # S3.33 S3.34
 async def test_types_decide_where_spans_come_from(memory: Graphmem) -> None:
     run = await run_of(memory)
-    for type, source in (
+    sources: list[tuple[WriteType, RunSourceType]] = [
         ("summary", "thread_summary"),
         ("log", "episode_log"),
         ("artifact", "episode_log"),
-    ):
+    ]
+    for type, source in sources:
         written = await run.write(type=type, content=f"The {type} of today.")
         assert [span.source_type for span in written.spans] == [source]
         result = await run.retrieve(f"the {type}", max_tokens=50, source_types=[source])

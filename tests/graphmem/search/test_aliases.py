@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.retrieval.expansion import HUB
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from tests.graphmem.search.test_ask import card, ids
 
 FORGED = """CYPHER 25

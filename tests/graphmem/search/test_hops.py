@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from graphmem.client import Graphmem
 from graphmem.retrieval.expansion import EDGES, HUB, LEVEL_EDGES, expand
-from graphmem.retrieval.sources import Sources
+from graphmem.retrieval.filters import Sources
 from graphmem.runtime import Runtime
 from graphmem.search.types import SearchResult
-from graphmem.service import Graphmem
 from tests.graphmem.search.test_ask import MARCH, card, ids, thread
 from tests.planted import join, plant
 
@@ -107,12 +107,13 @@ async def test_a_circle_is_walked_once_and_no_memory_stands_twice(memory: Graphm
 @pytest.mark.parametrize(
     "link", ["relates_to", "references", "refines", "contradicts", "derived_from"]
 )
-async def test_only_links_of_the_types_asked_for_are_followed(memory: Graphmem, link: str):
+async def test_only_links_of_the_types_asked_for_are_followed(memory: Graphmem, link: Any):
     a, b = await chain(memory, "quartz", "banana bread", link=link)
-    others = sorted({"relates_to", "references", "refines"} - {link})
+    others: Any = sorted({"relates_to", "references", "refines"} - {link})
 
-    for asked in (None, [link], [link, *others]):
-        assert b in ids(await memory.search("quartz", max_hops=1, link_types=asked))
+    followed: Any
+    for followed in (None, [link], [link, *others]):
+        assert b in ids(await memory.search("quartz", max_hops=1, link_types=followed))
     found = await memory.search("quartz", max_hops=2, link_types=others, min_relevance=0.08)
     assert ids(found) == [a]  # S1.45
     assert found.hops_used == 0
@@ -319,7 +320,7 @@ async def test_what_passes_the_filters_comes_before_what_is_only_walked_through(
     )
     await join(memory, "RELATES_TO", *((start, id) for id in rare))
 
-    kinds = {"source_types": ["brand_kit", "knowledge_base"], "min_relevance": 0.1}
+    kinds: Any = {"source_types": ["brand_kit", "knowledge_base"], "min_relevance": 0.1}
     for hops in (1, 2):
         found = await memory.search("quartz", max_hops=hops, max_results=50, **kinds)
         assert set(ids(found)) == {start, *rare}

@@ -11,8 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
+from graphmem.artifacts.cache import write_stamp
 from graphmem.artifacts.coordinates import list_hash
-from graphmem.artifacts.stamp import remember
 from graphmem.config import Settings, load
 from graphmem.server import bolt
 from graphmem.server.bolt import Database
@@ -77,14 +77,16 @@ def kill_servers(data_dir: Path) -> None:
 
 
 @pytest.fixture
-def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
+def stand_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole_program: None
+) -> Iterator[Settings]:
     """Return settings of a server whose Java, jars and login are stood in for."""
     cache, home = tmp_path / "cache", tmp_path / "java"
     jar = cache / "maven" / "org" / "neo4j" / "neo4j" / "2026.09.0" / "neo4j-2026.09.0.jar"
     jar.parent.mkdir(parents=True)
     with zipfile.ZipFile(jar, "w") as archive:
         archive.writestr(ENTRY_POINT, "org.neo4j.server.StandIn\n")
-    remember(cache / "maven" / "neo4j.stamp", list_hash("neo4j"), [jar])
+    write_stamp(cache / "maven" / "neo4j.stamp", list_hash("neo4j"), [jar])
     make_java(home, 25, (HERE / "stand_in.py").read_text())
     monkeypatch.setenv("JAVA_HOME", str(home))
     monkeypatch.setenv("GRAPHMEM_CACHE_DIR", str(cache))

@@ -18,12 +18,11 @@ import pytest
 from graphmem.config import Settings
 from graphmem.errors import DataFolderInUse, ServerFailed
 from graphmem.model.progress import silent
-from graphmem.server import health, private, record
+from graphmem.server import bolt, folder, private
 from graphmem.server.bolt import PasswordRefused
-from graphmem.server.port import free_port
+from graphmem.server.folder import Record
 from graphmem.server.private import PrivateServer, private_server, status, stop
-from graphmem.server.process import servers, spawn
-from graphmem.server.record import Record
+from graphmem.server.process import free_port, servers, spawn
 
 
 def lives(pid: int) -> bool:
@@ -37,8 +36,8 @@ async def test_it_runs_for_the_length_of_the_block(stand_in: Settings) -> None:
     async with private_server(stand_in) as server:
         pid = server.pid
         assert lives(pid)
-        assert status(stand_in.data_dir) == record.read(stand_in.data_dir.resolve())
-        assert server.uri == f"bolt://127.0.0.1:{record.read(stand_in.data_dir).port}"  # type: ignore[union-attr]
+        assert status(stand_in.data_dir) == folder.read_record(stand_in.data_dir.resolve())
+        assert server.uri == f"bolt://127.0.0.1:{folder.read_record(stand_in.data_dir).port}"  # type: ignore[union-attr]
         assert server.user == "neo4j"
 
     assert not lives(pid)
@@ -170,7 +169,7 @@ async def test_a_record_of_a_dead_process_does_not_stop_the_next_start(
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     stand_in.data_dir.mkdir()
-    record.write(stand_in.data_dir, Record(gone.pid, 1.0, 1, "2026.09.0"))
+    folder.write_record(stand_in.data_dir, Record(gone.pid, 1.0, 1, "2026.09.0"))
 
     async with private_server(stand_in) as server:
         assert lives(server.pid)
@@ -181,7 +180,7 @@ async def test_a_record_whose_number_another_process_has_now_harms_neither(
 ) -> None:
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as stranger:
         stand_in.data_dir.mkdir()
-        record.write(stand_in.data_dir, Record(stranger.pid, 1.0, 1, "2026.09.0"))
+        folder.write_record(stand_in.data_dir, Record(stranger.pid, 1.0, 1, "2026.09.0"))
 
         async with private_server(stand_in) as server:
             assert server.pid != stranger.pid
@@ -196,7 +195,7 @@ async def test_a_process_that_is_not_ours_is_never_killed(
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as stranger:
         started = psutil.Process(stranger.pid).create_time()
         stand_in.data_dir.mkdir()
-        record.write(stand_in.data_dir, Record(stranger.pid, started, 1, "2026.09.0"))
+        folder.write_record(stand_in.data_dir, Record(stranger.pid, started, 1, "2026.09.0"))
 
         async with private_server(stand_in) as server:
             assert server.pid != stranger.pid
@@ -208,7 +207,7 @@ async def test_a_process_that_is_not_ours_is_never_killed(
 @pytest.fixture
 def late_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the first wait for a server run out."""
-    wait, waits = health._online, []
+    wait, waits = bolt._online, []
 
     async def late(*given: Any, **named: Any) -> None:
         waits.append(given)
@@ -216,7 +215,7 @@ def late_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
             raise ServerFailed("did not answer")
         await wait(*given, **named)
 
-    monkeypatch.setattr(health, "_online", late)
+    monkeypatch.setattr(bolt, "_online", late)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": "no"}'])
@@ -236,7 +235,7 @@ async def test_a_server_that_nobody_recorded_makes_way(
     parent = participants.start(stand_in.data_dir)
     pid = await participants.server_of(parent)
     participants.kill(parent)
-    record.remove(stand_in.data_dir)
+    folder.remove_record(stand_in.data_dir)
 
     async with private_server(stand_in) as server:
         assert server.pid != pid
@@ -249,9 +248,11 @@ async def test_a_server_is_known_by_its_command_when_the_clock_was_set(
     parent = participants.start(stand_in.data_dir)
     pid = await participants.server_of(parent)
     participants.kill(parent)
-    known = record.read(stand_in.data_dir)
+    known = folder.read_record(stand_in.data_dir)
     assert known is not None
-    record.write(stand_in.data_dir, Record(pid, known.started + 3600, known.port, known.version))
+    folder.write_record(
+        stand_in.data_dir, Record(pid, known.started + 3600, known.port, known.version)
+    )
 
     async with private_server(stand_in) as server:
         assert server.pid == pid
@@ -427,8 +428,8 @@ async def test_a_cancelled_start_leaves_nothing_running(
             pass
 
     starting = asyncio.create_task(run())
-    await eventually(lambda: record.read(stand_in.data_dir) is not None)
-    pid = record.read(stand_in.data_dir).pid  # type: ignore[union-attr]
+    await eventually(lambda: folder.read_record(stand_in.data_dir) is not None)
+    pid = folder.read_record(stand_in.data_dir).pid  # type: ignore[union-attr]
     starting.cancel()
 
     with pytest.raises(asyncio.CancelledError):

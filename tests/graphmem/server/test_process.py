@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from graphmem.server import process
+from graphmem.server.folder import Record
 from graphmem.server.process import is_ours, listens, living, servers
-from graphmem.server.record import Record
 
 
 @pytest.fixture

@@ -9,14 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from graphmem.background import WORK
+from graphmem.client import Graphmem
 from graphmem.conversations.remember import IDLE, MANY_NEW, SUMMARIZE_SESSIONS
 from graphmem.errors import InvalidInput, SessionNotFound
 from graphmem.jobs.outbox import Claim
-from graphmem.jobs.types import Job
+from graphmem.jobs.show import Job
 from graphmem.llm import LanguageModel
 from graphmem.memories.write import prepare
-from graphmem.service import Graphmem
-from graphmem.sessions.telling import topics
+from graphmem.sessions.digest import topics
 from graphmem.summaries import add as summaries
 from tests.stub_llm import stub_model
 from tests.told_sessions import BUG, tell

@@ -11,7 +11,7 @@ from graphmem.text.segmenting import (
     FEWEST,
     MOST_MESSAGES,
     MOST_TOKENS,
-    Turn,
+    UnsegmentedMessage,
     longest_pause,
     runs,
 )
@@ -21,11 +21,11 @@ WHEN = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
 def turns(
     topics: str, *, minutes: list[float] | None = None, tokens: int = 20, taken: str = ""
-) -> list[Turn]:
+) -> list[UnsegmentedMessage]:
     """Return a message for each letter: those of one letter lie near each other."""
     times = minutes or list(range(len(topics)))
     return [
-        Turn(
+        UnsegmentedMessage(
             id=f"m{place}",
             idx=place,
             occurred_at=WHEN + timedelta(minutes=times[place]),
@@ -103,7 +103,7 @@ def test_a_run_is_bounded_in_messages_and_tokens() -> None:
 def test_every_free_message_is_in_one_run_in_order(said) -> None:
     topics = "".join(topic for topic, *_ in said)
     made = [
-        Turn(
+        UnsegmentedMessage(
             id=one.id,
             idx=one.idx * 2,
             occurred_at=WHEN + timedelta(minutes=minutes),

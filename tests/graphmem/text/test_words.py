@@ -1,19 +1,18 @@
 """From a question to a Lucene query: any text is legal, and nothing leaves its scope."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import pytest_asyncio
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
+from graphmem.client import Graphmem
 from graphmem.graph.scope import NOTHING, scope_word
-from graphmem.model.times import END
 from graphmem.model.vocabulary import QUERY_CHARACTERS
-from graphmem.retrieval.candidates import CANDIDATES_BY_WORDS
-from graphmem.retrieval.filters import Filters, conditions, scope_groups
+from graphmem.retrieval.filters import Filters, conditions, ranges, scope_groups
+from graphmem.retrieval.finding import FOUND_IN_SCOPE
 from graphmem.runtime import Runtime
-from graphmem.service import Graphmem
 from graphmem.text.words import (
     MOST_CHARACTERS,
     MOST_TERMS,
@@ -191,12 +190,16 @@ async def library(runtime: Runtime, new_client: Callable[[], str]) -> dict[str, 
     return {"": client_id} | dict(zip(kept.ids, FOUND_BY.values(), strict=True))
 
 
+def asked(client_id: str) -> dict[str, Any]:
+    """Return the parameters of a search by words alone, but the words."""
+    every = ranges(Filters()) | conditions(Filters())
+    return every | {"client_id": client_id, "vectors": [], "limit": 100, "longest": 0}
+
+
 async def by_words(question: str, client_id: str, runtime: Runtime) -> set[str]:
     """Return the ids that the words leg finds."""
     query = lucene_query(terms(question), scope_groups(Filters(), client_id))
-    found = await runtime.graph.rows(
-        CANDIDATES_BY_WORDS, client_id=client_id, words=query, limit=100, **conditions(Filters())
-    )
+    found = await runtime.graph.rows(FOUND_IN_SCOPE, words=query, **asked(client_id))
     return {candidate.id for candidate in found}
 
 
@@ -218,7 +221,6 @@ async def test_any_question_is_a_legal_query_inside_its_scope(
 
 @settings(
     max_examples=100,
-    deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
@@ -241,11 +243,9 @@ async def test_scope_words_do_not_change_the_scores(
     scores = []
     for scope in (groups, groups[:1], [*groups, [scope_word(client_id, "kind", "message")]]):
         found = await runtime.graph.rows(
-            CANDIDATES_BY_WORDS,
-            client_id=client_id,
+            FOUND_IN_SCOPE,
             words=lucene_query(["boat", "ship", "4013"], scope),
-            limit=100,
-            **conditions(Filters(until=END)),
+            **asked(client_id),
         )
         scores.append({candidate.id: candidate.bm25 for candidate in found})
 

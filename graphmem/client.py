@@ -1,0 +1,1239 @@
+"""The public API for Python: a running graphmem, as one client sees it."""
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from types import TracebackType
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, Unpack, cast, overload
+from uuid import UUID
+
+from msgspec import Meta
+
+from graphmem import config
+from graphmem.config import SettingsGiven
+from graphmem.context import Context
+from graphmem.contexts.context import (
+    add_to_context,
+    compose_context,
+    create_context,
+    show_context,
+)
+from graphmem.contexts.types import (
+    RESPONSE_TOKENS,
+    TTL_SECONDS,
+    Added,
+    ContextAddition,
+    CreateContextOptions,
+    RetrievalContext,
+)
+from graphmem.contextual.ask import search_contextual
+from graphmem.contextual.more_turns import expand_context
+from graphmem.contextual.types import (
+    ContextualQuery,
+    ContextualResult,
+    Direction,
+    ExpansionAsked,
+    MoreTurns,
+    Narrowing,
+)
+from graphmem.conversations.conversation import delete_conversation, open_conversation
+from graphmem.conversations.remember import remember_messages
+from graphmem.conversations.types import (
+    Batch,
+    Conversation,
+    Deleted,
+    NewConversation,
+    NewMessage,
+    Remembered,
+)
+from graphmem.entities.aliases import add_alias, find_aliases, undo_alias
+from graphmem.entities.show import show_entities
+from graphmem.entities.types import (
+    Alias,
+    AliasesFound,
+    Entities,
+    EntitiesAsked,
+    NewAlias,
+    UndoneAlias,
+)
+from graphmem.episodes.consolidate import consolidate
+from graphmem.episodes.remember import remember_episode
+from graphmem.episodes.segment import segment
+from graphmem.episodes.types import (
+    Consolidated,
+    KeptEpisode,
+    MessageRange,
+    NewEpisode,
+    Segmented,
+)
+from graphmem.exploring.audit import show_audit
+from graphmem.exploring.running import explore
+from graphmem.exploring.types import Audit, AuditAsked, Limits, Outcome, Table, Via
+from graphmem.facts.categories import set_categories, show_categories
+from graphmem.facts.remember import remember_facts
+from graphmem.facts.supersede import supersede_fact
+from graphmem.facts.types import (
+    BATCH_FACTS,
+    DEFAULT_CATEGORY,
+    DEFAULT_SCOPE,
+    Categories,
+    FactVersion,
+    KeptFact,
+    NewFact,
+    NextFact,
+)
+from graphmem.hypotheses.ask import hyde_retrieve
+from graphmem.hypotheses.prompt import injected
+from graphmem.hypotheses.types import Mode, Turn, TurnAsked
+from graphmem.jobs.show import Jobs, JobsAsked, JobState, show_jobs
+from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult, chunk, peek
+from graphmem.memories.delete import delete_memory
+from graphmem.memories.links import (
+    Link,
+    Links,
+    LinksAsked,
+    NewLink,
+    NewLinks,
+    link_memories,
+    show_links,
+)
+from graphmem.memories.memory import Memory, show_memory
+from graphmem.memories.versions import Versions, VersionsAsked, show_versions
+from graphmem.model.progress import Progress, silent
+from graphmem.model.validation import validated
+from graphmem.model.vocabulary import (
+    ClientId,
+    GivenStep,
+    Kind,
+    Ranking,
+    Rating,
+    ReferenceType,
+    SourceType,
+    SpanSource,
+    SummaryType,
+    TruncationStrategy,
+)
+from graphmem.neighbourhood.schema import show_graph_schema
+from graphmem.neighbourhood.types import (
+    NODES,
+    GraphSchema,
+    Neighbourhood,
+    NeighbourhoodAsked,
+    edge_types,
+)
+from graphmem.neighbourhood.walk import show_neighbourhood
+from graphmem.patterns import running as patterns
+from graphmem.patterns.types import PatternAnswer, PatternAsked, Patterns
+from graphmem.recall.ask import recall
+from graphmem.recall.types import Question, Recalled
+from graphmem.references.put import add_references, put_content
+from graphmem.references.show import show_reference, show_references
+from graphmem.references.spans import register_spans, show_span, show_span_content
+from graphmem.references.types import (
+    Content,
+    NewContent,
+    NewReference,
+    NewReferences,
+    NewSpan,
+    NewSpans,
+    Reference,
+    References,
+    ReferencesAsked,
+    Span,
+    SpanContent,
+    SpanMetadata,
+    SpanPointer,
+)
+from graphmem.retrieve_memory.ask import context_pre_retrieve, retrieve_memory
+from graphmem.retrieve_memory.types import Detail, FactsAsked, MemoryAsked, Retrieved
+from graphmem.reviews.review import review, run_reviews
+from graphmem.reviews.show import show_reviews
+from graphmem.reviews.types import (
+    Applied,
+    NewRating,
+    Reviews,
+    ReviewsAsked,
+    ReviewsRun,
+    ReviewState,
+    RunAsked,
+)
+from graphmem.runs.environment import RunEnvironment
+from graphmem.runs.session import Beginning
+from graphmem.runs.types import OnAccess, RetrievalBudget
+from graphmem.runtime import Runtime, running
+from graphmem.search.ask import search, search_spans
+from graphmem.search.retriever import MemoryRetriever, RetrieverDefaults
+from graphmem.search.types import Match, SearchQuery, SearchResult, SortBy, SpanQuery
+from graphmem.sessions.related import RelatedSessions, show_related_sessions
+from graphmem.sessions.summarize import summarize_session
+from graphmem.summaries.add import add_summary
+from graphmem.summaries.show import prompt_text, show_summaries, show_summary
+from graphmem.summaries.types import NewSummary, Summaries, SummariesAsked, Summary
+
+DEFAULT_CLIENT = "default"
+
+When = datetime | str
+"""A moment with a time zone, as a `datetime` or as ISO 8601 text."""
+
+NewFacts = Annotated[list[NewFact], Meta(min_length=1, max_length=BATCH_FACTS)]
+
+Asked = TypeVar("Asked")
+
+
+class Graphmem:
+    """A running graphmem, as one client sees it. Made by `graphmem.open`.
+
+    Every method raises `InvalidInput` for an argument that is out of range, with its name and remedy, and
+    `Unavailable` when the database does not answer. Ids that belong to other clients look unknown.
+    """
+
+    def __init__(self, runtime: Runtime, client_id: str = DEFAULT_CLIENT) -> None:
+        self.runtime = runtime
+        self.client_id = validated(client_id, ClientId)
+
+    @property
+    def _context(self) -> Context:
+        """The collaborators of this client's use cases, as of now."""
+        return self.runtime.context(self.client_id)
+
+    def for_client(self, client_id: str) -> "Graphmem":
+        """Return the same graphmem as another client sees it."""
+        return Graphmem(self.runtime, client_id)
+
+    # Conversations, messages and episodes
+
+    async def open_conversation(
+        self, id: str | None = None, *, title: str | None = None
+    ) -> Conversation:
+        """Open a conversation, or return the one that has this id already.
+
+        An id is 1–128 letters, digits and `. _ : -`; without one a random id is made.
+        """
+        return await open_conversation(_made(NewConversation, id=id, title=title), self._context)
+
+    async def remember(
+        self, conversation_id: str, messages: Iterable[NewMessage | Mapping[str, Any]]
+    ) -> Remembered:
+        """Append 1–1,000 messages to a conversation, all or none; return their ids in order.
+
+        When it returns, the messages are searchable. Raises `ConversationNotFound`.
+        """
+        batch = _made(Batch, messages=list(messages))
+        return await remember_messages(conversation_id, batch, self._context)
+
+    async def delete_conversation(self, conversation_id: str) -> Deleted:
+        """Delete a conversation with everything in it. Raises `ConversationNotFound`."""
+        return await delete_conversation(conversation_id, self._context)
+
+    async def remember_episode(
+        self,
+        conversation_id: str,
+        *,
+        messages: Iterable[NewMessage | Mapping[str, Any]] | None = None,
+        message_ids: Sequence[str] | None = None,
+        range: MessageRange | Mapping[str, Any] | None = None,
+        title: str | None = None,
+        summary: str | None = None,
+        surprise: float | None = None,
+        start_at: When | None = None,
+        end_at: When | None = None,
+    ) -> KeptEpisode:
+        """Remember a run of messages as an episode: exactly one of `messages`, `message_ids` and `range`.
+
+        `surprise` is 0–1. Omitted fields are computed from the messages. Raises
+        `ConversationNotFound`, `SessionNotFound`, and `MemoryNotFound` for a message.
+        """
+        new = _made(
+            NewEpisode,
+            conversation_id=conversation_id,
+            messages=None if messages is None else list(messages),
+            message_ids=message_ids,
+            range=range,
+            title=title,
+            summary=summary,
+            surprise=surprise,
+            start_at=start_at,
+            end_at=end_at,
+        )
+        return await remember_episode(new, self._context)
+
+    async def segment(self, conversation_id: str, *, leave_growing: bool = False) -> Segmented:
+        """Make episodes of the messages that belong to none, and rate the pending reviews.
+
+        With `leave_growing` the last run of each session that is not idle is left for later, because the
+        next message may belong to it. Raises `ConversationNotFound`.
+        """
+        return await segment(conversation_id, self._context, leave_growing=leave_growing)
+
+    async def consolidate(self, conversation_id: str) -> Consolidated:
+        """Let the language model make facts of episodes, oldest first; the answer says when it is off.
+
+        Raises `ConversationNotFound`, `ModelFailed`.
+        """
+        return await consolidate(conversation_id, self._context)
+
+    # Facts
+
+    async def remember_facts(self, new: Iterable[NewFact | Mapping[str, Any]]) -> list[KeptFact]:
+        """Remember 1–100 facts, all or none; return for each whether it is new or known and reinforced.
+
+        Raises `ConversationNotFound`, and `MemoryNotFound` for a source.
+        """
+        return await remember_facts(validated(list(new), NewFacts), self._context)
+
+    async def remember_fact(
+        self,
+        fact: str,
+        *,
+        category: str = DEFAULT_CATEGORY,
+        conversation_id: str | None = None,
+        scope: str = DEFAULT_SCOPE,
+        keywords: Sequence[str] = (),
+        source_episode_ids: Sequence[str] = (),
+        valid_at: When | None = None,
+        importance: float = 0.5,
+    ) -> KeptFact:
+        """Remember one fact, valid from `valid_at` (default: now) on; `importance` is 0–1.
+
+        Raises `ConversationNotFound`, and `MemoryNotFound` for a source.
+        """
+        new = _made(
+            NewFact,
+            fact=fact,
+            category=category,
+            conversation_id=conversation_id,
+            scope=scope,
+            keywords=keywords,
+            source_episode_ids=source_episode_ids,
+            valid_at=valid_at,
+            importance=importance,
+        )
+        return (await remember_facts([new], self._context, listed=False))[0]
+
+    async def supersede_fact(
+        self,
+        fact_id: str,
+        fact: str,
+        *,
+        valid_at: When | None = None,
+        reason: str | None = None,
+        category: str | None = None,
+        conversation_id: str | None = None,
+        scope: str | None = None,
+        keywords: Sequence[str] | None = None,
+        importance: float | None = None,
+        source_episode_ids: Sequence[str] = (),
+    ) -> FactVersion:
+        """Write the next version of a fact, valid from `valid_at` (default: now) on.
+
+        Omitted fields keep their value. Raises `MemoryNotFound`, `ConversationNotFound`, and `NotHead`
+        when another version has come first.
+        """
+        new = _made(
+            NextFact,
+            fact=fact,
+            valid_at=valid_at,
+            reason=reason,
+            category=category,
+            conversation_id=conversation_id,
+            scope=scope,
+            keywords=keywords,
+            importance=importance,
+            source_episode_ids=source_episode_ids,
+        )
+        return await supersede_fact(fact_id, new, self._context)
+
+    async def categories(self) -> Categories:
+        """Return the categories that this client's facts may have."""
+        return await show_categories(self._context)
+
+    async def set_categories(self, categories: Iterable[str]) -> Categories:
+        """Choose the 1–100 categories that new facts may have; stored facts keep theirs."""
+        return await set_categories(_made(Categories, categories=list(categories)), self._context)
+
+    # Single memories
+
+    async def memory(self, memory_id: str) -> Memory:
+        """Return one memory of any kind. Raises `MemoryNotFound`."""
+        return await show_memory(memory_id, self._context)
+
+    async def delete_memory(self, memory_id: str) -> Deleted:
+        """Delete one memory for good. Raises `MemoryNotFound`."""
+        return await delete_memory(memory_id, self._context)
+
+    async def versions(self, memory_id: str, *, known_as_of: When | None = None) -> Versions:
+        """Return the chain of versions that a memory belongs to, oldest first, as known at a time.
+
+        Raises `MemoryNotFound`.
+        """
+        asked = _made(VersionsAsked, known_as_of=known_as_of)
+        return await show_versions(memory_id, asked, self._context)
+
+    async def link(
+        self,
+        from_id: str,
+        to_id: str,
+        type: str,
+        *,
+        start_byte: int | None = None,
+        end_byte: int | None = None,
+    ) -> Link:
+        """Link two memories; only the type `references` takes a byte range.
+
+        A link that exists already is returned unchanged. Raises `MemoryNotFound`.
+        """
+        new = validated(
+            {
+                "from": from_id,
+                "to": to_id,
+                "type": type,
+                "start_byte": start_byte,
+                "end_byte": end_byte,
+            },
+            NewLink,
+        )
+        return (await link_memories([new], self._context))[0]
+
+    async def link_all(self, new: Iterable[NewLink | Mapping[str, Any]]) -> list[Link]:
+        """Make 1–500 links, all or none. Raises `MemoryNotFound`."""
+        return await link_memories(validated(list(new), NewLinks), self._context)
+
+    async def links(
+        self,
+        memory_id: str,
+        *,
+        type: str | None = None,
+        kind: Kind | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Links:
+        """Return a memory's links in either direction, newest first, 1–200 a page.
+
+        Raises `MemoryNotFound`.
+        """
+        asked = _made(LinksAsked, type=type, kind=kind, limit=limit, cursor=cursor)
+        return await show_links(memory_id, asked, self._context)
+
+    # Search, peek, chunk, context
+
+    async def search(
+        self,
+        query: str,
+        *,
+        match: Match = "relevance",
+        session_id: str | None = None,
+        source_types: Sequence[SourceType] | None = None,
+        source_ids: Sequence[str] | None = None,
+        conversation_id: str | None = None,
+        since: When | None = None,
+        until: When | None = None,
+        as_of: When | None = None,
+        known_as_of: When | None = None,
+        include_superseded: bool = False,
+        max_results: int = 10,
+        max_tokens: int | None = None,
+        min_relevance: float | None = None,
+        sort_by: SortBy | None = None,
+        max_hops: int = 0,
+        link_types: Sequence[GivenStep] | None = None,
+    ) -> SearchResult:
+        """Return the memories that match a query, `*` for all, and those linked within `max_hops` (0–3).
+
+        Without `source_types` summaries, references and spans are searched. `since` is inclusive, `until`
+        exclusive. `match="exact"` finds the texts of a session or conversation that contain the query.
+        """
+        asked = _made(
+            SearchQuery,
+            query=query,
+            match=match,
+            session_id=session_id,
+            source_types=source_types,
+            source_ids=source_ids,
+            conversation_id=conversation_id,
+            since=since,
+            until=until,
+            as_of=as_of,
+            known_as_of=known_as_of,
+            include_superseded=include_superseded,
+            max_results=max_results,
+            max_tokens=max_tokens,
+            min_relevance=min_relevance,
+            sort_by=sort_by,
+            max_hops=max_hops,
+            link_types=link_types,
+        )
+        return await search(asked, self._context)
+
+    async def search_with_hops(
+        self,
+        query: str,
+        *,
+        max_hops: int = 1,
+        match: Match = "relevance",
+        session_id: str | None = None,
+        source_types: Sequence[SourceType] | None = None,
+        source_ids: Sequence[str] | None = None,
+        conversation_id: str | None = None,
+        since: When | None = None,
+        until: When | None = None,
+        as_of: When | None = None,
+        known_as_of: When | None = None,
+        include_superseded: bool = False,
+        max_results: int = 10,
+        max_tokens: int | None = None,
+        min_relevance: float | None = None,
+        sort_by: SortBy | None = None,
+        link_types: Sequence[GivenStep] | None = None,
+    ) -> SearchResult:
+        """Return what `search` does, with the memories linked within one hop unless `max_hops` says more."""
+        return await self.search(
+            query,
+            match=match,
+            session_id=session_id,
+            source_types=source_types,
+            source_ids=source_ids,
+            conversation_id=conversation_id,
+            since=since,
+            until=until,
+            as_of=as_of,
+            known_as_of=known_as_of,
+            include_superseded=include_superseded,
+            max_results=max_results,
+            max_tokens=max_tokens,
+            min_relevance=min_relevance,
+            sort_by=sort_by,
+            max_hops=max_hops,
+            link_types=link_types,
+        )
+
+    async def search_spans(
+        self,
+        query: str,
+        *,
+        source_types: Sequence[SourceType] | None = None,
+        source_ids: Sequence[str] | None = None,
+        as_of: When | None = None,
+        known_as_of: When | None = None,
+        include_superseded: bool = False,
+        limit: int = 10,
+        min_relevance: float | None = None,
+    ) -> SearchResult:
+        """Return the spans that match a query, best first; `min_relevance` is 0–1."""
+        asked = _made(
+            SpanQuery,
+            query=query,
+            source_types=source_types,
+            source_ids=source_ids,
+            as_of=as_of,
+            known_as_of=known_as_of,
+            include_superseded=include_superseded,
+            limit=limit,
+            min_relevance=min_relevance,
+        )
+        return await search_spans(asked, self._context)
+
+    async def peek(self, memory_id: str) -> PeekResult:
+        """Return a memory's card without its content. Raises `MemoryNotFound`."""
+        return await peek(memory_id, self._context)
+
+    async def chunk(
+        self,
+        memory_id: str,
+        *,
+        max_tokens: int,
+        truncation_strategy: TruncationStrategy = "end",
+        include_header: bool = False,
+    ) -> ChunkResult:
+        """Return as much of a memory's text as fits into 1–200,000 tokens.
+
+        Raises `ItemNotFound`, `ContentDamaged`.
+        """
+        options = _made(
+            ChunkOptions,
+            max_tokens=max_tokens,
+            truncation_strategy=truncation_strategy,
+            include_header=include_header,
+        )
+        return await chunk(memory_id, options, self._context)
+
+    async def create_context(
+        self,
+        *,
+        max_tokens: int,
+        system_prompt: str | None = None,
+        reserved_for_response: int = RESPONSE_TOKENS,
+        ttl_seconds: int = TTL_SECONDS,
+    ) -> RetrievalContext:
+        """Create a context of 1–200,000 tokens that collects parts of memories and expires after a while."""
+        options = _made(
+            CreateContextOptions,
+            max_tokens=max_tokens,
+            system_prompt=system_prompt,
+            reserved_for_response=reserved_for_response,
+            ttl_seconds=ttl_seconds,
+        )
+        return await create_context(options, self._context)
+
+    async def context(self, context_id: str) -> RetrievalContext:
+        """Return a context with its sections. Raises `ContextNotFound`."""
+        return await show_context(context_id, self._context)
+
+    async def add_to_context(self, context_id: str, memory_id: str) -> Added:
+        """Add as much of a memory to a context as fits, at most 500 tokens of it.
+
+        Raises `ContextNotFound`, `ItemNotFound`, `ContentDamaged`.
+        """
+        addition = _made(ContextAddition, id=memory_id)
+        return await add_to_context(context_id, addition, self._context)
+
+    async def compose_context(self, context_id: str) -> str:
+        """Return a context as one text. Raises `ContextNotFound`."""
+        return await compose_context(context_id, self._context)
+
+    def retriever(
+        self, *, default_max_results: int = 10, default_max_tokens_per_chunk: int = 500
+    ) -> MemoryRetriever:
+        """Return a retriever, for agents that search, peek, chunk and collect, with these defaults."""
+        defaults = _made(
+            RetrieverDefaults,
+            default_max_results=default_max_results,
+            default_max_tokens_per_chunk=default_max_tokens_per_chunk,
+        )
+        return MemoryRetriever(lambda: self._context, defaults)
+
+    # Context for an agent's turn
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        conversation_id: str | None = None,
+        kinds: Sequence[Kind] | None = None,
+        limit: int = 20,
+        max_tokens: int = 2048,
+        since: When | None = None,
+        until: When | None = None,
+        as_of: When | None = None,
+        known_as_of: When | None = None,
+        include_superseded: bool = False,
+        ranking: Ranking = "default",
+        explain: bool = False,
+    ) -> Recalled:
+        """Return the best context for a question: at most `limit` memories in at most `max_tokens`.
+
+        Without `conversation_id` all memories of the client are searched. `since` is inclusive, `until`
+        exclusive. With `explain` the answer has the milliseconds of each step.
+        """
+        question = _made(
+            Question,
+            query=query,
+            conversation_id=conversation_id,
+            kinds=kinds,
+            limit=limit,
+            max_tokens=max_tokens,
+            since=since,
+            until=until,
+            as_of=as_of,
+            known_as_of=known_as_of,
+            include_superseded=include_superseded,
+            ranking=ranking,
+            explain=explain,
+        )
+        return await recall(question, self._context)
+
+    async def search_contextual(
+        self,
+        query: str,
+        *,
+        top_sessions: int = 3,
+        top_k: int = 5,
+        neighbours: int = 1,
+        conversation_id: str | None = None,
+        max_tokens: int | None = None,
+        narrowing: Narrowing = "soft",
+        min_relevance: float = 0.35,
+        as_of: When | None = None,
+        known_as_of: When | None = None,
+    ) -> ContextualResult:
+        """Return the sessions that answer, with hits, the messages around them, and related sessions."""
+        asked = _made(
+            ContextualQuery,
+            query=query,
+            top_sessions=top_sessions,
+            top_k=top_k,
+            neighbours=neighbours,
+            conversation_id=conversation_id,
+            max_tokens=max_tokens,
+            narrowing=narrowing,
+            min_relevance=min_relevance,
+            as_of=as_of,
+            known_as_of=known_as_of,
+        )
+        return await search_contextual(asked, self._context)
+
+    async def expand_context(
+        self,
+        *,
+        memory_id: str | None = None,
+        session_id: str | None = None,
+        direction: Direction = "around",
+        shown: Sequence[str] = (),
+        max_tokens: int = 1024,
+        as_of: When | None = None,
+        known_as_of: When | None = None,
+    ) -> MoreTurns:
+        """Return more messages of a session: around `memory_id`, or of `session_id`; exactly one of them.
+
+        Raises `MemoryNotFound`, `SessionNotFound`.
+        """
+        asked = _made(
+            ExpansionAsked,
+            memory_id=memory_id,
+            session_id=session_id,
+            direction=direction,
+            shown=shown,
+            max_tokens=max_tokens,
+            as_of=as_of,
+            known_as_of=known_as_of,
+        )
+        return await expand_context(asked, self._context)
+
+    async def hyde_retrieve(
+        self,
+        turn_id: str,
+        *,
+        conversation_id: str | None = None,
+        window: Sequence[str] | None = None,
+        messages: Sequence[Mapping[str, Any]] | None = None,
+        summarised_until: int = 0,
+        scopes: Sequence[str] | None = None,
+        hypotheses: int = 5,
+        top_k: int = 10,
+        hop_depth: int = 1,
+        injection_tokens: int = 0,
+        as_of: When | None = None,
+        known_as_of: When | None = None,
+        mode: Mode = "pure",
+        on_failure: Literal["window"] | None = None,
+    ) -> Turn:
+        """Return the facts that a turn should know, within two seconds; failed parts are in `degraded`.
+
+        The conversation comes as `window`, texts that begin with their role, or as `messages`, from
+        `summarised_until` on. `injection_tokens` 0 is no limit. Raises `InvalidInput` only.
+        """
+        asked = _made(
+            TurnAsked,
+            turn_id=turn_id,
+            conversation_id=conversation_id,
+            window=window,
+            messages=messages,
+            summarised_until=summarised_until,
+            scopes=scopes,
+            hypotheses=hypotheses,
+            top_k=top_k,
+            hop_depth=hop_depth,
+            injection_tokens=injection_tokens,
+            as_of=as_of,
+            known_as_of=known_as_of,
+            mode=mode,
+            on_failure=on_failure,
+        )
+        return await hyde_retrieve(asked, self._context)
+
+    @staticmethod
+    def inject(messages: Sequence[Mapping[str, Any]], injection: str) -> list[Mapping[str, Any]]:
+        """Return the messages with a turn's injection after the system message, before the history."""
+        return injected(messages, injection)
+
+    async def retrieve_memory(
+        self,
+        query: str,
+        conversation_id: str | UUID,
+        *,
+        raw: bool = False,
+        semantic_limit: int = 20,
+        category: str | None = None,
+        episodic_limit: int = 5,
+        detail: Detail = "auto",
+        as_of: When | None = None,
+        known_as_of: When | None = None,
+        include_superseded: bool = False,
+    ) -> Retrieved:
+        """Return the facts and episodes of one conversation that answer a question.
+
+        With `raw` every episode has its messages. The episodes shown become a pending review.
+        """
+        asked = _made(
+            MemoryAsked,
+            query=query,
+            conversation_id=conversation_id,
+            semantic_limit=semantic_limit,
+            category=category,
+            episodic_limit=episodic_limit,
+            detail=detail,
+            as_of=as_of,
+            known_as_of=known_as_of,
+            include_superseded=include_superseded,
+        )
+        return await retrieve_memory(asked, self._context, raw=raw)
+
+    async def context_pre_retrieve(
+        self,
+        query: str,
+        conversation_id: str | UUID,
+        *,
+        semantic_limit: int = 20,
+        category: str | None = None,
+        as_of: When | None = None,
+        known_as_of: When | None = None,
+        include_superseded: bool = False,
+    ) -> Retrieved:
+        """Return facts of one conversation for a system prompt; this leaves no review."""
+        asked = _made(
+            FactsAsked,
+            query=query,
+            conversation_id=conversation_id,
+            semantic_limit=semantic_limit,
+            category=category,
+            as_of=as_of,
+            known_as_of=known_as_of,
+            include_superseded=include_superseded,
+        )
+        return await context_pre_retrieve(asked, self._context)
+
+    # Reviews
+
+    async def reviews(
+        self,
+        *,
+        state: ReviewState | None = None,
+        conversation_id: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Reviews:
+        """Return reviews, newest first, 1–200 a page."""
+        asked = _made(
+            ReviewsAsked, state=state, conversation_id=conversation_id, limit=limit, cursor=cursor
+        )
+        return await show_reviews(asked, self._context)
+
+    async def run_reviews(self, conversation_id: str | None = None) -> ReviewsRun:
+        """Rate the pending reviews of one conversation or of all; return the ratings."""
+        asked = _made(RunAsked, conversation_id=conversation_id)
+        return await run_reviews(asked.conversation_id, self._context)
+
+    async def review(
+        self, memory_id: str, rating: Rating, *, reviewed_at: When | None = None
+    ) -> Applied:
+        """Rate an episode; `applied` is false when a review of that time or later exists already.
+
+        Raises `MemoryNotFound`.
+        """
+        new = _made(NewRating, rating=rating, reviewed_at=reviewed_at)
+        return await review(memory_id, new, self._context)
+
+    # References and spans
+
+    async def add_reference(
+        self,
+        *,
+        type: ReferenceType,
+        target_id: str,
+        label: str,
+        description: str | None = None,
+        importance: float = 0.5,
+        metadata: Mapping[str, Any] | None = None,
+        span_pointer: SpanPointer | Mapping[str, Any] | None = None,
+        occurred_at: When | None = None,
+    ) -> Reference:
+        """Add the catalogue card of a source; `target_id` is the caller's name of the source."""
+        new = _made(
+            NewReference,
+            type=type,
+            target_id=target_id,
+            label=label,
+            description=description,
+            importance=importance,
+            metadata=metadata,
+            span_pointer=span_pointer,
+            occurred_at=occurred_at,
+        )
+        return (await add_references([new], self._context))[0]
+
+    async def add_references(
+        self, new: Iterable[NewReference | Mapping[str, Any]]
+    ) -> list[Reference]:
+        """Add 1–1,000 catalogue cards, all or none; return them in order."""
+        return await add_references(validated(list(new), NewReferences), self._context)
+
+    async def references(
+        self,
+        *,
+        type: ReferenceType | None = None,
+        since: When | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> References:
+        """Return references, newest first, 1–200 a page."""
+        asked = _made(ReferencesAsked, type=type, since=since, limit=limit, cursor=cursor)
+        return await show_references(asked, self._context)
+
+    async def reference(self, reference_id: str) -> Reference:
+        """Return one version of a reference. Raises `MemoryNotFound`."""
+        return await show_reference(reference_id, self._context)
+
+    async def put_content(self, reference_id: str, content: str) -> Content:
+        """Set the content of a reference; changed content makes a new version.
+
+        Raises `MemoryNotFound`, `NotHead`, `ContentChanged`.
+        """
+        return await put_content(reference_id, _made(NewContent, content=content), self._context)
+
+    async def register_span(
+        self,
+        *,
+        source_type: SpanSource,
+        source_id: str,
+        start_byte: int,
+        end_byte: int,
+        id: str | None = None,
+        hash: str | None = None,
+        token_count: int | None = None,
+        metadata: SpanMetadata | Mapping[str, Any] | None = None,
+        content: str | None = None,
+        occurred_at: When | None = None,
+    ) -> Span:
+        """Register a byte range of a source; the id of an existing span replaces that span.
+
+        `hash` is the SHA-256 of `content` in hexadecimal. Raises `IdTaken`.
+        """
+        new = _made(
+            NewSpan,
+            id=id,
+            source_type=source_type,
+            source_id=source_id,
+            start_byte=start_byte,
+            end_byte=end_byte,
+            hash=hash,
+            token_count=token_count,
+            metadata=metadata,
+            content=content,
+            occurred_at=occurred_at,
+        )
+        return (await register_spans([new], self._context))[0]
+
+    async def register_spans(self, new: Iterable[NewSpan | Mapping[str, Any]]) -> list[Span]:
+        """Register 1–1,000 spans, all or none; return them in order. Raises `IdTaken`."""
+        return await register_spans(validated(list(new), NewSpans), self._context)
+
+    async def span(self, span_id: str) -> Span:
+        """Return a span without its text. Raises `SpanNotFound`."""
+        return await show_span(span_id, self._context)
+
+    async def span_content(self, span_id: str) -> SpanContent:
+        """Return a span's text, None where it has none. Raises `SpanNotFound`, `ContentDamaged`."""
+        return await show_span_content(span_id, self._context)
+
+    # Summaries and sessions
+
+    @overload
+    async def add_summary(
+        self,
+        *,
+        type: Literal["thread"],
+        target_id: str,
+        platform: str,
+        participant_count: int,
+        message_count: int,
+        key_points: Sequence[str],
+        sentiment: str,
+        last_activity_at: When,
+        importance: float = 0.5,
+        content_span_ids: Sequence[str] | None = None,
+    ) -> Summary: ...
+
+    @overload
+    async def add_summary(
+        self,
+        *,
+        type: Literal["plan"],
+        target_id: str,
+        plan_type: str,
+        total_nodes: int,
+        completed_nodes: int,
+        pending_nodes: int,
+        failed_nodes: int,
+        key_milestones: Sequence[str],
+        current_phase: str,
+        last_activity_at: When | None = None,
+        importance: float = 0.5,
+        content_span_ids: Sequence[str] | None = None,
+    ) -> Summary: ...
+
+    @overload
+    async def add_summary(
+        self,
+        *,
+        type: Literal["session"],
+        target_id: str,
+        text: str,
+        key_points: Sequence[str] | None = None,
+        topics: Sequence[str] | None = None,
+        last_activity_at: When | None = None,
+        importance: float = 0.5,
+        content_span_ids: Sequence[str] | None = None,
+    ) -> Summary: ...
+
+    async def add_summary(self, *, type: SummaryType, target_id: str, **fields: object) -> Summary:
+        """Write a summary of a thread, a plan or a session, as the next version of its target."""
+        given = {"type": type, "target_id": target_id, **fields}
+        new: NewSummary = validated(given, cast("Any", NewSummary))
+        return await add_summary(new, self._context)
+
+    async def summarize_session(self, session_id: str) -> Summary:
+        """Summarize a session by its own id, and link it to related ones; return the summary.
+
+        An unchanged summary makes no new version. Raises `SessionNotFound`.
+        """
+        return await summarize_session(session_id, self._context)
+
+    async def related_sessions(self, session_id: str) -> RelatedSessions:
+        """Return the sessions that are related to one, the strongest relation first.
+
+        Raises `SessionNotFound`.
+        """
+        return await show_related_sessions(session_id, self._context)
+
+    async def summaries(
+        self,
+        *,
+        type: SummaryType | None = None,
+        since: When | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Summaries:
+        """Return summaries, the latest activity first, 1–200 a page."""
+        asked = _made(SummariesAsked, type=type, since=since, limit=limit, cursor=cursor)
+        return await show_summaries(asked, self._context)
+
+    async def summary(self, summary_id: str) -> Summary:
+        """Return one version of a summary. Raises `MemoryNotFound`."""
+        return await show_summary(summary_id, self._context)
+
+    @staticmethod
+    def prompt_text(summary: Summary) -> str:
+        """Return a summary as text for a prompt."""
+        return prompt_text(summary)
+
+    # Entities
+
+    async def entities(
+        self, *, name: str | None = None, limit: int = 50, cursor: str | None = None
+    ) -> Entities:
+        """Return the entities whose names begin with `name`, in the order of names, 1–200 a page."""
+        asked = _made(EntitiesAsked, name=name, limit=limit, cursor=cursor)
+        return await show_entities(asked, self._context)
+
+    async def add_alias(self, alias: str, canonical: str) -> Alias:
+        """Declare that one name means another, whatever the rules say.
+
+        Raises `EntityNotFound` for a name that no memory mentions.
+        """
+        return await add_alias(_made(NewAlias, alias=alias, canonical=canonical), self._context)
+
+    async def undo_alias(self, alias: str) -> Alias:
+        """Declare that a name is no alias, so that no rule makes it one again; return the former alias.
+
+        Raises `AliasNotFound`.
+        """
+        return await undo_alias(_made(UndoneAlias, alias=alias), self._context)
+
+    async def find_aliases(self) -> AliasesFound:
+        """Find the aliases of new names, as the background work does."""
+        return await find_aliases(self._context)
+
+    # Runs of agents within budgets
+
+    def runs(
+        self,
+        *,
+        default_budget: RetrievalBudget | Mapping[str, int] | None = None,
+        on_access: OnAccess | None = None,
+        max_concurrent_sessions: int | None = None,
+    ) -> RunEnvironment:
+        """Return the environment of this client's runs.
+
+        `on_access` is called once for every operation, refused ones included, and never sees a text.
+        """
+        most = self.runtime.settings.max_concurrent_sessions
+        return RunEnvironment(
+            lambda: self._context,
+            default_budget=validated(default_budget or {}, RetrievalBudget),
+            on_access=on_access,
+            max_concurrent_sessions=max_concurrent_sessions or most,
+        )
+
+    def run(
+        self,
+        *,
+        agent_type: str,
+        episode_id: str,
+        budget: RetrievalBudget | Mapping[str, int] | None = None,
+        parent_session_id: str | None = None,
+        operation_id: str | None = None,
+        on_access: OnAccess | None = None,
+    ) -> Beginning:
+        """Start a run for the length of a block: `async with memory.run(…) as run`. Raises `TooManyRuns`."""
+        return self.runs(on_access=on_access).run(
+            agent_type=agent_type,
+            episode_id=episode_id,
+            budget=budget,
+            parent_session_id=parent_session_id,
+            operation_id=operation_id,
+        )
+
+    # Exploring the graph
+
+    @staticmethod
+    def patterns() -> Patterns:
+        """Return the catalogue of patterns: what each finds, its parameters and its columns."""
+        return patterns.patterns()
+
+    async def pattern(
+        self, name: str, parameters: Mapping[str, Any] | None = None
+    ) -> PatternAnswer:
+        """Return what a pattern finds, at most 1,000 rows; parameters that are not given have defaults.
+
+        Raises `PatternNotFound`, `TookTooLong`.
+        """
+        asked = _made(PatternAsked, parameters=parameters or {})
+        return await patterns.run_pattern(name, asked, self._context)
+
+    async def neighbourhood(
+        self,
+        node_id: str,
+        *,
+        depth: int = 1,
+        types: str | Iterable[str] | None = None,
+        limit: int = NODES,
+    ) -> Neighbourhood:
+        """Return a node and the nodes within 1–3 edges of it, nearest first, at most 1–500 nodes.
+
+        The id belongs to a memory, session, conversation, run, review, context, access or job, in this
+        order; `conversation:ID` and `entity:NAME` name those kinds. `types` are edge types, in any case,
+        as a list or separated by commas. Raises `NodeNotFound`, `TookTooLong`.
+        """
+        named = types.split(",") if isinstance(types, str) else types
+        given = None if named is None else edge_types(named)
+        asked = _made(NeighbourhoodAsked, depth=depth, types=given, limit=limit)
+        return await show_neighbourhood(node_id, asked, self._context)
+
+    async def graph_schema(self) -> GraphSchema:
+        """Return the labels, properties, edges and indexes of this client's graph, with counts.
+
+        Raises `TookTooLong`.
+        """
+        return await show_graph_schema(self._context)
+
+    async def cypher(
+        self,
+        query: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        max_rows: int = 1_000,
+        timeout_ms: int = 10_000,
+        via: Via = "python",
+    ) -> Table:
+        """Return the rows of a read-only statement, at most 50,000 rows in at most 60,000 ms.
+
+        It sees all clients. Raises `CypherRefused`, `CypherMistake`, `TookTooLong`, `TookTooMuch`.
+        """
+        limits = Limits(max_rows=max_rows, timeout_ms=timeout_ms)
+        return await explore(query, parameters, limits, self._context, via=via)
+
+    async def cypher_audit(
+        self,
+        *,
+        client_id: str | None = None,
+        outcome: Outcome | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Audit:
+        """Return the statements that were sent, of all clients or of one, newest first."""
+        asked = _made(AuditAsked, client_id=client_id, outcome=outcome, limit=limit, cursor=cursor)
+        return await show_audit(asked, self._context)
+
+    # Background work
+
+    async def jobs(
+        self,
+        *,
+        state: JobState | None = None,
+        kind: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Jobs:
+        """Return this client's background jobs, newest first, 1–200 a page."""
+        asked = _made(JobsAsked, state=state, kind=kind, limit=limit, cursor=cursor)
+        return await show_jobs(asked, client_id=self.client_id, graph=self._context.graph)
+
+
+class Opening(AbstractAsyncContextManager[Graphmem]):
+    """A graphmem that is about to run: `async with` starts it, and stops it at the end of the block."""
+
+    def __init__(self, client_id: str, progress: Progress, settings: config.Settings) -> None:
+        self._client_id = client_id
+        self._running = running(settings, progress)
+
+    async def __aenter__(self) -> Graphmem:
+        return Graphmem(await self._running.__aenter__(), self._client_id)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        return await self._running.__aexit__(kind, problem, trace)
+
+    def __await__(self) -> Generator[Any, None, Graphmem]:
+        """Raise `TypeError`: there would be no end at which to stop what was started."""
+        self._misused()
+
+    def __enter__(self) -> NoReturn:
+        """Raise `TypeError`: a plain `with` cannot wait for a start."""
+        self._misused()
+
+    def __exit__(self, *problem: object) -> None:
+        """Do nothing: such a block is never entered."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise `AttributeError` for a method that is called before the block."""
+        raise AttributeError(f"graphmem is not running yet, so it has no {name!r}: {USAGE}")
+
+    @staticmethod
+    def _misused() -> NoReturn:
+        raise TypeError(f"graphmem.open(...) opens a block: {USAGE}")
+
+
+USAGE = "write `async with graphmem.open(...) as memory:` and use `memory` in the block"
+
+
+def open(
+    *,
+    client_id: str = DEFAULT_CLIENT,
+    progress: Progress = silent,
+    **settings: Unpack[SettingsGiven],
+) -> Opening:
+    """Run graphmem for the length of a block: `async with graphmem.open() as memory: …`.
+
+    The settings are the fields of `graphmem.config.Settings`; those that are not given come from the
+    environment (`GRAPHMEM_…`). Without `neo4j_uri` a private Neo4j is started, or joined. The block raises
+    `SetupError` when it cannot start.
+    """
+    return Opening(validated(client_id, ClientId), progress, config.load(**settings))
+
+
+def _made(wanted: type[Asked], **fields: object) -> Asked:
+    """Return a request with these fields. Raises `InvalidInput` that names the wrong one."""
+    return validated(fields, wanted)

@@ -1,1 +1,0 @@
-"""Links between two memories that a client declares."""

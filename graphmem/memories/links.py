@@ -1,0 +1,249 @@
+"""Links between two memories that a client declares: writing them, listing them."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+from graphmem.context import Context
+from graphmem.errors import InvalidInput, MemoryNotFound
+from graphmem.graph.driver import Transaction
+from graphmem.graph.query import Query
+from graphmem.memories.write import WRITTEN_MEMORIES
+from graphmem.model.pages import GivenCursor, PageSize, cursor, page, position
+from graphmem.model.text import checked_text
+from graphmem.model.times import BEGINNING
+from graphmem.model.vocabulary import (
+    KINDS,
+    LINK_TYPES,
+    Byte,
+    GivenLinkType,
+    Kind,
+    LinkType,
+    stored_type,
+)
+
+LINKS_AT_ONCE = 500
+"""The most links that one call may bring."""
+
+MemoryId = Annotated[str, Meta(min_length=1, max_length=256)]
+
+
+class NewLink(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A link to make; `related_to` means `relates_to`, and only `references` takes a byte range."""
+
+    from_id: MemoryId = field(name="from")
+    to_id: MemoryId = field(name="to")
+    type: GivenLinkType
+    start_byte: Byte | None = None
+    end_byte: Annotated[int, Meta(ge=1, le=2**53)] | None = None
+
+
+NewLinks = Annotated[list[NewLink], Meta(min_length=1, max_length=LINKS_AT_ONCE)]
+"""Links that are made together or not at all."""
+
+
+class Link(Struct, frozen=True, kw_only=True):
+    """A link between two memories; `created` says whether it is new."""
+
+    from_id: str = field(name="from")
+    to_id: str = field(name="to")
+    type: LinkType
+    start_byte: int | None = None
+    end_byte: int | None = None
+    created: bool = False
+
+
+class LinkShown(Struct, frozen=True, kw_only=True):
+    """A link from the point of view of one of its memories.
+
+    `relates_to` holds both ways: its direction only says which end was named first. `score` and `basis`
+    are set on links that graphmem found; `created_at` where the time is known.
+    """
+
+    id: str
+    direction: Literal["out", "in"]
+    type: LinkType
+    other_id: str
+    other_kind: Kind
+    score: float | None = None
+    basis: str | None = None
+    start_byte: int | None = None
+    end_byte: int | None = None
+    created_at: datetime | None = None
+
+
+class LinksAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request for a page of the links of a memory."""
+
+    type: Annotated[GivenLinkType, Meta(description="of this type only")] | None = None
+    kind: Annotated[Kind, Meta(description="to memories of this kind only")] | None = None
+    limit: PageSize = 50
+    cursor: GivenCursor | None = None
+
+
+class Links(Struct, frozen=True, kw_only=True):
+    """A page of the links of a memory, newest first, and the cursor of the next page."""
+
+    links: list[LinkShown]
+    cursor: str | None
+
+
+class LinkWritten(Struct, frozen=True):
+    """Whether a link is new, by its place among the requested links."""
+
+    place: int
+    created: bool
+
+
+class PlacedLink(Struct, frozen=True):
+    """A link, and its place in the list: its time and a key that breaks ties."""
+
+    link: LinkShown
+    at: datetime
+    key: str
+
+
+class StoredLinks(Struct, frozen=True):
+    """A page of links of one memory."""
+
+    links: list[PlacedLink]
+
+
+LINK = Query("memories/link", LinkWritten, writes=True)
+LINK_BYTES = Query("memories/link_bytes", LinkWritten, writes=True)
+RELATE = Query("memories/relate", LinkWritten, writes=True)
+LINKS = Query("memories/links", StoredLinks)
+
+
+async def link_memories(new: Sequence[NewLink], context: Context) -> list[Link]:
+    """Link memories, all or none; a link that exists already is not changed.
+
+    Raises `InvalidInput` that names the field, `MemoryNotFound`, `Unavailable`.
+    """
+    now = context.now()
+    links = [
+        _checked_link(one, f"[{place}]." if len(new) > 1 else "") for place, one in enumerate(new)
+    ]
+    created = await context.graph.write(
+        lambda transaction: _write(transaction, links, client_id=context.client_id, now=now)
+    )
+    return [
+        Link(
+            from_id=one.from_id,
+            to_id=one.to_id,
+            type=one.type,
+            start_byte=one.start_byte,
+            end_byte=one.end_byte,
+            created=created[place],
+        )
+        for place, one in enumerate(links)
+    ]
+
+
+async def show_links(memory_id: str, asked: LinksAsked, context: Context) -> Links:
+    """Return a page of the links of a memory in both directions, newest first.
+
+    Raises `InvalidInput`, `MemoryNotFound`, also for a memory of another client, and `Unavailable`.
+    """
+    before, before_id = position(asked.cursor)
+    rows = await context.graph.rows(
+        LINKS,
+        client_id=context.client_id,
+        id=memory_id,
+        types=_edge_types(asked),
+        kinds=[asked.kind] if asked.kind else list(KINDS),
+        beginning=BEGINNING,
+        before=before,
+        before_id=before_id,
+        limit=asked.limit + 1,
+    )
+    if not rows:
+        raise MemoryNotFound(memory_id)
+    shown, after = page(rows[0].links, asked.limit, lambda one: cursor(one.at, one.key))
+    return Links(links=[one.link for one in shown], cursor=after)
+
+
+async def _write(
+    transaction: Transaction, links: Sequence[Link], *, client_id: str, now: datetime
+) -> dict[int, bool]:
+    """Write links; return whether they are new, by their places."""
+    ids = list(dict.fromkeys(id for one in links for id in (one.from_id, one.to_id)))
+    rows = await transaction.rows(WRITTEN_MEMORIES, client_id=client_id, ids=ids)
+    there = {row.id for row in rows}
+    for id in ids:
+        if id not in there:
+            raise MemoryNotFound(id)
+    created: dict[int, bool] = {}
+    for query, wanted in ((RELATE, _relates), (LINK_BYTES, _with_bytes), (LINK, _plain)):
+        found = _rows(links, wanted)
+        if found:
+            for row in await transaction.rows(query, client_id=client_id, rows=found, now=now):
+                created[row.place] = row.created or created.get(row.place, False)
+    for place, one in enumerate(links):
+        if place not in created:
+            # It was deleted after the look-up above.
+            raise MemoryNotFound(one.from_id)
+    return created
+
+
+def _rows(links: Sequence[Link], wanted: Callable[[Link], bool]) -> list[dict[str, Any]]:
+    return [
+        {
+            "place": place,
+            "from_id": one.from_id,
+            "to_id": one.to_id,
+            "type": stored_type(one.type),
+            "start_byte": one.start_byte,
+            "end_byte": one.end_byte,
+        }
+        for place, one in enumerate(links)
+        if wanted(one)
+    ]
+
+
+def _relates(link: Link) -> bool:
+    return link.type == "relates_to"
+
+
+def _with_bytes(link: Link) -> bool:
+    return link.start_byte is not None
+
+
+def _plain(link: Link) -> bool:
+    return not _relates(link) and not _with_bytes(link)
+
+
+def _edge_types(asked: LinksAsked) -> list[str]:
+    """Return the types of the requested edges."""
+    return [stored_type(name) for name in ([asked.type] if asked.type else LINK_TYPES)]
+
+
+def _checked_link(new: NewLink, place: str) -> Link:
+    """Return a link with the type that it is stored as. Raises `InvalidInput`."""
+    checked_text(new.from_id, f"{place}from", most_bytes=1_024)
+    checked_text(new.to_id, f"{place}to", most_bytes=1_024)
+    if new.from_id == new.to_id:
+        raise InvalidInput(f"{place}to", "is the memory of `from`; a link joins two memories")
+    kind: LinkType = "relates_to" if new.type == "related_to" else new.type
+    given = (new.start_byte, new.end_byte)
+    if given != (None, None):
+        if kind != "references":
+            raise InvalidInput(
+                f"{place}start_byte", f"only links of the type references have bytes, not {kind}"
+            )
+        if new.start_byte is None or new.end_byte is None:
+            missing = "start_byte" if new.start_byte is None else "end_byte"
+            raise InvalidInput(f"{place}{missing}", "is missing; a byte range has both ends")
+        if new.end_byte <= new.start_byte:
+            raise InvalidInput(
+                f"{place}end_byte", f"is {new.end_byte}, not beyond start_byte ({new.start_byte})"
+            )
+    return Link(
+        from_id=new.from_id,
+        to_id=new.to_id,
+        type=kind,
+        start_byte=new.start_byte,
+        end_byte=new.end_byte,
+    )

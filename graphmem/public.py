@@ -1,0 +1,205 @@
+"""The public names of graphmem, each imported once; `graphmem` loads them from here when they are used."""
+
+from graphmem.client import (
+    DEFAULT_CLIENT as DEFAULT_CLIENT,
+    Graphmem as Graphmem,
+    Opening as Opening,
+    When as When,
+    open as open,
+)
+from graphmem.config import (
+    Settings as Settings,
+    SettingsGiven as SettingsGiven,
+)
+from graphmem.contexts.types import (
+    Added as Added,
+    ContextSection as ContextSection,
+    CreateContextOptions as CreateContextOptions,
+    RetrievalContext as RetrievalContext,
+)
+from graphmem.contextual.types import (
+    ContextualResult as ContextualResult,
+    MoreTurns as MoreTurns,
+    OmittedTurn as OmittedTurn,
+    SessionContext as SessionContext,
+)
+from graphmem.conversations.types import (
+    Conversation as Conversation,
+    Deleted as Deleted,
+    NewMessage as NewMessage,
+    Remembered as Remembered,
+)
+from graphmem.entities.types import (
+    Alias as Alias,
+    AliasesFound as AliasesFound,
+    AliasOf as AliasOf,
+    AliasShown as AliasShown,
+    Entities as Entities,
+    EntityShown as EntityShown,
+)
+from graphmem.episodes.types import (
+    Consolidated as Consolidated,
+    KeptEpisode as KeptEpisode,
+    MessageRange as MessageRange,
+    Segmented as Segmented,
+)
+from graphmem.exploring.types import (
+    Audit as Audit,
+    AuditEntry as AuditEntry,
+    PlanStep as PlanStep,
+    PlanSummary as PlanSummary,
+    Table as Table,
+)
+from graphmem.facts.types import (
+    Categories as Categories,
+    FactVersion as FactVersion,
+    KeptFact as KeptFact,
+    NewFact as NewFact,
+    Similar as Similar,
+)
+from graphmem.hypotheses.types import (
+    Turn as Turn,
+    TurnMemory as TurnMemory,
+)
+from graphmem.jobs.show import (
+    Job as Job,
+    Jobs as Jobs,
+)
+from graphmem.memories.cards import (
+    Location as Location,
+)
+from graphmem.memories.chunk import (
+    ChunkOptions as ChunkOptions,
+    ChunkResult as ChunkResult,
+    PeekResult as PeekResult,
+)
+from graphmem.memories.links import (
+    Link as Link,
+    Links as Links,
+    LinkShown as LinkShown,
+    NewLink as NewLink,
+)
+from graphmem.memories.memory import (
+    Memory as Memory,
+)
+from graphmem.memories.versions import (
+    Version as Version,
+    Versions as Versions,
+)
+from graphmem.model.progress import (
+    Progress as Progress,
+)
+from graphmem.model.vocabulary import (
+    GivenStep as GivenStep,
+    Kind as Kind,
+    LinkType as LinkType,
+    Ranking as Ranking,
+    Rating as Rating,
+    ReferenceType as ReferenceType,
+    SourceType as SourceType,
+    SpanSource as SpanSource,
+    Step as Step,
+    SummaryType as SummaryType,
+    TruncationStrategy as TruncationStrategy,
+)
+from graphmem.neighbourhood.types import (
+    Cut as Cut,
+    EdgeTypeShown as EdgeTypeShown,
+    EndsShown as EndsShown,
+    GraphEdge as GraphEdge,
+    GraphNode as GraphNode,
+    GraphSchema as GraphSchema,
+    IndexShown as IndexShown,
+    LabelShown as LabelShown,
+    Neighbourhood as Neighbourhood,
+    PropertyShown as PropertyShown,
+)
+from graphmem.patterns.types import (
+    Pattern as Pattern,
+    PatternAnswer as PatternAnswer,
+    PatternColumn as PatternColumn,
+    PatternParameter as PatternParameter,
+    Patterns as Patterns,
+)
+from graphmem.recall.types import (
+    Item as Item,
+    Omitted as Omitted,
+    Question as Question,
+    Recalled as Recalled,
+)
+from graphmem.references.types import (
+    Content as Content,
+    NewReference as NewReference,
+    NewSpan as NewSpan,
+    Reference as Reference,
+    References as References,
+    Span as Span,
+    SpanContent as SpanContent,
+    SpanMetadata as SpanMetadata,
+    SpanPointer as SpanPointer,
+)
+from graphmem.retrieval.expansion import (
+    HopPath as HopPath,
+)
+from graphmem.retrieve_memory.types import (
+    Found as Found,
+    FoundEpisode as FoundEpisode,
+    FoundFact as FoundFact,
+    Retrieved as Retrieved,
+    Said as Said,
+)
+from graphmem.reviews.types import (
+    Applied as Applied,
+    Rated as Rated,
+    Review as Review,
+    Reviewed as Reviewed,
+    Reviews as Reviews,
+    ReviewsRun as ReviewsRun,
+)
+from graphmem.runs.environment import (
+    RunEnvironment as RunEnvironment,
+)
+from graphmem.runs.session import (
+    Beginning as Beginning,
+    RunSession as RunSession,
+)
+from graphmem.runs.types import (
+    Access as Access,
+    Accesses as Accesses,
+    BudgetState as BudgetState,
+    FixedBudget as FixedBudget,
+    LeftOutSpan as LeftOutSpan,
+    OnAccess as OnAccess,
+    RetrievalBudget as RetrievalBudget,
+    RetrievalResult as RetrievalResult,
+    RetrievedSpan as RetrievedSpan,
+    Returned as Returned,
+    Run as Run,
+    RunPeek as RunPeek,
+    RunResult as RunResult,
+    TreeRun as TreeRun,
+    WriteResult as WriteResult,
+)
+from graphmem.search.retriever import (
+    MemoryRetriever as MemoryRetriever,
+    MemoryRetrieverConfig as MemoryRetrieverConfig,
+    create_memory_retriever as create_memory_retriever,
+)
+from graphmem.search.types import (
+    LeftOut as LeftOut,
+    SearchItem as SearchItem,
+    SearchQuery as SearchQuery,
+    SearchResult as SearchResult,
+    SpanQuery as SpanQuery,
+)
+from graphmem.sessions.related import (
+    RelatedSession as RelatedSession,
+    RelatedSessions as RelatedSessions,
+)
+from graphmem.summaries.types import (
+    Summaries as Summaries,
+    Summary as Summary,
+)
+from graphmem.tokens import (
+    TokenCounter as TokenCounter,
+)

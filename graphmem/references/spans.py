@@ -1,0 +1,214 @@
+"""Spans that a caller registers, with or without text: writing and showing them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from hashlib import sha256
+
+import msgspec
+from msgspec import Struct
+
+from graphmem.context import Context
+from graphmem.errors import ContentDamaged, IdTaken, InvalidInput, SpanNotFound
+from graphmem.graph.driver import Transaction
+from graphmem.graph.query import Query
+from graphmem.memories.delete import delete_unmentioned
+from graphmem.memories.write import Draft, Prepared, prepare, write
+from graphmem.model.text import checked_text
+from graphmem.model.times import END, utc
+from graphmem.references.types import (
+    SPAN_BYTES,
+    NewSpan,
+    Span,
+    SpanContent,
+    SpanMetadata,
+    StoredSpan,
+)
+
+
+class SetAside(Struct, frozen=True):
+    """A memory that had the id of a span to be registered, for the moment under another id."""
+
+    id: str
+    aside: str
+    kind: str
+    of_reference: bool
+
+
+class ReplacedSpan(Struct, frozen=True):
+    """The number of edges that the new span took over, and the entities that the old one mentioned."""
+
+    written: int
+    entities: list[str]
+
+
+class StoredSpanText(Struct, frozen=True):
+    """A span's text as the database holds it."""
+
+    id: str
+    text: str
+    token_count: int
+    sha256: str | None = None
+    token_estimate: int | None = None
+
+
+SET_ASIDE = Query("references/set_aside", SetAside, writes=True)
+REPLACE_SPAN = Query("references/replace_span", ReplacedSpan, writes=True)
+SPAN = Query("references/span", StoredSpan)
+SPAN_CONTENT = Query("references/span_content", StoredSpanText)
+
+
+async def register_spans(new: Sequence[NewSpan], context: Context) -> list[Span]:
+    """Register spans, all or none, and return them in order; a known id replaces that span.
+
+    Edges of other memories and contexts to a replaced span lead to the new one. Raises `InvalidInput`
+    that names the field, `IdTaken`, `Unavailable`.
+    """
+    now = context.now()
+    drafts = [
+        _draft(span, _place(new, place), context.client_id, span.id or context.new_id(), now)
+        for place, span in enumerate(new)
+    ]
+    _check_once([draft.id for draft in drafts])
+    prepared = await prepare(drafts, embedder=context.embedder, tokens=context.tokens)
+    asides = [{"id": draft.id, "aside": context.new_id()} for draft in drafts]
+    await context.graph.write(
+        lambda transaction: _register(transaction, prepared, asides, client_id=context.client_id)
+    )
+    return [registered(memory).shown for memory in prepared]
+
+
+async def show_span(span_id: str, context: Context) -> Span:
+    """Return a span without its text.
+
+    Raises `SpanNotFound`, also for a span of another client, and `Unavailable`.
+    """
+    rows = await context.graph.rows(SPAN, client_id=context.client_id, id=span_id)
+    if not rows:
+        raise SpanNotFound(span_id)
+    return rows[0].shown
+
+
+async def show_span_content(span_id: str, context: Context) -> SpanContent:
+    """Return the text of a span, None where it has none.
+
+    Raises `SpanNotFound`, also for a span of another client; `ContentDamaged` when the text's SHA-256 is
+    not the one that was stored with it; `Unavailable`.
+    """
+    rows = await context.graph.rows(SPAN_CONTENT, client_id=context.client_id, id=span_id)
+    if not rows:
+        raise SpanNotFound(span_id)
+    stored = rows[0]
+    if not stored.text:
+        return SpanContent(
+            id=span_id, content=None, hash=stored.sha256, token_count=stored.token_estimate or 0
+        )
+    if sha256(stored.text.encode()).hexdigest() != stored.sha256:
+        raise ContentDamaged(span_id)
+    return SpanContent(
+        id=span_id, content=stored.text, hash=stored.sha256, token_count=stored.token_count
+    )
+
+
+def registered(memory: Prepared) -> StoredSpan:
+    """Return a prepared span as the database holds it after the write."""
+    properties = memory.row["properties"]
+    return msgspec.convert(properties | {"has_content": bool(memory.draft.text)}, StoredSpan)
+
+
+def hashed(content: str) -> str:
+    """Return the SHA-256 of a text's UTF-8, in hexadecimal."""
+    return sha256(content.encode()).hexdigest()
+
+
+async def _register(
+    transaction: Transaction,
+    spans: Sequence[Prepared],
+    asides: Sequence[dict[str, str]],
+    *,
+    client_id: str,
+) -> None:
+    old = await transaction.rows(SET_ASIDE, client_id=client_id, rows=asides)
+    for one in old:
+        if one.kind != "span" or one.of_reference:
+            raise IdTaken(one.id, "a reference's content" if one.of_reference else _a(one.kind))
+    await write(transaction, spans, client_id=client_id)
+    entities: set[str] = set()
+    for one in old:
+        [replaced] = await transaction.rows(
+            REPLACE_SPAN, client_id=client_id, id=one.id, aside=one.aside
+        )
+        entities.update(replaced.entities)
+    await delete_unmentioned(transaction, entities, client_id=client_id)
+
+
+def _place(spans: Sequence[NewSpan], place: int) -> str:
+    return f"[{place}]." if len(spans) > 1 else ""
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind == "episode" else f"a {kind}"
+
+
+def _check_once(ids: Sequence[str]) -> None:
+    for place, id in enumerate(ids):
+        if id in ids[:place]:
+            raise InvalidInput(f"[{place}].id", f"{id!r} is given twice; send each span once")
+
+
+def _draft(new: NewSpan, place: str, client_id: str, id: str, now: datetime) -> Draft:
+    """Return a span as a memory; one without content is never valid, so that no search finds it."""
+    metadata = new.metadata or SpanMetadata()
+    text = new.content if new.content is not None else ""
+    _check(new, metadata, place)
+    occurred_at = utc(new.occurred_at, f"{place}occurred_at") if new.occurred_at else now
+    return Draft(
+        id=id,
+        client_id=client_id,
+        kind="span",
+        text=text,
+        search_text="\n".join((text, *metadata.tags)) if text else "",
+        embedded_text=text,
+        source_type=new.source_type,
+        source_id=new.source_id,
+        importance=metadata.importance,
+        occurred_at=occurred_at,
+        valid_at=occurred_at if text else END,
+        active=bool(text),
+        created_at=now,
+        own={
+            "start_byte": new.start_byte,
+            "end_byte": new.end_byte,
+            "sha256": hashed(text) if text else new.hash,
+            "token_estimate": None if text else new.token_count,
+            "recency": metadata.recency,
+            "tags": metadata.tags or None,
+        },
+    )
+
+
+def _check(new: NewSpan, metadata: SpanMetadata, place: str) -> None:
+    """Raise `InvalidInput` for an impossible range and for a range or hash that is not the content's."""
+    checked_text(new.source_id, f"{place}source_id", most_bytes=1_024)
+    for number, tag in enumerate(metadata.tags):
+        checked_text(tag, f"{place}metadata.tags[{number}]", most_bytes=1_024)
+    if new.hash is not None:
+        checked_text(new.hash, f"{place}hash", most_bytes=512)
+    if new.end_byte <= new.start_byte:
+        raise InvalidInput(
+            f"{place}end_byte", f"is {new.end_byte}, not beyond start_byte ({new.start_byte})"
+        )
+    if new.content is None:
+        return
+    checked_text(new.content, f"{place}content", most_bytes=SPAN_BYTES)
+    length = len(new.content.encode())
+    if new.end_byte - new.start_byte != length:
+        raise InvalidInput(
+            f"{place}end_byte",
+            f"the range {new.start_byte}–{new.end_byte} holds {new.end_byte - new.start_byte:,} bytes, "
+            f"but the content has {length:,} bytes of UTF-8",
+        )
+    if new.hash is not None and new.hash.lower() != hashed(new.content):
+        raise InvalidInput(
+            f"{place}hash",
+            "is not the content's SHA-256 in hexadecimal; correct it, or leave it out",
+        )

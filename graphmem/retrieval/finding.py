@@ -1,0 +1,393 @@
+"""Finding: the memories nearest in meaning and those that share words, both indexes in one round trip.
+
+Filters act inside both indexes. What an index cannot decide is decided on what it returns, and more is asked
+for until enough passes or no more is there. Where the vector index falls short of what was asked for, the
+exact cosine decides.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from graphmem.embedding import Vector
+from graphmem.graph.driver import Graph
+from graphmem.graph.query import Query
+from graphmem.model.times import END
+from graphmem.model.vocabulary import KINDS, Kind, Role
+from graphmem.retrieval.filters import Filters, Sources, conditions, ranges, scope_groups
+from graphmem.text.words import lucene_query, scope_query
+
+CANDIDATES = 100
+"""The candidates of each leg, unless more are asked for."""
+
+LEAST_POOL = 50
+"""The candidates of each leg and source, unless more results are asked for."""
+
+POOL_FACTOR = 2
+"""The candidates of each source for one result."""
+
+MOST_CANDIDATES = 10_000
+"""The most memories that a leg looks at, when a filter lets hardly any pass."""
+
+GROWTH = 4
+
+LONG_TEXT = 20_000
+"""A longer text, in characters, is fetched by itself."""
+
+TEXTS_AT_ONCE = 8
+"""The long texts that are fetched at once."""
+
+
+class Candidate(Struct, frozen=True, kw_only=True):
+    """A memory that a search has found, with everything that ranking, relevance and packing need."""
+
+    id: str
+    kind: Kind
+    importance: float
+    token_count: int
+    occurred_at: datetime
+    external_id: str | None = None
+    role: Role | None = None
+    name: str | None = None
+    conversation_id: str = ""
+    session_id: str = ""
+    idx: int | None = None
+    cosine: float | None = None
+    """The cosine to the nearest of the question's vectors, -1 to 1; None when there is no vector."""
+    bm25: float | None = None
+    """Lucene's score; None when the words leg has not found it."""
+    by_vector: bool = False
+    """Whether the vector leg has found it."""
+    places: list[int] = []
+    """The vectors that have found it in the index, by their places."""
+    passes: bool = True
+    """Whether it passes what the indexes could not decide."""
+    text: str | None = None
+    """The text that was searched; None where it is long or was not wanted."""
+    source_type: str = ""
+    source_id: str = ""
+    """Where it comes from; '' where no text was wanted."""
+    start_byte: int | None = None
+    end_byte: int | None = None
+    sha256: str | None = None
+    """Of a span its place in its source, and the hash of its text."""
+
+    @property
+    def content(self) -> str | None:
+        """The text of a span, if its hash agrees: the searched text begins with it."""
+        if self.text is None or self.start_byte is None or self.end_byte is None:
+            return None
+        content = self.text.encode()[: self.end_byte - self.start_byte]
+        return content.decode() if sha256(content).hexdigest() == self.sha256 else None
+
+
+class SearchedText(Struct, frozen=True):
+    """The text by which a memory is found."""
+
+    id: str
+    text: str
+
+
+FOUND_IN_CLIENT = Query("retrieval/found_in_client", Candidate)
+FOUND_NOW = Query("retrieval/found_now", Candidate)
+FOUND_IN_SCOPE = Query("retrieval/found_in_scope", Candidate)
+FOUND_OF_SOURCES = Query("retrieval/found_of_sources", Candidate)
+FOUND_EXACTLY = Query("retrieval/found_exactly", Candidate)
+FOUND_IN_TIME = Query("retrieval/found_in_time", Candidate)
+SEARCHED_TEXTS = Query("retrieval/searched_texts", SearchedText)
+
+USUAL = frozenset({"kind", "conversation_id", "source_type"})
+"""The filters of the file with few tests. Every range in the vector index costs time, also one that everything
+passes: of a client with 20,000 memories no range took 19 ms, two 25, five 40 (docs/decisions.md)."""
+
+NARROWING = frozenset({"conversation_id", "session_id", "source_id", "category", "scope"})
+"""The filters that leave few enough memories for exact cosines of all of them, whatever their times."""
+
+
+class IndexQuery(Struct, frozen=True, kw_only=True):
+    """A question to both indexes: any number of vectors, any number of words, and the filters."""
+
+    embeddings: Sequence[Vector] = ()
+    """Without any only the words leg is asked."""
+    words: Sequence[str] = ()
+    """Without any only the vector leg is asked."""
+    weight: Mapping[str, float] | None = None
+    """The weights of the words that weigh less than 1."""
+    filters: Filters
+    wanted: int
+    """The candidates that each vector brings, and that the words bring."""
+    longest_text: int = 0
+    """The length, in characters, up to which the searched texts come along."""
+
+
+class Findings(Struct, frozen=True):
+    """The candidates that pass, and how much of each leg they are."""
+
+    found: list[Candidate]
+    all_by_vector: bool = True
+    """Whether the vector leg has returned all that pass."""
+    all_by_words: bool = True
+
+    @property
+    def least_cosine(self) -> float:
+        """No memory that passes and was not found by vector lies nearer."""
+        return min((one.cosine or 0.0 for one in self.found if one.by_vector), default=-1.0)
+
+
+class CandidatePool(Struct, frozen=True):
+    """The candidates of several sources, and how much of each leg they are."""
+
+    found: list[Candidate]
+    all_by_vector: bool
+    """Whether the vector leg has returned all that pass."""
+    all_by_words: bool
+    least_cosine: float
+    """No memory that passes and was not found by vector lies nearer."""
+
+
+async def find_best(
+    embedding: Vector | None,
+    words: Sequence[str],
+    filters: Filters,
+    *,
+    client_id: str,
+    wanted: int = CANDIDATES,
+    weight: Mapping[str, float] | None = None,
+    graph: Graph,
+) -> list[Candidate]:
+    """Return the best `wanted` memories of each leg, each once. Raises `Unavailable`."""
+    query = IndexQuery(
+        embeddings=vectors(embedding), words=words, weight=weight, filters=filters, wanted=wanted
+    )
+    findings = await find(query, client_id=client_id, graph=graph)
+    return cut(findings.found, wanted)
+
+
+async def find_pool(
+    embedding: Vector | None,
+    words: Sequence[str],
+    sources: Sources,
+    *,
+    client_id: str,
+    results: int,
+    weight: Mapping[str, float],
+    graph: Graph,
+) -> CandidatePool:
+    """Return the candidates of every source, each once, with their searched texts.
+
+    Each kind and each source type is searched by itself, so that a common one does not crowd out a rare
+    one. Raises `Unavailable`.
+    """
+    branches = await asyncio.gather(
+        *(
+            find(
+                IndexQuery(
+                    embeddings=vectors(embedding),
+                    words=words,
+                    weight=weight,
+                    filters=filters,
+                    wanted=max(LEAST_POOL, POOL_FACTOR * results),
+                    longest_text=LONG_TEXT,
+                ),
+                client_id=client_id,
+                graph=graph,
+            )
+            for filters in sources.branches
+        )
+    )
+    found = united(one for branch in branches for one in branch.found)
+    return CandidatePool(
+        await _with_long_texts(found, client_id, graph),
+        all(branch.all_by_vector for branch in branches),
+        all(branch.all_by_words for branch in branches),
+        max((branch.least_cosine for branch in branches), default=-1.0),
+    )
+
+
+async def find(query: IndexQuery, *, client_id: str, graph: Graph) -> Findings:
+    """Return everything that the legs have found and that passes, each memory once.
+
+    A leg brings `wanted` memories that pass, or all; more where more were looked at. Raises `Unavailable`.
+    """
+    if query.filters.impossible:
+        return Findings([])
+    rows, limit = await enough(
+        lambda limit: _ask(query, limit, client_id, graph),
+        lambda rows: [*_by_vectors(rows, query), _by_words(rows)],
+        query.wanted,
+    )
+    is_short = any(falls_short(leg, limit, query.wanted) for leg in _by_vectors(rows, query))
+    if is_short:
+        rows = united([*await _find_exactly(query, client_id, graph), *rows])
+    found = [one for one in rows if one.passes]
+    return Findings(
+        found,
+        not query.embeddings or (is_short and _count_by_vector(found) < query.wanted),
+        len(_by_words(rows)) < limit,
+    )
+
+
+async def _ask(query: IndexQuery, limit: int, client_id: str, graph: Graph) -> list[Candidate]:
+    """Return what both indexes find."""
+    filters = query.filters
+    file, parameters = _file_for(filters)
+    return await graph.rows(
+        file,
+        client_id=client_id,
+        vectors=_numbered(query.embeddings),
+        words=lucene_query(query.words, scope_groups(filters, client_id), query.weight),
+        limit=limit,
+        longest=query.longest_text,
+        **parameters,
+    )
+
+
+def _file_for(filters: Filters) -> tuple[Query[Candidate], dict[str, Any]]:
+    """Return the query file with the fewest tests for these filters, and its parameters."""
+    if not filters.shape:
+        return FOUND_IN_CLIENT, {}
+    wide = FOUND_OF_SOURCES if filters.source_id else FOUND_IN_SCOPE
+    file = FOUND_NOW if filters.shape <= USUAL else wide
+    every = ranges(filters) | conditions(filters)
+    return file, {name: value for name, value in every.items() if name in file.parameters}
+
+
+async def _find_exactly(query: IndexQuery, client_id: str, graph: Graph) -> list[Candidate]:
+    """Return the nearest by exact cosine: the index may fall short where hardly more exist than wanted."""
+    filters = query.filters
+    common = {
+        "client_id": client_id,
+        "vectors": _numbered(query.embeddings),
+        "limit": query.wanted,
+        "longest": query.longest_text,
+    } | conditions(filters)
+    if filters.timed and not filters.shape & NARROWING:
+        return await graph.rows(
+            FOUND_IN_TIME,
+            kinds=sorted(filters.values("kind") or KINDS),
+            actives=filters.validity.actives,
+            **common,
+        )
+    scope = scope_query(scope_groups(filters, client_id))
+    return await graph.rows(FOUND_EXACTLY, scope=scope, most=MOST_CANDIDATES, **common)
+
+
+def vectors(embedding: Vector | None) -> list[Vector]:
+    """Return the vectors of a question that may have none."""
+    return [] if embedding is None else [embedding]
+
+
+def _numbered(embeddings: Sequence[Vector]) -> list[dict[str, Any]]:
+    return [{"place": place, "vector": embedding} for place, embedding in enumerate(embeddings)]
+
+
+def _by_vectors(found: Sequence[Candidate], query: IndexQuery) -> list[list[Candidate]]:
+    """Return for each vector what it has found in the index."""
+    places = range(len(query.embeddings))
+    return [[one for one in found if place in one.places] for place in places]
+
+
+def _by_words(found: Iterable[Candidate]) -> list[Candidate]:
+    return [one for one in found if one.bm25 is not None]
+
+
+def _count_by_vector(found: Iterable[Candidate]) -> int:
+    return sum(one.by_vector for one in found)
+
+
+def united(found: Iterable[Candidate]) -> list[Candidate]:
+    """Return each candidate once; the first of two keeps its cosine, and has the scores of both."""
+    by_id: dict[str, Candidate] = {}
+    for one in found:
+        first = by_id.get(one.id)
+        by_id[one.id] = _joined(first, one) if first else one
+    return list(by_id.values())
+
+
+def _joined(first: Candidate, other: Candidate) -> Candidate:
+    scores = [score for score in (first.bm25, other.bm25) if score is not None]
+    return replace(
+        first,
+        by_vector=first.by_vector or other.by_vector,
+        bm25=max(scores, default=None),
+    )
+
+
+def cut(found: Sequence[Candidate], wanted: int) -> list[Candidate]:
+    """Return the best `wanted` of each leg; out of a leg's cut is out of that leg."""
+    nearest = _best({one.id: one.cosine or 0.0 for one in found if one.by_vector}, found, wanted)
+    matching = _best({one.id: one.bm25 for one in found if one.bm25 is not None}, found, wanted)
+    return [
+        replace(
+            one,
+            by_vector=one.id in nearest,
+            bm25=one.bm25 if one.id in matching else None,
+        )
+        for one in found
+        if one.id in nearest or one.id in matching
+    ]
+
+
+def _best(scores: Mapping[str, float], found: Sequence[Candidate], wanted: int) -> set[str]:
+    """Return the ids of the best of a leg; ties go to the newer, then to the lower id."""
+    leg = [one for one in found if one.id in scores]
+    leg.sort(key=lambda one: (-scores[one.id], END - one.occurred_at, one.id))
+    return {one.id for one in leg[:wanted]}
+
+
+async def _with_long_texts(
+    found: Sequence[Candidate], client_id: str, graph: Graph
+) -> list[Candidate]:
+    """Return the candidates with all their texts."""
+    long = [one.id for one in found if one.text is None]
+    texts: dict[str, str] = {}
+    for start in range(0, len(long), TEXTS_AT_ONCE):
+        some = long[start : start + TEXTS_AT_ONCE]
+        rows = await graph.rows(SEARCHED_TEXTS, client_id=client_id, ids=some)
+        texts |= {row.id: row.text for row in rows}
+    return [replace(one, text=texts.get(one.id, "")) if one.text is None else one for one in found]
+
+
+class Passing(Protocol):
+    """A memory that an index has found."""
+
+    @property
+    def passes(self) -> bool:
+        """Whether it passes what the index could not decide."""
+        ...
+
+
+Row = TypeVar("Row")
+Legs = Callable[[list[Row]], Sequence[Sequence[Passing]]]
+"""What each leg, a search of one index, has found."""
+
+
+async def enough(
+    ask: Callable[[int], Awaitable[list[Row]]], legs: Legs[Row], wanted: int
+) -> tuple[list[Row], int]:
+    """Ask until enough passes or no more is there; return what was found, and the last limit of each leg.
+
+    `ask` takes the limit of a leg: `wanted` at first, at most `MOST_CANDIDATES`.
+    """
+    limit = wanted
+    while True:
+        found = await ask(limit)
+        if limit >= MOST_CANDIDATES or not any(
+            len(leg) >= limit and _passing(leg) < wanted for leg in legs(found)
+        ):
+            return found, limit
+        limit = min(limit * GROWTH, MOST_CANDIDATES)
+
+
+def falls_short(leg: Sequence[Passing], limit: int, wanted: int) -> bool:
+    """Tell whether a leg has brought fewer than it was asked for, and too few of them pass."""
+    return len(leg) < limit and _passing(leg) < wanted
+
+
+def _passing(leg: Sequence[Passing]) -> int:
+    return sum(one.passes for one in leg)

@@ -1,0 +1,108 @@
+"""Lists: the newest or most important memories of some sources, their number, and those that contain a text.
+
+A text is looked for whatever its case. Case is folded as Unicode says, in Python: the words index knows
+neither parts of words nor all of case. So the memories of the session or the conversation are read, the
+newest first, up to a limit.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from graphmem.graph.driver import Graph
+from graphmem.graph.query import Query
+from graphmem.retrieval.filters import Sources
+from graphmem.retrieval.finding import Candidate
+
+MOST_READ = 20_000
+"""The most memories that are read for a text."""
+
+READ_AT_ONCE = 500
+READ_TOKENS = 200_000
+"""The most tokens that are read at once."""
+
+
+class PassingCount(Struct, frozen=True):
+    """The number of memories that pass."""
+
+    memories: int
+
+
+class ShownText(Struct, frozen=True):
+    """The text of a memory."""
+
+    id: str
+    text: str
+
+
+NEWEST = Query("retrieval/newest", Candidate)
+MOST_IMPORTANT = Query("retrieval/most_important", Candidate)
+COUNTED = Query("retrieval/counted", PassingCount)
+LISTED_INSIDE = Query("retrieval/listed_inside", Candidate)
+SHOWN_TEXTS = Query("retrieval/shown_texts", ShownText)
+
+
+async def list_memories(
+    sources: Sources, *, by_importance: bool, client_id: str, limit: int, graph: Graph
+) -> tuple[list[Candidate], int]:
+    """Return the newest or the most important that pass, and the number of all that pass."""
+    parameters = {
+        "client_id": client_id,
+        "kinds": sources.kinds_of,
+        "actives": sources.validity.actives,
+    } | sources.conditions
+    query = MOST_IMPORTANT if by_importance else NEWEST
+    found, counted = await asyncio.gather(
+        graph.rows(query, limit=limit, **parameters), graph.rows(COUNTED, **parameters)
+    )
+    return found, counted[0].memories
+
+
+async def find_text(
+    text: str,
+    sources: Sources,
+    *,
+    session_id: str | None,
+    conversation_id: str | None,
+    client_id: str,
+    graph: Graph,
+) -> tuple[list[Candidate], bool]:
+    """Return the memories that contain a text, the newest first, and whether these are all.
+
+    Of a session, or of a conversation where no session is named; of both where both are named. Raises
+    `Unavailable`.
+    """
+    listed = await graph.rows(
+        LISTED_INSIDE,
+        client_id=client_id,
+        session_id=session_id or "",
+        conversation_id=conversation_id or "",
+        limit=MOST_READ + 1,
+        **sources.conditions,
+    )
+    folded = text.casefold()
+    found: list[Candidate] = []
+    for some in _batches(listed[:MOST_READ]):
+        rows = await graph.rows(SHOWN_TEXTS, client_id=client_id, ids=[one.id for one in some])
+        matching = await asyncio.to_thread(_containing, rows, folded)
+        found += [one for one in some if one.id in matching]
+    return found, len(listed) <= MOST_READ
+
+
+def _containing(rows: Sequence[ShownText], folded: str) -> set[str]:
+    return {row.id for row in rows if folded in row.text.casefold()}
+
+
+def _batches(listed: Sequence[Candidate]) -> Iterator[list[Candidate]]:
+    """Yield the memories that are read at once."""
+    batch: list[Candidate] = []
+    size = 0
+    for one in listed:
+        if batch and (len(batch) == READ_AT_ONCE or size + one.token_count > READ_TOKENS):
+            yield batch
+            batch, size = [], 0
+        batch.append(one)
+        size += one.token_count
+    if batch:
+        yield batch

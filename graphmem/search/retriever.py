@@ -1,0 +1,271 @@
+"""The memory retriever: search → peek → chunk → compose as one object with defaults of its own."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Protocol
+
+import msgspec
+from msgspec import Meta, Struct
+
+from graphmem.context import Context
+from graphmem.contexts.context import (
+    add_to_context,
+    compose_context,
+    create_context,
+    show_context,
+)
+from graphmem.contexts.types import ContextAddition, CreateContextOptions, RetrievalContext
+from graphmem.errors import MemoryNotFound
+from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult, Tokens, chunk, peek
+from graphmem.model.validation import validated
+from graphmem.model.vocabulary import GivenStep, SourceType, TruncationStrategy
+from graphmem.search.ask import search
+from graphmem.search.types import Match, SearchQuery, SearchResult, SortBy
+from graphmem.tokens import TokenCounter
+
+
+class RetrieverDefaults(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The values that a retriever uses where a call gives none."""
+
+    default_max_results: Annotated[int, Meta(ge=1, le=200)] = 10
+    default_max_tokens_per_chunk: Tokens = 500
+
+
+class MemoryRetrieverConfig(Struct, frozen=True, kw_only=True):
+    """The client of a retriever, its token counter and its defaults."""
+
+    client_id: str
+    token_counter: TokenCounter
+    default_max_results: int
+    default_max_tokens_per_chunk: int
+
+
+class MemoryRetriever:
+    """Finds memories for an agent and collects them in a context within a budget."""
+
+    def __init__(self, context: Callable[[], Context], defaults: RetrieverDefaults) -> None:
+        """Work with the context that `context` returns at the moment of each call."""
+        self._context = context
+        self.config = MemoryRetrieverConfig(
+            client_id=context().client_id,
+            token_counter=context().tokens,
+            default_max_results=defaults.default_max_results,
+            default_max_tokens_per_chunk=defaults.default_max_tokens_per_chunk,
+        )
+
+    async def search(
+        self,
+        query: str | SearchQuery | Mapping[str, Any],
+        *,
+        match: Match | None = None,
+        session_id: str | None = None,
+        source_types: Sequence[SourceType] | None = None,
+        source_ids: Sequence[str] | None = None,
+        conversation_id: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        as_of: datetime | str | None = None,
+        known_as_of: datetime | str | None = None,
+        include_superseded: bool | None = None,
+        max_results: int | None = None,
+        max_tokens: int | None = None,
+        min_relevance: float | None = None,
+        sort_by: SortBy | None = None,
+        max_hops: int | None = None,
+        link_types: Sequence[GivenStep] | None = None,
+    ) -> SearchResult:
+        """Return the memories that match a query, `*` for all.
+
+        An argument that is not None replaces the field of that name in `query`; see `SearchQuery` for the
+        fields and their ranges. Raises `InvalidInput`, `Unavailable`.
+        """
+        options = {
+            "match": match,
+            "session_id": session_id,
+            "source_types": source_types,
+            "source_ids": source_ids,
+            "conversation_id": conversation_id,
+            "since": since,
+            "until": until,
+            "as_of": as_of,
+            "known_as_of": known_as_of,
+            "include_superseded": include_superseded,
+            "max_results": max_results,
+            "max_tokens": max_tokens,
+            "min_relevance": min_relevance,
+            "sort_by": sort_by,
+            "max_hops": max_hops,
+            "link_types": link_types,
+        }
+        return await search(self._asked(query, options), self._context())
+
+    async def search_with_hops(
+        self,
+        query: str | SearchQuery | Mapping[str, Any],
+        *,
+        max_hops: int | None = None,
+        match: Match | None = None,
+        session_id: str | None = None,
+        source_types: Sequence[SourceType] | None = None,
+        source_ids: Sequence[str] | None = None,
+        conversation_id: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        as_of: datetime | str | None = None,
+        known_as_of: datetime | str | None = None,
+        include_superseded: bool | None = None,
+        max_results: int | None = None,
+        max_tokens: int | None = None,
+        min_relevance: float | None = None,
+        sort_by: SortBy | None = None,
+        link_types: Sequence[GivenStep] | None = None,
+    ) -> SearchResult:
+        """Return what `search` does, with the memories one link away unless `max_hops` (0–3) is given.
+
+        Raises `InvalidInput`, `Unavailable`.
+        """
+        options = {
+            "match": match,
+            "session_id": session_id,
+            "source_types": source_types,
+            "source_ids": source_ids,
+            "conversation_id": conversation_id,
+            "since": since,
+            "until": until,
+            "as_of": as_of,
+            "known_as_of": known_as_of,
+            "include_superseded": include_superseded,
+            "max_results": max_results,
+            "max_tokens": max_tokens,
+            "min_relevance": min_relevance,
+            "sort_by": sort_by,
+            "max_hops": max_hops,
+            "link_types": link_types,
+        }
+        return await search(self._asked(query, options, hops=1), self._context())
+
+    async def peek(self, memory_id: str) -> PeekResult | None:
+        """Return a memory without its content; None when it does not exist. Raises `Unavailable`."""
+        try:
+            return await peek(memory_id, self._context())
+        except MemoryNotFound:
+            return None
+
+    async def chunk(
+        self,
+        memory_id: str,
+        options: ChunkOptions | Mapping[str, Any] | None = None,
+        *,
+        max_tokens: int | None = None,
+        truncation_strategy: TruncationStrategy | None = None,
+        include_header: bool | None = None,
+    ) -> ChunkResult:
+        """Return as much of a memory as fits into `max_tokens`.
+
+        An argument that is not None replaces the field of that name in `options`. Raises `InvalidInput`,
+        `ItemNotFound`, `ContentDamaged`, `Unavailable`.
+        """
+        given = {
+            "max_tokens": max_tokens,
+            "truncation_strategy": truncation_strategy,
+            "include_header": include_header,
+        }
+        default = {"max_tokens": self.config.default_max_tokens_per_chunk}
+        asked = validated(default | _fields(options) | _given(given), ChunkOptions)
+        return await chunk(memory_id, asked, self._context())
+
+    async def create_context(
+        self,
+        options: CreateContextOptions | Mapping[str, Any] | None = None,
+        *,
+        max_tokens: int | None = None,
+        system_prompt: str | None = None,
+        reserved_for_response: int | None = None,
+        ttl_seconds: int | None = None,
+    ) -> RetrievalContext:
+        """Create a context of `max_tokens`, which is required.
+
+        An argument that is not None replaces the field of that name in `options`. Raises `InvalidInput`,
+        `Unavailable`.
+        """
+        given = {
+            "max_tokens": max_tokens,
+            "system_prompt": system_prompt,
+            "reserved_for_response": reserved_for_response,
+            "ttl_seconds": ttl_seconds,
+        }
+        asked = validated(_fields(options) | _given(given), CreateContextOptions)
+        return await create_context(asked, self._context())
+
+    async def context(self, context: RetrievalContext | str) -> RetrievalContext:
+        """Return the present state of a context. Raises `ContextNotFound`, `Unavailable`."""
+        return await show_context(_id(context), self._context())
+
+    async def add_to_context(self, context: RetrievalContext | str, memory_id: str) -> bool:
+        """Add as much of a memory as fits; return False, and change nothing, when nothing of it fits.
+
+        Raises `InvalidInput`, `ContextNotFound`, `ItemNotFound`, `Unavailable`.
+        """
+        addition = validated({"id": memory_id}, ContextAddition)
+        return (await add_to_context(_id(context), addition, self._context())).added
+
+    async def compose_context(self, context: RetrievalContext | str) -> str:
+        """Return a context as one text. Raises `ContextNotFound`, `Unavailable`."""
+        return await compose_context(_id(context), self._context())
+
+    def _asked(
+        self,
+        query: str | SearchQuery | Mapping[str, Any],
+        options: Mapping[str, Any],
+        *,
+        hops: int = 0,
+    ) -> SearchQuery:
+        """Return a search: the options, else the fields of the query, else the defaults."""
+        default = {"max_results": self.config.default_max_results, "max_hops": hops}
+        fields = {"query": query} if isinstance(query, str) else _fields(query)
+        return validated(default | fields | _given(options), SearchQuery)
+
+
+class HasRetriever(Protocol):
+    """A client's memory, as `Graphmem` is."""
+
+    def retriever(
+        self, *, default_max_results: int = 10, default_max_tokens_per_chunk: int = 500
+    ) -> MemoryRetriever:
+        """Return a retriever."""
+        ...
+
+
+def create_memory_retriever(
+    memory: HasRetriever,
+    *,
+    default_max_results: int = 10,
+    default_max_tokens_per_chunk: int = 500,
+) -> MemoryRetriever:
+    """Return a retriever of a client's memory.
+
+    Args:
+        memory: a `Graphmem`.
+        default_max_results: the results of a search that names no other number, 1–200.
+        default_max_tokens_per_chunk: the tokens of a chunk where no other number is given, 1–200,000.
+
+    Raises:
+        InvalidInput: a default is out of range.
+    """
+    return memory.retriever(
+        default_max_results=default_max_results,
+        default_max_tokens_per_chunk=default_max_tokens_per_chunk,
+    )
+
+
+def _fields(given: Struct | Mapping[str, Any] | None) -> dict[str, Any]:
+    return msgspec.structs.asdict(given) if isinstance(given, Struct) else dict(given or {})
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that are given."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _id(context: RetrievalContext | str) -> str:
+    return context if isinstance(context, str) else context.id

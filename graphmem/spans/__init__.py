@@ -1,1 +1,0 @@
-"""Spans: byte ranges of sources."""

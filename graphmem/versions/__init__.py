@@ -1,1 +1,0 @@
-"""Chains of versions of one memory."""

@@ -1,0 +1,19 @@
+"""The environment of programs that tests start."""
+
+import os
+
+from graphmem.config import Settings
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
+    """Return the environment of a user whose graphmem uses the Neo4j of these settings."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GRAPHMEM_") or name == "GRAPHMEM_CACHE_DIR"
+    }
+    return kept | {
+        "GRAPHMEM_NEO4J_URI": str(settings.neo4j_uri),
+        "GRAPHMEM_NEO4J_USER": settings.neo4j_user,
+        "GRAPHMEM_NEO4J_PASSWORD": settings.neo4j_password,
+    }

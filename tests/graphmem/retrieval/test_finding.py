@@ -1,0 +1,109 @@
+"""Asking for more: until enough passes, until no more is there, or until it is too much."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, strategies as st
+from msgspec import Struct
+
+from graphmem.retrieval.finding import (
+    GROWTH,
+    MOST_CANDIDATES,
+    Candidate,
+    cut,
+    enough,
+    falls_short,
+    united,
+)
+
+
+class One(Struct, frozen=True):
+    passes: bool
+
+
+class Index:
+    """Memories in the order in which an index finds them."""
+
+    def __init__(self, passes: Callable[[int], bool], size: int) -> None:
+        self._found = [One(passes(place)) for place in range(size)]
+        self.asked: list[int] = []
+
+    async def first(self, limit: int) -> list[One]:
+        self.asked.append(limit)
+        return self._found[:limit]
+
+
+def one_leg(found: list[One]) -> list[list[One]]:
+    return [found]
+
+
+async def test_more_is_asked_for_until_enough_passes() -> None:
+    index = Index(lambda place: place % 10 == 0, 1_000)
+    found, limit = await enough(index.first, one_leg, 5)
+    assert index.asked == [5, 20, 80]
+    assert (len(found), limit) == (80, 80)
+
+
+async def test_nothing_more_is_asked_for_where_no_more_is_there() -> None:
+    index = Index(lambda place: False, 30)
+    assert await enough(index.first, one_leg, 20) == ([One(False)] * 30, 80)
+    assert index.asked == [20, 80]
+
+
+async def test_a_filter_that_lets_nothing_pass_is_given_up() -> None:
+    index = Index(lambda place: False, 2 * MOST_CANDIDATES)
+    _, limit = await enough(index.first, one_leg, 3_000)
+    assert index.asked == [3_000, MOST_CANDIDATES]
+    assert limit == MOST_CANDIDATES
+
+
+async def test_every_leg_must_bring_enough() -> None:
+    index = Index(lambda place: place >= 40, 1_000)
+
+    def legs(found: list[One]) -> list[list[One]]:
+        return [[One(True)] * len(found), found]
+
+    await enough(index.first, legs, 10)
+    assert index.asked == [10, 10 * GROWTH, 10 * GROWTH**2]
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.integers(1, 20), st.integers(1, 20))
+def test_a_leg_falls_short_when_less_came_than_asked_and_too_little_of_it_passes(
+    passing: int, others: int, limit: int, wanted: int
+) -> None:
+    leg = [One(True)] * passing + [One(False)] * others
+    assert falls_short(leg, limit, wanted) == (passing + others < limit and passing < wanted)
+
+
+@pytest.mark.parametrize("wanted", [1, 50])
+async def test_what_all_passes_is_asked_for_once(wanted: int) -> None:
+    index = Index(lambda place: True, 10)
+    await enough(index.first, one_leg, wanted)
+    assert index.asked == [wanted]
+
+
+def test_the_best_of_a_leg_are_cut_after_ties(candidate: Callable[..., Candidate]) -> None:
+    leg = [candidate(id, cosine=0.5) for id in "cab"]
+
+    assert {each.id for each in cut(leg, 2)} == {"a", "b"}
+
+
+def test_out_of_a_leg_s_cut_is_out_of_that_leg(candidate: Callable[..., Candidate]) -> None:
+    both = candidate("both", cosine=0.1, bm25=2.0)
+    near = candidate("near", cosine=0.9)
+    far = candidate("far", cosine=0.05, bm25=1.0)
+
+    [one, other] = cut([both, near, far], 1)
+
+    assert (one.id, one.by_vector, one.bm25) == ("both", False, 2.0)
+    assert (other.id, other.by_vector, other.bm25) == ("near", True, None)
+
+
+def test_what_two_searches_have_found_is_one_with_the_scores_of_both(
+    candidate: Callable[..., Candidate],
+) -> None:
+    exact = candidate("a", cosine=0.5)
+    worded = candidate("a", cosine=0.4999, bm25=3.0, by_vector=False)
+
+    assert united([exact, worded]) == [candidate("a", cosine=0.5, bm25=3.0)]
+    assert united([worded, exact]) == [candidate("a", cosine=0.4999, bm25=3.0)]

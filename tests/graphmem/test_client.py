@@ -1,0 +1,150 @@
+"""The public class: its arguments are the fields of its requests, and a block is opened rightly."""
+
+import inspect
+from typing import Any, get_type_hints
+
+import msgspec
+import pytest
+
+import graphmem
+from graphmem import config
+from graphmem.client import Graphmem
+from graphmem.config import SettingsGiven
+from graphmem.contexts.types import CreateContextOptions
+from graphmem.contextual.types import ContextualQuery, ExpansionAsked
+from graphmem.entities.types import EntitiesAsked
+from graphmem.episodes.types import NewEpisode
+from graphmem.exploring.types import AuditAsked
+from graphmem.facts.types import NewFact, NextFact
+from graphmem.hypotheses.types import TurnAsked
+from graphmem.jobs.show import JobsAsked
+from graphmem.memories.chunk import ChunkOptions
+from graphmem.memories.links import LinksAsked
+from graphmem.memories.versions import VersionsAsked
+from graphmem.neighbourhood.types import NeighbourhoodAsked
+from graphmem.recall.types import Question
+from graphmem.references.types import NewReference, NewSpan, ReferencesAsked
+from graphmem.retrieve_memory.types import FactsAsked, MemoryAsked
+from graphmem.reviews.types import NewRating, ReviewsAsked
+from graphmem.runs.environment import RunEnvironment
+from graphmem.runs.session import RunSession
+from graphmem.runs.types import (
+    AccessesAsked,
+    NewRun,
+    NewWrite,
+    PeekAsked,
+    RunQuestion,
+    SubcallAsked,
+)
+from graphmem.search.retriever import MemoryRetriever, RetrieverDefaults
+from graphmem.search.types import SearchQuery, SpanQuery
+from graphmem.summaries.types import SummariesAsked
+
+REQUESTS: dict[Any, tuple[type[msgspec.Struct], set[str]]] = {
+    Graphmem.remember_episode: (NewEpisode, set()),
+    Graphmem.remember_fact: (NewFact, set()),
+    Graphmem.supersede_fact: (NextFact, {"fact_id"}),
+    Graphmem.versions: (VersionsAsked, {"memory_id"}),
+    Graphmem.links: (LinksAsked, {"memory_id"}),
+    Graphmem.search: (SearchQuery, set()),
+    Graphmem.search_spans: (SpanQuery, set()),
+    Graphmem.chunk: (ChunkOptions, {"memory_id"}),
+    Graphmem.create_context: (CreateContextOptions, set()),
+    Graphmem.retriever: (RetrieverDefaults, set()),
+    Graphmem.recall: (Question, set()),
+    Graphmem.search_contextual: (ContextualQuery, set()),
+    Graphmem.expand_context: (ExpansionAsked, set()),
+    Graphmem.hyde_retrieve: (TurnAsked, set()),
+    Graphmem.retrieve_memory: (MemoryAsked, {"raw"}),
+    Graphmem.context_pre_retrieve: (FactsAsked, set()),
+    Graphmem.reviews: (ReviewsAsked, set()),
+    Graphmem.review: (NewRating, {"memory_id"}),
+    Graphmem.add_reference: (NewReference, set()),
+    Graphmem.references: (ReferencesAsked, set()),
+    Graphmem.register_span: (NewSpan, set()),
+    Graphmem.summaries: (SummariesAsked, set()),
+    Graphmem.entities: (EntitiesAsked, set()),
+    Graphmem.run: (NewRun, {"on_access"}),
+    Graphmem.neighbourhood: (NeighbourhoodAsked, {"node_id"}),
+    Graphmem.cypher_audit: (AuditAsked, set()),
+    Graphmem.jobs: (JobsAsked, set()),
+    RunEnvironment.start: (NewRun, set()),
+    RunEnvironment.retrieve: (RunQuestion, {"run_id"}),
+    RunEnvironment.peek: (PeekAsked, {"run_id"}),
+    RunEnvironment.write: (NewWrite, {"run_id"}),
+    RunEnvironment.subcall: (SubcallAsked, {"run_id"}),
+    RunEnvironment.accesses: (AccessesAsked, {"run_id"}),
+    RunSession.retrieve: (RunQuestion, set()),
+    RunSession.write: (NewWrite, set()),
+    RunSession.subcall: (SubcallAsked, set()),
+    MemoryRetriever.search: (SearchQuery, set()),
+    MemoryRetriever.search_with_hops: (SearchQuery, set()),
+}
+
+
+def default(value: Any) -> Any:
+    """Return a default as it is compared: an empty tuple stands for an empty list."""
+    return [] if value == () else value
+
+
+@pytest.mark.parametrize("method", REQUESTS, ids=lambda method: method.__qualname__)
+def test_the_arguments_are_the_fields_of_the_request(method: Any) -> None:
+    request, others = REQUESTS[method]
+    signature = inspect.signature(method).parameters
+    given = {
+        name: default(one.default)
+        for name, one in signature.items()
+        if name != "self" and name not in others
+    }
+    fields = {
+        field.name: field.default_factory()
+        if field.default_factory is not msgspec.NODEFAULT
+        else inspect.Parameter.empty
+        if field.default is msgspec.NODEFAULT
+        else field.default
+        for field in msgspec.structs.fields(request)
+    }
+    if method.__qualname__.startswith("MemoryRetriever."):
+        # It takes a request as it is too, so that an argument left out must be told apart.
+        assert {name for name in given if name != "query"} == set(fields) - {"query"}
+        return
+    assert given == fields
+    assert not [one for one in signature.values() if one.kind is one.VAR_KEYWORD]
+
+
+def test_hops_are_searched_with_the_same_arguments() -> None:
+    hops = inspect.signature(Graphmem.search_with_hops).parameters
+    plain = inspect.signature(Graphmem.search).parameters
+    assert set(hops) == set(plain)
+    assert {name for name in plain if hops[name].default != plain[name].default} == {"max_hops"}
+
+
+def test_the_settings_are_the_arguments_of_open() -> None:
+    fields = {field.name for field in msgspec.structs.fields(config.Settings)}
+    assert set(get_type_hints(SettingsGiven)) == fields
+
+
+async def test_open_without_a_block_says_what_to_do() -> None:
+    opening = graphmem.open(client_id="block")
+    with pytest.raises(TypeError, match="async with"):
+        await opening
+    with pytest.raises(TypeError, match="async with"):
+        opening.__enter__()
+    with pytest.raises(AttributeError, match=r"not running yet.*recall.*async with"):
+        await opening.recall("When?")
+
+
+def test_open_refuses_a_client_that_cannot_be_one() -> None:
+    with pytest.raises(graphmem.InvalidInput):
+        graphmem.open(client_id="a client")
+
+
+def test_every_error_and_every_public_type_is_exported_once() -> None:
+    import graphmem.errors as errors
+
+    raised = {name for name, one in vars(errors).items() if isinstance(one, type)}
+    ours = {name for name in raised if getattr(errors, name).__module__ == errors.__name__}
+    assert ours <= set(dir(graphmem))
+    assert all(getattr(graphmem, name) is not None for name in dir(graphmem))
+    with pytest.raises(AttributeError, match="no attribute 'Graphmen'"):
+        graphmem.Graphmen  # noqa: B018
