@@ -74,11 +74,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Return the public names: errors, types, the class and `open`."""
-    from graphmem import public
+    from graphmem import errors, public
 
-    loaded = {**globals(), **vars(public)}
-    return sorted(
-        name
-        for name, value in loaded.items()
-        if not name.startswith("_") and getattr(value, "__module__", "").startswith("graphmem.")
-    )
+    raised = (name for name in globals() if hasattr(errors, name))
+    return sorted(name for name in {*raised, *vars(public)} if not name.startswith("_"))

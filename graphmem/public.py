@@ -66,6 +66,7 @@ from graphmem.jobs.show import (
     Jobs as Jobs,
 )
 from graphmem.memories.cards import (
+    Card as Card,
     Location as Location,
 )
 from graphmem.memories.chunk import (
@@ -177,6 +178,7 @@ from graphmem.runs.types import (
     Run as Run,
     RunPeek as RunPeek,
     RunResult as RunResult,
+    SpanRef as SpanRef,
     TreeRun as TreeRun,
     WriteResult as WriteResult,
 )

@@ -3,8 +3,7 @@
 import random
 from datetime import datetime
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from graphmem.model.times import BEGINNING, END
 from tests.timelines import Timeline, asked, timeline

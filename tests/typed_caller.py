@@ -1,4 +1,4 @@
-"""What a user writes: twelve methods and the attributes of their answers, checked by `tests/test_typing.py`."""
+"""A user's script: twelve methods and the attributes of their answers; `tests/test_typing.py` checks it."""
 
 import graphmem
 

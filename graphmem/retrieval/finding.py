@@ -102,8 +102,11 @@ FOUND_IN_TIME = Query("retrieval/found_in_time", Candidate)
 SEARCHED_TEXTS = Query("retrieval/searched_texts", SearchedText)
 
 USUAL = frozenset({"kind", "conversation_id", "source_type"})
-"""The filters of the file with few tests. Every range in the vector index costs time, also one that everything
-passes: of a client with 20,000 memories no range took 19 ms, two 25, five 40 (docs/decisions.md)."""
+"""The filters of the file with few tests.
+
+Every range in the vector index costs time, also one that everything passes: of a client with 20,000
+memories no range took 19 ms, two 25, five 40.
+"""
 
 NARROWING = frozenset({"conversation_id", "session_id", "source_id", "category", "scope"})
 """The filters that leave few enough memories for exact cosines of all of them, whatever their times."""

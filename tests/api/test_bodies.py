@@ -8,8 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from graphmem_api.bodies import BODY_BYTES, decoded
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from graphmem.conversations.types import Batch
 from graphmem.errors import InvalidInput

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphmem import config
 from graphmem.artifacts.model import bundled_model

@@ -4,8 +4,7 @@ from base64 import urlsafe_b64encode
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphmem.errors import InvalidInput
 from graphmem.model.pages import FIRST, cursor, page, position

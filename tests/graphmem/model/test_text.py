@@ -1,8 +1,7 @@
 """What a text from outside must be: Unicode, not blank, not beyond its limit."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphmem.errors import InvalidInput, TooLarge
 from graphmem.model.text import checked_text

@@ -1,7 +1,6 @@
 """Packing: what fits, by rank, never beyond the budget."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphmem.prompts.packing import Parcel, fitting
 

@@ -4,8 +4,7 @@ import time
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from graphmem.model.vocabulary import TruncationStrategy
 from graphmem.prompts.truncation import ELLIPSIS, GAP, HEAD, Truncated, boundary, truncated

@@ -1,8 +1,7 @@
 """What a text says in its own words: bounded, in order, the same each time."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from graphmem.runtime import Runtime
 from graphmem.text.extraction import (

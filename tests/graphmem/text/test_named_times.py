@@ -3,8 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import given, strategies as some
 
 from graphmem.text.named_times import NEAR_DAYS, NamedTime, named_times, nearness
 
