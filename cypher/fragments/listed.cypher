@@ -1,3 +1,3 @@
 // The properties of a memory in a list.
-.id, .kind, .source_type, .importance, .token_count,
+.id, .kind, .importance, .token_count,
 occurred_at: toString(memory.occurred_at)

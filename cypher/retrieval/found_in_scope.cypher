@@ -1,36 +1,38 @@
 CYPHER 25
 // The memories inside any filters that lie nearest in meaning, and those that share most words.
 //
-// $client_id       string     whose memories
-// $vectors         list<map>  {place, vector}: the question's vectors, none or several
-// $source_id_from  string     the least source_id that passes
-// $source_id_to    string     the greatest
-// A cosine is that to the nearest of the vectors; `places` are those that found the memory. What the index
-// cannot decide, lists and the times of the words leg, comes back as `passes`.
+// $client_id             string  whose memories
+// $kind_from             string  the least kind that passes
+// $kind_to               string  the greatest
+// $conversation_id_from  string  the least conversation_id that passes
+// $conversation_id_to    string  the greatest
+// $session_id_from       string  the least session_id that passes
+// $session_id_to         string  the greatest
+// $source_type_from      string  the least source_type that passes
+// $source_type_to        string  the greatest
+// $source_id_from        string  the least source_id that passes
+// $source_id_to          string  the greatest
+// $category_from         string  the least category that passes
+// $category_to           string  the greatest
+// $scope_from            string  the least scope that passes
+// $scope_to              string  the greatest
 CALL () {
-  UNWIND $vectors AS one
-  CALL (one) {
-    MATCH (memory:Memory)
-      SEARCH memory IN (
-        VECTOR INDEX memory_embedding FOR one.vector
-        // include index_ranges
-          AND memory.source_id >= $source_id_from AND memory.source_id <= $source_id_to
-        LIMIT $limit
-      ) SCORE AS score
-    RETURN memory, score
-  }
+  // include words_branch
+  MATCH (memory:Memory) SEARCH memory IN (
+    VECTOR INDEX memory_embedding FOR one.vector
+    WHERE memory.client_id = $client_id
+      AND memory.kind >= $kind_from AND memory.kind <= $kind_to
+      AND memory.conversation_id >= $conversation_id_from AND memory.conversation_id <= $conversation_id_to
+      AND memory.session_id >= $session_id_from AND memory.session_id <= $session_id_to
+      AND memory.source_type >= $source_type_from AND memory.source_type <= $source_type_to
+      AND memory.source_id >= $source_id_from AND memory.source_id <= $source_id_to
+      AND memory.category >= $category_from AND memory.category <= $category_to
+      AND memory.scope >= $scope_from AND memory.scope <= $scope_to
+      AND memory.occurred_at >= $since AND memory.occurred_at < $until
+      AND memory.valid_at <= $valid_by AND memory.invalid_at >= $invalid_from
+      AND memory.created_at <= $created_by AND memory.superseded_at >= $superseded_from
+    LIMIT $limit
+  ) SCORE AS score
   RETURN memory, one.place AS place, score AS vector, null AS bm25
-
-  UNION ALL
-
-  // include words_leg
-  RETURN memory, null AS place, null AS vector, score AS bm25
 }
-WITH memory, collect(place) AS places, max(vector) AS vector, max(bm25) AS bm25
-RETURN collect(memory {
-  // include candidate
-  // include both_legs
-  passes: memory.client_id = $client_id
-    // include values_in
-    // include held_then
-}) AS rows
+// include candidates_then

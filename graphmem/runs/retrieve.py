@@ -333,7 +333,9 @@ def _is_all(candidates: CandidatePool) -> bool:
 async def _texts(best: Sequence[Candidate], context: Context) -> dict[str, SpanText | None]:
     """Return the texts of hits: as the search returned them if they are whole, else read again."""
     texts: dict[str, SpanText | None] = {
-        one.id: SpanText(text, one.source_id) for one in best if (text := one.content) is not None
+        one.id: SpanText(text, one.source.source_id)
+        for one in best
+        if one.source and (text := one.source.content) is not None
     }
     others = [one.id for one in best if one.id not in texts]
     if others:
@@ -346,7 +348,7 @@ def _span(rank: int, hit: Hit, delivered: SpanText) -> RetrievedSpan:
     found = hit.found
     return RetrievedSpan(
         span_id=found.id,
-        source_type=found.source_type,
+        source_type=found.source.source_type if found.source else "",
         source_id=delivered.source_id,
         token_count=found.token_count,
         relevance_score=hit.relevance,

@@ -240,12 +240,12 @@ def weighed(found: Sequence[Candidate], query: str | None, calibration: Calibrat
     Without a query they were found by a vector alone, and there are no words to match.
     """
     stems = asked_stems(query) if query is not None else frozenset()
-    shares = matched_shares(stems, [one.text or "" for one in found])
+    shares = matched_shares(stems, [one.text for one in found])
     ranks = _ranks(found)
     hits = []
     for one, share in zip(found, shares, strict=True):
         if one.cosine is None:
-            relevant = lexical_relevance(query or "", one.text or "")
+            relevant = lexical_relevance(query or "", one.text)
             scores = {"words": relevant}
         else:
             near = meaning(one.cosine, calibration)

@@ -146,5 +146,6 @@ def test_every_error_and_every_public_type_is_exported_once() -> None:
     ours = {name for name in raised if getattr(errors, name).__module__ == errors.__name__}
     assert ours <= set(dir(graphmem))
     assert all(getattr(graphmem, name) is not None for name in dir(graphmem))
+    misspelt = "Graphmen"
     with pytest.raises(AttributeError, match="no attribute 'Graphmen'"):
-        graphmem.Graphmen  # noqa: B018
+        getattr(graphmem, misspelt)

@@ -3,7 +3,6 @@
 The models are those of `tests/fake_models.py`, which need no download; one test changes from the real one.
 """
 
-import ast
 import asyncio
 import os
 import sys
@@ -17,7 +16,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from graphmem import config, reembedding, service, serving
+from graphmem import config, reembedding, serving
 from graphmem.background import WORK, Background
 from graphmem.cli.reembed import _cancel, _reembed
 from graphmem.client import Graphmem
@@ -723,21 +722,3 @@ async def test_every_kind_is_embedded_anew_as_it_was_embedded_first(start: Start
     assert {"Ada: I sail.", "I row.", "Meeting\nThey met.", "Tea is hot kettle"} <= set(again)
     assert set(again) <= set(first)
     assert again.total() == (await sides(graph))[0]
-
-
-def test_a_question_takes_graph_and_embedder_at_one_moment():
-    """Else one of the former model could meet the index of the next."""
-    package = Path(service.__file__).parent
-    calls = [
-        (path.name, {word.arg: ast.unparse(word.value) for word in call.keywords})
-        for path in [*package.glob("*.py"), package.parent / "background.py"]
-        for call in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(call, ast.Call)
-    ]
-    found = [
-        (name, words) for name, words in calls if "runtime.embedder" in words.get("embedder", "")
-    ]
-    assert len(found) > 10
-    # What is only made ready there is written by whichever graph: a write fills what is asked for.
-    apart = [name for name, words in found if "runtime.graph" not in words.get("graph", "")]
-    assert apart == ["runs.py"]

@@ -1,11 +1,23 @@
 """A running graphmem: what its settings open."""
 
+import re
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
+import graphmem
+from graphmem import config
 from graphmem.client import Graphmem
 from graphmem.config import Settings
-from graphmem.runtime import running
+from graphmem.embedding import Embedder
+from graphmem.graph.installation import Calibration
+from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.runtime import Runtime, _exchange, running
+from graphmem.serving import Serving
+from graphmem.tokens import TokenCounter
+from tests.fake_models import FakeModel
+from tests.scripted import ScriptedGraph
 
 
 @pytest.mark.parametrize(("record", "kept"), [("on", 1), ("off", 0)])
@@ -19,3 +31,41 @@ async def test_reads_are_recorded_unless_it_is_off(
         client=memory.client_id,
     )
     assert rows[0]["reads"] == kept
+
+
+async def test_a_request_keeps_the_model_that_it_began_with() -> None:
+    """Else a vector of the former model could meet the index of the next."""
+    first = Serving(ScriptedGraph({}), Embedder(FakeModel("fake-384-plain")), Calibration(0.4, 0.7))
+    second = Serving(
+        ScriptedGraph({}), Embedder(FakeModel("fake-256-plain")), Calibration(0.5, 0.8)
+    )
+    runtime = Runtime(
+        config.load({}, record="off"),
+        first.graph,
+        first.embedder,
+        TokenCounter(),
+        Vocabulary(first.graph),
+        first.calibration,
+    )
+    before = runtime.context("lea")
+
+    _exchange(runtime, second)
+    after = runtime.context("lea")
+
+    for context, serving in ((before, first), (after, second)):
+        assert context.graph is serving.graph
+        assert context.embedder is serving.embedder
+        assert context.calibration is serving.calibration
+        await serving.embedder.close()
+
+
+def test_requests_take_the_model_from_their_context_only() -> None:
+    """The runtime's own may be exchanged between two lines."""
+    package = Path(graphmem.__file__).parent
+    known = {"runtime.py", "serving.py", "background.py", "metrics.py"}
+    taken = {
+        path.name
+        for path in [*package.rglob("*.py"), *(package.parent / "api").rglob("*.py")]
+        if re.search(r"runtime\.(embedder|calibration)\b", path.read_text(encoding="utf-8"))
+    }
+    assert taken <= known

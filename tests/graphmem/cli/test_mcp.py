@@ -220,7 +220,7 @@ async def test_a_database_that_is_not_there_is_told_and_asked_again(environment,
             assert "127.0.0.1:1" in told(answer)[0]
     said = errors.read_text()
     # Once when it was started; the first call may have waited for that.
-    assert said.count("graphmem is not there") in {2, 3}
+    assert said.count("graphmem cannot be opened") in {2, 3}
     assert "Traceback" not in said
     assert QUESTION not in said
 

@@ -25,8 +25,11 @@ from graphmem.retrieval.filters import Filters, conditions, ranges, scope_groups
 from graphmem.retrieval.finding import (
     FOUND_EXACTLY,
     FOUND_IN_CLIENT,
+    FOUND_IN_CONVERSATION,
     FOUND_IN_SCOPE,
     FOUND_NOW,
+    FOUND_OF_KIND,
+    FOUND_OF_KIND_IN_CONVERSATION,
     FOUND_OF_SOURCES,
     MOST_CANDIDATES,
     Candidate,
@@ -390,10 +393,12 @@ async def test_an_answer_is_cut_to_the_best_of_each_leg(
     ("filters", "hot"),
     [
         (Filters(), FOUND_IN_CLIENT),
-        (Filters(kind={"fact"}), FOUND_NOW),
-        (Filters(conversation_id={"c2"}), FOUND_NOW),
+        (Filters(kind={"fact"}), FOUND_OF_KIND),
+        (Filters(conversation_id={"c2"}), FOUND_IN_CONVERSATION),
+        (Filters(kind={"fact"}, conversation_id={"c2"}), FOUND_OF_KIND_IN_CONVERSATION),
+        (Filters(kind={"fact", "message"}, scope={"user"}, until=DAYS[9]), FOUND_NOW),
         (Filters(kind={"fact", "message"}, source_type={"web", "file"}), FOUND_NOW),
-        (Filters(source_id={"a.py", "B.md"}, as_of=DAYS[9]), FOUND_OF_SOURCES),
+        (Filters(source_id={"a.py", "B.md"}, until=DAYS[9]), FOUND_OF_SOURCES),
     ],
 )
 async def test_a_hot_file_answers_as_the_general_one(

@@ -7,7 +7,7 @@ import pytest_asyncio
 from graphmem.client import Graphmem
 from graphmem.graph.driver import Graph
 from graphmem.retrieval.filters import Filters
-from graphmem.retrieval.finding import FOUND_EXACTLY, FOUND_NOW, Candidate, IndexQuery, find
+from graphmem.retrieval.finding import FOUND_EXACTLY, FOUND_OF_KIND, Candidate, IndexQuery, find
 from graphmem.text.words import terms
 
 FACTS = {
@@ -66,7 +66,7 @@ async def test_one_statement_asks_for_all_vectors_and_words(memory, kept, monkey
     monkeypatch.setattr(Graph, "rows", counted)
     near = await found(memory, FACTS["tea"], FACTS["bike"], words="Miso")
 
-    assert asked == [FOUND_NOW.name]
+    assert asked == [FOUND_OF_KIND.name]
     [cat] = [one for one in near if one.id == kept["cat"]]
     assert cat.bm25
     assert cat.cosine is not None
@@ -108,4 +108,4 @@ async def test_more_are_exact_where_fewer_exist_than_are_asked_for(memory, kept,
     near = await found(memory, FACTS["tea"], wanted=10)
 
     assert {one.id for one in near} == set(kept.values())
-    assert asked == [FOUND_NOW.name, FOUND_EXACTLY.name]
+    assert asked == [FOUND_OF_KIND.name, FOUND_EXACTLY.name]

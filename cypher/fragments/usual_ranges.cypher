@@ -1,31 +1,19 @@
-// `memory` lies inside the ranges of all filters but source_id, for the vector index.
+// `memory` holds now and lies inside the ranges of the usual filters, for the vector index.
 //
 // $client_id             string    whose memories
 // $kind_from             string    the least kind that passes
 // $kind_to               string    the greatest
 // $conversation_id_from  string    the least conversation_id that passes
 // $conversation_id_to    string    the greatest
-// $session_id_from       string    the least session_id that passes
-// $session_id_to         string    the greatest
 // $source_type_from      string    the least source_type that passes
 // $source_type_to        string    the greatest
-// $category_from         string    the least category that passes
-// $category_to           string    the greatest
 // $scope_from            string    the least scope that passes
 // $scope_to              string    the greatest
 // $since                 datetime  the first occurred_at that passes
 // $until                 datetime  the first that no longer does
-// $valid_by              datetime  the last valid_at that passes
-// $invalid_from          datetime  the first invalid_at that passes
-// $created_by            datetime  the last created_at that passes
-// $superseded_from       datetime  the first superseded_at that passes
-WHERE memory.client_id = $client_id
+WHERE memory.client_id = $client_id AND memory.active = true
   AND memory.kind >= $kind_from AND memory.kind <= $kind_to
   AND memory.conversation_id >= $conversation_id_from AND memory.conversation_id <= $conversation_id_to
-  AND memory.session_id >= $session_id_from AND memory.session_id <= $session_id_to
   AND memory.source_type >= $source_type_from AND memory.source_type <= $source_type_to
-  AND memory.category >= $category_from AND memory.category <= $category_to
   AND memory.scope >= $scope_from AND memory.scope <= $scope_to
   AND memory.occurred_at >= $since AND memory.occurred_at < $until
-  AND memory.valid_at <= $valid_by AND memory.invalid_at >= $invalid_from
-  AND memory.created_at <= $created_by AND memory.superseded_at >= $superseded_from

@@ -1,0 +1,9 @@
+// The memories that both branches have found, as candidates; those pass that hold now and have the values that
+// are asked for.
+WITH memory, collect(place) AS places, max(vector) AS vector, max(bm25) AS bm25
+RETURN collect(memory {
+  // include candidate
+  // include scores
+  passes: memory.active
+    // include values_in
+}) AS rows

@@ -1,0 +1,9 @@
+// The memories that both branches have found, as candidates; all of them pass that hold now.
+//
+// $vectors  list<map>  {place, vector}: the question's vectors, none or several
+WITH memory, collect(place) AS places, max(vector) AS vector, max(bm25) AS bm25
+RETURN collect(memory {
+  // include candidate
+  // include scores
+  passes: memory.active
+}) AS rows

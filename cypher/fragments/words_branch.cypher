@@ -1,0 +1,9 @@
+// The branch of the memories that share most words; the branch of the vectors follows.
+//
+// $vectors  list<map>  {place, vector}: the question's vectors, none or several
+// include words_leg
+RETURN memory, null AS place, null AS vector, score AS bm25
+
+UNION ALL
+
+UNWIND $vectors AS one
