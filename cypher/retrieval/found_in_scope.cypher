@@ -16,6 +16,7 @@ CYPHER 25
 // $category_to           string  the greatest
 // $scope_from            string  the least scope that passes
 // $scope_to              string  the greatest
+// What the indexes cannot decide, lists and the times of those that share words, comes back as `passes`.
 CALL () {
   // include words_branch
   MATCH (memory:Memory) SEARCH memory IN (
@@ -35,4 +36,11 @@ CALL () {
   ) SCORE AS score
   RETURN memory, one.place AS place, score AS vector, null AS bm25
 }
-// include candidates_then
+WITH memory, collect(place) AS places, max(vector) AS vector, max(bm25) AS bm25
+RETURN collect(memory {
+  // include candidate
+  // include scores
+  passes: memory.client_id = $client_id
+    // include values_in
+    // include held_then
+}) AS rows

@@ -96,7 +96,13 @@ async def prepare(context: Context) -> None:
     try:
         async with asyncio.timeout(PREPARE_SECONDS):
             embeddings = await context.embedder.queries(["nobody asks"] * asked.hypotheses)
-            await _find_nearest([], embeddings, asked, nobody)
+            # Each of these filters has its own query file.
+            for filtered in (
+                asked,
+                replace(asked, conversation_id="nobody"),
+                replace(asked, scopes=["nobody"]),
+            ):
+                await _find_nearest([], embeddings, filtered, nobody)
             hits = dict.fromkeys(map(str, range(asked.top_k)), FactHit(1.0))
             await _load_facts(hits, asked, nobody)
             await _follow_links(hits, asked, nobody)

@@ -250,8 +250,13 @@ async def test_preparing_asks_for_nobody_and_never_fails(
     monkeypatch.setattr(Graph, "rows", seen)
     await prepare(context)
     assert {client for _, client in planned} == {""}
-    assert {"retrieval/found_now", "hypotheses/turn_facts", "retrieval/hop"} <= {
-        name for name, _ in planned
+    assert {name for name, _ in planned} == {
+        "retrieval/found_of_kind",
+        "retrieval/found_of_kind_in_conversation",
+        "retrieval/found_now",
+        "retrieval/found_exactly",
+        "hypotheses/turn_facts",
+        "retrieval/hop",
     }
     assert stub.asked == []
 

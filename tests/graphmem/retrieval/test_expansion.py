@@ -13,7 +13,6 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 def reached(id: str, from_id: str, passed: float, **more: Any) -> HopCandidate:
     plain: dict[str, Any] = {
         "kind": "reference",
-        "source_type": "offer",
         "importance": 0.5,
         "token_count": 10,
         "occurred_at": NOON,
