@@ -81,7 +81,7 @@ async def test_every_line_of_a_request_names_it(
             await worse.post("/api/v0/recall", json={"query": "anything"})
     finally:
         await embedder.close()
-    ours = [line for line in log_lines if " graphmem." in line or " api." in line]
+    ours = [line for line in log_lines if " graphmem." in line or " graphmem_api." in line]
     assert {line.split()[2] for line in ours} == {
         "graphmem.retrieval.understanding:",
         "graphmem_api.access:",

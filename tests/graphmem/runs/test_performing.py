@@ -200,7 +200,7 @@ def flaky(memory: Graphmem, **failing: int) -> Graphmem:
 @pytest.mark.parametrize(
     ("name", "times"),
     # Two kinds are searched each time.
-    [("runs__reserve", 2), ("retrieval__found_now", 4), ("runs__settle", 2)],
+    [("runs__reserve", 2), ("retrieval__found_of_kind", 4), ("runs__settle", 2)],
 )
 async def test_a_failure_in_passing_is_tried_again_and_each_retry_charged(
     name: str, times: int, memory: Graphmem
@@ -222,7 +222,7 @@ async def test_with_no_retry_left_it_fails_clearly_and_lets_its_tokens_go(memory
     await fill(memory)
     told: list[Any] = []
     run_id = (await memory.run(**about(1_000, retries=1))).id
-    bad = flaky(memory, retrieval__found_now=9)
+    bad = flaky(memory, retrieval__found_of_kind=9)
     with pytest.raises(Unavailable, match="no retry is left"):
         await bad.runs(on_access=told.append).retrieve(run_id, query="pricing", max_tokens=900)
     run = await memory.runs().find(run_id)
@@ -234,7 +234,7 @@ async def test_with_no_retry_left_it_fails_clearly_and_lets_its_tokens_go(memory
     assert [one.error for one in told] == ["unavailable"]
     with pytest.raises(Unavailable):
         await (
-            flaky(memory, runs__reserve=1, retrieval__found_now=1)
+            flaky(memory, runs__reserve=1, retrieval__found_of_kind=1)
             .runs()
             .retrieve(run_id, query="pricing", max_tokens=900)
         )
