@@ -56,20 +56,21 @@ from graphmem.errors import (
 
 if TYPE_CHECKING:
     from graphmem.public import *  # noqa: F403
+else:
+    # Hidden from type checkers, which would believe that any name exists.
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used: `graphmem --help` must not wait for a database driver."""
-    if name == "__all__":
-        return __dir__()
-    if name.startswith("_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if find_spec(f"{__name__}.{name}"):
-        return importlib.import_module(f"{__name__}.{name}")
-    public = importlib.import_module("graphmem.public")
-    if not hasattr(public, name):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(public, name)
+    def __getattr__(name: str) -> Any:
+        """Load a public name when it is first used: `graphmem --help` must not wait for a driver."""
+        if name == "__all__":
+            return __dir__()
+        if name.startswith("_"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if find_spec(f"{__name__}.{name}"):
+            return importlib.import_module(f"{__name__}.{name}")
+        public = importlib.import_module("graphmem.public")
+        if not hasattr(public, name):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(public, name)
 
 
 def __dir__() -> list[str]:
