@@ -71,9 +71,7 @@ async def test_any_text_is_a_legal_message_and_a_legal_query(
     assert (filtered.status_code, filtered.json()["items"]) == (200, [])
 
 
-@settings(
-    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=200))
 def test_any_text_is_read_as_it_was_sent(text: str) -> None:
     for ascii_only in (True, False):
