@@ -31,8 +31,8 @@ from graphmem.observing.metrics import DEGRADED
 from graphmem.retrieval.expansion import expand
 from graphmem.retrieval.filters import Filters, Validity, sources_asked, validity_asked
 from graphmem.retrieval.finding import Candidate, IndexQuery, find
-from graphmem.retrieval.fusion import Scores, by_maximum, weighted
-from graphmem.retrieval.ranking import DENSE_SHARE, best_first
+from graphmem.retrieval.fusion import Scores, best_first, by_maximum, weighted
+from graphmem.retrieval.ranking import DENSE_SHARE
 from graphmem.retrieval.understanding import Stopwatch
 from graphmem.single_flight import SingleFlight
 from graphmem.text.words import terms

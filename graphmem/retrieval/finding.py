@@ -18,9 +18,9 @@ from graphmem.embedding import Vector
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.graph.scope import SCOPED
-from graphmem.model.times import END
 from graphmem.model.vocabulary import KINDS, Kind, Role
 from graphmem.retrieval.filters import Filters, Sources, conditions, ranges, scope_groups
+from graphmem.retrieval.fusion import best_first
 from graphmem.text.words import lucene_query, scope_query
 
 CANDIDATES = 100
@@ -158,21 +158,7 @@ class Findings(Struct, frozen=True):
     all_by_vector: bool = True
     """Whether the vector leg has returned all that pass."""
     all_by_words: bool = True
-
-    @property
-    def least_cosine(self) -> float:
-        """No memory that passes and was not found by vector lies nearer."""
-        return min((one.cosine or 0.0 for one in self.found if one.by_vector), default=-1.0)
-
-
-class CandidatePool(Struct, frozen=True):
-    """The candidates of several sources, and how much of each leg they are."""
-
-    found: list[Candidate]
-    all_by_vector: bool
-    """Whether the vector leg has returned all that pass."""
-    all_by_words: bool
-    least_cosine: float
+    least_cosine: float = -1.0
     """No memory that passes and was not found by vector lies nearer."""
 
 
@@ -188,7 +174,12 @@ async def find_best(
 ) -> list[Candidate]:
     """Return the best `wanted` memories of each leg, each once. Raises `Unavailable`."""
     query = IndexQuery(
-        embeddings=vectors(embedding), words=words, weight=weight, filters=filters, wanted=wanted
+        embeddings=vectors(embedding),
+        words=words,
+        weight=weight,
+        filters=filters,
+        # The graph search of the vector index misses near ones when it is asked for a handful.
+        wanted=max(LEAST_POOL, wanted),
     )
     findings = await find(query, client_id=client_id, graph=graph)
     return cut(findings.found, wanted)
@@ -203,7 +194,7 @@ async def find_pool(
     results: int,
     weight: Mapping[str, float],
     graph: Graph,
-) -> CandidatePool:
+) -> Findings:
     """Return the candidates of every source, each once, with their searched texts.
 
     Each kind and each source type is searched by itself, so that a common one does not crowd out a rare
@@ -227,7 +218,7 @@ async def find_pool(
         )
     )
     found = united(one for branch in branches for one in branch.found)
-    return CandidatePool(
+    return Findings(
         await _with_long_texts(found, client_id, graph),
         all(branch.all_by_vector for branch in branches),
         all(branch.all_by_words for branch in branches),
@@ -255,6 +246,7 @@ async def find(query: IndexQuery, *, client_id: str, graph: Graph) -> Findings:
         found,
         not query.embeddings or (is_short and _count_by_vector(found) < query.wanted),
         len(_by_words(rows)) < limit,
+        min((one.cosine or 0.0 for one in found if one.by_vector), default=-1.0),
     )
 
 
@@ -355,8 +347,10 @@ def _joined(first: Candidate, other: Candidate) -> Candidate:
 
 def cut(found: Sequence[Candidate], wanted: int) -> list[Candidate]:
     """Return the best `wanted` of each leg; out of a leg's cut is out of that leg."""
-    nearest = _best({one.id: one.cosine or 0.0 for one in found if one.by_vector}, found, wanted)
-    matching = _best({one.id: one.bm25 for one in found if one.bm25 is not None}, found, wanted)
+    nearest = _best_ids(
+        (one for one in found if one.by_vector), lambda one: one.cosine or 0.0, wanted
+    )
+    matching = _best_ids(_by_words(found), lambda one: one.bm25 or 0.0, wanted)
     return [
         replace(
             one,
@@ -368,11 +362,10 @@ def cut(found: Sequence[Candidate], wanted: int) -> list[Candidate]:
     ]
 
 
-def _best(scores: Mapping[str, float], found: Sequence[Candidate], wanted: int) -> set[str]:
-    """Return the ids of the best of a leg; ties go to the newer, then to the lower id."""
-    leg = [one for one in found if one.id in scores]
-    leg.sort(key=lambda one: (-scores[one.id], END - one.occurred_at, one.id))
-    return {one.id for one in leg[:wanted]}
+def _best_ids(
+    leg: Iterable[Candidate], score: Callable[[Candidate], float], wanted: int
+) -> set[str]:
+    return {one.id for one in best_first(leg, score)[:wanted]}
 
 
 async def _with_long_texts(

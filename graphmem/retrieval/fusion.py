@@ -1,14 +1,33 @@
-"""Fusing the legs' scores into one: numbers in, numbers out.
+"""Fusing the legs' scores into one, and putting memories in the order of a score.
 
 Scores are held by candidate id. A candidate that a leg has not found is absent from that leg.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol, TypeVar
 
 Scores = dict[str, float]
 
 # Cormack, Clarke and Büttcher (2009) found the fused order insensitive to k near 60.
 RRF_K = 60
+
+
+class Dated(Protocol):
+    """A memory with a time, as far as its order needs it."""
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        ...
+
+    @property
+    def occurred_at(self) -> datetime:
+        """When it happened."""
+        ...
+
+
+Hit = TypeVar("Hit", bound=Dated)
 
 
 def reciprocal_rank(rankings: Sequence[Sequence[str]], k: int = RRF_K) -> Scores:
@@ -42,3 +61,12 @@ def weighted(parts: Sequence[tuple[float, Mapping[str, float]]]) -> Scores:
         for id, score in part.items():
             scores[id] = scores.get(id, 0.0) + weight * score
     return scores
+
+
+def best_first(found: Iterable[Hit], score: Callable[[Hit], float]) -> list[Hit]:
+    """Return memories by descending score; ties go to the newer, then to the lower id."""
+    # Three stable sorts, the last of which counts most.
+    order = sorted(found, key=lambda one: one.id)
+    order.sort(key=lambda one: one.occurred_at, reverse=True)
+    order.sort(key=score, reverse=True)
+    return order

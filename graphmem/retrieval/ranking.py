@@ -1,14 +1,19 @@
 """Ranking: the four orders of candidates, and the signals behind each."""
 
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
-from typing import Protocol, TypeVar
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from graphmem.model.vocabulary import Leg, Ranking
 from graphmem.retrieval.finding import Candidate
-from graphmem.retrieval.fusion import Scores, by_maximum, min_max, reciprocal_rank, weighted
+from graphmem.retrieval.fusion import (
+    Scores,
+    best_first,
+    by_maximum,
+    min_max,
+    reciprocal_rank,
+    weighted,
+)
 from graphmem.retrieval.weighing import neighbour_support, session_prior, speaker_named
 
 DENSE_SHARE = 0.65
@@ -19,23 +24,6 @@ SESSION_WEIGHT = 0.4
 NEIGHBOUR_SHARES = (0.2, 0.1)
 
 
-class Dated(Protocol):
-    """A memory with a time, as far as its order needs it."""
-
-    @property
-    def id(self) -> str:
-        """The memory's id."""
-        ...
-
-    @property
-    def occurred_at(self) -> datetime:
-        """When it happened."""
-        ...
-
-
-Hit = TypeVar("Hit", bound=Dated)
-
-
 class Ranked(Struct, frozen=True):
     """A candidate with its score, and every signal behind that."""
 
@@ -43,15 +31,6 @@ class Ranked(Struct, frozen=True):
     score: float
     scores: dict[str, float]
     ranks: dict[Leg, int]
-
-
-def best_first(found: Iterable[Hit], score: Callable[[Hit], float]) -> list[Hit]:
-    """Return memories by descending score; ties go to the newer, then to the lower id."""
-    # Three stable sorts, the last of which counts most.
-    order = sorted(found, key=lambda one: one.id)
-    order.sort(key=lambda one: one.occurred_at, reverse=True)
-    order.sort(key=score, reverse=True)
-    return order
 
 
 def ranked(found: Sequence[Candidate], words: Sequence[str], ranking: Ranking) -> list[Ranked]:

@@ -18,7 +18,8 @@ from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
 from graphmem.retrieval.decay import retrievability_at
 from graphmem.retrieval.filters import Filters, Validity, validity_asked
 from graphmem.retrieval.finding import Candidate, find_best
-from graphmem.retrieval.ranking import best_first, ranked
+from graphmem.retrieval.fusion import best_first
+from graphmem.retrieval.ranking import ranked
 from graphmem.retrieval.understanding import Understood, understand
 from graphmem.retrieve_memory.tool_result import detailed_ranks, tool_result
 from graphmem.retrieve_memory.types import (

@@ -17,7 +17,7 @@ from graphmem.model.pages import opened, sealed
 from graphmem.model.text import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
 from graphmem.retrieval.filters import Sources
-from graphmem.retrieval.finding import Candidate, CandidatePool, find_pool
+from graphmem.retrieval.finding import Candidate, Findings, find_pool
 from graphmem.retrieval.relevance import asked_stems
 from graphmem.retrieval.understanding import Understood
 from graphmem.runs import parameters
@@ -326,7 +326,7 @@ def _sources(question: RunQuestion) -> Sources:
     )
 
 
-def _is_all(candidates: CandidatePool) -> bool:
+def _is_all(candidates: Findings) -> bool:
     return candidates.all_by_vector and candidates.all_by_words
 
 

@@ -21,9 +21,9 @@ from graphmem.recall.compose import OMITTED_SHOWN
 from graphmem.recall.types import Reason
 from graphmem.retrieval.expansion import Expansion, HopPath, expand, joined
 from graphmem.retrieval.filters import Sources, sources_asked, validity_asked
-from graphmem.retrieval.finding import Candidate, CandidatePool, find_pool
+from graphmem.retrieval.finding import Candidate, Findings, find_pool
+from graphmem.retrieval.fusion import best_first
 from graphmem.retrieval.listing import find_text, list_memories
-from graphmem.retrieval.ranking import best_first
 from graphmem.retrieval.relevance import (
     EVERYTHING,
     MEANING_SHARE,
@@ -272,7 +272,7 @@ def _ranks(found: Sequence[Candidate]) -> dict[str, dict[Leg, int]]:
 
 
 def _is_all(
-    candidates: CandidatePool, calibration: Calibration, least: float, embedding: Vector | None
+    candidates: Findings, calibration: Calibration, least: float, embedding: Vector | None
 ) -> bool:
     """Tell whether nothing else can match: both legs are exhausted, or all others lie too far away."""
     if not candidates.all_by_words:

@@ -153,8 +153,6 @@ async def test_of_many_nodes_a_sample_is_looked_at_and_the_answer_says_so(
     counts = {(one.from_label, one.to_label): one.count for one in part_of.ends}
     assert counts == {("Message", "Session"): 40, ("Session", "Conversation"): 8}
     assert not part_of.count_is_exact
-    places = {prop.name: prop for prop in message.properties}["position"].examples
-    assert max(places) - min(places) >= 10, "the sample is spread over all"
 
     monkeypatch.setattr(reading, "COUNTED", 25)
     message = by_label(await memory.graph_schema())["Message"]

@@ -15,7 +15,7 @@ from graphmem.embedding import Embedding, Vector
 from graphmem.memories.write import Draft, Prepared, write
 from graphmem.model.times import END
 from graphmem.retrieval.filters import sources_asked
-from graphmem.retrieval.finding import LEAST_POOL, CandidatePool, find_pool
+from graphmem.retrieval.finding import LEAST_POOL, Findings, find_pool
 from graphmem.retrieval.listing import list_memories
 from graphmem.runtime import Runtime
 from graphmem.text.words import terms
@@ -72,7 +72,7 @@ def question(seed: int) -> Vector:
 
 async def found(
     client_id: str, runtime: Runtime, words: str = "", results: int = 10, **filters: Any
-) -> CandidatePool:
+) -> Findings:
     asked = {"types": None, "ids": None, "conversation_id": None, "since": BEGIN, "until": END}
     return await find_pool(
         question(1),
