@@ -18,12 +18,13 @@ from msgspec import Struct
 import graphmem
 from graphmem.cli.demo import QUESTIONS
 from graphmem.cli.recall import ask
-from graphmem.cli.showing import cost, counted
+from graphmem.cli.showing import cost
 from graphmem.cli.story import StoryLoader
 from graphmem.client import Graphmem
 from graphmem.contextual.types import ContextualResult, MoreTurns
 from graphmem.errors import RunEnded, RunTimeout
 from graphmem.memories.chunk import ChunkResult, PeekResult
+from graphmem.model.text import counted
 from graphmem.resources import records
 from graphmem.retrieval.expansion import HopPath
 from graphmem.runs.session import RunSession

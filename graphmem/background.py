@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 
 from graphmem.accesses import forget_old_reads
-from graphmem.context import present, random_id
+from graphmem.context import random_id
 from graphmem.contexts.context import SWEEP, sweep_contexts
 from graphmem.conversations.remember import IDLE, SEGMENT, SUMMARIZE_SESSIONS
 from graphmem.entities.aliases import ALIASES, find_new_aliases, queue_aliases
@@ -18,6 +18,7 @@ from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.jobs.outbox import Claim, Due, Effect, postpone, postpone_all
 from graphmem.jobs.worker import STOP_SECONDS, Handler, Worker
+from graphmem.model.times import present
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import FORGOTTEN, WORKER_CRASHES
 from graphmem.reembedding import INSTALLATION, REEMBED, Reembedding, advance, queue

@@ -4,10 +4,8 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from types import TracebackType
-from typing import Annotated, Any, Literal, NoReturn, TypeVar, Unpack, cast, overload
+from typing import Any, Literal, NoReturn, TypeVar, Unpack, cast, overload
 from uuid import UUID
-
-from msgspec import Meta
 
 from graphmem import config
 from graphmem.config import SettingsGiven
@@ -73,7 +71,6 @@ from graphmem.facts.categories import set_categories, show_categories
 from graphmem.facts.remember import remember_facts
 from graphmem.facts.supersede import supersede_fact
 from graphmem.facts.types import (
-    BATCH_FACTS,
     DEFAULT_CATEGORY,
     DEFAULT_SCOPE,
     Categories,
@@ -174,8 +171,6 @@ DEFAULT_CLIENT = "default"
 
 When = datetime | str
 """A moment with a time zone, as a `datetime` or as ISO 8601 text."""
-
-NewFacts = Annotated[list[NewFact], Meta(min_length=1, max_length=BATCH_FACTS)]
 
 Asked = TypeVar("Asked")
 
@@ -279,7 +274,7 @@ class Graphmem:
 
         Raises `ConversationNotFound`, and `MemoryNotFound` for a source.
         """
-        return await remember_facts(validated(list(new), NewFacts), self._context)
+        return await remember_facts(validated(list(new), list[NewFact]), self._context)
 
     async def remember_fact(
         self,

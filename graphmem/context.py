@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from msgspec import Struct, field
@@ -14,17 +14,13 @@ from graphmem.graph.driver import Graph
 from graphmem.graph.installation import Calibration
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.llm import LanguageModel
+from graphmem.model.times import present
 from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.single_flight import SingleFlight
 from graphmem.tokens import TokenCounter
 
 RELEVANT = 0.35
 """The relevance, 0–1, from which on a memory counts as found in the record of a read."""
-
-
-def present() -> datetime:
-    """Return the present moment, in UTC."""
-    return datetime.now(UTC)
 
 
 def random_id() -> str:

@@ -8,9 +8,10 @@ import click
 from graphmem.cli.options import LISTENING, RUNNING, Command, settings_options
 from graphmem.cli.recall import Answer, ask
 from graphmem.cli.serve import say_where, with_free_port
-from graphmem.cli.showing import cost, counted, left_out, say_json, show_quoted
+from graphmem.cli.showing import cost, left_out, say_json, show_quoted
 from graphmem.config import Settings
 from graphmem.model.progress import Progress
+from graphmem.model.text import counted
 from graphmem.recall.types import Question
 
 CLIENT = "demo"

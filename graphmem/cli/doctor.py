@@ -62,7 +62,8 @@ def listening(settings: Settings) -> list[Finding]:
     """Check who has access: the listening address, and the keys file."""
     from graphmem_api.clients import check_listener, read_keys
 
-    from graphmem.doctor.findings import counted, note, ok, refused, warning
+    from graphmem.doctor.findings import note, ok, refused, warning
+    from graphmem.model.text import counted
 
     try:
         check_listener(settings)

@@ -54,9 +54,10 @@ class Explorer:
         """
         from graphmem.cli.statements import marked
         from graphmem.client import DEFAULT_CLIENT
-        from graphmem.context import present, random_id
+        from graphmem.context import random_id
         from graphmem.exploring.running import checked_statement, run_statement
         from graphmem.exploring.types import Sender
+        from graphmem.model.times import present
 
         sender = Sender(id=random_id(), client_id=DEFAULT_CLIENT, at=present(), via="shell")
         try:

@@ -15,8 +15,9 @@ from msgspec import Struct
 
 from graphmem.cli.checkpoint import Checkpoint, checkpoint
 from graphmem.cli.options import RUNNING, Command, checked_id, client_option, settings_options
-from graphmem.cli.showing import counted, say_json
+from graphmem.cli.showing import say_json
 from graphmem.config import Settings
+from graphmem.model.text import counted
 
 STDIN = "-"
 

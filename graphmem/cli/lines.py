@@ -14,10 +14,9 @@ from typing import BinaryIO
 import msgspec
 from msgspec import Struct
 
-from graphmem.cli.showing import counted
 from graphmem.conversations.types import NewMessage
 from graphmem.errors import InvalidInput
-from graphmem.model.text import checked_text
+from graphmem.model.text import checked_text, counted
 from graphmem.model.times import utc
 from graphmem.model.validation import invalid
 from graphmem.model.vocabulary import MESSAGE_BYTES, Id

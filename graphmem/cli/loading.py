@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from graphmem.cli.checkpoint import Acknowledged, Checkpoint
 from graphmem.cli.lines import BEGINNING, FilePosition, Line, windows
-from graphmem.cli.showing import counted
 from graphmem.client import Graphmem
 from graphmem.errors import GraphmemError, MemoryNotFound
+from graphmem.model.text import counted
 
 Value = TypeVar("Value")
 

@@ -69,7 +69,8 @@ async def _reembed(settings: Settings, *, wait: bool) -> str:
 
 async def _cancel(settings: Settings) -> str:
     from graphmem.cli.progress import show_progress
-    from graphmem.context import present, random_id
+    from graphmem.context import random_id
+    from graphmem.model.times import present
     from graphmem.reembedding import give_up
     from graphmem.runtime import database
 
@@ -81,8 +82,9 @@ async def _cancel(settings: Settings) -> str:
 
 async def _ask(settings: Settings, graph: "Graph", progress: Progress) -> "Installation":
     """Ask for the model of the settings; a new one is measured first."""
-    from graphmem.context import present, random_id
+    from graphmem.context import random_id
     from graphmem.embedding import Embedder, load_model
+    from graphmem.model.times import present
     from graphmem.reembedding import ask
     from graphmem.retrieval.calibration import measured
     from graphmem.serving import described

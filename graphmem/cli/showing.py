@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from graphmem.model.text import counted
 from graphmem.recall.types import Omitted, Recalled
 
 # Control characters in a memory could move a terminal's cursor or change its colours.
@@ -75,8 +76,3 @@ def left_out(omitted: Omitted) -> str:
         f"#{omitted.rank:<3} {omitted.score:.3f}  {omitted.tokens:>5} tokens  "
         f"{omitted.external_id or omitted.id}  {REASONS[omitted.reason]}"
     )
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: 1 token, 2 tokens."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

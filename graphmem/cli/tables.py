@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from graphmem.cli.showing import counted, harmless, say_json
+from graphmem.cli.showing import harmless, say_json
 from graphmem.exploring.types import Table
+from graphmem.model.text import counted
 
 CELL_CHARACTERS = 500
 """The number of characters of a value that a table shows; CSV and JSON show all of it."""

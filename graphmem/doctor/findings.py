@@ -55,10 +55,3 @@ def refused(subject: str, error: SetupError) -> Finding:
     if isinstance(error, SettingError):
         return problem(subject, f"{what} cannot be used: {remedy}", f"mend {what}")
     return problem(subject, what, remedy or "see above")
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number with its word: 1 memory, 2 memories."""
-    if number == 1:
-        return f"1 {what}"
-    return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from graphmem.doctor.findings import Finding, counted, note, ok, problem
+from graphmem.doctor.findings import Finding, note, ok, problem
 from graphmem.graph.driver import Graph
 from graphmem.graph.inspection import (
     BROKEN_CHAINS,
@@ -18,6 +18,7 @@ from graphmem.graph.inspection import (
     Defect,
 )
 from graphmem.graph.query import Query
+from graphmem.model.text import counted
 
 SCANNED = 1_000_000
 """The number of nodes or edges that one check looks at."""

@@ -8,12 +8,13 @@ import msgspec
 
 from graphmem.artifacts.model import MEMBERS, NAME
 from graphmem.config import Settings
-from graphmem.doctor.findings import Finding, counted, note, ok, problem, refused, warning
+from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
 from graphmem.embedding import BUNDLED, BUNDLED_DIMENSIONS
 from graphmem.errors import ModelMismatch
 from graphmem.graph.driver import Graph
 from graphmem.graph.installation import STORED_INSTALLATION, Installation, require_same
 from graphmem.model.side import FIRST, Side
+from graphmem.model.text import counted
 from graphmem.tokens import TOKENIZER
 
 WEIGHTS = "model.onnx"

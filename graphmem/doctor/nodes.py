@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from graphmem.doctor.findings import Finding, counted, note, ok, problem
+from graphmem.doctor.findings import Finding, note, ok, problem
 from graphmem.doctor.integrity import RESTORE
 from graphmem.doctor.schema import searched_properties
 from graphmem.graph.declared import (
@@ -23,6 +23,7 @@ from graphmem.graph.inspection import (
     StoredNodes,
     StoredProperty,
 )
+from graphmem.model.text import counted
 
 SCANNED = 10_000
 """The number of nodes of a label, and of edges of a type, that are looked at."""
@@ -63,8 +64,9 @@ def node_problems(stored: Sequence[StoredNodes]) -> Iterator[Finding]:
 def edge_problems(stored: Sequence[StoredEdges]) -> Iterator[Finding]:
     """Return the differences between stored edges and their declarations."""
     for one in stored:
-        if _fitting(one):
-            yield from _other_types(one.type, one.properties, _edge_properties(one))
+        fitting = _fitting(one)
+        if fitting:
+            yield from _other_types(one.type, one.properties, _edge_properties(fitting))
         else:
             ends = f"from {_listed(one.from_labels)} to {_listed(one.to_labels)}"
             number = counted(one.edges, f"{one.type} edge")
@@ -84,10 +86,10 @@ def foreign_names(
         for name in one.properties
         if one.label in classes and name.name not in classes[one.label].properties
     } | {
-        f"{one.type}.{name.name}"
+        f"{one.type}.{name}"
         for one in edges
-        for name in one.properties
-        if _fitting(one) and name.name not in _edge_properties(one)
+        if (fitting := _fitting(one))
+        for name in {name.name for name in one.properties} - set(_edge_properties(fitting))
     }
     for things, found in (
         ("labels", set(names.labels) - {MEMORY, *classes}),
@@ -141,8 +143,8 @@ def _fitting(stored: StoredEdges) -> list[DeclaredEdge]:
     ]
 
 
-def _edge_properties(stored: StoredEdges) -> dict[str, DeclaredProperty]:
-    return {name: one for edge in _fitting(stored) for name, one in edge.properties.items()}
+def _edge_properties(edges: Iterable[DeclaredEdge]) -> dict[str, DeclaredProperty]:
+    return {name: one for edge in edges for name, one in edge.properties.items()}
 
 
 def _readable(type: str) -> str:

@@ -6,7 +6,7 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Literal
 
 from opentelemetry.trace import SpanKind
@@ -25,6 +25,7 @@ from graphmem.jobs.outbox import (
     renew,
     sweep,
 )
+from graphmem.model.times import present
 from graphmem.observing.logs import about
 from graphmem.observing.metrics import JOB_SECONDS, JOBS_ENDED
 from graphmem.observing.spans import Attributes, begun, span
@@ -70,7 +71,7 @@ class Worker:
         while not self._stopping.is_set():
             try:
                 if loop.time() - swept > SWEEP_SECONDS:
-                    await sweep(now=_now(), graph=self._graph)
+                    await sweep(now=present(), graph=self._graph)
                     swept = loop.time()
                 idle = not await self.step()
             except Unavailable as problem:
@@ -91,7 +92,7 @@ class Worker:
         held = await claim(
             list(self._handlers),
             lease=uuid.uuid4().hex,
-            now=_now(),
+            now=present(),
             lasting=self._lease,
             graph=self._graph,
         )
@@ -134,7 +135,7 @@ class Worker:
             if keeper.done():
                 log.warning("job %s (%s) was lost to another worker", held.id, held.kind)
                 return "lost"
-            await give_back(held, now=_now(), graph=self._graph)
+            await give_back(held, now=present(), graph=self._graph)
             return "given_back"
         finally:
             for task in (work, keeper, stopping):
@@ -145,7 +146,7 @@ class Worker:
         problem = work.exception()
         if problem is None:
             try:
-                await complete(held, work.result(), now=_now(), graph=self._graph)
+                await complete(held, work.result(), now=present(), graph=self._graph)
                 return "done"
             except (ClaimLost, Unavailable):
                 raise
@@ -153,7 +154,7 @@ class Worker:
                 problem = failed
         name = type(problem).__name__
         log.warning("job %s (%s) failed: %s", held.id, held.kind, name)
-        await fail(held, name, now=_now(), graph=self._graph)
+        await fail(held, name, now=present(), graph=self._graph)
         return "dead" if held.attempts >= MOST_ATTEMPTS else "failed"
 
     async def _keep(self, held: Claim) -> None:
@@ -161,7 +162,7 @@ class Worker:
         while True:
             await asyncio.sleep(self._lease.total_seconds() / 3)
             try:
-                await renew(held, until=_now() + self._lease, graph=self._graph)
+                await renew(held, until=present() + self._lease, graph=self._graph)
             except ClaimLost:
                 return
             except Unavailable:
@@ -170,7 +171,3 @@ class Worker:
     async def _wait_for_stop(self) -> None:
         await self._stopping.wait()
         await asyncio.sleep(self._stop_seconds)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""What a text that comes from outside must be."""
+"""Checking texts that come from outside, and counting in words."""
 
 from graphmem.errors import InvalidInput, TooLarge
 
@@ -16,3 +16,12 @@ def checked_text(text: str, field: str, *, most_bytes: int) -> str:
     if not text.strip():
         raise InvalidInput(field, "is blank; send at least one character")
     return text
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 memory, 2 memories, 1,000 keys."""
+    if number == 1:
+        return f"1 {noun}"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        noun = f"{noun[:-1]}ie"
+    return f"{number:,} {noun}s"

@@ -20,6 +20,11 @@ END = datetime(9999, 12, 30, tzinfo=UTC)
 """Stands for no upper bound, and for what has not ended."""
 
 
+def present() -> datetime:
+    """Return the present moment, in UTC."""
+    return datetime.now(UTC)
+
+
 def utc(moment: datetime, field: str) -> datetime:
     """Return the same moment in UTC; raise `InvalidInput` when it has no zone or lies out of range."""
     if moment.tzinfo is None:

@@ -94,11 +94,26 @@ def transcript(messages: Sequence[Utterance], most_characters: int) -> str:
     return shortened("\n".join(lines), most_characters)
 
 
-async def _extract(messages: Sequence[Utterance], embedder: Embedder) -> Description:
+def conversation_of(messages: Sequence[Utterance]) -> list[Utterance]:
+    """Return what users and assistants said, all messages where neither said anything."""
     # Messages of tools and system prompts are long, and say little about the topic.
-    talk = [one for one in messages if one.role in {"user", "assistant"}] or list(messages)
-    each = max(2, MOST_SENTENCES // len(talk))
-    pairs = [(sentence, one.speaker) for one in talk for sentence in sentences(one.text, each)]
+    return [one for one in messages if one.role in {"user", "assistant"}] or list(messages)
+
+
+def spoken_sentences(
+    messages: Sequence[Utterance], most: int, *, least: int = 1
+) -> list[tuple[str, str]]:
+    """Return the first sentences of each message with their speakers.
+
+    Each message brings an equal share of `most`, and `least` at least.
+    """
+    spoken = conversation_of(messages)
+    each = max(least, most // len(spoken))
+    return [(sentence, one.speaker) for one in spoken for sentence in sentences(one.text, each)]
+
+
+async def _extract(messages: Sequence[Utterance], embedder: Embedder) -> Description:
+    pairs = spoken_sentences(messages, MOST_SENTENCES, least=2)
     shown, speakers = [sentence for sentence, _ in pairs], [speaker for _, speaker in pairs]
     found = phrases(shown, without={one.name for one in messages if one.name})
     embedded = await embedder.passages([*shown, *found])

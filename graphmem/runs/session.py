@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.context import Context, present
+from graphmem.context import Context
 from graphmem.errors import BudgetExhausted, GraphmemError, RunEnded, RunTimeout
+from graphmem.model.times import present
 from graphmem.model.validation import validated
 from graphmem.observing.logs import traced
 from graphmem.runs import end, retrieve, show, spans, starting, write

@@ -46,9 +46,10 @@ class MemoryRetriever:
     def __init__(self, context: Callable[[], Context], defaults: RetrieverDefaults) -> None:
         """Work with the context that `context` returns at the moment of each call."""
         self._context = context
+        now = context()
         self.config = MemoryRetrieverConfig(
-            client_id=context().client_id,
-            token_counter=context().tokens,
+            client_id=now.client_id,
+            token_counter=now.tokens,
             default_max_results=defaults.default_max_results,
             default_max_tokens_per_chunk=defaults.default_max_tokens_per_chunk,
         )
@@ -124,25 +125,25 @@ class MemoryRetriever:
 
         Raises `InvalidInput`, `Unavailable`.
         """
-        options = {
-            "match": match,
-            "session_id": session_id,
-            "source_types": source_types,
-            "source_ids": source_ids,
-            "conversation_id": conversation_id,
-            "since": since,
-            "until": until,
-            "as_of": as_of,
-            "known_as_of": known_as_of,
-            "include_superseded": include_superseded,
-            "max_results": max_results,
-            "max_tokens": max_tokens,
-            "min_relevance": min_relevance,
-            "sort_by": sort_by,
-            "max_hops": max_hops,
-            "link_types": link_types,
-        }
-        return await search(self._asked(query, options, hops=1), self._context())
+        return await self.search(
+            {"max_hops": 1} | _query_fields(query),
+            match=match,
+            session_id=session_id,
+            source_types=source_types,
+            source_ids=source_ids,
+            conversation_id=conversation_id,
+            since=since,
+            until=until,
+            as_of=as_of,
+            known_as_of=known_as_of,
+            include_superseded=include_superseded,
+            max_results=max_results,
+            max_tokens=max_tokens,
+            min_relevance=min_relevance,
+            sort_by=sort_by,
+            max_hops=max_hops,
+            link_types=link_types,
+        )
 
     async def peek(self, memory_id: str) -> PeekResult | None:
         """Return a memory without its content; None when it does not exist. Raises `Unavailable`."""
@@ -214,16 +215,11 @@ class MemoryRetriever:
         return await compose_context(_id(context), self._context())
 
     def _asked(
-        self,
-        query: str | SearchQuery | Mapping[str, Any],
-        options: Mapping[str, Any],
-        *,
-        hops: int = 0,
+        self, query: str | SearchQuery | Mapping[str, Any], options: Mapping[str, Any]
     ) -> SearchQuery:
         """Return a search: the options, else the fields of the query, else the defaults."""
-        default = {"max_results": self.config.default_max_results, "max_hops": hops}
-        fields = {"query": query} if isinstance(query, str) else _fields(query)
-        return validated(default | fields | _given(options), SearchQuery)
+        default = {"max_results": self.config.default_max_results}
+        return validated(default | _query_fields(query) | _given(options), SearchQuery)
 
 
 class HasRetriever(Protocol):
@@ -256,6 +252,10 @@ def create_memory_retriever(
         default_max_results=default_max_results,
         default_max_tokens_per_chunk=default_max_tokens_per_chunk,
     )
+
+
+def _query_fields(query: str | SearchQuery | Mapping[str, Any]) -> dict[str, Any]:
+    return {"query": query} if isinstance(query, str) else _fields(query)
 
 
 def _fields(given: Struct | Mapping[str, Any] | None) -> dict[str, Any]:

@@ -12,9 +12,15 @@ from msgspec import Struct
 from graphmem.embedding import Embedder
 from graphmem.errors import ModelFailed
 from graphmem.llm import LanguageModel
-from graphmem.prompts.telling import MODEL_SECONDS, Utterance, transcript
+from graphmem.prompts.telling import (
+    MODEL_SECONDS,
+    Utterance,
+    conversation_of,
+    spoken_sentences,
+    transcript,
+)
 from graphmem.text.entities import entities, normalized
-from graphmem.text.extraction import key_points, phrases, sentences, shortened, summary
+from graphmem.text.extraction import key_points, phrases, shortened, summary
 
 MOST_SENTENCES = 120
 """The most sentences of a session that are read: the first of each message."""
@@ -76,11 +82,7 @@ async def digest_session(
 
 
 async def _extract(messages: Sequence[Utterance], embedder: Embedder) -> Digest:
-    # The texts of tools and system prompts are long, and say little about the conversation.
-    talk = [one for one in messages if one.role in {"user", "assistant"}] or list(messages)
-    each = max(1, MOST_SENTENCES // len(talk))
-    pairs = [(sentence, one.speaker) for one in talk for sentence in sentences(one.text, each)]
-    pairs = _spread(pairs, MOST_SENTENCES)
+    pairs = _spread(spoken_sentences(messages, MOST_SENTENCES), MOST_SENTENCES)
     shown = [sentence for sentence, _ in pairs]
     vectors = [one.vector for one in await embedder.passages(shown)]
     text = summary(
@@ -90,7 +92,8 @@ async def _extract(messages: Sequence[Utterance], embedder: Embedder) -> Digest:
         most_sentences=SUMMARY_SENTENCES,
         most_characters=SUMMARY_CHARACTERS,
     )
-    beginning = f"{talk[0].speaker}: {' '.join(talk[0].text.split())}"
+    first = conversation_of(messages)[0]
+    beginning = f"{first.speaker}: {' '.join(first.text.split())}"
     return Digest(
         text or shortened(beginning, SUMMARY_CHARACTERS),
         key_points(shown, vectors, POINTS),
