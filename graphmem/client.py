@@ -132,13 +132,13 @@ from graphmem.references.types import (
     NewReference,
     NewReferences,
     NewSpan,
+    NewSpanMetadata,
     NewSpans,
     Reference,
     References,
     ReferencesAsked,
     Span,
     SpanContent,
-    SpanMetadata,
     SpanPointer,
 )
 from graphmem.retrieve_memory.ask import context_pre_retrieve, retrieve_memory
@@ -894,7 +894,7 @@ class Graphmem:
         id: str | None = None,
         hash: str | None = None,
         token_count: int | None = None,
-        metadata: SpanMetadata | Mapping[str, Any] | None = None,
+        metadata: NewSpanMetadata | Mapping[str, Any] | None = None,
         content: str | None = None,
         occurred_at: When | None = None,
     ) -> Span:

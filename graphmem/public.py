@@ -132,11 +132,11 @@ from graphmem.references.types import (
     Content as Content,
     NewReference as NewReference,
     NewSpan as NewSpan,
+    NewSpanMetadata as NewSpanMetadata,
     Reference as Reference,
     References as References,
     Span as Span,
     SpanContent as SpanContent,
-    SpanMetadata as SpanMetadata,
     SpanPointer as SpanPointer,
 )
 from graphmem.retrieval.expansion import (

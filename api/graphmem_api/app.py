@@ -14,6 +14,7 @@ from graphmem_api.contexts import contexts
 from graphmem_api.contextual import contextual
 from graphmem_api.conversations import conversations
 from graphmem_api.cypher import cypher
+from graphmem_api.document import Structs
 from graphmem_api.entities import entities
 from graphmem_api.episodes import consolidate, remember_episode, segment
 from graphmem_api.facts import remember_facts, set_categories, show_categories, supersede_fact
@@ -43,7 +44,7 @@ PREFIX = "/api/v0"
 
 def create_app(runtime: Runtime) -> Litestar:
     """Return the API of a running graphmem. Raises `SettingError` when the keys cannot be used."""
-    guard = Guard(runtime.settings)
+    guard, structs = Guard(runtime.settings), Structs()
     app = Litestar(
         route_handlers=[
             Router(
@@ -100,7 +101,8 @@ def create_app(runtime: Runtime) -> Litestar:
         dependencies={"runtime": Provide(lambda: runtime, sync_to_thread=False)},
         exception_handlers={Exception: answer},
         logging_config=None,
-        openapi_config=description(version("graphmem")),
+        openapi_config=description(version("graphmem"), structs),
+        plugins=[structs],
         request_class=StrictRequest,
         request_max_body_size=BODY_BYTES,
     )

@@ -16,6 +16,7 @@ from litestar.openapi.spec import Components, SecurityRequirement, SecuritySchem
 from litestar.serialization import default_serializer, encode_json
 
 from graphmem_api.clients import HEADER
+from graphmem_api.document import DocumentConfig, Structs
 
 PATH = "/schema"
 DOCUMENT = f"{PATH}/openapi.json"
@@ -97,9 +98,10 @@ class Page(OpenAPIRenderPlugin):
         return "".join(page(openapi_schema)).encode()
 
 
-def description(version: str) -> OpenAPIConfig:
+def description(version: str, structs: Structs) -> OpenAPIConfig:
     """Return how the API is described: a browser gets the page, a program the document."""
-    return OpenAPIConfig(
+    return DocumentConfig(
+        structs=structs,
         title="graphmem",
         version=version,
         description=ABOUT,

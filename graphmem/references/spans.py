@@ -18,9 +18,9 @@ from graphmem.model.times import END, utc
 from graphmem.references.types import (
     SPAN_BYTES,
     NewSpan,
+    NewSpanMetadata,
     Span,
     SpanContent,
-    SpanMetadata,
     StoredSpan,
 )
 
@@ -157,7 +157,7 @@ def _check_once(ids: Sequence[str]) -> None:
 
 def _draft(new: NewSpan, place: str, client_id: str, id: str, now: datetime) -> Draft:
     """Return a span as a memory; one without content is never valid, so that no search finds it."""
-    metadata = new.metadata or SpanMetadata()
+    metadata = new.metadata or NewSpanMetadata()
     text = new.content if new.content is not None else ""
     _check(new, metadata, place)
     occurred_at = utc(new.occurred_at, f"{place}occurred_at") if new.occurred_at else now
@@ -186,7 +186,7 @@ def _draft(new: NewSpan, place: str, client_id: str, id: str, now: datetime) -> 
     )
 
 
-def _check(new: NewSpan, metadata: SpanMetadata, place: str) -> None:
+def _check(new: NewSpan, metadata: NewSpanMetadata, place: str) -> None:
     """Raise `InvalidInput` for an impossible range and for a range or hash that is not the content's."""
     checked_text(new.source_id, f"{place}source_id", most_bytes=1_024)
     for number, tag in enumerate(metadata.tags):

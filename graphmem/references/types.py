@@ -168,7 +168,7 @@ class References(Struct, frozen=True, kw_only=True):
     cursor: str | None
 
 
-class SpanMetadata(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NewSpanMetadata(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Properties of a span that its caller gives beside the text."""
 
     importance: Importance = 0.5
@@ -190,7 +190,7 @@ class NewSpan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     end_byte: Annotated[int, Meta(ge=1, le=2**53)]
     hash: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
     token_count: Annotated[int, Meta(ge=1, le=2**31)] | None = None
-    metadata: SpanMetadata | None = None
+    metadata: NewSpanMetadata | None = None
     content: (
         Annotated[str, Meta(min_length=1, description="at most 1,000,000 bytes of UTF-8")] | None
     ) = None

@@ -10,8 +10,10 @@ import msgspec
 import pytest
 from graphmem_api.bodies import decoded
 from graphmem_api.conversations import BATCH, NEW
+from graphmem_api.document import DocumentConfig, Structs
 from graphmem_api.recall import QUESTION
-from litestar import Litestar
+from litestar import Litestar, get
+from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.spec import Example
 
 from graphmem.conversations.types import Batch, NewConversation
@@ -54,6 +56,42 @@ def test_every_route_is_described(document: dict[str, Any], offline_app: Litesta
         if method not in {"OPTIONS", "HEAD"} and not route.path.startswith("/schema")
     }
     assert operations(document).keys() == served
+
+
+def test_every_success_shows_an_answer(document: dict[str, Any]) -> None:
+    for operation in operations(document).values():
+        for status, response in operation["responses"].items():
+            for content in response["content"].values() if status < "300" else ():
+                assert "example" in content, (operation["operationId"], status)
+
+
+def test_bounds_are_shown_where_null_is_allowed(document: dict[str, Any]) -> None:
+    shapes = document["components"]["schemas"]
+    least = {"type": "null"}, {"type": "number", "minimum": 0.0, "maximum": 1.0}
+    for name in ("SearchQuery", "SpanQuery", "RunQuestion"):
+        choices = shapes[name]["properties"]["min_relevance"]["anyOf"]
+        assert all(choice in choices for choice in least), name
+    text, vector = shapes["RunQuestion"]["properties"]["query"]["anyOf"]
+    assert {"minLength", "maxLength"} <= text.keys()
+    assert {"minItems", "maxItems"} <= vector.keys()
+
+
+def test_two_structs_of_one_name_are_a_mistake() -> None:
+    first, second = (msgspec.defstruct("Same", [], module=name) for name in ("one", "other"))
+
+    def answering(path: str, wanted: type) -> HTTPRouteHandler:
+        async def handler() -> Any: ...
+
+        handler.__annotations__["return"] = wanted
+        return get(path)(handler)
+
+    structs = Structs()
+    config = DocumentConfig(title="two", version="1", structs=structs)
+    app = Litestar(
+        [answering("/a", first), answering("/b", second)], plugins=[structs], openapi_config=config
+    )
+    with pytest.raises(TypeError, match="two structs of the API are called 'Same'"):
+        _ = app.openapi_schema
 
 
 def test_operation_ids_are_unique_and_summaries_are_sentences(document: dict[str, Any]) -> None:

@@ -1,0 +1,115 @@
+"""The OpenAPI document, exact: Litestar describes the routes, msgspec the structs, recordings the answers."""
+
+import inspect
+import json
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.spec import OpenAPI, Schema
+from litestar.plugins import OpenAPISchemaPlugin
+from litestar.typing import FieldDefinition
+from msgspec import Struct
+
+RECORDED = "answers.json"
+"""Answers of a running graphmem, by operation and status: `make answers` writes them, a test compares."""
+
+REFERENCE = "#/components/schemas/"
+
+Described = dict[str, Any]
+
+
+class Structs(OpenAPISchemaPlugin):
+    """Collects the structs that the routes take and answer with; msgspec describes them."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, type[Struct]] = {}
+
+    def is_plugin_supported_field(self, field_definition: FieldDefinition) -> bool:
+        """Return whether a type is a struct."""
+        return not field_definition.is_union and field_definition.is_subclass_of(Struct)
+
+    def to_openapi_schema(self, field_definition: FieldDefinition, schema_creator: Any) -> Schema:
+        """Return the place of a struct among the components; its properties come from `components`."""
+        found = field_definition.annotation
+        if self._found.setdefault(found.__name__, found) is not found:
+            raise TypeError(f"two structs of the API are called {found.__name__!r}")
+        schema: Schema = schema_creator.create_component_schema(
+            field_definition, required=[], property_fields={}
+        )
+        return schema
+
+    def components(self) -> Described:
+        """Return the schemas of the structs and of those that they hold, by their names."""
+        every = self._found.values()
+        _, schemas = msgspec.json.schema_components(every, ref_template=f"{REFERENCE}{{name}}")
+        for schema in schemas.values():
+            if "description" in schema:
+                schema["description"] = inspect.cleandoc(schema["description"])
+            for shape in schema.get("properties", {}).values():
+                if shape.get("type") == "array":
+                    shape.setdefault("items", {})  # generators of clients refuse a list of anything
+        return schemas
+
+
+@dataclass
+class Document(OpenAPI):
+    """The document of a whole API."""
+
+    structs: Structs = field(default_factory=Structs)
+
+    @property
+    def _exclude_fields(self) -> set[str]:
+        return {"structs"}
+
+    def to_schema(self) -> Described:
+        """Return the document."""
+        document = super().to_schema()
+        document["components"]["schemas"] = self.structs.components()
+        answers = recorded_answers()
+        for item in document["paths"].values():
+            for operation in item.values():
+                _show_bodies(operation)
+                _show_answers(operation, answers)
+        return document
+
+
+@dataclass
+class DocumentConfig(OpenAPIConfig):
+    """The description of an API whose structs msgspec describes."""
+
+    structs: Structs = field(default_factory=Structs)
+
+    def to_openapi_schema(self) -> OpenAPI:
+        """Return the document without its paths."""
+        plain = super().to_openapi_schema()
+        return Document(**vars(plain), structs=self.structs)
+
+
+def recorded_answers() -> dict[str, dict[str, Any]]:
+    """Return an answer to each operation, by its id and its status."""
+    answers: dict[str, dict[str, Any]] = json.loads(
+        files(__package__).joinpath(RECORDED).read_bytes()
+    )
+    return answers
+
+
+def _show_bodies(operation: Described) -> None:
+    """Put the examples of a body beside its schema: inside, a reference may have no neighbours."""
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        examples = content["schema"].pop("examples", [])
+        content["examples"] = {str(n): {"value": one} for n, one in enumerate(examples, start=1)}
+        if len(content["schema"].get("allOf", ())) == 1:
+            [content["schema"]] = content["schema"]["allOf"]
+
+
+def _show_answers(operation: Described, answers: dict[str, dict[str, Any]]) -> None:
+    for status, response in operation["responses"].items():
+        for header in response.get("headers", {}).values():
+            header.setdefault("schema", {"type": "string"})
+        recorded = answers.get(operation["operationId"], {})
+        for content in response.get("content", {}).values():
+            if str(status) in recorded:
+                content["example"] = recorded[str(status)]
