@@ -96,6 +96,10 @@ queries: $(VENV)/development.stamp
 cookbook: $(VENV)/development.stamp
 	@GRAPHMEM_COOKBOOK=write $(BIN)/python -m pytest -q tests/docs/test_cookbook.py
 
+.PHONY: answers
+answers: $(VENV)/development.stamp
+	@GRAPHMEM_ANSWERS=write $(BIN)/python -m pytest -q -n 0 tests/api/test_answers.py
+
 .PHONY: figures
 figures: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.figures
