@@ -132,27 +132,27 @@ class Recorder:
         if self._task is None or self._task.done():
             # Of no request: its spans and its log's lines are the recorder's own.
             self._task = asyncio.get_running_loop().create_task(
-                self._emptied(), name=WHAT, context=contextvars.Context()
+                self._empty(), name=WHAT, context=contextvars.Context()
             )
 
-    async def settled(self) -> None:
+    async def settle(self) -> None:
         """Write now what waits, and wait until it is written."""
         while self._task is not None and not self._task.done():
             self._many.set()
             await asyncio.wait([self._task], timeout=0.05)
 
-    async def ended(self) -> None:
+    async def end(self) -> None:
         """Write what waits, but not for long, and leave out the rest."""
         try:
             async with asyncio.timeout(END_SECONDS):
-                await self.settled()
+                await self.settle()
         except TimeoutError:
             if self._task is not None:
                 self._task.cancel()
                 await asyncio.wait([self._task])
             self._left_out(len(self._waiting), "the end came first")
 
-    async def _emptied(self) -> None:
+    async def _empty(self) -> None:
         while self._waiting:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._many.wait(), self._seconds)
@@ -175,11 +175,11 @@ class Recorder:
                 await self._graph.change(
                     RECORD_READS, client_id=client_id, rows=[_row(read) for read in _ordered(some)]
                 )
-                await self._swept_now_and_then(client_id)
+                await self._sweep_now_and_then(client_id)
             except Exception as problem:
                 self._left_out(len(some), traced(problem))
 
-    async def _swept_now_and_then(self, client_id: str) -> None:
+    async def _sweep_now_and_then(self, client_id: str) -> None:
         now = time.monotonic()
         if now - self._swept.get(client_id, -SWEEP_SECONDS) < SWEEP_SECONDS:
             return

@@ -211,7 +211,7 @@ class Background:
         """Begin to work."""
         self._task = asyncio.create_task(self._kept(), name="worker")
         self._beside = [
-            asyncio.create_task(self._repeated(kind), name=kind) for kind in self._regular
+            asyncio.create_task(self._repeat(kind), name=kind) for kind in self._regular
         ]
 
     def stop(self) -> None:
@@ -219,7 +219,7 @@ class Background:
         self._stopping.set()
         self._worker.stop()
 
-    async def ended(self) -> None:
+    async def end(self) -> None:
         """Stop, and wait until the worker has ended: for `END_SECONDS` at most."""
         self.stop()
         if self._task is None:
@@ -233,7 +233,7 @@ class Background:
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    async def _repeated(self, kind: str) -> None:
+    async def _repeat(self, kind: str) -> None:
         """Queue regular work now and then; what could not be queued is queued soon."""
         queue_work, every = REGULAR[kind]
         while not self._stopping.is_set():

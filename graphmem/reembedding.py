@@ -114,10 +114,10 @@ async def ask(
     Nothing is to be done where it is the current one. Raises `ModelMismatch` while another change is
     under way, `Unavailable`.
     """
-    stored = await _stored(graph)
+    stored = await _store(graph)
     if stored.change is None and not stored.model.is_like(wanted):
         await begin_change(graph, wanted, await measured(), id=id, now=now)
-        stored = await _stored(graph)
+        stored = await _store(graph)
     if stored.change is None:
         return stored
     if not stored.change.wanted.is_like(wanted) or is_given_up(stored):
@@ -133,7 +133,7 @@ async def ask(
 async def give_up(*, id: str, now: datetime, graph: Graph) -> bool:
     """Give up a change that has not come to the switch; return whether there was one."""
     while True:
-        stored = await _stored(graph)
+        stored = await _store(graph)
         if stored.change is None or stored.change.state not in ("announced", "embedding"):
             return stored.change is not None and is_given_up(stored)
         # It moves on while it is looked at: then it is looked at again.
@@ -171,26 +171,26 @@ async def advance(work: Reembedding) -> timedelta | None:
 
     Raises `Unavailable`.
     """
-    stored = await _stored(work.graph)
+    stored = await _store(work.graph)
     if stored.change is None:
         return None
     if stored.change.state == "announced":
-        return await _announced(work, stored, stored.change)
+        return await _announce(work, stored, stored.change)
     if stored.change.state == "embedding":
         return await _embedding(work, stored, stored.change)
     if stored.change.state == "switched":
-        return await _switched(work, stored, stored.change)
+        return await _switch(work, stored, stored.change)
     return await _cleaning(work, stored, stored.change)
 
 
-async def _stored(graph: Graph) -> Installation:
+async def _store(graph: Graph) -> Installation:
     stored = await installation(graph)
     if stored is None:
         raise ModelMismatch("this database holds no installation: start `graphmem serve` once")
     return stored
 
 
-async def _announced(work: Reembedding, stored: Installation, change: Change) -> timedelta:
+async def _announce(work: Reembedding, stored: Installation, change: Change) -> timedelta:
     """Wait for the processes to load the model, then ask every write for both vectors."""
     left = change.at + ANNOUNCED - work.now()
     if left > SOON:
@@ -213,16 +213,16 @@ async def _embedding(work: Reembedding, stored: Installation, change: Change) ->
 
     async def embed(batch: list[Stored], change: Change) -> bool:
         embeddings = await embedder.passages([embedded_text(one) for one in batch], priority=AGAIN)
-        return await _kept(work.graph, batch, embeddings, target, change)
+        return await _keep(work.graph, batch, embeddings, target, change)
 
-    if not await _walked(work, change, embed):
+    if not await _walk(work, change, embed):
         return SOON
-    return await _finished(work, target)
+    return await _finish(work, target)
 
 
-async def _finished(work: Reembedding, target: Side) -> timedelta:
+async def _finish(work: Reembedding, target: Side) -> timedelta:
     """Switch, once every memory has its vector and the index holds them all."""
-    stored = await _stored(work.graph)
+    stored = await _store(work.graph)
     [lacking] = await work.graph.on(target).rows(MEMORIES_NOT_EMBEDDED)
     if lacking.memories and stored.change is not None:
         # Who writes past graphmem may leave such a memory; the walk begins anew and meets it.
@@ -234,7 +234,7 @@ async def _finished(work: Reembedding, target: Side) -> timedelta:
     return SOON
 
 
-async def _switched(work: Reembedding, stored: Installation, change: Change) -> timedelta:
+async def _switch(work: Reembedding, stored: Installation, change: Change) -> timedelta:
     """Leave both as they are until every process has noticed, then ask writes for the new vector alone."""
     left = change.at + LAGGING - work.now()
     if left > SOON:
@@ -251,7 +251,7 @@ async def _cleaning(work: Reembedding, stored: Installation, change: Change) -> 
 
     async def forget(batch: list[Stored], change: Change) -> bool:
         async def write(transaction: Transaction) -> bool:
-            if not await _noted(transaction, batch, change):
+            if not await _note(transaction, batch, change):
                 return False
             await transaction.rows(
                 FORGET_EMBEDDINGS,
@@ -263,15 +263,15 @@ async def _cleaning(work: Reembedding, stored: Installation, change: Change) -> 
 
         return await work.graph.write(write)
 
-    if not await _walked(work, change, forget):
+    if not await _walk(work, change, forget):
         return SOON
-    now = await _stored(work.graph)
+    now = await _store(work.graph)
     if now.change is not None:
         await end_change(work.graph, now.change)
     return SOON
 
 
-async def _walked(
+async def _walk(
     work: Reembedding, change: Change, step: Callable[[list[Stored], Change], Awaitable[bool]]
 ) -> bool:
     """Do a step for each batch of memories that follow, for a while; return whether none is left."""
@@ -298,7 +298,7 @@ async def _walked(
     return False
 
 
-async def _kept(
+async def _keep(
     graph: Graph, batch: list[Stored], embeddings: list[Embedding], side: Side, change: Change
 ) -> bool:
     """Write the vectors of a batch and how far the change is; false where it went on without us."""
@@ -313,7 +313,7 @@ async def _kept(
     ]
 
     async def write(transaction: Transaction) -> bool:
-        if not await _noted(transaction, batch, change):
+        if not await _note(transaction, batch, change):
             return False
         await transaction.rows(KEEP_EMBEDDINGS, rows=rows, property=side.embedding)
         return True
@@ -321,7 +321,7 @@ async def _kept(
     return await graph.write(write)
 
 
-async def _noted(transaction: Transaction, batch: list[Stored], change: Change) -> bool:
+async def _note(transaction: Transaction, batch: list[Stored], change: Change) -> bool:
     """Note the last memory of a batch, under the installation's lock; false where another was faster."""
     last = batch[-1]
     done = min(change.done + len(batch), change.total)

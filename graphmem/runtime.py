@@ -98,9 +98,9 @@ async def running(
         if settings.record == "on":
             days = settings.keep_accesses_days
             runtime.recorder = Recorder(graph, kept=timedelta(days=days) if days else None)
-            stack.push_async_callback(runtime.recorder.ended)
+            stack.push_async_callback(runtime.recorder.end)
         watch = asyncio.create_task(models.watch(serving, partial(_exchange, runtime)))
-        stack.push_async_callback(_ended, watch)
+        stack.push_async_callback(_end, watch)
         yield runtime
 
 
@@ -124,14 +124,14 @@ async def database(settings: Settings, progress: Progress = silent) -> AsyncIter
         else:
             server = await stack.enter_async_context(private_server(settings, progress))
             graph = await connect(server.uri, server.user, server.password, "neo4j")
-            watch = asyncio.create_task(_watched(server, graph))
-            stack.push_async_callback(_ended, watch)
+            watch = asyncio.create_task(_watch(server, graph))
+            stack.push_async_callback(_end, watch)
         # The exit stack unwinds in reverse: the connection closes before the server is left.
         stack.push_async_callback(graph.close)
         yield graph
 
 
-async def _watched(server: PrivateServer, graph: Graph) -> None:
+async def _watch(server: PrivateServer, graph: Graph) -> None:
     """Start the private server anew whenever it has died."""
     uri = server.uri
     while True:
@@ -146,7 +146,7 @@ async def _watched(server: PrivateServer, graph: Graph) -> None:
             log.error("the private Neo4j is down: %s", problem)
 
 
-async def _ended(task: "asyncio.Task[None]") -> None:
+async def _end(task: "asyncio.Task[None]") -> None:
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task

@@ -29,7 +29,7 @@ from graphmem.model.progress import Progress, silent
 from graphmem.model.side import Side, other
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import REEMBEDDED
-from graphmem.retrieval.calibration import calibrated
+from graphmem.retrieval.calibration import calibrate
 from graphmem.tokens import TOKENIZER
 
 LOOK_SECONDS = 2.0
@@ -59,7 +59,7 @@ class Opened(Struct, frozen=True):
     applied: list[SchemaFile]
 
 
-async def opened(graph: Graph, ours: EmbeddingModel, progress: Progress = silent) -> Opened:
+async def open_graph(graph: Graph, ours: EmbeddingModel, progress: Progress = silent) -> Opened:
     """Bring the database up to date, on the side that is current, and compare it with our model.
 
     Raises `SchemaError`, `ModelMismatch`, `Unavailable`.
@@ -99,17 +99,17 @@ class Models:
         model = await asyncio.to_thread(self._load, self._settings, progress)
         progress("loading the embedding model", 1, 1)
         ours = described(model, self._settings)
-        found = await opened(graph, ours, progress)
+        found = await open_graph(graph, ours, progress)
         if not found.installation.model.is_like(ours):
             log.warning(
                 "GRAPHMEM_EMBEDDING_MODEL names %s; the installation has, for now, %s",
                 ours.name,
                 found.installation.embedding_model,
             )
-            model = await self._loaded(found.installation.model)
+            model = await self._load_again(found.installation.model)
         embedder = Embedder(model, found.installation.side)
         try:
-            return Serving(found.graph, embedder, await calibrated(found.graph, embedder))
+            return Serving(found.graph, embedder, await calibrate(found.graph, embedder))
         except BaseException:
             await embedder.close()
             raise
@@ -122,7 +122,7 @@ class Models:
         told = ""
         while True:
             try:
-                found = await self.followed(serving)
+                found = await self.follow(serving)
                 told = ""
                 if found is not serving:
                     log.info("questions are asked with %s from now on", found.embedder.model.name)
@@ -142,36 +142,36 @@ class Models:
                 log.error("the installation's model could not be looked at: %s", traced(problem))
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def followed(self, serving: Serving) -> Serving:
+    async def follow(self, serving: Serving) -> Serving:
         """Return what questions are to be asked with now, having loaded what the change needs."""
         stored = await installation(serving.graph.impatient())
         if stored is None:
             return serving
         _tell(stored)
         if not _is(serving.embedder, stored.model, stored.side):
-            serving = await self._switched(serving, stored)
-        await self._beside(serving.embedder, stored)
+            serving = await self._switch(serving, stored)
+        await self._keep_beside(serving.embedder, stored)
         return serving
 
-    async def _switched(self, serving: Serving, stored: Installation) -> Serving:
+    async def _switch(self, serving: Serving, stored: Installation) -> Serving:
         """Return the other model in the place of this one; who still asks with this goes on."""
         old, embedder = serving.embedder, serving.embedder.beside
         if embedder is None or not _is(embedder, stored.model, stored.side):
-            embedder = old.running(await self._loaded(stored.model), stored.side)
+            embedder = old.running(await self._load_again(stored.model), stored.side)
         graph = serving.graph.on(stored.side)
         # A write under way with the old one may be told that it lacks the new.
         old.beside, embedder.beside = embedder, old
-        return Serving(graph, embedder, await calibrated(graph, embedder))
+        return Serving(graph, embedder, await calibrate(graph, embedder))
 
-    async def _beside(self, embedder: Embedder, stored: Installation) -> None:
+    async def _keep_beside(self, embedder: Embedder, stored: Installation) -> None:
         """Have the other model beside this one exactly while writes need both."""
         wanted, side, beside = stored.beside, other(stored.side), embedder.beside
         if wanted is None:
             embedder.beside = None
         elif beside is None or not _is(beside, wanted, side):
-            embedder.beside = embedder.running(await self._loaded(wanted), side)
+            embedder.beside = embedder.running(await self._load_again(wanted), side)
 
-    async def _loaded(self, wanted: EmbeddingModel) -> Model:
+    async def _load_again(self, wanted: EmbeddingModel) -> Model:
         """Load a model that the installation names; one that failed is not tried again at once.
 
         Raises `SettingError`, `ModelMismatch`, and `Unavailable` before it is time to try again.
@@ -179,13 +179,13 @@ class Models:
         if self._failed == wanted and time.monotonic() < self._again_at:
             raise Unavailable(f"the model {wanted.name!r} could not be loaded a moment ago")
         try:
-            model = await self._read(wanted)
+            model = await self._load_checked(wanted)
         except Exception:
             self._failed, self._again_at = wanted, time.monotonic() + LOAD_AGAIN_SECONDS
             raise
         return model
 
-    async def _read(self, wanted: EmbeddingModel) -> Model:
+    async def _load_checked(self, wanted: EmbeddingModel) -> Model:
         source = wanted.source or (None if wanted.name == BUNDLED else wanted.name)
         settings = replace(self._settings, embedding_model=source)
         model = await asyncio.to_thread(self._load, settings, silent)

@@ -51,7 +51,7 @@ class SingleFlight(Generic[Found]):
         kept = self._kept.get(key)
         known = kept is not None and self._clock() < kept.until
         if kept is None or not known:
-            kept = Kept(asyncio.ensure_future(_awaited(find)))
+            kept = Kept(asyncio.ensure_future(_wait(find)))
             kept.work.add_done_callback(partial(self._settle, key, kept))
             self._kept[key] = kept
         self._kept.move_to_end(key)
@@ -69,5 +69,5 @@ class SingleFlight(Generic[Found]):
         kept.until = self._clock() + seconds
 
 
-async def _awaited(find: Callable[[], Awaitable[Found]]) -> Found:
+async def _wait(find: Callable[[], Awaitable[Found]]) -> Found:
     return await find()

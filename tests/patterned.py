@@ -59,7 +59,7 @@ async def live(memory: Graphmem, conversation_id: str = "life") -> dict[str, str
         await memory.search("orders database backup", source_types=["fact"])
     await memory.search(QUESTION, source_types=["fact"])
     assert memory.runtime.recorder is not None
-    await memory.runtime.recorder.settled()
+    await memory.runtime.recorder.settle()
     return ids
 
 

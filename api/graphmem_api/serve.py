@@ -58,7 +58,7 @@ async def serve(
     ):
         asyncio.get_running_loop().set_exception_handler(log_lost)
         async with exporting(), running(settings, progress) as runtime:
-            await _prepared(runtime)
+            await _prepare(runtime)
             background = Background(runtime) if settings.jobs == "on" else None
             server = Server(
                 create_app(runtime), url(settings.host, listening), on_ready, background
@@ -68,10 +68,10 @@ async def serve(
                 await server.serve([listening])
             finally:
                 if background:
-                    await background.ended()
+                    await background.end()
 
 
-async def _prepared(runtime: Runtime) -> None:
+async def _prepare(runtime: Runtime) -> None:
     """Spare the first turn what a database that has just started takes to plan it."""
     if runtime.llm is not None:
         await prepare(runtime.context(client_id=""))

@@ -83,7 +83,7 @@ def cypher(
     limits = Limits(max_rows=max_rows, timeout_ms=max(round(1000 * timeout), 1))
     shape = "json" if as_json else "csv" if as_csv else "table"
     typed = statement if statement is not None else _piped()
-    run(_explored(typed, limits, parameters, shape, settings))
+    run(_explore(typed, limits, parameters, shape, settings))
 
 
 def _own_query(name: str) -> str:
@@ -105,7 +105,7 @@ def _piped() -> str | None:
         raise Wrong("what is piped in is not UTF-8") from problem
 
 
-async def _explored(
+async def _explore(
     typed: str | None,
     limits: "Limits",
     parameters: dict[str, Any],

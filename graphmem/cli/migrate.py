@@ -38,11 +38,11 @@ async def _migrate(settings: Settings) -> list[str]:
     from graphmem.cli.progress import show_progress
     from graphmem.embedding import load_model
     from graphmem.runtime import database
-    from graphmem.serving import described, opened
+    from graphmem.serving import described, open_graph
 
     with show_progress(transient=True) as progress:
         async with database(settings, progress) as graph:
             # The vector index has the model's dimensions.
             model = await asyncio.to_thread(load_model, settings, progress)
-            found = await opened(graph, described(model, settings), progress)
+            found = await open_graph(graph, described(model, settings), progress)
     return [file.name for file in found.applied]

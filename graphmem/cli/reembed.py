@@ -86,7 +86,7 @@ async def _ask(settings: Settings, graph: "Graph", progress: Progress) -> "Insta
     from graphmem.embedding import Embedder, load_model
     from graphmem.model.times import present
     from graphmem.reembedding import ask
-    from graphmem.retrieval.calibration import measured
+    from graphmem.retrieval.calibration import measure
     from graphmem.serving import described
 
     progress("loading the embedding model")
@@ -96,7 +96,7 @@ async def _ask(settings: Settings, graph: "Graph", progress: Progress) -> "Insta
     try:
         return await ask(
             described(model, settings),
-            lambda: measured(embedder),
+            lambda: measure(embedder),
             id=random_id(),
             now=present(),
             graph=graph,
@@ -121,7 +121,7 @@ async def _work(wanted: "EmbeddingModel", settings: Settings, progress: Progress
                 stages.show(stored.change)
                 await asyncio.sleep(LOOK_SECONDS)
         finally:
-            await background.ended()
+            await background.end()
         stages.end()
     if stored is None or not stored.model.is_like(wanted):
         raise ModelMismatch("the change was given up while it was waited for")

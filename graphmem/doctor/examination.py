@@ -54,7 +54,7 @@ async def examine(
             else:
                 connection = reached.connection
                 findings.append(ok("connection", f"the database answers at {connection.uri}"))
-                findings += await stored(reached, settings)
+                findings += await examine_store(reached, settings)
     except SetupError as error:
         findings.append(refused("connection", error))
     except TimeoutError:
@@ -79,7 +79,7 @@ def surroundings(settings: Settings) -> list[Finding]:
     return findings
 
 
-async def stored(reached: ReachedDatabase, settings: Settings) -> list[Finding]:
+async def examine_store(reached: ReachedDatabase, settings: Settings) -> list[Finding]:
     """Look at the server and at what is stored."""
     graph = reached.graph
     findings = await _check("server", lambda: server.version(graph))
@@ -118,7 +118,7 @@ async def _side(graph: Graph) -> Side:
 async def _integrity(graph: Graph) -> list[Finding]:
     findings: list[Finding] = []
     for rule in integrity.RULES:
-        findings += await _check("integrity", partial(integrity.broken, graph, rule))
+        findings += await _check("integrity", partial(integrity.check_rule, graph, rule))
     return findings or [
         ok("integrity", f"all {len(integrity.RULES)} rules hold for what is stored")
     ]

@@ -84,7 +84,7 @@ RULES = (
 )
 
 
-async def broken(graph: Graph, rule: Rule, *, scanned: int = SCANNED) -> list[Finding]:
+async def check_rule(graph: Graph, rule: Rule, *, scanned: int = SCANNED) -> list[Finding]:
     """Check whether a rule holds."""
     [defect] = await graph.rows(rule.query, scanned=scanned, most=MOST)
     if not defect.found:

@@ -136,7 +136,7 @@ class Graph:
             return await _rows(await session.run(statement, parameters), query)
 
         with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
-            rows = await self._retried(neo4j.READ_ACCESS, read, shown)
+            rows = await self._retry(neo4j.READ_ACCESS, read, shown)
             shown.set_attribute("graphmem.rows", len(rows))
             return rows
 
@@ -164,7 +164,7 @@ class Graph:
 
         with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
             try:
-                rows = await self._retried(neo4j.READ_ACCESS, read, shown)
+                rows = await self._retry(neo4j.READ_ACCESS, read, shown)
             except Neo4jError as problem:
                 if problem.code in CUT_OFF:
                     raise TookTooLong(seconds) from problem
@@ -196,7 +196,7 @@ class Graph:
                 return result
 
         with span("transaction", SYSTEM, kind=SpanKind.CLIENT) as shown:
-            return await self._retried(neo4j.WRITE_ACCESS, attempt, shown)
+            return await self._retry(neo4j.WRITE_ACCESS, attempt, shown)
 
     async def change(self, query: Query[Row], **parameters: Any) -> list[Row]:
         """Run one query that writes, in a transaction of its own: a third of the round trips of `write`.
@@ -209,7 +209,7 @@ class Graph:
             return await _rows(await session.run(statement, parameters), query)
 
         with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
-            rows = await self._retried(neo4j.WRITE_ACCESS, run, shown)
+            rows = await self._retry(neo4j.WRITE_ACCESS, run, shown)
             shown.set_attribute("graphmem.rows", len(rows))
             return rows
 
@@ -219,7 +219,7 @@ class Graph:
         async def run(session: Session) -> list[dict[str, Any]]:
             return await (await session.run(statement, parameters)).data()
 
-        return await self._retried(neo4j.WRITE_ACCESS, run)
+        return await self._retry(neo4j.WRITE_ACCESS, run)
 
     def pool(self) -> Pool | None:
         """Return what the driver's connections do, as far as it tells."""
@@ -240,7 +240,7 @@ class Graph:
         """Close every connection."""
         await self.driver.close()
 
-    async def _retried(
+    async def _retry(
         self, access: str, work: Callable[[Session], Awaitable[Result]], shown: Span = INVALID_SPAN
     ) -> Result:
         deadline = time.monotonic() + self._retry_seconds

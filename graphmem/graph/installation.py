@@ -170,7 +170,7 @@ async def begin_change(
         "wanted_low": measured.low,
         "wanted_high": measured.high,
     }
-    return await _moved(graph, properties)
+    return await _move(graph, properties)
 
 
 async def begin_embedding(graph: Graph, stored: Installation, *, total: int, now: datetime) -> bool:
@@ -181,12 +181,12 @@ async def begin_embedding(graph: Graph, stored: Installation, *, total: int, now
         "change_total": total,
         "embeddings": [stored.side.embedding, other(stored.side).embedding],
     }
-    return await _moved(graph, properties, stored.change)
+    return await _move(graph, properties, stored.change)
 
 
 async def keep_indexed(graph: Graph, change: Change) -> bool:
     """Note that the other index is there; return whether the change stood where it was."""
-    return await _moved(graph, {"change_indexed": True}, change)
+    return await _move(graph, {"change_indexed": True}, change)
 
 
 async def switch(graph: Graph, stored: Installation, *, now: datetime) -> bool:
@@ -207,13 +207,13 @@ async def switch(graph: Graph, stored: Installation, *, now: datetime) -> bool:
         "former_dimensions": former.dimensions,
         "former_source": former.source,
     }
-    return await _moved(graph, properties, change)
+    return await _move(graph, properties, change)
 
 
 async def begin_cleaning(graph: Graph, stored: Installation, *, now: datetime) -> bool:
     """Ask writes for the current vector alone; return whether the change stood where it was."""
     properties = {**_without_cursor("cleaning", now), "embeddings": [stored.side.embedding]}
-    return await _moved(graph, properties, stored.change)
+    return await _move(graph, properties, stored.change)
 
 
 async def end_change(graph: Graph, change: Change) -> bool:
@@ -223,13 +223,13 @@ async def end_change(graph: Graph, change: Change) -> bool:
         *("change_total", "change_after_client", "change_after_id", "wanted_model"),
         *("wanted_sha256", "wanted_dimensions", "wanted_source", "wanted_low", "wanted_high"),
     )
-    return await _moved(graph, dict.fromkeys(names), change)
+    return await _move(graph, dict.fromkeys(names), change)
 
 
 async def restart_walk(graph: Graph, change: Change) -> bool:
     """Begin the walk over all memories anew; return whether the change stood where it was."""
     properties = {"change_done": 0, "change_after_client": None, "change_after_id": None}
-    return await _moved(graph, properties, change)
+    return await _move(graph, properties, change)
 
 
 def progressed(change: Change, *, client_id: str, id: str, done: int) -> dict[str, Any]:
@@ -242,7 +242,7 @@ def progressed(change: Change, *, client_id: str, id: str, done: int) -> dict[st
     return _parameters(properties, change)
 
 
-async def _moved(graph: Graph, properties: dict[str, Any], change: Change | None = None) -> bool:
+async def _move(graph: Graph, properties: dict[str, Any], change: Change | None = None) -> bool:
     parameters = _parameters(properties, change)
     return bool(
         await graph.write(lambda transaction: transaction.rows(CHANGE_INSTALLATION, **parameters))

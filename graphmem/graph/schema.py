@@ -83,7 +83,7 @@ async def migrate(
     await check_server(graph)
     files = schema_files(folder)
     await _bootstrap(graph, files[0])
-    async with _locked(graph) as lock:
+    async with _lock(graph) as lock:
         missing = pending(files, await graph.rows(APPLIED_MIGRATIONS))
         for done, file in enumerate(missing):
             progress("preparing the schema", done, len(missing))
@@ -145,7 +145,7 @@ async def _bootstrap(graph: Graph, first: SchemaFile) -> None:
 
 
 @asynccontextmanager
-async def _locked(graph: Graph) -> AsyncIterator[neo4j.AsyncTransaction]:
+async def _lock(graph: Graph) -> AsyncIterator[neo4j.AsyncTransaction]:
     """Hold the write lock on migration 0, a node of no file, until the end or this process's death."""
     async with (
         graph.driver.session(

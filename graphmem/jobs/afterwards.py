@@ -29,7 +29,7 @@ class Afterwards:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.ended()
+        await self.end()
 
     def do(self, what: str, work: Coroutine[Any, Any, None]) -> None:
         """Begin a piece of work; its failure is logged and counted under the name `what`."""
@@ -53,16 +53,16 @@ class Afterwards:
         task.add_done_callback(self._under_way.discard)
         return task
 
-    async def settled(self) -> None:
+    async def settle(self) -> None:
         """Wait until nothing is under way."""
         while self._under_way:
             await asyncio.wait(self._under_way)
 
-    async def ended(self) -> None:
+    async def end(self) -> None:
         """Wait for the work under way, but not for long, and cancel the rest."""
         try:
             async with asyncio.timeout(self._end_seconds):
-                await self.settled()
+                await self.settle()
         except TimeoutError:
             late = list(self._under_way)
             for task in late:

@@ -63,15 +63,15 @@ SHORT_TEXTS = (
 """A word or two, and short texts that have nothing to do with any: short texts lie closer than long ones."""
 
 
-async def calibrated(graph: Graph, embedder: Embedder) -> Calibration:
+async def calibrate(graph: Graph, embedder: Embedder) -> Calibration:
     """Return the installation's calibration; an installation without one is measured and keeps it.
 
     Raises `Unavailable`.
     """
-    return await calibration(graph) or await keep_calibration(graph, await measured(embedder))
+    return await calibration(graph) or await keep_calibration(graph, await measure(embedder))
 
 
-async def measured(embedder: Embedder) -> Calibration:
+async def measure(embedder: Embedder) -> Calibration:
     """Return where cosines begin to mean something, and where they mean the same.
 
     Unrelated are a question and the answer to any other, and the short ones among each other; of both 95

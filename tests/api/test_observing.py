@@ -191,7 +191,7 @@ async def test_a_job_is_a_trace_of_its_own_and_waiting_for_one_is_none(
             )
         )
         await done.wait()
-        await background.ended()
+        await background.end()
     shown = {one.name: one for one in spans.get_finished_spans()}
     job = shown[f"job {kind}"]
     # Neither the sweep nor looking for work began a trace.

@@ -653,7 +653,7 @@ async def test_a_pending_review_is_there_soon_after(
         for rank, (id, one) in enumerate(zip([first, second], found["episodic"], strict=True), 1)
     ]
     await asked(http, MARKDOWN, c, "tea", episodic_limit=1)
-    await memory.runtime.afterwards.settled()
+    await memory.runtime.afterwards.settle()
     newest = (await reviews(http))[0]
     assert (newest["query"], [one["id"] for one in newest["episodes"]]) == ("tea", [second])
 
@@ -668,7 +668,7 @@ async def test_nothing_is_recorded_where_no_episode_was_shown(
     await asked(http, PRE, c, "Rust")
     await asked(http, RAW, bare, "Rust")
     await asked(http, RAW, NOWHERE, "Rust")
-    await memory.runtime.afterwards.settled()
+    await memory.runtime.afterwards.settle()
     assert await reviews(http) == []
 
 
@@ -680,7 +680,7 @@ async def test_retrieval_changes_no_episode(
     before = await stored(memory, e)
     for route in (MARKDOWN, RAW, PRE):
         await asked(http, route, c, "Rust")
-    await memory.runtime.afterwards.settled()
+    await memory.runtime.afterwards.settle()
     assert await stored(memory, e) == before
     assert before["stability"] == pytest.approx(2.3065 * 1.15)
 
@@ -710,7 +710,7 @@ async def test_a_review_that_cannot_be_recorded_does_not_fail_the_answer(
         create_app(replace(memory.runtime, graph=graph)), x_client_id=memory.client_id
     ) as http:
         assert await ids(http, c, "Sesame Rust", "episodic") == [e]
-        await memory.runtime.afterwards.settled()
+        await memory.runtime.afterwards.settle()
         assert await reviews(http) == []
     assert graph.tried == 1
     assert "left undone: record_review" in caplog.text
@@ -725,7 +725,7 @@ async def test_a_conversation_deleted_in_between_leaves_no_review(
     found = await memory.retrieve_memory("Rust", c)
     assert found.found.episodic
     await memory.delete_conversation(c)
-    await memory.runtime.afterwards.settled()
+    await memory.runtime.afterwards.settle()
     assert await reviews(http, conversation_id=c) == []
 
 

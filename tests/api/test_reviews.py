@@ -38,7 +38,7 @@ async def ask(http: httpx.AsyncClient, memory: Graphmem, c: str, query: str, **m
     """Ask for memory and wait until the review is there."""
     answer = await http.post(RAW, json={"query": query, "conversation_id": c, **more})
     assert answer.status_code == 200
-    await memory.runtime.afterwards.settled()
+    await memory.runtime.afterwards.settle()
 
 
 async def say(memory: Graphmem, c: str, content: str) -> None:
@@ -212,7 +212,7 @@ async def test_while_reviews_run_none_is_lost_and_no_episode_is_updated_twice(
         answers = await asyncio.gather(*(http.post(RAW, json=body) for _ in range(16)))
         assert {answer.status_code for answer in answers} == {200}
         await say(memory, c, f"The trading system moves to Rust for latency, {turn}.")
-    await memory.runtime.afterwards.settled()
+    await memory.runtime.afterwards.settle()
     asking = False
     await job
     await run(http, conversation_id=c)

@@ -94,8 +94,8 @@ async def test_jobs_are_done_beside_the_api_from_when_it_answers_until_it_ends(
             seen.append("stopped")
             super().stop()
 
-        async def ended(self) -> None:
-            await super().ended()
+        async def end(self) -> None:
+            await super().end()
             assert not [task for task in asyncio.all_tasks() if task.get_name() == "worker"]
             seen.append("ended")
 

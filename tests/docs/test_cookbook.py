@@ -96,7 +96,7 @@ async def kitchen(runtime: Runtime, whole_story: None) -> Kitchen:
     memory = Graphmem(runtime, f"cookbook-{uuid.uuid4().hex}")
     await tour(memory)
     assert runtime.recorder is not None
-    await runtime.recorder.settled()
+    await runtime.recorder.settle()
     answers = await all_answered(memory)
     if WRITE:
         DOCUMENT.write_text(rewritten(DOCUMENT.read_text("utf-8"), answers), "utf-8")

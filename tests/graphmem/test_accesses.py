@@ -41,7 +41,7 @@ ORDER BY access.at, access.id
 async def records(memory: Graphmem) -> list[dict[str, Any]]:
     """Return what has been recorded of a client's reads."""
     if memory.runtime.recorder is not None:
-        await memory.runtime.recorder.settled()
+        await memory.runtime.recorder.settle()
     found = await memory.runtime.graph.execute(RECORDS, client=memory.client_id)
     return [row["access"] for row in found]
 
@@ -92,7 +92,7 @@ async def test_a_record_is_written_once_with_what_was_shown(memory: Graphmem) ->
     recorder = Recorder(memory.runtime.graph, seconds=0.0)
     for _ in range(2):
         recorder.note(lambda: read(memory, "a", other, one, "gone"))
-        await recorder.settled()
+        await recorder.settle()
     [kept] = await records(memory)
     assert (kept["operation"], kept["question"], kept["tokens"]) == ("recall", "who?", 7)
     assert (kept["found"], kept["shown"], kept["duration_ms"]) == (1, 3, 1.5)
@@ -112,7 +112,7 @@ async def test_another_client_s_memory_is_not_joined(memory: Graphmem, rival: Gr
     [own] = await plant(memory, {"kind": "fact", "text": "own"})
     recorder = Recorder(memory.runtime.graph, seconds=0.0)
     recorder.note(lambda: read(memory, "a", foreign, own))
-    await recorder.settled()
+    await recorder.settle()
     [kept] = await records(memory)
     assert [(one["id"], one["rank"]) for one in kept["returned"]] == [(own, 2)]
 
@@ -140,7 +140,7 @@ async def test_a_hundred_are_not_waited_for() -> None:
         while not graph.batches:
             await asyncio.sleep(0.01)
     assert graph.batches == [AT_ONCE]
-    await recorder.ended()
+    await recorder.end()
 
 
 async def test_more_than_may_wait_is_left_out_and_counted() -> None:
@@ -148,7 +148,7 @@ async def test_more_than_may_wait_is_left_out_and_counted() -> None:
     recorder, before = Recorder(graph, seconds=60.0, most=5), left_undone()
     for place in range(8):
         recorder.note(partial(_read, str(place)))
-    await recorder.ended()
+    await recorder.end()
     assert sum(graph.batches) == 5
     assert left_undone() == before + 3
 
@@ -157,7 +157,7 @@ async def test_a_database_that_fails_is_felt_by_nobody(caplog: pytest.LogCapture
     graph: Any = Counting(fails=True)
     recorder, before = Recorder(graph, seconds=0.0), left_undone()
     recorder.note(lambda: _read("a"))
-    await recorder.settled()
+    await recorder.settle()
     assert left_undone() == before + 1
     assert "who?" not in caplog.text
 
@@ -166,7 +166,7 @@ async def test_an_end_waits_for_what_is_not_written() -> None:
     graph: Any = Counting(seconds=0.1)
     recorder = Recorder(graph, seconds=60.0)
     recorder.note(lambda: _read("a"))
-    await recorder.ended()
+    await recorder.end()
     assert graph.batches == [1]
 
 
@@ -194,7 +194,7 @@ async def test_what_is_old_and_what_showed_only_what_is_gone_is_forgotten(memory
     recorder.note(lambda: read(memory, "both", kept, gone))
     recorder.note(lambda: read(memory, "alone", gone))
     recorder.note(lambda: read(memory, "gap", found=0))
-    await recorder.settled()
+    await recorder.settle()
     await memory.delete_memory(gone)
     await forget_reads(client_id=memory.client_id, before=NOW - KEPT, graph=memory.runtime.graph)
     assert {one["id"] for one in await records(memory)} == {"both", "gap"}
@@ -211,7 +211,7 @@ async def test_old_records_of_every_client_go_and_no_others(
         recorder.note(partial(read, memory, f"old-{place}", shown, at=old))
     recorder.note(lambda: read(memory, "just", shown, at=LONG_AGO))
     recorder.note(lambda: read(rival, "theirs", at=old, found=0))
-    await recorder.settled()
+    await recorder.settle()
     run = await memory.run(agent_type="lead", episode_id="ep")
     await memory.runtime.graph.execute(
         "CYPHER 25 MATCH (access:Access {client_id: $client, run_id: $run}) SET access.at = $old",
@@ -237,7 +237,7 @@ async def test_the_recorder_keeps_them_as_long_as_the_settings_say(memory: Graph
         recorder = Recorder(memory.runtime.graph, kept=kept, seconds=0.0)
         recorder.note(lambda: read(memory, "old", at=old, found=0))
         recorder.note(lambda: read(memory, "new", found=0))
-        await recorder.settled()
+        await recorder.settle()
         assert {one["id"] for one in await records(memory)} == left
 
 
@@ -260,7 +260,7 @@ async def test_a_question_goes_with_its_conversation(memory: Graphmem) -> None:
 async def test_a_read_of_a_conversation_that_is_gone_leaves_nothing(memory: Graphmem) -> None:
     recorder = Recorder(memory.runtime.graph, seconds=0.0)
     recorder.note(lambda: read(memory, "a", conversation_id="gone"))
-    await recorder.settled()
+    await recorder.settle()
     assert await records(memory) == []
 
 

@@ -63,7 +63,7 @@ async def test_it_does_what_it_knows(memory: Graphmem, kind: str) -> None:
     async with asyncio.timeout(30):
         while (await only(memory)).state != "done":
             await asyncio.sleep(0.05)
-    await running.ended()
+    await running.end()
     assert done == [("k", memory.runtime)]
 
 
@@ -79,7 +79,7 @@ async def test_a_job_whose_conversation_is_gone_meanwhile_is_done(
     async with asyncio.timeout(30):
         while (await only(memory)).state != "done":
             await asyncio.sleep(0.05)
-    await running.ended()
+    await running.end()
     assert "failed" not in caplog.text
 
 
@@ -127,7 +127,7 @@ async def test_a_worker_that_falls_is_told_and_started_anew(
     running = Background(runtime, pause=0.01)
     running.start()
     await asyncio.wait_for(again.wait(), 30)
-    await running.ended()
+    await running.end()
     assert len(runs) == 3
     assert crashes() - before == 2
     told = [one.getMessage() for one in caplog.records if one.name == "graphmem.background"]
@@ -150,7 +150,7 @@ async def test_a_stop_does_not_wait_for_the_pause_after_a_fall(
     running.start()
     await asyncio.sleep(0.05)
     began = time.monotonic()
-    await running.ended()
+    await running.end()
     assert time.monotonic() - began < 30
 
 
@@ -170,7 +170,7 @@ async def test_a_job_that_cancels_itself_does_not_end_the_worker(
     await asyncio.sleep(0.3)
     assert running._task is not None
     assert not running._task.done()
-    await running.ended()
+    await running.end()
 
 
 async def test_a_worker_that_does_not_end_is_cut_off(
@@ -185,13 +185,13 @@ async def test_a_worker_that_does_not_end_is_cut_off(
     running.start()
     await asyncio.sleep(0.01)
     began = time.monotonic()
-    await running.ended()
+    await running.end()
     assert time.monotonic() - began < 30
     assert "cut off" in caplog.text
 
 
 async def test_what_never_started_ends_too(runtime: Runtime) -> None:
-    await Background(runtime).ended()
+    await Background(runtime).end()
 
 
 async def test_a_worker_that_is_cancelled_from_outside_ends(
@@ -208,7 +208,7 @@ async def test_a_worker_that_is_cancelled_from_outside_ends(
     running._task.cancel()
     await asyncio.wait([running._task], timeout=1)
     assert running._task.cancelled()
-    await running.ended()
+    await running.end()
 
 
 DECADES = 36_500
@@ -285,7 +285,7 @@ async def test_the_deletion_of_what_is_old_is_queued_at_the_start_once_however_m
         async with asyncio.timeout(30):
             while not (queued := await retained(runtime)):
                 await asyncio.sleep(0.05)
-        await running.ended()
+        await running.end()
         [run_at] = queued
         assert run_at.to_native() <= datetime.now(UTC) + background.RETAIN_FIRST
     assert await retained(runtime) == queued, "a start does not put it off"
@@ -333,7 +333,7 @@ async def test_new_names_are_noticed_and_their_aliases_found(
     async with asyncio.timeout(60):
         while (await memory.entities(name="anna")).entities[0].alias_of is None:
             await asyncio.sleep(0.05)
-    await running.ended()
+    await running.end()
     assert (await memory.jobs(kind=ALIASES)).jobs
     ended = len(asked)
     await asyncio.sleep(0.2)
@@ -352,5 +352,5 @@ async def test_who_does_not_know_aliases_does_not_notice_names(
     running = Background(runtime, {kind: background.WORK[ALIASES]})
     running.start()
     await asyncio.sleep(0.1)
-    await running.ended()
+    await running.end()
     assert not asked, "nobody would do it"

@@ -136,7 +136,7 @@ async def working(runtime: Runtime) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        await background.ended()
+        await background.end()
 
 
 async def changed(runtime: Runtime, name: str) -> Installation:

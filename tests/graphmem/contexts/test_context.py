@@ -65,7 +65,7 @@ async def test_the_job_removes_what_has_expired_and_leaves_the_living(
     async with asyncio.timeout(60):
         while await kept(memory) != {living.id} or await kept(rival):
             await asyncio.sleep(0.1)
-    await running.ended()
+    await running.end()
 
     assert theirs.id not in await kept(rival)
     assert (await memory.memory(id)).id == id

@@ -20,7 +20,7 @@ async def asked(memory: Graphmem, name: str) -> int:
     more = await memory.expand_context(session_id=context.session_id, direction="later")
     assert len(more.messages) > 10
     assert memory.runtime.recorder is not None
-    await memory.runtime.recorder.settled()
+    await memory.runtime.recorder.settle()
     del found, context, more
     gc.collect()
     return tracemalloc.get_traced_memory()[0]

@@ -55,7 +55,7 @@ async def test_a_statement_is_kept_with_how_it_ended(
 
 async def kept(memory: Graphmem) -> list[AuditEntry]:
     """Return the entries, when none is running: the end of what was cut off may be kept a little later."""
-    await memory.runtime.afterwards.settled()
+    await memory.runtime.afterwards.settle()
     return await entries(memory)
 
 
@@ -152,7 +152,7 @@ async def asked_once(sender: Sender, runtime: Runtime) -> None:
         graph=runtime.graph,
         afterwards=runtime.afterwards,
     )
-    await runtime.afterwards.settled()
+    await runtime.afterwards.settle()
 
 
 def sender(id: str, memory: Graphmem, at: datetime) -> Sender:

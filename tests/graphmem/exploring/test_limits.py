@@ -56,7 +56,7 @@ async def own(tmp_path_factory: pytest.TempPathFactory, own_server: None) -> Asy
                     await ask(graph, "MATCH (n:T) RETURN n LIMIT 1", 60_000)
                 yield graph, server
             finally:
-                await AFTERWARDS.ended()
+                await AFTERWARDS.end()
                 await graph.close()
     except SetupError as problem:
         if os.environ.get("CI"):

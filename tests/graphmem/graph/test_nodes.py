@@ -75,7 +75,7 @@ async def written(runtime: Runtime, whole_story: None) -> Graphmem:
     await memory.cypher("RETURN $x AS x", {"x": 1})
     with pytest.raises(CypherRefused):
         await memory.cypher("CREATE (n)")
-    await runtime.afterwards.settled()
+    await runtime.afterwards.settle()
     return memory
 
 
@@ -112,7 +112,7 @@ async def concluded(memory: Graphmem, conversation: str) -> None:
     await memory.undo_alias("Anna")
     await memory.segment(conversation)
     await memory.retrieve_memory("harbour light", conversation)
-    await memory.runtime.afterwards.settled()
+    await memory.runtime.afterwards.settle()
     [review, *_] = (await memory.reviews()).reviews
     await memory.review(review.episodes[0].id, "good")
 

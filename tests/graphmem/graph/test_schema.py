@@ -254,7 +254,7 @@ async def test_the_lock_outlives_the_server_s_limit_for_transactions(
         return await begin(session, *args, **options)
 
     monkeypatch.setattr(neo4j.AsyncSession, "begin_transaction", heard)
-    async with schema._locked(fresh):
+    async with schema._lock(fresh):
         pass
     assert limits == [0]
 

@@ -22,7 +22,7 @@ async def test_the_caller_does_not_wait_for_it() -> None:
 
     afterwards.do("slow", work())
     assert not done.is_set()
-    await afterwards.settled()
+    await afterwards.settle()
     assert done.is_set()
 
 
@@ -53,7 +53,7 @@ async def test_a_failure_is_counted_and_logged_without_its_text(
     before = left_undone("failing")
     afterwards = Afterwards()
     afterwards.do("failing", work())
-    await afterwards.settled()
+    await afterwards.settle()
     assert left_undone("failing") == before + 1
     assert "failing" in caplog.text
     assert "ValueError" in caplog.text
@@ -72,7 +72,7 @@ async def test_what_is_too_much_is_dropped() -> None:
     for number in range(3):
         afterwards.do("many", work(number))
     hold.set()
-    await afterwards.settled()
+    await afterwards.settle()
     assert done == [0, 1]
     assert left_undone("many") == before + 1
 
@@ -89,7 +89,7 @@ async def test_the_end_waits_for_what_is_under_way_but_not_for_ever() -> None:
     afterwards.do("early", work(0.05))
     afterwards.do("late", work(60))
     began = time.monotonic()
-    await afterwards.ended()
+    await afterwards.end()
     assert time.monotonic() - began < 30
     assert done == [0.05]
     assert left_undone("late") == before + 1

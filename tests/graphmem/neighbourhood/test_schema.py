@@ -46,7 +46,7 @@ async def lived(runtime: Runtime) -> AsyncIterator[Graphmem]:
     await live(mine)
     await live(theirs)
     await plant(theirs, {"kind": "span", "text": SECRET, SECRET: SECRET}, thread(text=SECRET))
-    await runtime.afterwards.settled()
+    await runtime.afterwards.settle()
     await runtime.graph.execute(FORGED, mine=mine.client_id, theirs=theirs.client_id, secret=SECRET)
     yield mine
     for one in (mine, theirs):

@@ -76,7 +76,7 @@ async def lived(runtime: Runtime) -> AsyncIterator[Graphmem]:
     theirs = Graphmem(runtime, f"theirs-{uuid.uuid4().hex}")
     for one in (mine, theirs):
         await live(one)
-    await runtime.afterwards.settled()
+    await runtime.afterwards.settle()
     await runtime.graph.execute(FORGED, mine=mine.client_id, theirs=theirs.client_id)
     yield mine
     for one in (mine, theirs):

@@ -300,7 +300,7 @@ async def test_what_is_shown_and_never_used_is_told_until_it_is_used(memory: Gra
 async def test_a_gap_is_a_question_that_found_nothing_near_enough(lived: Lived) -> None:
     await lived.memory.recall(QUESTION.upper(), kinds=["episode"])
     assert lived.memory.runtime.recorder is not None
-    await lived.memory.runtime.recorder.settled()
+    await lived.memory.runtime.recorder.settle()
     [row] = await lived.rows("knowledge_gaps")
     assert row["question"].casefold() == QUESTION.casefold()
     assert (row["asked"], row["operations"]) == (2, ["recall", "search"])

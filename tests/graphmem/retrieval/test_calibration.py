@@ -3,7 +3,7 @@
 from typing import Any
 
 from graphmem.graph.installation import Calibration, calibration, keep_calibration
-from graphmem.retrieval.calibration import RELATED, calibrated, cosine, measured
+from graphmem.retrieval.calibration import RELATED, calibrate, cosine, measure
 from graphmem.runtime import Runtime
 from tests.scripted import ScriptedGraph
 
@@ -12,7 +12,7 @@ async def test_a_scale_that_is_stored_is_taken_without_measuring():
     graph = ScriptedGraph({"graph/stored_calibration": [Calibration(0.4, 0.8)]})
 
     no_embedder: Any = None
-    assert await calibrated(graph, no_embedder) == Calibration(0.4, 0.8)
+    assert await calibrate(graph, no_embedder) == Calibration(0.4, 0.8)
 
 
 async def test_an_installation_without_one_is_measured_and_what_came_first_holds(runtime: Runtime):
@@ -20,7 +20,7 @@ async def test_an_installation_without_one_is_measured_and_what_came_first_holds
         {"graph/stored_calibration": [], "graph/keep_calibration": [Calibration(0.1, 0.2)]}
     )
 
-    assert await calibrated(graph, runtime.embedder) == Calibration(0.1, 0.2)
+    assert await calibrate(graph, runtime.embedder) == Calibration(0.1, 0.2)
     kept = dict(graph.asked)["graph/keep_calibration"]
     assert 0.0 < kept["low"] < kept["high"] <= 1.0
 
@@ -34,7 +34,7 @@ async def test_what_is_kept_stays(runtime: Runtime):
 
 
 async def test_most_unrelated_pairs_lie_below_and_most_related_above(runtime: Runtime):
-    scale = await measured(runtime.embedder)
+    scale = await measure(runtime.embedder)
     asked = [await runtime.embedder.query(question) for question, _ in RELATED]
     answers = [
         one.vector for one in await runtime.embedder.passages([answer for _, answer in RELATED])
