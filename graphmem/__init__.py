@@ -34,6 +34,7 @@ from graphmem.errors import (
     NotFound as NotFound,
     NotHead as NotHead,
     OperationReused as OperationReused,
+    PartOfContent as PartOfContent,
     PatternDamaged as PatternDamaged,
     PatternNotFound as PatternNotFound,
     RunEnded as RunEnded,

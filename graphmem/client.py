@@ -353,7 +353,10 @@ class Graphmem:
         return await show_memory(memory_id, self._context)
 
     async def delete_memory(self, memory_id: str) -> Deleted:
-        """Delete one memory for good. Raises `MemoryNotFound`."""
+        """Delete one memory for good, with all its versions, and a reference with its spans.
+
+        Raises `MemoryNotFound`, and `PartOfContent` for a span of a reference's content.
+        """
         return await delete_memory(memory_id, self._context)
 
     async def versions(self, memory_id: str, *, known_as_of: When | None = None) -> Versions:

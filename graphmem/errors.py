@@ -20,6 +20,7 @@
     │   ├── NotHead             a newer version has superseded this one already
     │   ├── ContentChanged      another content was put while this one was made ready
     │   ├── ContentDamaged      a text is not the one that was stored
+    │   ├── PartOfContent       a span of a reference's content is not deleted alone
     │   ├── IdTaken             another memory has this id
     │   ├── BudgetExhausted     a run has fewer tokens left than were asked for
     │   ├── RunEnded            the run has ended; nothing works on it any more
@@ -204,10 +205,22 @@ class ContentDamaged(Conflict):
 
     def __init__(self, memory_id: str) -> None:
         super().__init__(
-            f"the text of {memory_id!r} does not have the SHA-256 that was stored with it; write it "
+            f"the text of {memory_id!r} is not the one that was stored: its SHA-256 is another; write it "
             "again from its source"
         )
         self.memory_id = memory_id
+
+
+class PartOfContent(Conflict):
+    """A span of a reference's content is not deleted alone: the content would not be whole any more."""
+
+    def __init__(self, memory_id: str, reference_id: str) -> None:
+        super().__init__(
+            f"the span {memory_id!r} is part of the content of reference {reference_id!r}; put another "
+            "content on that reference, or delete the reference with all its spans"
+        )
+        self.memory_id = memory_id
+        self.reference_id = reference_id
 
 
 class IdTaken(Conflict):

@@ -31,10 +31,14 @@ async def show_memory(memory_id: MemoryId, context: NamedDependency[Context]) ->
     summary="Delete a memory",
     status_code=200,
     response_description="It is gone",
-    responses=failures(404),
+    responses=failures(404, 409),
 )
 async def delete_memory(memory_id: MemoryId, context: NamedDependency[Context]) -> Deleted:
-    """Delete one memory for good."""
+    """Delete one memory for good, with all its versions, and a reference with its spans.
+
+    409 for a span of a reference's content, which would not be whole any more: put another content on
+    the reference, or delete it.
+    """
     return await deleting.delete_memory(memory_id, context)
 
 

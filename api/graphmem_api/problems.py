@@ -86,9 +86,12 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     head_id: (
         Annotated[str, Meta(description="the newest version, which can be superseded")] | None
     ) = None
+    reference_id: (
+        Annotated[str, Meta(description="the reference that the request is about")] | None
+    ) = None
 
 
-CARRIED = ("requested", "remaining", "limit", "head_id")
+CARRIED = ("requested", "remaining", "limit", "head_id", "reference_id")
 """What an error may carry for programs beside its sentence, under the same name in a problem."""
 
 

@@ -97,8 +97,9 @@ async def put_content(
     """Cut what a source says into searchable spans of at most 1,000 bytes.
 
     The first content stays with the reference; another one makes a new version with an `id` of its
-    own, and the old spans are not found any more. The same content again changes nothing. 409 when the
-    reference has been superseded, or another content came first.
+    own, and the old spans are not found any more. The same content again changes nothing; spans of
+    it that are missing or damaged are written again. 409 when the reference has been superseded, or another
+    content came first.
     """
     return await putting.put_content(reference_id, data, context)
 

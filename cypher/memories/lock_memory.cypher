@@ -1,6 +1,6 @@
 CYPHER 25
 // Locks the conversation that a memory belongs to, where it belongs to one, and all versions of the
-// memory; tells how many were locked and how many there are by now.
+// memory; tells how many were locked, how many there are by now, and whose content a span is part of.
 //
 // $client_id  string  whose memory
 // $id         string  its id
@@ -18,4 +18,10 @@ CALL (memory) {
   MATCH (memory)(()-[:SUPERSEDES]-(:Memory {client_id: $client_id})){0,}(version:Memory)
   RETURN count(DISTINCT version) AS there
 }
-RETURN locked, there
+RETURN
+  locked,
+  there,
+  COLLECT {
+    MATCH (memory)-[:PART_OF]->(reference:Reference {client_id: $client_id})
+    RETURN reference.id
+  } AS content_of

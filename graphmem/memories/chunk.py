@@ -77,6 +77,7 @@ class RelatedId(Struct, frozen=True):
 class ContentPart(Struct, frozen=True, kw_only=True):
     """A part of a content: its text, and its bytes in the whole, the end exclusive."""
 
+    id: str
     start_byte: int
     end_byte: int
     text: str
@@ -86,13 +87,15 @@ class StoredContent(Struct, frozen=True, kw_only=True):
     """A memory's own text, and the parts of its content in order."""
 
     text: str
-    content_bytes: int | None
     content_sha256: str | None
     spans: list[ContentPart]
 
 
 RELATED_IDS = Query("memories/related_ids", RelatedId)
 FULL_TEXT = Query("memories/full_text", StoredContent)
+
+READ_AGAIN_SECONDS = 0.1
+"""The pause before a content that is not whole is read again: it may just be written, or deleted."""
 
 
 async def peek(memory_id: str, context: Context) -> PeekResult:
@@ -127,7 +130,7 @@ async def chunk(memory_id: str, options: ChunkOptions, context: Context) -> Chun
     """Return the text of a memory, cut to at most `options.max_tokens` tokens.
 
     Raises `ItemNotFound`, also for a memory of another client; `ContentDamaged` when the stored content
-    does not have its SHA-256; `Unavailable`.
+    is not whole or does not have its SHA-256; `Unavailable`.
     """
     source = await load_chunk_source(memory_id, client_id=context.client_id, graph=context.graph)
     if source is None:
@@ -184,16 +187,17 @@ async def _load_full_text(memory_id: str, *, client_id: str, graph: Graph) -> st
     The full text of a reference with content is that content, once; of everything else its text.
     Raises `ContentDamaged` when the content's SHA-256 is not the one that was stored.
     """
-    rows = await graph.rows(FULL_TEXT, client_id=client_id, id=memory_id)
-    if not rows:
-        return None
-    content = joined(rows[0].spans)
-    # An incomplete content counts as none: one of its spans may have been deleted.
-    if not content or len(content) != rows[0].content_bytes:
-        return rows[0].text
-    if sha256(content).hexdigest() != rows[0].content_sha256:
-        raise ContentDamaged(memory_id)
-    return content.decode()
+    for pause in (READ_AGAIN_SECONDS, 0.0):
+        rows = await graph.rows(FULL_TEXT, client_id=client_id, id=memory_id)
+        if not rows:
+            return None
+        if rows[0].content_sha256 is None:
+            return rows[0].text
+        content = joined(rows[0].spans)
+        if sha256(content).hexdigest() == rows[0].content_sha256:
+            return content.decode()
+        await asyncio.sleep(pause)
+    raise ContentDamaged(memory_id)
 
 
 def _counts(stored: StoredCard) -> dict[str, int | None]:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from graphmem.context import Context
 from graphmem.conversations.types import Deleted
-from graphmem.errors import MemoryNotFound
+from graphmem.errors import MemoryNotFound, PartOfContent
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 
@@ -16,6 +16,8 @@ class LockedVersions(Struct, frozen=True):
 
     locked: int
     there: int
+    content_of: list[str]
+    """The reference whose content the memory is part of."""
 
 
 class Gone(Struct, frozen=True):
@@ -33,7 +35,8 @@ DELETE_UNMENTIONED = Query("memories/delete_unmentioned", RowsWritten, writes=Tr
 async def delete_memory(memory_id: str, context: Context) -> Deleted:
     """Delete a memory for good, with all its versions and a reference's spans; return their number.
 
-    Raises `MemoryNotFound`, also for a memory of another client, and `Unavailable`.
+    Raises `MemoryNotFound`, also for a memory of another client; `PartOfContent` for a span of a
+    reference's content; `Unavailable`.
     """
     client_id = context.client_id
 
@@ -61,9 +64,14 @@ async def delete_unmentioned(
 
 
 async def _lock(transaction: Transaction, memory_id: str, *, client_id: str) -> None:
-    """Lock all that a concurrent writer may link to: the conversation and every version of the memory."""
+    """Lock all that a concurrent writer may link to: the conversation and every version of the memory.
+
+    Raises `PartOfContent`.
+    """
     while True:
         rows = await transaction.rows(LOCK_MEMORY, client_id=client_id, id=memory_id)
+        if rows and rows[0].content_of:
+            raise PartOfContent(memory_id, rows[0].content_of[0])
         # A version that was written while this waited is not locked yet.
         if not rows or rows[0].there <= rows[0].locked:
             return

@@ -13,6 +13,8 @@ from graphmem.context import Context
 from graphmem.errors import ContentChanged, InvalidInput, MemoryNotFound, NotHead
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
+from graphmem.memories.chunk import FULL_TEXT, ContentPart, joined
+from graphmem.memories.delete import Gone, delete_unmentioned
 from graphmem.memories.versions import supersede
 from graphmem.memories.write import Draft, Prepared, find_unwritten, prepare, write
 from graphmem.model.text import checked_text
@@ -54,12 +56,25 @@ class PreparedContent(Struct, frozen=True, kw_only=True):
     """The properties of the card that describe the content."""
 
 
+class Repair(Struct, frozen=True, kw_only=True):
+    """A content that is not whole, and the spans that make it whole again."""
+
+    seen: frozenset[str]
+    """The ids of its spans as they were read."""
+    gone: list[str]
+    """The ids of those that are damaged."""
+    missing: list[Prepared]
+    ids: list[str]
+    """The ids of the spans of the whole content, in order."""
+
+
 REFERENCE_STANDING = Query("references/reference_standing", ReferenceHead)
 LOCK_REFERENCE = Query("references/lock_reference", ReferenceHead, writes=True)
 KEEP_CONTENT = Query("references/keep_content", RowsWritten, writes=True)
 CONTENT_SPANS = Query("references/content_spans", StoredSpan)
 LINK_SPANS = Query("references/link_spans", RowsWritten, writes=True)
 COPY_LINKS = Query("references/copy_links", RowsWritten, writes=True)
+TAKE_APART = Query("references/take_apart", Gone, writes=True)
 
 
 async def add_references(new: Sequence[NewReference], context: Context) -> list[Reference]:
@@ -88,7 +103,8 @@ async def add_references(new: Sequence[NewReference], context: Context) -> list[
 async def put_content(reference_id: str, new: NewContent, context: Context) -> Content:
     """Give a reference its content, cut into spans; a different content makes a new version.
 
-    Raises `InvalidInput`, `TooLarge`, `MemoryNotFound`, `NotHead` when the reference has been
+    The same content again changes nothing, unless spans of it are missing or damaged: these are written
+    again. Raises `InvalidInput`, `TooLarge`, `MemoryNotFound`, `NotHead` when the reference has been
     superseded, `ContentChanged` when another content came first, `Unavailable`.
     """
     now, client_id, graph = context.now(), context.client_id, context.graph
@@ -96,12 +112,93 @@ async def put_content(reference_id: str, new: NewContent, context: Context) -> C
     rows = await graph.rows(REFERENCE_STANDING, client_id=client_id, id=reference_id)
     reference = _head(reference_id, rows)
     if reference.content_sha256 == hashed(new.content):
-        spans = await graph.rows(CONTENT_SPANS, client_id=client_id, id=reference_id)
-        return _answer(reference, spans, changed=False)
+        return await _put_again(reference, new.content, now, context)
     put = await _prepare(reference, new.content, now, context)
     return await graph.write(
         lambda transaction: _put(transaction, put, client_id=client_id, now=now)
     )
+
+
+async def _put_again(
+    reference: StoredReference, content: str, now: datetime, context: Context
+) -> Content:
+    """Return a content that the reference has already, and repair it where it is not whole."""
+    client_id, graph = context.client_id, context.graph
+    [stored] = await graph.rows(FULL_TEXT, client_id=client_id, id=reference.id)
+    if not is_whole(stored.spans, content):
+        repair = await _prepare_repair(reference, content, stored.spans, now, context)
+        return await graph.write(
+            lambda transaction: _repair(
+                transaction, reference.id, content, repair, client_id=client_id
+            )
+        )
+    spans = await graph.rows(CONTENT_SPANS, client_id=client_id, id=reference.id)
+    return _answer(reference, spans, changed=False)
+
+
+def is_whole(parts: Sequence[ContentPart], content: str) -> bool:
+    """Tell whether ordered parts are all of a content, each with the text that it has there."""
+    return joined(parts) == content.encode() and len(_sound(parts, content)) == len(parts)
+
+
+def _sound(parts: Sequence[ContentPart], content: str) -> dict[tuple[int, int], str]:
+    """Return the ids of the parts that have the content's text, by their ranges."""
+    data = content.encode()
+    return {
+        (part.start_byte, part.end_byte): part.id
+        for part in parts
+        if data[part.start_byte : part.end_byte] == part.text.encode()
+    }
+
+
+async def _prepare_repair(
+    reference: StoredReference,
+    content: str,
+    parts: Sequence[ContentPart],
+    now: datetime,
+    context: Context,
+) -> Repair:
+    """Embed and count the spans that a content lacks."""
+    client_id, sound = context.client_id, _sound(parts, content)
+    ids: list[str] = []
+    drafts: list[Draft] = []
+    for piece in chunked(content):
+        id = sound.get((piece.start_byte, piece.end_byte))
+        if id is None:
+            id = context.new_id()
+            drafts.append(span_draft(reference, piece.text, piece.start_byte, client_id, id, now))
+        ids.append(id)
+    return Repair(
+        seen=frozenset(part.id for part in parts),
+        gone=[part.id for part in parts if part.id not in ids],
+        missing=await prepare(drafts, embedder=context.embedder, tokens=context.tokens),
+        ids=ids,
+    )
+
+
+async def _repair(
+    transaction: Transaction, reference_id: str, content: str, repair: Repair, *, client_id: str
+) -> Content:
+    """Make a content whole. Raises `MemoryNotFound`, `NotHead`, `ContentChanged`."""
+    reference = _head(
+        reference_id, await transaction.rows(LOCK_REFERENCE, client_id=client_id, id=reference_id)
+    )
+    [stored] = await transaction.rows(FULL_TEXT, client_id=client_id, id=reference_id)
+    was_whole = is_whole(stored.spans, content)
+    if not was_whole:
+        if {part.id for part in stored.spans} != repair.seen:
+            raise ContentChanged(reference_id)
+        [apart] = await transaction.rows(
+            TAKE_APART, client_id=client_id, id=reference_id, gone=repair.gone
+        )
+        await write(transaction, repair.missing, client_id=client_id)
+        await _join(transaction, reference_id, repair.ids, client_id=client_id)
+        await delete_unmentioned(transaction, apart.entities, client_id=client_id)
+    spans = await transaction.rows(CONTENT_SPANS, client_id=client_id, id=reference_id)
+    # In another try of this transaction the content is whole by its own doing.
+    mine = {one.draft.id for one in repair.missing}
+    changed = not was_whole or not mine.isdisjoint(one.id for one in spans)
+    return _answer(reference, spans, changed=changed)
 
 
 async def _prepare(
@@ -171,7 +268,13 @@ async def write_spans(
 ) -> None:
     """Write the spans of a reference's content, joined to it and each to the one before."""
     await write(transaction, spans, client_id=client_id)
-    ids = [span.draft.id for span in spans]
+    await _join(transaction, reference_id, [span.draft.id for span in spans], client_id=client_id)
+
+
+async def _join(
+    transaction: Transaction, reference_id: str, ids: Sequence[str], *, client_id: str
+) -> None:
+    """Join spans to their reference, and each to the one before."""
     links = [
         {"id": id, "previous_id": previous} for id, previous in zip(ids, [None, *ids], strict=False)
     ]

@@ -44,6 +44,7 @@ TABLE = {
     errors.ContentChanged: 409,
     errors.ContentDamaged: 409,
     errors.IdTaken: 409,
+    errors.PartOfContent: 409,
     errors.SpanNotFound: 404,
     errors.EntityNotFound: 404,
     errors.AliasNotFound: 404,

@@ -155,6 +155,46 @@ async def test_the_same_content_again_changes_nothing(
     assert len((await http.get(PATH)).json()["references"]) == 1
 
 
+async def test_the_same_content_again_repairs_one_whose_spans_are_gone_or_damaged(
+    http: httpx.AsyncClient, memory, reference: str
+) -> None:
+    first = (await put(http, reference, FIRST)).json()
+    kept = first["spans"][2]["id"]
+    link = {"from": kept, "to": reference, "type": "references"}
+    assert (await http.post("/api/v0/links", json=link)).status_code == 201
+    await memory.runtime.graph.execute(
+        "MATCH (span:Span {client_id: $client}) WHERE span.id IN $ids "
+        "SET span.text = 'lost' WITH span WHERE span.id = $ids[0] DETACH DELETE span",
+        client=memory.client_id,
+        ids=[first["spans"][0]["id"], first["spans"][1]["id"]],
+    )
+    chunk = f"/api/v0/memories/{reference}/chunk"
+    broken = await http.post(chunk, json={"max_tokens": 5_000})
+    assert (broken.status_code, broken.json()["code"]) == (409, "content_damaged")
+
+    answers = await asyncio.gather(*(put(http, reference, FIRST) for _ in range(2)))
+
+    found = [answer.json() for answer in answers if answer.status_code == 200]
+    assert any(one["changed"] for one in found)
+    assert {(one["id"], one["version"]) for one in found} == {(reference, 1)}
+    for one in found:
+        assert [span["hash"] for span in one["spans"]] == [span["hash"] for span in first["spans"]]
+        assert one["spans"][2]["id"] == kept
+    whole = (await http.post(chunk, json={"max_tokens": 5_000})).json()
+    assert (whole["content"], whole["truncated"]) == (FIRST, False)
+    assert (await put(http, reference, FIRST)).json()["changed"] is False
+    assert (await counted(memory))["span"] == len(first["spans"])
+    [linked] = (await http.get(f"/api/v0/memories/{kept}/links")).json()["links"]
+    assert linked["other_id"] == reference
+    order = await memory.runtime.graph.execute(
+        "MATCH (a:Span {client_id: $client})-[:NEXT]->(b:Span) "
+        "RETURN a.start_byte AS start, b.start_byte AS next ORDER BY start",
+        client=memory.client_id,
+    )
+    starts = [span["start_byte"] for span in first["spans"]]
+    assert [(row["start"], row["next"]) for row in order] == list(itertools.pairwise(starts))
+
+
 async def test_other_content_is_a_new_version_and_the_old_one_is_not_found(
     http: httpx.AsyncClient, memory, reference: str
 ) -> None:

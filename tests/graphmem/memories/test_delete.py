@@ -6,7 +6,7 @@ import pytest
 
 from graphmem.client import Graphmem
 from graphmem.conversations.types import Deleted
-from graphmem.errors import MemoryNotFound
+from graphmem.errors import MemoryNotFound, PartOfContent
 from graphmem.runtime import Runtime
 
 ENTITIES = """CYPHER 25
@@ -214,6 +214,26 @@ async def test_any_version_of_a_reference_takes_the_chain_and_all_its_spans(
     assert await mentioned(memory) == {}
     assert (await rival.memory(heads[rival])).active
     assert len((await rival.search_spans("Babbage")).items) > 1
+
+
+async def test_a_span_of_a_content_is_not_deleted_alone(memory: Graphmem, rival: Graphmem):
+    card = await memory.add_reference(type="reference", target_id="log", label="Logbook")
+    content = "We met Ada Lovelace. " * 100
+    spans = (await memory.put_content(card.id, content)).spans
+    await memory.put_content(card.id, f"{content}And left.")
+
+    for span in spans[:2]:
+        with pytest.raises(PartOfContent, match=card.id) as refused:
+            await memory.delete_memory(span.id)
+        assert refused.value.reference_id == card.id
+        with pytest.raises(MemoryNotFound):
+            await rival.delete_memory(span.id)
+
+    assert (await memory.chunk(card.id, max_tokens=2_000)).content == content
+    registered = await memory.register_span(
+        source_type="offer", source_id="o", start_byte=0, end_byte=5, content="Hello"
+    )
+    assert (await memory.delete_memory(registered.id)).memories == 1
 
 
 async def test_a_reference_deleted_beside_new_contents_is_gone_whole(memory: Graphmem, mentioned):
