@@ -437,8 +437,9 @@ class Graphmem:
     ) -> SearchResult:
         """Return the memories that match a query, `*` for all, and those linked within `max_hops` (0–3).
 
-        Without `source_types` summaries, references and spans are searched. `since` is inclusive, `until`
-        exclusive. `match="exact"` finds the texts of a session or conversation that contain the query.
+        Without `source_types` everything is searched, messages, facts and episodes too. Hops follow links,
+        summaries and names unless `link_types` says which. `since` is inclusive, `until` exclusive.
+        `match="exact"` finds the texts of a session or conversation that contain the query.
         """
         asked = _made(
             SearchQuery,

@@ -51,6 +51,9 @@ async def search(
 ) -> SearchResult:
     """Return what matches a query, `*` for everything, ordered and within the limits asked for.
 
+    Everything that the client has is searched, messages, facts and episodes too, unless `source_types` says
+    what.
+
     With `max_hops` also what it is linked with: a hop passes half of the relevance on. What is found
     both ways counts for more. `match: exact` finds the texts of a session or a conversation that hold the
     query, whatever its case. An unknown source, session or conversation gives an empty result.

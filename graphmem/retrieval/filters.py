@@ -21,9 +21,6 @@ LATEST = END - datetime.resolution
 MOST_SCOPE_WORDS = 64
 """Longer lists stay outside Lucene, which refuses more than 1,024 clauses."""
 
-CATALOGUE: tuple[Kind, ...] = ("summary", "reference", "span")
-"""The kinds that are searched when no source type is named."""
-
 
 class Validity(Struct, frozen=True, kw_only=True):
     """The valid time (`as_of`) and the transaction time (`known_as_of`) that are asked for; by default now.
@@ -197,7 +194,7 @@ def conditions(filters: Filters) -> dict[str, Any]:
 class Sources(Struct, frozen=True, kw_only=True):
     """The sources that a search covers: whole kinds, and source types whatever their kind."""
 
-    kinds: frozenset[Kind] = frozenset(CATALOGUE)
+    kinds: frozenset[Kind] = frozenset(KINDS)
     types: frozenset[SourceType] = frozenset()
     only: Kind | None = None
     """The one kind that all must have, whatever their source type."""
@@ -253,11 +250,11 @@ def sources_asked(
     only: Kind | None = None,
     validity: Validity = NOW,
 ) -> Sources:
-    """Return the sources of a search; the type `span` means that kind, every other name a source type."""
+    """Return the sources of a search, all without types; `span` means that kind, other names source types."""
     named = frozenset(types or ())
     spans: frozenset[Kind] = frozenset({"span"}) if "span" in named else frozenset()
     return Sources(
-        kinds=spans if named else frozenset({only} if only else CATALOGUE),
+        kinds=spans if named else frozenset({only} if only else KINDS),
         only=only,
         types=named - {"span"},
         ids=frozenset(ids or ()),

@@ -16,7 +16,7 @@ from graphmem.graph.installation import Calibration
 from graphmem.memories.cards import Card, load_cards
 from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING, END, utc
-from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS, Kind, Leg
+from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg
 from graphmem.recall.compose import OMITTED_SHOWN
 from graphmem.recall.types import Reason
 from graphmem.retrieval.expansion import Expansion, HopPath, expand, joined
@@ -165,7 +165,7 @@ ORDERS: Mapping[SortBy, Callable[[Hit], float]] = {
 
 
 def _sources(query: SearchQuery, only: Kind | None) -> Sources:
-    sources = sources_asked(
+    return sources_asked(
         query.source_types,
         query.source_ids,
         query.conversation_id,
@@ -174,9 +174,6 @@ def _sources(query: SearchQuery, only: Kind | None) -> Sources:
         only,
         validity_asked(query.as_of, query.known_as_of, query.include_superseded),
     )
-    if query.match == "exact" and query.source_types is None and only is None:
-        return replace(sources, kinds=frozenset(KINDS))
-    return sources
 
 
 async def _match_exactly(query: SearchQuery, sources: Sources, context: Context) -> Matches:

@@ -24,11 +24,12 @@ MOST_HOPS = 3
 class SearchQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A search: its query, filters, order, limits, and the number of hops along links.
 
-    `*` asks for everything. Without `source_types` summaries, references and spans are searched; `span`
-    finds every span, whatever its source type. `since` is inclusive, `until` exclusive. Without
-    `sort_by` the order is relevance, with hops combined. `match: exact` finds the texts of a session or a
-    conversation that contain the query, of every source type unless some are named; there `*` is a
-    character. `session_id` is used with it only, and is the session's own id.
+    `*` asks for everything. Without `source_types` everything is searched, messages, facts and episodes
+    too; `span` finds every span, whatever its source type. `since` is inclusive, `until` exclusive. Without
+    `sort_by` the order is relevance, with hops combined. Hops follow links, summaries and names unless
+    `link_types` says which; `part_of` and `next` are only followed where they are named. `match: exact`
+    finds the texts of a session or a conversation that contain the query; there `*` is a character.
+    `session_id` is used with it only, and is the session's own id.
     """
 
     query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]

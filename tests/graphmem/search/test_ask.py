@@ -166,7 +166,10 @@ async def test_only_the_sources_named_are_found(memory: Graphmem, catalogue):
         assert (await memory.search(query, source_ids=["pricing-1", "nowhere"])).items == []
 
 
-async def test_messages_episodes_and_facts_are_found_when_named(memory: Graphmem):
+async def test_messages_episodes_and_facts_are_found_named_or_not(
+    memory: Graphmem, rival: Graphmem
+):
+    await rival.remember_fact("Pricing pricing pricing")
     await memory.open_conversation("c")
     said = await memory.remember(
         "c", [{"session_id": "s", "role": "user", "content": "The pricing is too high."}]
@@ -178,7 +181,10 @@ async def test_messages_episodes_and_facts_are_found_when_named(memory: Graphmem
         {"kind": "episode", "text": "They argued about pricing", "title": "Pricing"},
     )  # fmt: skip
 
-    assert (await memory.search("pricing")).items == []
+    for query in ("pricing", "*"):
+        assert set(ids(await memory.search(query))) == {*said.ids, fact, episode}  # S1.24
+        here = await memory.search(query, conversation_id="c")
+        assert set(ids(here)) == {*said.ids, fact}
     by_types: list[tuple[list[SourceType], set[str]]] = [
         (["message"], set(said.ids)),
         (["fact"], {fact}),
