@@ -32,6 +32,9 @@ LEAST_POOL = 50
 POOL_FACTOR = 2
 """The candidates of each source for one result."""
 
+MATCHING = 1_000
+"""The candidates of each leg and source, at most, that count as matches in an order other than relevance."""
+
 MOST_CANDIDATES = 10_000
 """The most memories that a leg looks at, when a filter lets hardly any pass."""
 
@@ -114,6 +117,7 @@ FOUND_IN_SCOPE = Query("retrieval/found_in_scope", Candidate)
 FOUND_OF_SOURCES = Query("retrieval/found_of_sources", Candidate)
 FOUND_EXACTLY = Query("retrieval/found_exactly", Candidate)
 FOUND_IN_TIME = Query("retrieval/found_in_time", Candidate)
+CANDIDATES_BY_ID = Query("retrieval/candidates_by_id", Candidate)
 SEARCHED_TEXTS = Query("retrieval/searched_texts", SearchedText)
 
 NARROW: Mapping[frozenset[str], Query[Candidate]] = {
@@ -200,6 +204,67 @@ async def find_pool(
     Each kind and each source type is searched by itself, so that a common one does not crowd out a rare
     one. Raises `Unavailable`.
     """
+    pool = await _find_of_sources(
+        embedding,
+        words,
+        sources,
+        client_id=client_id,
+        wanted=max(LEAST_POOL, POOL_FACTOR * results),
+        longest_text=LONG_TEXT,
+        weight=weight,
+        graph=graph,
+    )
+    return replace(pool, found=await _with_long_texts(pool.found, client_id, graph))
+
+
+async def find_matching(
+    embedding: Vector | None,
+    words: Sequence[str],
+    sources: Sources,
+    *,
+    client_id: str,
+    weight: Mapping[str, float],
+    graph: Graph,
+) -> Findings:
+    """Return what matches, whatever is wanted of it: at most 1,000 of each leg and source, without texts.
+
+    For orders in which the first need not be among the most relevant. Raises `Unavailable`.
+    """
+    return await _find_of_sources(
+        embedding,
+        words,
+        sources,
+        client_id=client_id,
+        wanted=MATCHING,
+        longest_text=0,
+        weight=weight,
+        graph=graph,
+    )
+
+
+async def with_texts(
+    found: Sequence[Candidate], *, client_id: str, graph: Graph
+) -> list[Candidate]:
+    """Return candidates that came without their texts, with these; those deleted since are left out."""
+    ids = [one.id for one in found]
+    rows = await graph.rows(CANDIDATES_BY_ID, client_id=client_id, ids=ids, longest=LONG_TEXT)
+    sources = {row.id: row.source for row in rows}
+    known = [replace(one, source=sources[one.id]) for one in found if one.id in sources]
+    return await _with_long_texts(known, client_id, graph)
+
+
+async def _find_of_sources(
+    embedding: Vector | None,
+    words: Sequence[str],
+    sources: Sources,
+    *,
+    client_id: str,
+    wanted: int,
+    longest_text: int,
+    weight: Mapping[str, float],
+    graph: Graph,
+) -> Findings:
+    """Return the candidates of every source, each once, with the texts that are not longer."""
     branches = await asyncio.gather(
         *(
             find(
@@ -208,8 +273,8 @@ async def find_pool(
                     words=words,
                     weight=weight,
                     filters=filters,
-                    wanted=max(LEAST_POOL, POOL_FACTOR * results),
-                    longest_text=LONG_TEXT,
+                    wanted=wanted,
+                    longest_text=longest_text,
                 ),
                 client_id=client_id,
                 graph=graph,
@@ -217,9 +282,8 @@ async def find_pool(
             for filters in sources.branches
         )
     )
-    found = united(one for branch in branches for one in branch.found)
     return Findings(
-        await _with_long_texts(found, client_id, graph),
+        united(one for branch in branches for one in branch.found),
         all(branch.all_by_vector for branch in branches),
         all(branch.all_by_words for branch in branches),
         max((branch.least_cosine for branch in branches), default=-1.0),

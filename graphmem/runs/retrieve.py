@@ -17,7 +17,7 @@ from graphmem.model.pages import opened, sealed
 from graphmem.model.text import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
 from graphmem.retrieval.filters import Sources
-from graphmem.retrieval.finding import Candidate, Findings, find_pool
+from graphmem.retrieval.finding import Candidate, Findings, find_matching, find_pool
 from graphmem.retrieval.relevance import asked_stems
 from graphmem.retrieval.understanding import Understood
 from graphmem.runs import parameters
@@ -25,7 +25,7 @@ from graphmem.runs.parameters import LABEL_BYTES, check_labels, continued
 from graphmem.runs.performing import Done, RunOperation, impatient, new_operation, perform
 from graphmem.runs.spans import fetch_spans
 from graphmem.runs.types import LeftOutSpan, OnAccess, RetrievalResult, RetrievedSpan, RunQuestion
-from graphmem.search.ask import Hit, ordered, weighed
+from graphmem.search.ask import Hit, first_matching, ordered, weigh_first, weighed
 from graphmem.text.words import terms, weights
 
 POOL = 20
@@ -311,10 +311,38 @@ async def _hits(
         if len(new) > POOL or _is_all(candidates) or wanted >= MOST_SEEN:
             break
         wanted = min(wanted * GROWTH, MOST_SEEN)
-    query = understood.text if asked_stems(understood.text) else None
-    hits = await asyncio.to_thread(weighed, new, query, context.calibration)
-    least = question.min_relevance or 0.0
-    return [hit for hit in hits if hit.relevance > 0.0 and hit.relevance >= least]
+    if question.sort_by != "relevance" and not _is_all(candidates):
+        return await _first_hits(question, understood, page, context)
+    hits = await asyncio.to_thread(weighed, new, _words(understood), context.calibration)
+    return [hit for hit in hits if hit.passes(question.min_relevance or 0.0)]
+
+
+async def _first_hits(
+    question: RunQuestion, understood: Understood, page: Continuation, context: Context
+) -> list[Hit]:
+    """Return the newest or the most important hits of all that match and were not delivered yet."""
+    pool = await find_matching(
+        understood.embedding,
+        understood.words,
+        _sources(question),
+        client_id=context.client_id,
+        weight=understood.weight,
+        graph=context.graph,
+    )
+    new = [one for one in pool.found if one.kind in RETRIEVED and one.id not in page.delivered]
+    hits, _ = await weigh_first(
+        first_matching(new, question.sort_by, context.calibration),
+        _words(understood),
+        least=question.min_relevance or 0.0,
+        wanted=POOL + 1,
+        context=context,
+    )
+    return hits
+
+
+def _words(understood: Understood) -> str | None:
+    """Return the question's text, None where it has no words to match."""
+    return understood.text if asked_stems(understood.text) else None
 
 
 def _sources(question: RunQuestion) -> Sources:

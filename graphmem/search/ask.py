@@ -1,7 +1,7 @@
 """Search: the memories that match a query, with relevance and reasons, and on request along their links."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +21,13 @@ from graphmem.recall.compose import OMITTED_SHOWN
 from graphmem.recall.types import Reason
 from graphmem.retrieval.expansion import Expansion, HopPath, expand, joined
 from graphmem.retrieval.filters import Sources, sources_asked, validity_asked
-from graphmem.retrieval.finding import Candidate, Findings, find_pool
+from graphmem.retrieval.finding import (
+    Candidate,
+    Findings,
+    find_matching,
+    find_pool,
+    with_texts,
+)
 from graphmem.retrieval.fusion import best_first
 from graphmem.retrieval.listing import find_text, list_memories
 from graphmem.retrieval.relevance import (
@@ -35,11 +41,14 @@ from graphmem.retrieval.relevance import (
     meaning,
     relevance,
 )
-from graphmem.retrieval.understanding import understand
+from graphmem.retrieval.understanding import Understood, understand
 from graphmem.search.types import LeftOut, SearchItem, SearchQuery, SearchResult, SortBy, SpanQuery
 
 TRIED = 1_000
 """The most memories that are tried for a budget when a query asks for everything."""
+
+WEIGHED_AT_ONCE = 200
+"""The matches whose texts are fetched at once where the order is not relevance."""
 
 CARDS_AT_ONCE = 50
 """The cards that are fetched at once, unless more results are wanted."""
@@ -69,6 +78,10 @@ class Hit(Struct, frozen=True, kw_only=True):
     def combined(self) -> float:
         """Relevance and importance together, 0–1."""
         return combined(self.relevance, self.found.importance)
+
+    def passes(self, least: float) -> bool:
+        """Tell whether it matches at all, and has the least relevance that is wanted."""
+        return self.relevance > 0.0 and self.relevance >= least
 
 
 class Matches(Struct, frozen=True):
@@ -108,21 +121,25 @@ async def search_spans(query: SpanQuery, context: Context) -> SearchResult:
 async def _answer(query: SearchQuery, only: Kind | None, context: Context) -> SearchResult:
     checked_text(query.query, "query", most_bytes=4 * QUERY_CHARACTERS)
     default: SortBy = "combined" if query.max_hops else "relevance"
+    # Hops begin at the most relevant unless another order is asked for.
+    by_relevance = query.sort_by in {None, "relevance"}
     query = replace(query, sort_by=query.sort_by or default)
     sources = _sources(query, only)
-    matches = await _match(query, sources, context)
+    matches = await _match(query, sources, context, by_relevance=by_relevance)
     hits = ordered(matches.hits, query.sort_by)
     expansion = Expansion({})
     if query.max_hops and (query.query.strip() != EVERYTHING or query.match == "exact"):
         expansion = await _expand(hits, query, sources, context)
-        linked = _with_hops(hits, expansion, query.min_relevance or 0.0)
-        hits = ordered(linked, query.sort_by)
-        matches = replace(matches, total=len({hit.id for hit in hits}))
+        own = {hit.id for hit in hits}
+        hits = ordered(_with_hops(hits, expansion, query.min_relevance or 0.0), query.sort_by)
+        matches = replace(matches, total=matches.total + sum(hit.id not in own for hit in hits))
     packed = await _pack(hits, query, context)
     return _result(query, packed, matches, expansion)
 
 
-async def _match(query: SearchQuery, sources: Sources, context: Context) -> Matches:
+async def _match(
+    query: SearchQuery, sources: Sources, context: Context, *, by_relevance: bool
+) -> Matches:
     """Return the memories that match, before links are followed."""
     if query.match == "exact":
         return await _match_exactly(query, sources, context)
@@ -132,7 +149,7 @@ async def _match(query: SearchQuery, sources: Sources, context: Context) -> Matc
         )
     if query.query.strip() == EVERYTHING:
         return await _list_all(query, sources, context)
-    return await _match_relevant(query, sources, context)
+    return await _match_relevant(query, sources, context, by_relevance=by_relevance)
 
 
 async def _expand(
@@ -206,8 +223,13 @@ async def _list_all(query: SearchQuery, sources: Sources, context: Context) -> M
     return Matches([Hit(found=one, relevance=NEUTRAL, scores={}) for one in found], total, True, [])
 
 
-async def _match_relevant(query: SearchQuery, sources: Sources, context: Context) -> Matches:
-    """Return the memories that match by meaning or words, at least `max_results` where there are as many."""
+async def _match_relevant(
+    query: SearchQuery, sources: Sources, context: Context, *, by_relevance: bool
+) -> Matches:
+    """Return the memories that match by meaning or words, at least `max_results` where there are as many.
+
+    Unless the most relevant suffice, the first in the order that is asked for are among them.
+    """
     question = await understand(
         query.query,
         client_id=context.client_id,
@@ -223,12 +245,90 @@ async def _match_relevant(query: SearchQuery, sources: Sources, context: Context
         weight=question.weight,
         graph=context.graph,
     )
-    scale = context.calibration
+    scale, least = context.calibration, query.min_relevance or 0.0
     hits = await asyncio.to_thread(weighed, candidates.found, query.query, scale)
-    least = query.min_relevance or 0.0
-    matching = [hit for hit in hits if hit.relevance > 0.0 and hit.relevance >= least]
+    matching = [hit for hit in hits if hit.passes(least)]
     is_all = _is_all(candidates, scale, least, question.embedding)
-    return Matches(matching, len(matching), is_all, question.degraded)
+    if is_all or by_relevance:
+        return Matches(matching, len(matching), is_all, question.degraded)
+    return await _match_first(matching, question, query, sources, context)
+
+
+async def _match_first(
+    relevant: Sequence[Hit],
+    question: Understood,
+    query: SearchQuery,
+    sources: Sources,
+    context: Context,
+) -> Matches:
+    """Return the newest or the most important of all that match, beside the most relevant.
+
+    Whatever is neither among the most relevant nor among the most important is not among the first of the
+    combined order either.
+    """
+    scale, least = context.calibration, query.min_relevance or 0.0
+    pool = await find_matching(
+        question.embedding,
+        question.words,
+        sources,
+        client_id=context.client_id,
+        weight=question.weight,
+        graph=context.graph,
+    )
+    candidates = first_matching(pool.found, query.sort_by, scale)
+    hits, count = await weigh_first(
+        candidates,
+        query.query,
+        least=least,
+        wanted=query.max_results + (TRIED if query.max_tokens else OMITTED_SHOWN),
+        context=context,
+    )
+    missing = count - len(hits)
+    # Those that were not weighed are counted as matches, which some may not be.
+    is_exact = count == len(candidates) or (least == 0.0 and missing == 0)
+    return Matches(
+        list({hit.id: hit for hit in (*relevant, *hits)}.values()),
+        len(candidates) - missing,
+        is_exact and _is_all(pool, scale, least, question.embedding),
+        question.degraded,
+    )
+
+
+def first_matching(
+    found: Iterable[Candidate], sort_by: SortBy | None, scale: Calibration
+) -> list[Candidate]:
+    """Return the candidates that a word or the meaning lets match, the newest or the most important first."""
+    matching = [
+        one
+        for one in found
+        if one.bm25 is not None or (one.cosine is not None and meaning(one.cosine, scale) > 0.0)
+    ]
+    by_time = sort_by == "recency"
+    return best_first(matching, lambda one: 0.0 if by_time else one.importance)
+
+
+async def weigh_first(
+    candidates: Sequence[Candidate],
+    query: str | None,
+    *,
+    least: float,
+    wanted: int,
+    context: Context,
+) -> tuple[list[Hit], int]:
+    """Return the first `wanted` of some candidates without texts that match, and how many were weighed."""
+    ranks = _ranks(candidates)
+    hits: list[Hit] = []
+    count = 0
+    while count < len(candidates) and len(hits) < wanted:
+        some = await with_texts(
+            candidates[count : count + WEIGHED_AT_ONCE],
+            client_id=context.client_id,
+            graph=context.graph,
+        )
+        count = min(count + WEIGHED_AT_ONCE, len(candidates))
+        found = await asyncio.to_thread(weighed, some, query, context.calibration)
+        hits += [replace(hit, ranks=ranks.get(hit.id, {})) for hit in found if hit.passes(least)]
+    return hits, count
 
 
 def weighed(found: Sequence[Candidate], query: str | None, calibration: Calibration) -> list[Hit]:
@@ -295,7 +395,7 @@ def _with_hops(hits: Sequence[Hit], expansion: Expansion, least: float) -> list[
             hop=expansion.depth(id),
             hop_from=step.from_id,
         )
-    return [hit for hit in by_id.values() if hit.relevance > 0.0 and hit.relevance >= least]
+    return [hit for hit in by_id.values() if hit.passes(least)]
 
 
 async def _pack(hits: Sequence[Hit], query: SearchQuery, context: Context) -> PackedHits:

@@ -26,7 +26,9 @@ class SearchQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     `*` asks for everything. Without `source_types` everything is searched, messages, facts and episodes
     too; `span` finds every span, whatever its source type. `since` is inclusive, `until` exclusive. Without
-    `sort_by` the order is relevance, with hops combined. Hops follow links, summaries and names unless
+    `sort_by` the most relevant are found and stand by relevance, with hops by `combined`. In another order
+    the first of everything that matches are found: of each source up to 1,000 by words and 1,000 by meaning
+    (if there are more, `total_is_exact` is false). Hops follow links, summaries and names unless
     `link_types` says which; `part_of` and `next` are only followed where they are named. `match: exact`
     finds the texts of a session or a conversation that contain the query; there `*` is a character.
     `session_id` is used with it only, and is the session's own id.

@@ -7,6 +7,7 @@ import pytest
 
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput
+from graphmem.retrieval import finding
 from graphmem.runs.session import RunSession
 from graphmem.runs.types import RetrievalResult, RetrievedSpan
 from tests.budgeted import fill, span
@@ -41,6 +42,32 @@ async def many(memory: Graphmem, number: int) -> None:
         for place in range(number)
     ]
     await memory.register_spans(spans)
+
+
+async def test_an_order_begins_with_the_first_of_all_that_matches(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ("Pricing", "The pricing of papayas", "Of mangos, limes, figs and, last, their pricing")
+    spans = [
+        span(
+            place,
+            f"{texts[place // 12]}, {place}.",
+            metadata={"importance": place / 36},
+            occurred_at=(NOW + timedelta(days=place)).isoformat(),
+        )
+        for place in range(36)
+    ]
+    await memory.register_spans(spans)
+    monkeypatch.setattr(finding, "LEAST_POOL", 4)
+    monkeypatch.setattr(finding, "POOL_FACTOR", 1)
+    run = await run_of(memory)
+
+    for sort_by in ("recency", "importance"):
+        first = await run.retrieve("pricing", max_tokens=5_000, sort_by=sort_by)
+        rest = await run.retrieve("pricing", max_tokens=5_000, sort_by=sort_by, cursor=first.cursor)
+        every = [*ids(first), *ids(rest)]
+        assert every == [f"span-{place}" for place in reversed(range(36))]  # S3.19
+        assert (first.has_more, rest.has_more) == (True, False)
 
 
 # S3.26 S3.20

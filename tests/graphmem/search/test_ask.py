@@ -12,6 +12,7 @@ from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.memories.cards import load_cards
 from graphmem.model.vocabulary import SourceType
+from graphmem.retrieval import finding
 from graphmem.retrieval.understanding import NO_VECTOR
 from graphmem.runtime import Runtime
 from graphmem.search import ask as module
@@ -245,6 +246,43 @@ async def test_four_orders(memory: Graphmem, catalogue, query: str, sort_by: Sor
         if key(first) == key(second):
             assert (first.occurred_at, second.id) >= (second.occurred_at, first.id)
     assert [item.rank for item in found.items] == [1, 2, 3, 4, 5]
+
+
+FRUIT = (
+    "papaya",
+    "papaya and mango",
+    "papaya, mango, lime, quince, medlar, fig and sorb in a bowl",
+)
+
+
+@pytest.mark.parametrize("least", [None, 0.05])
+@pytest.mark.parametrize("sort_by", ["recency", "importance", "combined"])
+async def test_an_order_begins_with_the_first_of_all_that_matches(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch, sort_by: SortBy, least: float | None
+):
+    """Here the more important and the newer a reference is, the less relevant it is."""
+    cards = [
+        card(
+            f"Fruit {place}",
+            FRUIT[place // 8],
+            importance=place / 24,
+            occurred_at=MARCH + timedelta(days=place),
+        )
+        for place in range(24)
+    ]
+    written = [one.id for one in await memory.add_references(cards)]
+    monkeypatch.setattr(finding, "LEAST_POOL", 4)
+
+    found = await memory.search("papaya", sort_by=sort_by, max_results=2, min_relevance=least)
+    every = await memory.search("papaya", sort_by=sort_by, max_results=200, min_relevance=least)
+
+    assert ids(found) == ids(every)[:2]  # S1.37 S1.38 S1.39
+    if sort_by != "combined":
+        assert ids(found) == written[:-3:-1]
+    assert (found.total_count, found.total_is_exact) == (24, True)
+    assert found.omitted_total == 22
+    monkeypatch.setattr(finding, "MATCHING", 6)
+    assert not (await memory.search("papaya", sort_by=sort_by, max_results=2)).total_is_exact
 
 
 async def test_of_equals_the_more_important_wins_when_combined(memory: Graphmem):
