@@ -52,5 +52,9 @@ RETURN collect({
   spent: run.spent,
   retries: run.retries,
   started_at: toString(run.started_at),
-  deadline: toString(run.deadline)
+  deadline: toString(run.deadline),
+  overdue: EXISTS {
+    MATCH (run)-[:SPAWNED]->(child {client_id: $client_id})
+    WHERE child.status = 'active' AND child.deadline <= $now
+  }
 }) AS rows

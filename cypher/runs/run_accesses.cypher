@@ -29,11 +29,13 @@ RETURN collect(access {
   .id,
   session_id: access.run_id,
   .operation,
-  at: toString(access.at),
-  .tokens,
+  timestamp: toString(access.at),
+  tokens_consumed: access.tokens,
   .duration_ms,
   .error,
   .params,
+  // A subcall answers with the id of its child.
+  child_session_id: CASE access.operation WHEN 'subcall' THEN access.answer END,
   returned: returned,
   wrote: wrote
 }) AS rows

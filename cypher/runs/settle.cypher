@@ -93,6 +93,10 @@ RETURN collect({
   retries: run.retries,
   started_at: toString(run.started_at),
   deadline: toString(run.deadline),
+  overdue: EXISTS {
+    MATCH (run)-[:SPAWNED]->(child {client_id: $client_id})
+    WHERE child.status = 'active' AND child.deadline <= $now
+  },
   holds: others,
   below: COLLECT {
     MATCH (run)(()-[:SPAWNED]->(:Run {client_id: $client_id})){1,4}(below:Run)

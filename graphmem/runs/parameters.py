@@ -83,6 +83,11 @@ def of_subcall(asked: SubcallAsked) -> Parameters:
     return kept
 
 
+def with_child(parameters: Parameters, child_id: str | None) -> Parameters:
+    """Return the parameters of a sub-call as they are shown: with the child that it started."""
+    return parameters if child_id is None else parameters | {"child_session_id": child_id}
+
+
 def continued(parameters: Parameters) -> Parameters:
     """Return the parameters that two pages of one question have in common."""
     of_one_page = {"max_tokens", "cursor_digest"}

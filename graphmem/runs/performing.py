@@ -35,7 +35,8 @@ from graphmem.observing.logs import traced
 from graphmem.observing.spans import span
 from graphmem.runs import budget
 from graphmem.runs.budget import Clock, Usage
-from graphmem.runs.parameters import Parameters
+from graphmem.runs.parameters import Parameters, with_child
+from graphmem.runs.stored import fetch_run, shown
 from graphmem.runs.sweep import close_run, reclaim
 from graphmem.runs.types import AccessEntry, BudgetState, OnAccess, Operation
 
@@ -69,6 +70,8 @@ class Reservation(Struct, frozen=True, kw_only=True):
     retries: int
     started_at: datetime
     deadline: datetime
+    overdue: bool = False
+    """Whether a child's time is over whose unspent budget has not returned yet."""
     holds: list[int] = []
     below: list[Usage] = []
 
@@ -181,6 +184,8 @@ class Attempt(Struct):
     clock: Clock
     tries: Tries
     tokens: int = 0
+    child_id: str | None = None
+    """The child that a sub-call has started."""
 
     @classmethod
     def start(cls, operation: RunOperation, context: Context) -> "Attempt":
@@ -189,7 +194,7 @@ class Attempt(Struct):
 
     def entry(self, error: str | None) -> AccessEntry:
         """Return the entry for the listener when the operation has ended."""
-        return access_entry(self.operation, self.clock, self.tokens, error)
+        return access_entry(self.operation, self.clock, self.tokens, error, self.child_id)
 
 
 def impatient(context: Context) -> Context:
@@ -232,7 +237,10 @@ async def perform(
     attempt = Attempt.start(operation, context)
     with observe(attempt, on_access):
         try:
-            return await _perform(attempt, work)
+            performed = await _perform(attempt, work)
+            if operation.operation == "subcall":
+                attempt.child_id = performed.answer
+            return performed
         except BaseException as problem:
             if not isinstance(problem, RunNotFound):
                 # Also when the caller was cancelled: the tokens must not wait for the hold to expire.
@@ -270,17 +278,34 @@ async def _perform(
     attempt: Attempt, work: Callable[[], Awaitable[Done[Result]]]
 ) -> Performed[Result]:
     """Reserve, work, settle."""
-    now, tries = attempt.clock.now, attempt.tries
+    tries = attempt.tries
     reservation = await _reserve(attempt)
     tries.allowed = max(tries.used, reservation.remaining_retries)
     if answer := _kept_answer(attempt.operation, reservation):
-        return Performed(answer=answer, result=None, budget=reservation.budget(now()))
+        return Performed(answer=answer, result=None, budget=await _budget(attempt, reservation))
     done = await tries.run(work)
     reservation, result = await tries.run(lambda: _settle(attempt, done))
+    balance = await _budget(attempt, reservation)
     if answer := _kept_answer(attempt.operation, reservation):
-        return Performed(answer=answer, result=None, budget=reservation.budget(now()))
+        return Performed(answer=answer, result=None, budget=balance)
     attempt.tokens = done.tokens
-    return Performed(answer=done.answer, result=result, budget=reservation.budget(now()))
+    return Performed(answer=done.answer, result=result, budget=balance)
+
+
+async def _budget(attempt: Attempt, reservation: Reservation) -> BudgetState:
+    """Return the budget of the run after the operation, with what overdue children give back."""
+    run_id, context, now = attempt.operation.run_id, attempt.context, attempt.clock.now
+    if reservation.overdue:
+        try:
+            await reclaim(run_id, client_id=context.client_id, now=now(), graph=context.graph)
+            run = await fetch_run(
+                run_id, client_id=context.client_id, now=now(), graph=context.graph
+            )
+            return shown(run, now()).budget
+        except Unavailable as away:
+            # The operation is done; the next one shows what has returned.
+            log.info("the budget of overdue children is not back yet: %s", away)
+    return reservation.budget(now())
 
 
 async def _reserve(attempt: Attempt) -> Reservation:
@@ -398,14 +423,18 @@ def error_text(problem: BaseException) -> str:
 
 
 def access_entry(
-    operation: RunOperation, clock: Clock, tokens: int, error: str | None
+    operation: RunOperation,
+    clock: Clock,
+    tokens: int,
+    error: str | None,
+    child_id: str | None = None,
 ) -> AccessEntry:
     """Return an operation that has ended, as the listener receives it."""
     return AccessEntry(
         timestamp=clock.at,
         session_id=operation.run_id,
         operation=operation.operation,
-        params=operation.parameters,
+        params=with_child(operation.parameters, child_id),
         tokens_consumed=tokens,
         duration_ms=clock.milliseconds,
         error=error,

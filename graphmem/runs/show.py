@@ -12,8 +12,9 @@ from graphmem.context import Context
 from graphmem.errors import RunNotFound
 from graphmem.graph.query import Query
 from graphmem.model.pages import cursor, page, position
+from graphmem.runs.parameters import with_child
 from graphmem.runs.stored import fetch_run, shown
-from graphmem.runs.sweep import close_run
+from graphmem.runs.sweep import close_run, reclaim
 from graphmem.runs.types import (
     Access,
     Accesses,
@@ -45,11 +46,12 @@ class AccessRow(Struct, frozen=True, kw_only=True):
     id: str
     session_id: str
     operation: Operation
-    at: datetime
-    tokens: int
+    timestamp: datetime
+    tokens_consumed: int
     duration_ms: float
     error: str | None
     params: str
+    child_session_id: str | None
     returned: list[Returned]
     wrote: list[str]
 
@@ -59,26 +61,34 @@ RUN_ACCESSES = Query("runs/run_accesses", AccessRow)
 
 
 async def show_run(run_id: str, context: Context) -> Run:
-    """Return a run, and end it first if it is overdue.
+    """Return a run; if it is overdue, or a child of it is, that ends first and gives its tokens back.
 
     Raises `RunNotFound`, also for a run of another client, and `Unavailable`.
     """
     now, client_id, graph = context.now(), context.client_id, context.graph
     found = await fetch_run(run_id, client_id=client_id, now=now, graph=graph)
-    if found.is_overdue(now):
+    changed = found.is_overdue(now)
+    if changed:
         await close_run(run_id, "timeout", client_id=client_id, now=now, graph=graph)
+    elif found.given > 0:
+        changed = await reclaim(run_id, client_id=client_id, now=now, graph=graph) > 0
+    if changed:
         found = await fetch_run(run_id, client_id=client_id, now=now, graph=graph)
     return shown(found, now)
 
 
 async def show_tree(run_id: str, context: Context) -> TreeRun:
-    """Return a run with all runs below it, and the usage of each.
+    """Return a run with all runs below it, and the usage of each; overdue ones end first.
 
     Raises `RunNotFound`, also for a run of another client, and `Unavailable`.
     """
-    rows = await context.graph.rows(
-        RUN_TREE, client_id=context.client_id, id=run_id, now=context.now()
-    )
+    now, client_id, graph = context.now(), context.client_id, context.graph
+    rows = await graph.rows(RUN_TREE, client_id=client_id, id=run_id, now=now)
+    if overdue := [row for row in rows if row.status == "timeout" and row.ended_at is None]:
+        # From the root down: with a run all below it end.
+        for row in overdue:
+            await close_run(row.id, "timeout", client_id=client_id, now=now, graph=graph)
+        rows = await graph.rows(RUN_TREE, client_id=client_id, id=run_id, now=now)
     if not rows:
         raise RunNotFound(run_id)
     return tree(rows)
@@ -112,11 +122,12 @@ async def show_accesses(run_id: str, asked: AccessesAsked, context: Context) -> 
         before_id=before_id,
         limit=asked.limit + 1,
     )
-    found, after = page(rows, asked.limit, lambda row: cursor(row.at, row.id))
+    found, after = page(rows, asked.limit, lambda row: cursor(row.timestamp, row.id))
     return Accesses(accesses=[_access(row) for row in found], cursor=after)
 
 
 def _access(row: AccessRow) -> Access:
     properties: dict[str, Any] = asdict(row)
-    properties["params"] = msgspec.json.decode(row.params)
-    return Access(**properties)
+    params = msgspec.json.decode(row.params)
+    child = properties.pop("child_session_id")
+    return Access(**properties | {"params": with_child(params, child)})

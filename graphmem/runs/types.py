@@ -234,13 +234,16 @@ class Returned(Struct, frozen=True, kw_only=True):
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """One recorded operation: sizes, digests and ids, never a text."""
+    """One recorded operation: sizes, digests and ids, never a text.
+
+    The parameters of a subcall hold the id of its child, as `child_session_id`.
+    """
 
     id: str
     session_id: str
     operation: Operation
-    at: datetime
-    tokens: int
+    timestamp: datetime
+    tokens_consumed: int
     duration_ms: float
     error: str | None
     params: dict[str, Any]
@@ -294,7 +297,10 @@ class TreeRun(RunInTree, frozen=True, kw_only=True):
 
 
 class AccessEntry(Struct, frozen=True, kw_only=True):
-    """An operation as `on_access` receives it: sizes, digests and ids, never a text."""
+    """An operation as `on_access` receives it: sizes, digests and ids, never a text.
+
+    The parameters of a subcall hold the id of its child, as `child_session_id`.
+    """
 
     timestamp: datetime
     session_id: str

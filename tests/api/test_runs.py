@@ -375,12 +375,12 @@ async def test_every_operation_is_listed_once_and_never_a_text(
     wrote = await asked(
         http, run, "write", type="log", content=f"{secret}!", metadata={secret: secret}
     )
-    await asked(http, run, "subcall", agent_type="qa", budget_fraction=0.5)
+    child = (await asked(http, run, "subcall", agent_type="qa", budget_fraction=0.5)).json()
     await asked(http, run, "retrieve", query=secret, max_tokens=50_000)
     await asked(http, run, "end", outcome="success")
     page = (await http.get(f"{RUNS}/{run['id']}/accesses")).json()
     assert secret not in str(page)
-    listed = [(one["operation"], one["tokens"], one["error"]) for one in page["accesses"]]
+    listed = [(one["operation"], one["tokens_consumed"], one["error"]) for one in page["accesses"]]
     assert listed == [
         ("end", 0, None),
         ("retrieve", 0, "Budget exhausted: requested 50000, remaining "
@@ -401,7 +401,14 @@ async def test_every_operation_is_listed_once_and_never_a_text(
         }
     ]
     assert retrieved["params"]["query_length"] == len(secret)
+    assert page["accesses"][2]["params"] == {
+        "agent_type": "qa",
+        "budget_fraction": 0.5,
+        "child_session_id": child["id"],
+    }
     assert page["accesses"][3]["wrote"] == [wrote.json()["id"]]
+    times = [one["timestamp"] for one in page["accesses"]]  # S3.36
+    assert times == sorted(times, reverse=True)
     assert all(one["duration_ms"] >= 0 for one in page["accesses"])
     nodes = await memory.runtime.graph.execute(
         "CYPHER 25 MATCH (n {client_id: $c}) WHERE n:Access OR n:Run OR n:Hold "

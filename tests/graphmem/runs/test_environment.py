@@ -53,6 +53,7 @@ async def test_an_environment_has_its_own_default_budget_limit_and_listener(
     ]
     assert [one.tokens_consumed for one in own] == [0, result.tokens_used, 0, 0, 0, 0, 0]
     assert [bool(one.error) for one in own] == [False] * 5 + [True, False]
+    assert own[4].params["child_session_id"] == child.id
     assert [one.operation for one in told if one.session_id == child.id] == ["start"]
     assert all(one.duration_ms > 0 and one.timestamp.tzinfo for one in told)
     assert not [one for one in told if "pricing" in str(one) or "harbour" in str(one)]

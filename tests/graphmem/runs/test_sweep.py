@@ -108,6 +108,33 @@ async def test_what_an_overdue_child_left_comes_back_when_it_is_needed(memory: G
     assert (tree.given, tree.children[0].returned) == (0, 900)
 
 
+@pytest.mark.parametrize("look", ["show", "tree", "write"])
+async def test_an_overdue_child_s_tokens_are_shown_as_back_at_once(
+    memory: Graphmem, look: str
+) -> None:
+    await fill(memory, 1)
+    run = await run_of(memory)
+    child = await run.subcall(agent_type="a", budget_fraction=0.5)
+    below = await child.subcall(agent_type="b", budget_fraction=0.5)
+    assert (await memory.runs().show(run.id)).budget.remaining_tokens == 500
+    late = datetime.now(UTC)
+    await memory.runtime.graph.execute(OVERDUE, ids=[child.id, below.id], now=late)
+
+    if look == "tree":
+        tree = await run.tree()
+        check(tree)
+        assert (tree.given, tree.remaining) == (0, 1_000)
+        assert [one.status for one in (tree, tree.children[0])] == ["active", "timeout"]
+    elif look == "show":
+        assert (await memory.runs().show(run.id)).budget.remaining_tokens == 1_000  # S3.30
+    else:
+        wrote = await run.write(type="log", content="The lamp is lit.")
+        assert wrote.budget is not None
+        assert wrote.budget.remaining_tokens == 1_000
+    assert (await memory.runs().show(child.id)).status == "timeout"
+    await check_stored(memory)
+
+
 async def test_a_sweep_ends_what_is_overdue_and_removes_what_has_expired(
     memory: Graphmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
