@@ -160,7 +160,14 @@ from graphmem.runs.types import OnAccess, RetrievalBudget
 from graphmem.runtime import Runtime, running
 from graphmem.search.ask import search, search_spans
 from graphmem.search.retriever import MemoryRetriever, RetrieverDefaults
-from graphmem.search.types import Match, SearchQuery, SearchResult, SortBy, SpanQuery
+from graphmem.search.types import (
+    Match,
+    SearchQuery,
+    SearchResult,
+    SortBy,
+    SpanQuery,
+    SpanSearchResult,
+)
 from graphmem.sessions.related import RelatedSessions, show_related_sessions
 from graphmem.sessions.summarize import summarize_session
 from graphmem.summaries.add import add_summary
@@ -516,7 +523,7 @@ class Graphmem:
         include_superseded: bool = False,
         limit: int = 10,
         min_relevance: float | None = None,
-    ) -> SearchResult:
+    ) -> SpanSearchResult:
         """Return the spans that match a query, best first; `min_relevance` is 0–1."""
         asked = _made(
             SpanQuery,

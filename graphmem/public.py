@@ -188,11 +188,13 @@ from graphmem.search.retriever import (
     create_memory_retriever as create_memory_retriever,
 )
 from graphmem.search.types import (
+    FoundSpan as FoundSpan,
     LeftOut as LeftOut,
     SearchItem as SearchItem,
     SearchQuery as SearchQuery,
     SearchResult as SearchResult,
     SpanQuery as SpanQuery,
+    SpanSearchResult as SpanSearchResult,
 )
 from graphmem.sessions.related import (
     RelatedSession as RelatedSession,

@@ -9,7 +9,7 @@ from litestar.params import BodyKwarg
 
 from graphmem.context import Context
 from graphmem.search import ask
-from graphmem.search.types import SearchQuery, SearchResult, SpanQuery
+from graphmem.search.types import SearchQuery, SearchResult, SpanQuery, SpanSearchResult
 from graphmem_api.problems import failures
 
 QUERY = Example(
@@ -71,6 +71,10 @@ async def search(
 )
 async def search_spans(
     data: Annotated[SpanQuery, BodyKwarg(examples=[SPANS])], context: NamedDependency[Context]
-) -> SearchResult:
-    """Return the spans that match a query, ordered by relevance; `query` shows the search behind it."""
+) -> SpanSearchResult:
+    """Return the spans that match a query, ordered by relevance; `query` shows the search behind it.
+
+    `span_id`, `token_count` and `relevance_score` are the names that a run's `retrieve` uses; they stand
+    beside those of a search.
+    """
     return await ask.search_spans(data, context)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from graphmem.accesses import Seen, ShownMemory
 from graphmem.context import RELEVANT, Context
@@ -42,7 +42,16 @@ from graphmem.retrieval.relevance import (
     relevance,
 )
 from graphmem.retrieval.understanding import Understood, understand
-from graphmem.search.types import LeftOut, SearchItem, SearchQuery, SearchResult, SortBy, SpanQuery
+from graphmem.search.types import (
+    FoundSpan,
+    LeftOut,
+    SearchItem,
+    SearchQuery,
+    SearchResult,
+    SortBy,
+    SpanQuery,
+    SpanSearchResult,
+)
 
 TRIED = 1_000
 """The most memories that are tried for a budget when a query asks for everything."""
@@ -113,9 +122,19 @@ async def search(query: SearchQuery, context: Context, *, only: Kind | None = No
     return answer
 
 
-async def search_spans(query: SpanQuery, context: Context) -> SearchResult:
+async def search_spans(query: SpanQuery, context: Context) -> SpanSearchResult:
     """Return the spans that match a query, the most relevant first. Raises `InvalidInput`, `Unavailable`."""
-    return await search(query.search, context, only="span")
+    found = asdict(await search(query.search, context, only="span"))
+    spans = [
+        FoundSpan(
+            **asdict(item),
+            span_id=item.id,
+            token_count=item.token_estimate,
+            relevance_score=item.relevance,
+        )
+        for item in found.pop("items")
+    ]
+    return SpanSearchResult(items=spans, **found)
 
 
 async def _answer(query: SearchQuery, only: Kind | None, context: Context) -> SearchResult:

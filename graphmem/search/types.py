@@ -130,6 +130,17 @@ class LeftOut(Struct, frozen=True, kw_only=True):
     reason: Reason
 
 
+class FoundSpan(SearchItem, frozen=True, kw_only=True):
+    """One span that was found: the names of a span in a run stand beside those of an item."""
+
+    span_id: str
+    """Its `id`."""
+    token_count: int
+    """Its `token_estimate`, which is measured where the span has a content."""
+    relevance_score: float
+    """Its `relevance`."""
+
+
 class SearchResult(Struct, frozen=True, kw_only=True):
     """The memories that were found, the omitted ones, and the query with its defaults.
 
@@ -138,6 +149,21 @@ class SearchResult(Struct, frozen=True, kw_only=True):
     """
 
     items: list[SearchItem]
+    total_count: int
+    total_is_exact: bool
+    tokens_used: int
+    omitted: list[LeftOut]
+    omitted_total: int
+    degraded: list[str]
+    hops_used: int
+    hop_paths: list[HopPath]
+    query: SearchQuery
+
+
+class SpanSearchResult(Struct, frozen=True, kw_only=True):
+    """The spans that were found, the omitted ones, and the search over all kinds that it was."""
+
+    items: list[FoundSpan]
     total_count: int
     total_is_exact: bool
     tokens_used: int

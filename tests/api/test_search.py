@@ -120,7 +120,11 @@ async def test_spans_are_searched_over_http(http: httpx.AsyncClient, memory: Gra
 
     found = await http.post(path, json={"query": "pricing", "source_types": ["knowledge_base"]})
     assert found.status_code == 200
-    assert [item["id"] for item in found.json()["items"]] == [written["span"]]  # S3.18
+    [item] = found.json()["items"]
+    assert (item["span_id"], item["id"]) == (written["span"], written["span"])  # S3.18 S3.6
+    assert (item["source_type"], item["source_id"]) == ("knowledge_base", "kb-1")
+    assert item["token_count"] == item["token_estimate"] > 0
+    assert 0.0 < item["relevance_score"] == item["relevance"] <= 1.0
     none = await http.post(path, json={"query": "pricing", "source_ids": ["nowhere"]})
     assert none.json()["items"] == []
     refused = await http.post(path, json={"query": "pricing", "limit": 0})

@@ -16,7 +16,7 @@ from graphmem.retrieval import finding
 from graphmem.retrieval.understanding import NO_VECTOR
 from graphmem.runtime import Runtime
 from graphmem.search import ask as module
-from graphmem.search.types import SearchResult, SortBy
+from graphmem.search.types import SearchResult, SortBy, SpanSearchResult
 from tests.planted import plant
 
 MARCH = datetime(2026, 3, 1, tzinfo=UTC)
@@ -102,7 +102,7 @@ async def catalogue(memory: Graphmem, rival: Graphmem) -> dict[str, str]:
     return await write_catalogue(memory)
 
 
-def ids(found: SearchResult) -> list[str]:
+def ids(found: SearchResult | SpanSearchResult) -> list[str]:
     return [item.id for item in found.items]
 
 
