@@ -326,7 +326,7 @@ class Graphmem:
         importance: float | None = None,
         source_episode_ids: Sequence[str] = (),
     ) -> FactVersion:
-        """Write the next version of a fact, valid from `valid_at` (default: now) on.
+        """Write the next version of a fact, valid from `valid_at` (default: now, or its begin) on.
 
         Omitted fields keep their value. Raises `MemoryNotFound`, `ConversationNotFound`, and `NotHead`
         when another version has come first.

@@ -12,4 +12,5 @@ RETURN
   fact.category AS category,
   fact.scope AS scope,
   coalesce(fact.keywords, []) AS keywords,
-  fact.importance AS importance
+  fact.importance AS importance,
+  fact.valid_at AS valid_at

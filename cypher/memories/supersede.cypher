@@ -14,8 +14,12 @@ CREATE (version)-[:SUPERSEDES {reason: $reason, created_at: $now}]->(head)
 SET
   head.active = false,
   head.superseded_at = $now,
-  head.invalid_at =
-    CASE WHEN version.valid_at < head.invalid_at THEN version.valid_at ELSE head.invalid_at END,
+  head.invalid_at = CASE
+    WHEN version.valid_at >= head.invalid_at THEN head.invalid_at
+    // A version that begins earlier replaces the whole head, which then was never true.
+    WHEN version.valid_at < head.valid_at THEN head.valid_at
+    ELSE version.valid_at
+  END,
   head.scope_words = replace(head.scope_words, $active_word, '')
 FOREACH (span IN COLLECT {
     MATCH (head)<-[:PART_OF]-(span:Span {client_id: $client_id})

@@ -36,7 +36,8 @@ WITH
     CALL (fact) {
       MATCH (fact)(()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
       WHERE newer.created_at <= $created_by
-      RETURN newer.valid_at AS moment
+      // An end never lies before its beginning.
+      RETURN CASE WHEN newer.valid_at < fact.valid_at THEN fact.valid_at ELSE newer.valid_at END AS moment
 
       UNION ALL
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from graphmem.conversations.types import NewMessage
 from graphmem.errors import InvalidInput
 from graphmem.model.text import checked_text, counted
-from graphmem.model.times import utc
+from graphmem.model.times import happened, present
 from graphmem.model.validation import invalid
 from graphmem.model.vocabulary import MESSAGE_BYTES, Id
 
@@ -176,4 +176,4 @@ def _check(message: NewMessage) -> None:
         if getattr(message, name) is not None:
             checked_text(getattr(message, name), name, most_bytes=1024)
     if message.occurred_at:
-        utc(message.occurred_at, "occurred_at")
+        happened(message.occurred_at, "occurred_at", present())

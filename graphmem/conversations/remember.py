@@ -15,7 +15,7 @@ from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import Due, postpone_all
 from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.text import checked_text
-from graphmem.model.times import utc
+from graphmem.model.times import happened
 from graphmem.model.vocabulary import MESSAGE_BYTES
 
 SEGMENT = "segment"
@@ -277,7 +277,8 @@ def _checked(message: NewMessage, place: int, now: datetime) -> NewMessage:
     for name in ("session_id", "name", "external_id"):
         if getattr(message, name) is not None:
             checked_text(getattr(message, name), f"{field}.{name}", most_bytes=1024)
-    occurred_at = utc(message.occurred_at, f"{field}.occurred_at") if message.occurred_at else now
+    given = message.occurred_at
+    occurred_at = happened(given, f"{field}.occurred_at", now) if given else now
     return replace(message, occurred_at=occurred_at)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from graphmem.model.times import Time
+from graphmem.model.times import Past
 from graphmem.model.vocabulary import BATCH_MESSAGES, Id, Importance, Role
 
 Label = Annotated[str, Meta(min_length=1, max_length=256)]
@@ -33,7 +33,7 @@ class NewMessage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     role: Role
     content: Annotated[str, Meta(min_length=1, description="at most 1,000,000 bytes of UTF-8")]
     name: Label | None = None
-    occurred_at: Time | None = None
+    occurred_at: Past | None = None
     external_id: (
         Annotated[Label, Meta(description="the caller's id; the same again changes nothing")] | None
     ) = None

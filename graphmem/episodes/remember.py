@@ -25,7 +25,7 @@ from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.text import checked_text
-from graphmem.model.times import utc
+from graphmem.model.times import happened, utc
 from graphmem.prompts.telling import Description, Utterance, describe
 from graphmem.retrieval.decay import born
 from graphmem.text.extraction import surprise
@@ -78,9 +78,9 @@ async def remember_episode(new: NewEpisode, context: Context) -> KeptEpisode:
     message that the conversation does not have, `Unavailable`.
     """
     now = context.now()
-    new = _checked(new)
+    new = _checked(new, now)
     messages = await _find_messages(new, context, now)
-    start_at, end_at = _times(new, messages.utterances)
+    start_at, end_at = _times(new, messages.utterances, now)
     memory = await compose_episode(
         await _describe(new, messages.utterances, context),
         conversation_id=new.conversation_id,
@@ -234,7 +234,7 @@ def _kept(memory: Prepared, message_ids: list[str]) -> KeptEpisode:
     )
 
 
-def _checked(new: NewEpisode) -> NewEpisode:
+def _checked(new: NewEpisode, now: datetime) -> NewEpisode:
     given = [
         name for name in ("messages", "message_ids", "range") if getattr(new, name) is not None
     ]
@@ -249,19 +249,22 @@ def _checked(new: NewEpisode) -> NewEpisode:
         checked_text(new.summary, "summary", most_bytes=SUMMARY_BYTES)
     return replace(
         new,
-        start_at=utc(new.start_at, "start_at") if new.start_at else None,
-        end_at=utc(new.end_at, "end_at") if new.end_at else None,
+        start_at=happened(new.start_at, "start_at", now) if new.start_at else None,
+        end_at=happened(new.end_at, "end_at", now) if new.end_at else None,
     )
 
 
-def _times(new: NewEpisode, utterances: Sequence[Utterance]) -> tuple[datetime, datetime]:
+def _times(
+    new: NewEpisode, utterances: Sequence[Utterance], now: datetime
+) -> tuple[datetime, datetime]:
     """Return the begin and the end of an episode: as given, else those of its messages."""
     times = [one.occurred_at for one in utterances]
     start_at = new.start_at or min(*times, new.end_at or times[0])
     end_at = new.end_at or max(*times, start_at)
     if start_at > end_at:
         raise InvalidInput("end_at", f"lies before start_at, {start_at.isoformat()}")
-    return start_at, end_at
+    # Messages that an older version has stored may lie in the future.
+    return start_at, happened(end_at, "end_at", now)
 
 
 async def _find_messages(new: NewEpisode, context: Context, now: datetime) -> EpisodeMessages:

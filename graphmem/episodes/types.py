@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from graphmem.conversations.types import Label, NewMessage
-from graphmem.model.times import Time
+from graphmem.model.times import Past
 from graphmem.model.vocabulary import Id
 from graphmem.reviews.types import ReviewsRun
 
@@ -57,8 +57,8 @@ class NewEpisode(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Annotated[str, Meta(min_length=1, description="at most 20,000 bytes of UTF-8")] | None
     ) = None
     surprise: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None
-    start_at: Time | None = None
-    end_at: Time | None = None
+    start_at: Past | None = None
+    end_at: Past | None = None
 
 
 class KeptEpisode(Struct, frozen=True, kw_only=True):

@@ -1,5 +1,7 @@
 """Superseding a fact: writing the next version of it."""
 
+from datetime import datetime
+
 from msgspec import Struct
 
 from graphmem.context import Context
@@ -31,6 +33,7 @@ class PriorFact(Struct, frozen=True):
     scope: str
     keywords: list[str]
     importance: float
+    valid_at: datetime
 
 
 PRIOR_FACT = Query("facts/prior_fact", PriorFact)
@@ -46,7 +49,7 @@ async def supersede_fact(fact_id: str, new: NextFact, context: Context) -> FactV
     if new.reason is not None:
         checked_text(new.reason, "reason", most_bytes=REASON_BYTES)
     prior = await _find_prior(fact_id, client_id, context.graph)
-    fact = checked_fact(_inherited(new, prior), "", now)
+    fact = checked_fact(_inherited(new, prior, now), "", now)
     draft = draft_of(fact, context.new_id(), client_id=client_id, now=now)
     checked = CheckedFact("", fact, draft, category_given=new.category is not None)
     await check_surroundings(context.graph, [checked], client_id)
@@ -79,7 +82,7 @@ async def _find_prior(fact_id: str, client_id: str, graph: Graph) -> PriorFact:
     return rows[0]
 
 
-def _inherited(new: NextFact, prior: PriorFact) -> NewFact:
+def _inherited(new: NextFact, prior: PriorFact, now: datetime) -> NewFact:
     """Return the next version as a fact, with the prior one's values for omitted fields."""
     keywords, importance = new.keywords, new.importance
     return NewFact(
@@ -89,7 +92,8 @@ def _inherited(new: NextFact, prior: PriorFact) -> NewFact:
         scope=new.scope or prior.scope,
         keywords=prior.keywords if keywords is None else keywords,
         source_episode_ids=new.source_episode_ids,
-        valid_at=new.valid_at,
+        # A version of what becomes true later is true from then on too.
+        valid_at=new.valid_at or max(now, prior.valid_at),
         importance=prior.importance if importance is None else importance,
     )
 

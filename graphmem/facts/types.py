@@ -56,7 +56,9 @@ class NewFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class NextFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The next version of a fact, true from `valid_at` (default: now) on; omitted fields keep their value.
+    """The next version of a fact, true from `valid_at` on; omitted fields keep their value.
+
+    `valid_at` is now by default, or the predecessor's where that lies later.
 
     Sources alone are not inherited: without `source_episode_ids` the new version has none.
     """

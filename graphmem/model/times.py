@@ -1,6 +1,6 @@
 """Times: aware, in UTC, and never absent where an index filters on them."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from msgspec import Meta
@@ -8,6 +8,15 @@ from msgspec import Meta
 from graphmem.errors import InvalidInput
 
 Time = Annotated[datetime, Meta(tz=True, description="RFC 3339, with a zone")]
+
+Past = Annotated[
+    datetime,
+    Meta(
+        tz=True,
+        description="RFC 3339, with a zone; at most 5 minutes ahead of the server's clock",
+    ),
+]
+"""The time of an event; `happened` checks it."""
 
 AS_OF = "what was true then, as far as that is known; RFC 3339, with a zone"
 KNOWN_AS_OF = "what was known then; RFC 3339, with a zone"
@@ -18,6 +27,10 @@ BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
 
 END = datetime(9999, 12, 30, tzinfo=UTC)
 """Stands for no upper bound, and for what has not ended."""
+
+
+CLOCK_SKEW = timedelta(minutes=5)
+"""How far ahead of the server's clock a caller's clock may be."""
 
 
 def present() -> datetime:
@@ -35,5 +48,26 @@ def utc(moment: datetime, field: str) -> datetime:
     except OverflowError:
         inside = False
     if not inside:
-        raise InvalidInput(field, "a time lies between the years 1 and 9999")
+        raise InvalidInput(
+            field, f"a time lies between {_shown(BEGINNING)} and {_shown(END)}, both excluded"
+        )
     return moment
+
+
+def happened(moment: datetime, field: str, now: datetime) -> datetime:
+    """Return the same moment in UTC; raise `InvalidInput` when it lies in the future.
+
+    Later writes count only when they are newer, so an event of the future would block them until then.
+    """
+    moment = utc(moment, field)
+    if moment > now + CLOCK_SKEW:
+        raise InvalidInput(
+            field,
+            f"{_shown(moment)} lies in the future: it is {_shown(now)} now; send the time when it "
+            "happened, at most 5 minutes ahead",
+        )
+    return moment
+
+
+def _shown(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")

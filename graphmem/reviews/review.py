@@ -14,7 +14,7 @@ from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import postpone
 from graphmem.memories.delete import LOCK_MEMORY
-from graphmem.model.times import BEGINNING, utc
+from graphmem.model.times import BEGINNING, happened
 from graphmem.model.vocabulary import Rating
 from graphmem.retrieval import decay
 from graphmem.retrieval.decay import FsrsState, MemoryState
@@ -184,9 +184,11 @@ async def record_review(
 async def review(memory_id: str, new: NewRating, context: Context) -> Applied:
     """Rate an episode for a caller; one that was reviewed at that time or later stays as it is.
 
-    Raises `InvalidInput` for a memory that is no episode, `MemoryNotFound`, `Unavailable`.
+    Raises `InvalidInput` for a memory that is no episode and for a time in the future, `MemoryNotFound`,
+    `Unavailable`.
     """
-    at = utc(new.reviewed_at, "reviewed_at") if new.reviewed_at else context.now()
+    now = context.now()
+    at = happened(new.reviewed_at, "reviewed_at", now) if new.reviewed_at else now
     verdict = Verdict(
         review_id=context.new_id(),
         episode_id=memory_id,

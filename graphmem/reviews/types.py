@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 from msgspec import Meta, Struct
 
 from graphmem.model.pages import GivenCursor, PageSize
-from graphmem.model.times import Time
+from graphmem.model.times import Past
 from graphmem.model.vocabulary import Rating
 
 Basis = Literal["caller", "outdated", "reused", "asked_again"]
@@ -21,7 +21,7 @@ class NewRating(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A caller's rating of an episode, shown at `reviewed_at` (default: now)."""
 
     rating: Rating
-    reviewed_at: Time | None = None
+    reviewed_at: Past | None = None
 
 
 class Applied(Struct, frozen=True, kw_only=True):

@@ -170,7 +170,7 @@ async def test_an_episode_sent_again_is_the_same_one_and_says_so(
         body | {"title": "Another title"},
         body | {"summary": "Another summary."},
         body | {"surprise": 0.123},
-        body | {"end_at": "2027-01-01T00:00:00Z"},
+        body | {"start_at": "2025-01-01T00:00:00Z"},
         body | {"message_ids": ids[:2]},
         body | {"message_ids": ids},
     ]
@@ -225,6 +225,13 @@ async def test_foreign_and_unknown_ids_look_the_same(
         ({"messages": messages(), "title": " "}, "title", "blank"),
         ({"messages": messages(), "summary": ""}, "summary", "length >= 1"),
         ({"messages": messages(), "start_at": "2026-01-01T00:00:00"}, "start_at", "timezone"),
+        ({"messages": messages(), "end_at": "9999-01-01T00:00:00Z"}, "end_at", "future"),
+        ({"messages": messages(), "start_at": "9999-01-01T00:00:00Z"}, "start_at", "future"),
+        (
+            {"messages": messages(occurred_at="9999-01-01T00:00:00Z")},
+            "messages[0].occurred_at",
+            "future",
+        ),
         ({"range": {"session_id": "one", "from_idx": -1, "to_idx": 0}}, "range.from_idx", ">= 0"),
     ],
 )

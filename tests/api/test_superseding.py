@@ -88,6 +88,25 @@ async def test_what_is_said_counts(http: httpx.AsyncClient) -> None:
     assert [(one["type"], one["other_id"]) for one in links["links"]] == [("derived_from", source)]
 
 
+async def test_a_version_of_what_begins_later_begins_no_earlier_unless_it_says_so(
+    http: httpx.AsyncClient,
+) -> None:
+    c = str(uuid.uuid4())
+    await http.post("/api/v0/conversations", json={"id": c})
+    planned = await remembered(http, valid_at="2999-01-01T00:00:00Z", conversation_id=c)
+    new = (await supersede(http, planned)).json()
+    assert new["valid_at"] == "2999-01-01T00:00:00Z"
+    sooner = await supersede(http, new["id"], valid_at="2998-06-01T00:00:00Z")
+    assert sooner.json()["valid_at"] == "2998-06-01T00:00:00Z"
+    for id in (planned, new["id"]):
+        ended = (await http.get(f"/api/v0/memories/{id}")).json()
+        assert ended["invalid_at"] == ended["valid_at"] == "2999-01-01T00:00:00Z"
+    asked = {"query": "orders", "conversation_id": c, "include_superseded": True}
+    found = (await http.post("/api/v0/retrieve_memory/raw", json=asked)).json()["semantic"]
+    assert len(found) == 3
+    assert all(one["invalid_at"] in (None, one["valid_at"]) for one in found)
+
+
 async def test_a_category_that_was_legal_once_is_taken_over(http: httpx.AsyncClient) -> None:
     old = await remembered(http)
     await http.put("/api/v0/categories", json={"categories": ["recipe"]})

@@ -57,6 +57,7 @@ def test_a_byte_order_mark_carriage_returns_and_blank_lines_are_tolerated():
         (MESSAGE | {"content": "x" * 1_000_001}, "line 2: content: 1,000,001 bytes"),
         (MESSAGE | {"content": "\ud800"}, "line 2: "),
         (MESSAGE | {"occurred_at": "yesterday"}, "line 2: occurred_at: invalid RFC3339"),
+        (MESSAGE | {"occurred_at": "9999-01-01T00:00:00Z"}, "line 2: occurred_at: 9999-01-01T"),
         (MESSAGE | {"conversation_id": "a b"}, "line 2: conversation_id: "),
         (MESSAGE | {"importance": 2}, "line 2: importance: expected `float` <= 1.0"),
         (b" " * 8_000_001, "line 2: is longer than 8,000,000 bytes"),

@@ -352,6 +352,11 @@ BAD = {
         "occurred_at",
         InvalidInput,
     ),
+    "future": (
+        {"occurred_at": datetime.now(UTC) + timedelta(hours=1)},
+        "occurred_at",
+        InvalidInput,
+    ),
     "unknown field": ({"colour": "red"}, "colour", InvalidInput),
 }
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -27,6 +28,9 @@ RETURN fact.id AS id, fact.text AS text, fact.active AS active, fact.category AS
 OPEN = """CYPHER 25
 MATCH (episode:Episode {client_id: $client_id}) WHERE episode.consolidated_at IS NULL
 RETURN count(episode) AS episodes"""
+
+
+PLANNED = datetime(2999, 1, 1, tzinfo=UTC)
 
 
 @pytest_asyncio.fixture
@@ -117,6 +121,18 @@ async def test_new_reinforce_update_and_invalidate(
     assert await unconsolidated(thinking) == 0
     again = await thinking.consolidate("c")
     assert (again.consolidated, again.reason) == (False, "nothing_new")
+
+
+async def test_what_is_over_before_it_began_ends_where_it_would_have_begun(
+    thinking: Graphmem, stub: StubModel, known: dict[str, str]
+) -> None:
+    planned = await thinking.remember_fact(
+        "Mara prefers a bright mode", conversation_id="c", valid_at=PLANNED
+    )
+    stub.answer = actions({"action": "invalidate", "id": planned.id})
+    assert (await thinking.consolidate("c")).invalidated == [planned.id]
+    ended = await thinking.memory(planned.id)
+    assert (ended.active, ended.valid_at, ended.invalid_at) == (False, PLANNED, PLANNED)
 
 
 async def test_the_model_is_shown_the_facts_and_episodes_with_their_ids_and_nobody_else_s(

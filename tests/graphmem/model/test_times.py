@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from graphmem.errors import InvalidInput
-from graphmem.model.times import BEGINNING, END, utc
+from graphmem.model.times import BEGINNING, END, happened, utc
 
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 FAR_EAST = timezone(timedelta(hours=23, minutes=59))
 FAR_WEST = timezone(-timedelta(hours=23, minutes=59))
 
@@ -38,13 +39,26 @@ def test_a_time_without_a_zone_is_refused_with_an_example() -> None:
     ],
 )
 def test_a_time_out_of_range_is_refused(moment: datetime) -> None:
-    with pytest.raises(InvalidInput, match=r"^until: a time lies between the years 1 and 9999"):
+    with pytest.raises(
+        InvalidInput, match=r"^until: a time lies between 0001-01-02T.* and 9999-12-30T"
+    ):
         utc(moment, "until")
 
 
 @pytest.mark.parametrize("moment", [BEGINNING + datetime.resolution, END - datetime.resolution])
 def test_the_first_and_the_last_time_are_taken(moment: datetime) -> None:
     assert utc(moment, "until") == moment
+
+
+def test_an_event_may_be_five_minutes_ahead_and_no_more() -> None:
+    ahead = NOW + timedelta(minutes=5)
+    assert happened(ahead.astimezone(FAR_EAST), "at", NOW) == ahead
+    assert happened(BEGINNING + datetime.resolution, "at", NOW) == BEGINNING + datetime.resolution
+    later = ahead + datetime.resolution
+    with pytest.raises(
+        InvalidInput, match=r"^at: 2026-03-02T12:05:00.000001Z .* 2026-03-02T12:00:00Z now"
+    ):
+        happened(later.astimezone(FAR_WEST), "at", NOW)
 
 
 @given(
