@@ -16,7 +16,8 @@ CYPHER 25
 // $limit      int           how many
 // An entity between two memories makes one hop, whichever of its names they use. What is passed on is the
 // relevance of `here` times the edge's factor: 1, but where two memories mention the same thing 1 / how many
-// mention it by any of its names.
+// mention it by any of its names. Of equals those that are more important come first, then the newer.
+// `cut` tells that `here` leads to more than was followed.
 UNWIND range(0, size($frontier) - 1) AS place
 MATCH (here:Memory {client_id: $client_id, id: $frontier[place]})
 CALL (here) {
@@ -84,26 +85,38 @@ CALL (here) {
     RETURN there, 'NEXT' AS type, null AS entity, 1.0 AS factor, 0.0 AS strength
     LIMIT $looked_at
   }
-  WITH here, there, type, entity, factor, strength
+  WITH collect({
+    there: there, type: type, entity: entity, factor: factor, strength: strength
+  }) AS steps
+  WITH steps, any(
+    followed IN $types WHERE size([step IN steps WHERE step.type = followed]) >= $looked_at
+  ) AS hub
+  UNWIND steps AS step
+  WITH hub, step.there AS there, step.type AS type, step.entity AS entity,
+    step.factor AS factor, step.strength AS strength
   WHERE there.client_id = $client_id AND (there.active = true OR $timed) AND there <> here
     AND NOT there.id IN $seen
     // include held_then(there)
   ORDER BY factor DESC, strength DESC, type, entity
-  WITH there, head(collect({type: type, entity: entity, factor: factor, strength: strength})) AS edge,
+  WITH hub, there, head(collect({type: type, entity: entity, factor: factor, strength: strength})) AS edge,
     there.occurred_at >= $since AND there.occurred_at < $until
     // include of_sources(there)
     AS passes
   WHERE passes OR NOT $last
-  ORDER BY passes DESC, edge.factor DESC, edge.strength DESC, there.occurred_at DESC, there.id
-  LIMIT $edges
-  RETURN there, edge, passes
+  ORDER BY passes DESC, edge.factor DESC, edge.strength DESC, there.importance DESC,
+    there.occurred_at DESC, there.id
+  WITH hub, collect({there: there, edge: edge, passes: passes}) AS reached
+  WITH hub OR size(reached) > $edges AS cut, reached[..$edges] AS reached
+  UNWIND reached AS one
+  RETURN one.there AS there, one.edge AS edge, one.passes AS passes, cut
 }
-WITH here, place, there, passes, edge, $worth[place] * edge.factor AS passed
+WITH here, place, there, passes, edge, cut, $worth[place] * edge.factor AS passed
 ORDER BY passed DESC, place
-WITH there, passes, head(collect({
+WITH there, passes, collect(CASE WHEN cut THEN here.id END) AS cut_at, head(collect({
   from_id: here.id, type: edge.type, entity: edge.entity, strength: edge.strength, passed: passed
 })) AS edge
-ORDER BY passes DESC, edge.passed DESC, edge.strength DESC, there.occurred_at DESC, there.id
+ORDER BY passes DESC, edge.passed DESC, edge.strength DESC, there.importance DESC,
+  there.occurred_at DESC, there.id
 LIMIT $limit
 RETURN collect(there {
   from_id: edge.from_id,
@@ -111,5 +124,6 @@ RETURN collect(there {
   entity: edge.entity,
   passed: edge.passed,
   passes: passes,
+  cut_at: cut_at,
   // include listed(there)
 }) AS rows

@@ -4,7 +4,7 @@ Breadth-first from the frontier only, either way along an edge, each memory once
 each; an entity that two memories mention is one step between them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -47,6 +47,8 @@ class HopCandidate(Candidate, frozen=True, kw_only=True):
     entity: str | None
     passed: float
     """The relevance of the memory before it times the factor of the edge, before the decay."""
+    cut_at: tuple[str, ...] = ()
+    """Those of the memories before it that lead to more than was followed."""
 
     @property
     def inherited(self) -> float:
@@ -60,9 +62,11 @@ class Expansion:
     def __init__(self, own: Mapping[str, float]) -> None:
         self._own = own
         self.levels: list[dict[str, HopCandidate]] = []
+        self.cut_at: list[str] = []
+        """The memories from which not everything was followed, the first that were come upon first."""
         self._depths: dict[str, int] = {}
 
-    def add(self, rows: Iterable[HopCandidate], seeds: Mapping[str, float]) -> dict[str, float]:
+    def add(self, rows: Sequence[HopCandidate], seeds: Mapping[str, float]) -> dict[str, float]:
         """Keep the memories that a hop has reached; return the next frontier, the best first.
 
         A seed may be reached by the first hop, from its neighbours; by a later one, which may be its own
@@ -73,6 +77,8 @@ class Expansion:
             for row in rows
             if row.id not in seeds or not self.levels or row.inherited > self.own(row.id)
         }
+        cut = (id for row in rows for id in row.cut_at)
+        self.cut_at = list(dict.fromkeys((*self.cut_at, *cut)))
         before = self.reached()
         self.levels.append(level)
         for id, row in level.items():
@@ -148,10 +154,12 @@ async def expand(
             looked_at=LOOKED_AT,
             hub=HUB,
             edges=EDGES,
-            limit=LEVEL_EDGES,
+            limit=LEVEL_EDGES + 1,
             **sources.conditions,
         )
-        frontier = expansion.add(rows, seeds)
+        if len(rows) > LEVEL_EDGES:
+            expansion.cut_at += [id for id in frontier if id not in expansion.cut_at]
+        frontier = expansion.add(rows[:LEVEL_EDGES], seeds)
         seen |= set(frontier)
     return expansion
 

@@ -59,6 +59,9 @@ TRIED = 1_000
 WEIGHED_AT_ONCE = 200
 """The matches whose texts are fetched at once where the order is not relevance."""
 
+FAN_OUT = "fan_out"
+"""What `degraded` holds where a memory has more links than a hop follows."""
+
 CARDS_AT_ONCE = 50
 """The cards that are fetched at once, unless more results are wanted."""
 
@@ -125,6 +128,7 @@ async def search(query: SearchQuery, context: Context, *, only: Kind | None = No
 async def search_spans(query: SpanQuery, context: Context) -> SpanSearchResult:
     """Return the spans that match a query, the most relevant first. Raises `InvalidInput`, `Unavailable`."""
     found = asdict(await search(query.search, context, only="span"))
+    del found["fan_out"]
     spans = [
         FoundSpan(
             **asdict(item),
@@ -487,13 +491,14 @@ def _result(
     return SearchResult(
         items=items,
         total_count=matches.total,
-        total_is_exact=matches.exact,
+        total_is_exact=matches.exact and not expansion.cut_at,
         tokens_used=sum(item.token_estimate for item in items),
         omitted=packed.omitted,
         omitted_total=matches.total - len(items),
-        degraded=matches.degraded,
+        degraded=[*matches.degraded, *([FAN_OUT] if expansion.cut_at else [])],
         hops_used=max((item.hop for item in items), default=0),
         hop_paths=list(paths.values()),
+        fan_out=expansion.cut_at[:OMITTED_SHOWN],
         query=query,
     )
 

@@ -145,7 +145,8 @@ class SearchResult(Struct, frozen=True, kw_only=True):
     """The memories that were found, the omitted ones, and the query with its defaults.
 
     `total_count` is the number of matches; where the search has not seen everything `total_is_exact` is
-    false and there may be more. `hops_used` is the depth of the deepest item.
+    false and there may be more. `hops_used` is the depth of the deepest item. Where a memory has more links
+    than a hop follows, `degraded` holds `fan_out`, and `fan_out` the first 50 such memories.
     """
 
     items: list[SearchItem]
@@ -157,6 +158,7 @@ class SearchResult(Struct, frozen=True, kw_only=True):
     degraded: list[str]
     hops_used: int
     hop_paths: list[HopPath]
+    fan_out: list[str]
     query: SearchQuery
 
 

@@ -15,7 +15,7 @@ from graphmem.retrieval.filters import Sources
 from graphmem.runtime import Runtime
 from graphmem.search.types import SearchResult
 from tests.graphmem.search.test_ask import MARCH, card, ids, thread
-from tests.planted import join, plant
+from tests.planted import WHEN, join, plant
 
 FORGED = """CYPHER 25
 MATCH (here:Memory {client_id: $client_id, id: $id}), (there:Memory {client_id: $other, id: $to})
@@ -309,6 +309,38 @@ async def test_of_a_hub_s_edges_the_strongest_are_followed(memory: Graphmem, run
     assert ids(first) == ids(again)
     assert {item.id for item in first.items if item.hop} == strong
     assert len(strong) == EDGES
+
+
+async def test_a_cut_at_a_hub_is_told_and_leaves_the_most_important_then_the_newest(
+    memory: Graphmem,
+):
+    start, other = await chain(memory, "quartz", "basalt")
+    rows = [
+        {
+            "kind": "reference",
+            "text": word(),
+            "source_type": "offer",
+            "label": "x",
+            "importance": 0.9 if place % 10 == 0 else 0.4,
+            "occurred_at": WHEN + timedelta(minutes=place),
+        }
+        for place in range(EDGES + 8)
+    ]
+    made = await plant(memory, *rows)
+    await join(memory, "RELATES_TO", *((start, id) for id in made))
+
+    found = await memory.search("quartz", max_hops=1, max_results=200)
+
+    reached = {item.id for item in found.items if item.hop}
+    important = [id for place, id in enumerate(made) if place % 10 == 0]
+    newest = [id for id in reversed(made) if id not in important]
+    # One place is that of the reference beside it, which was written last and is more important.
+    assert reached == {other, *important, *newest[: EDGES - 1 - len(important)]}
+    assert (found.fan_out, found.degraded) == ([start], ["fan_out"])
+    assert not found.total_is_exact
+
+    near = await memory.search("quartz", max_hops=1, max_results=200, link_types=["references"])
+    assert (near.fan_out, near.degraded, near.total_is_exact) == ([], [], True)
 
 
 async def test_what_passes_the_filters_comes_before_what_is_only_walked_through(memory: Graphmem):
