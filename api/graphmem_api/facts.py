@@ -63,7 +63,8 @@ async def remember_facts(
     """Remember one fact or 1–100, all or none, and say what became of each.
 
     One that says in the same words what is known of the same conversation and scope reinforces that
-    fact. Any other is new; it is linked to those that lie near, and they stand in `similar`.
+    fact, which gets its keywords, and its category beside its own (`other_categories`). Any other is new; it
+    is linked to those that lie near, and they stand in `similar`.
     """
     listed = isinstance(data, list)
     new = data if isinstance(data, list) else [data]

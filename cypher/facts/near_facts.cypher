@@ -15,4 +15,8 @@ MATCH (fact:Memory)
   ) SCORE AS score
 WITH fact, score
 ORDER BY score DESC, fact.created_at, fact.id
-RETURN collect(fact {.id, .text, .category, .keywords, cosine: 2 * score - 1}) AS rows
+RETURN collect(fact {
+  .id, .text, .category, .keywords,
+  other_categories: coalesce(fact.other_categories, []),
+  cosine: 2 * score - 1
+}) AS rows

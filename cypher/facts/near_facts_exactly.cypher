@@ -13,4 +13,8 @@ WHERE fact.valid_at IS NOT NULL AND fact.active = true AND fact.scope = $scope
 WITH fact, vector.similarity.cosine(fact.embedding, $embedding) AS score
 ORDER BY score DESC, fact.created_at, fact.id
 LIMIT $limit
-RETURN collect(fact {.id, .text, .category, .keywords, cosine: 2 * score - 1}) AS rows
+RETURN collect(fact {
+  .id, .text, .category, .keywords,
+  other_categories: coalesce(fact.other_categories, []),
+  cosine: 2 * score - 1
+}) AS rows

@@ -10,6 +10,7 @@ RETURN
   fact.kind AS kind,
   fact.conversation_id AS conversation_id,
   fact.category AS category,
+  coalesce(fact.other_categories, []) AS other_categories,
   fact.scope AS scope,
   coalesce(fact.keywords, []) AS keywords,
   fact.importance AS importance,

@@ -15,5 +15,8 @@ AND (size($conversation_id_in) = 0 OR memory.conversation_id IN $conversation_id
 AND (size($session_id_in) = 0 OR memory.session_id IN $session_id_in)
 AND (size($source_type_in) = 0 OR memory.source_type IN $source_type_in)
 AND (size($source_id_in) = 0 OR memory.source_id IN $source_id_in)
-AND (size($category_in) = 0 OR memory.category IN $category_in)
+AND (size($category_in) = 0 OR memory.category IN $category_in
+  OR any(
+    one IN coalesce(memory.other_categories, []) WHERE one IN $category_in
+  ))
 AND (size($scope_in) = 0 OR memory.scope IN $scope_in)

@@ -18,7 +18,7 @@ RETURN
     .total_nodes, .completed_nodes, .pending_nodes, .failed_nodes, .key_milestones, .key_points,
     .topics, .content_span_ids,
     .start_byte, .end_byte, .sha256, .token_estimate, .tags, .recency,
-    .keywords, .reinforced,
+    .keywords, .other_categories, .reinforced,
     .title, .surprise, .stability, .difficulty, .fsrs_state, .fsrs_step,
     source_id: nullIf(memory.source_id, ''),
     conversation_id: nullIf(memory.conversation_id, ''),

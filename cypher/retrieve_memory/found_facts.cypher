@@ -50,6 +50,7 @@ WITH
   } AS ends
 RETURN collect(fact {
   .id, .conversation_id, .category, .keywords,
+  other_categories: coalesce(fact.other_categories, []),
   fact: fact.text,
   source_episodic_ids: source_episodic_ids,
   sources: sources,

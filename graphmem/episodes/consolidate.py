@@ -24,6 +24,7 @@ from graphmem.facts.remember import (
     checked_fact,
     draft_of,
     keep,
+    reinforcement,
 )
 from graphmem.facts.types import DEFAULT_CATEGORY, DEFAULT_SCOPE, KeptFact, NewFact
 from graphmem.graph.driver import Transaction
@@ -334,7 +335,7 @@ async def _apply(plan: ConsolidationPlan, shown: ModelInput, context: Context) -
         # then `outcome` is that try's.
         if set(state.open) == set(shown.episode_ids):
             holding = set(state.holding)
-            outcome = await _write(transaction, plan, holding, shown, context.client_id)
+            outcome = await _write(transaction, plan, holding, shown, context)
         return outcome
 
     return await context.graph.write(write_plan)
@@ -360,10 +361,10 @@ async def _write(
     plan: ConsolidationPlan,
     holding: set[str],
     shown: ModelInput,
-    client_id: str,
+    context: Context,
 ) -> Consolidated:
     """Write a plan under the conversation's lock; facts that hold no more stay as they are."""
-    now = shown.now
+    client_id, now = context.client_id, shown.now
     updated, stated = [], [one for one in plan.facts if one.updates not in holding]
     for one in plan.facts:
         if one.updates in holding and not await _supersede(transaction, one, client_id, now):
@@ -374,8 +375,8 @@ async def _write(
         transaction,
         [one.memory for one in stated],
         [one.source_ids for one in stated],
+        context,
         written=[],
-        client_id=client_id,
         now=now,
         gone={one.updates for one in plan.facts if one.updates} | set(plan.invalidated),
     )
@@ -421,10 +422,7 @@ async def _supersede(
 async def _reinforce(
     transaction: Transaction, repeated: Mapping[str, list[str]], client_id: str, now: datetime
 ) -> None:
-    rows = [
-        {"id": id, "times": 1, "importance": 0.0, "source_ids": list(dict.fromkeys(sources))}
-        for id, sources in repeated.items()
-    ]
+    rows = [reinforcement(id, list(dict.fromkeys(sources))) for id, sources in repeated.items()]
     await transaction.rows(REINFORCE_FACTS, client_id=client_id, now=now, rows=rows)
 
 

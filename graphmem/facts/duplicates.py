@@ -1,7 +1,8 @@
 """Duplicates: whether two texts state the same fact in the same words.
 
 Vectors cannot tell: "two cats" and "three cats" are as near as two wordings of one fact. So the words
-decide, and in doubt there are two facts: a duplicate is visible, a lost fact is not.
+decide, and in doubt there are two facts: a duplicate is visible, a lost fact is not. Keywords and
+categories do not count: the known fact gets those of both.
 """
 
 import re
@@ -13,6 +14,9 @@ SAME = 0.95
 
 SIMILAR = 0.75
 """The lowest cosine of two facts that are linked (measured: `python -m bench.near_duplicates`)."""
+
+MOST_KEYWORDS = 256
+"""The most keywords of a fact that is repeated with others each time."""
 
 # Only words that can be added, dropped or exchanged without changing the statement: no negation, no
 # preposition, not "was" and not "been".
@@ -43,9 +47,25 @@ def same_words(one: str, other: str) -> bool:
     )
 
 
-def no_new_words(keywords: Iterable[str], known: Iterable[str]) -> bool:
-    """Return whether all keywords are among the known ones, ignoring case."""
-    return {word.casefold() for word in keywords} <= {word.casefold() for word in known}
+def same_text(one: str, other: str) -> bool:
+    """Return whether two texts are the same but for case and punctuation."""
+    return _words(one) == _words(other)
+
+
+def united_keywords(known: Iterable[str], new: Iterable[str]) -> list[str]:
+    """Return the keywords of two mentions of a fact, each once ignoring case, the known ones first."""
+    by_word: dict[str, str] = {}
+    for keyword in (*known, *new):
+        by_word.setdefault(keyword.casefold(), keyword)
+    return list(by_word.values())[:MOST_KEYWORDS]
+
+
+def _words(text: str) -> list[str]:
+    return [
+        word.casefold()
+        for word in _WORD.findall(unicodedata.normalize("NFKC", text).replace("’", "'"))
+        if word not in _MARKS
+    ]
 
 
 def _significant(text: str) -> Iterator[frozenset[str]]:

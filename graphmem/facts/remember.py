@@ -15,18 +15,24 @@ from graphmem.context import Context
 from graphmem.conversations.remember import lock_conversation
 from graphmem.errors import ConversationNotFound, InvalidInput, MemoryNotFound
 from graphmem.facts.categories import check_category
-from graphmem.facts.duplicates import SAME, SIMILAR, no_new_words, same_words
+from graphmem.facts.duplicates import SAME, SIMILAR, same_text, same_words, united_keywords
 from graphmem.facts.types import BATCH_FACTS, FACT_BYTES, KeptFact, NewFact, Similar
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
-from graphmem.memories.write import Draft, Prepared, prepare, write
+from graphmem.graph.scope import category_words
+from graphmem.memories.write import Draft, Prepared, prepare, write, write_grown
 from graphmem.model.text import checked_text
 from graphmem.model.times import utc
 from graphmem.model.vocabulary import Kind
+from graphmem.retrieval.filters import Filters, scope_groups
 from graphmem.text.extraction import cosine
+from graphmem.text.words import lucene_query, terms
 
 NEAREST = 20
 """How many nearest facts a new one is compared with."""
+
+SHARING_WORDS = 100
+"""How many facts that share words with a new one are compared with it."""
 
 MOST_SIMILAR = 5
 """How many similar facts a new one is linked to, at most."""
@@ -69,6 +75,34 @@ class FactNeighbour(Struct, frozen=True):
     category: str
     keywords: list[str]
     cosine: float
+    other_categories: list[str] = []
+
+
+class Reinforcement(Struct, frozen=True, kw_only=True):
+    """A known fact that is repeated: how often, from which sources, and what that adds to it."""
+
+    times: int
+    importance: float
+    source_ids: list[str]
+    other_categories: list[str]
+    """All categories that it was given beside its own."""
+    known: Draft
+    after: Draft
+    """What is searched of the fact until now, and with the keywords that were added."""
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The row of `reinforce_facts`."""
+        return reinforcement(
+            self.after.id,
+            self.source_ids,
+            times=self.times,
+            importance=self.importance,
+            keywords=self.after.own["keywords"],
+            search_text=self.after.search_text,
+            other_categories=self.other_categories,
+            scope_words=category_words(self.after.client_id, self.other_categories),
+        )
 
 
 class FactDecision(Struct, frozen=True):
@@ -84,6 +118,7 @@ LOCK_CLIENT = Query("facts/lock_client", RowsWritten, writes=True)
 FACT_SURROUNDINGS = Query("facts/fact_surroundings", FactSurroundings)
 NEAR_FACTS = Query("facts/near_facts", FactNeighbour)
 NEAR_FACTS_EXACTLY = Query("facts/near_facts_exactly", FactNeighbour)
+FACTS_BY_WORDS = Query("facts/facts_by_words", FactNeighbour)
 LINK_FACTS = Query("facts/link_facts", RowsWritten, writes=True)
 REINFORCE_FACTS = Query("facts/reinforce_facts", RowsWritten, writes=True)
 
@@ -112,9 +147,7 @@ async def remember_facts(
     async def write_facts(transaction: Transaction) -> list[KeptFact]:
         await lock_writers({draft.conversation_id for draft in drafts}, transaction, client_id)
         written = await check_surroundings(transaction, facts, client_id)
-        return await keep(
-            transaction, prepared, sources, written=written, client_id=client_id, now=now
-        )
+        return await keep(transaction, prepared, sources, context, written=written, now=now)
 
     return await context.graph.write(write_facts)
 
@@ -123,9 +156,9 @@ async def keep(
     transaction: Transaction,
     memories: Sequence[Prepared],
     sources: Sequence[list[str]],
+    context: Context,
     *,
     written: Iterable[str],
-    client_id: str,
     now: datetime,
     gone: Container[str] = (),
 ) -> list[KeptFact]:
@@ -134,11 +167,10 @@ async def keep(
     `written` are the ids of the facts that an earlier try of this transaction has written; `gone` are
     the ids of facts that this transaction has ended, which the index still returns.
     """
+    client_id = context.client_id
     decided: list[FactDecision] = []
     for memory, source_ids in zip(memories, sources, strict=True):
-        found = await _find_nearest(transaction, memory, client_id)
-        near = [one for one in found if one.id not in gone]
-        near += _nearest_of_batch(memory, decided)
+        near = await _find_near(transaction, memory, decided, client_id, gone)
         decided.append(decide(memory, source_ids, near))
     known = set(written)
     new = [one for one in decided if one.twin is None]
@@ -148,9 +180,40 @@ async def keep(
         await transaction.rows(
             LINK_FACTS, client_id=client_id, now=now, rows=[_links(one) for one in new]
         )
-    if repeated := _reinforcements(decided):
-        await transaction.rows(REINFORCE_FACTS, client_id=client_id, now=now, rows=repeated)
+    await _reinforce(transaction, _reinforcements(decided), context, now)
     return [_kept(one) for one in decided]
+
+
+async def _reinforce(
+    transaction: Transaction,
+    reinforcements: Sequence[Reinforcement],
+    context: Context,
+    now: datetime,
+) -> None:
+    """Reinforce known facts, and make them found by the keywords that they have got."""
+    if not reinforcements:
+        return
+    rows = [one.row for one in reinforcements]
+    await transaction.rows(REINFORCE_FACTS, client_id=context.client_id, now=now, rows=rows)
+    grown = [(one.known, one.after) for one in reinforcements if one.known != one.after]
+    await write_grown(
+        transaction,
+        grown,
+        client_id=context.client_id,
+        embedder=context.embedder,
+        tokens=context.tokens,
+    )
+
+
+def reinforcement(id: str, source_ids: list[str], **added: Any) -> dict[str, Any]:
+    """Return a row of `reinforce_facts`: a fact that is repeated, without anything new by default."""
+    nothing: dict[str, Any] = {
+        "keywords": None,
+        "search_text": None,
+        "other_categories": None,
+        "scope_words": [],
+    }
+    return {"id": id, "source_ids": source_ids, "times": 1, "importance": 0.0} | nothing | added
 
 
 def decide(memory: Prepared, source_ids: list[str], near: Sequence[FactNeighbour]) -> FactDecision:
@@ -161,7 +224,7 @@ def decide(memory: Prepared, source_ids: list[str], near: Sequence[FactNeighbour
         key=lambda one: one.cosine,
         reverse=True,
     )
-    twin = next((one for one in others if _adds_nothing(draft, one)), None)
+    twin = next((one for one in others if _is_repeated_by(draft, one)), None)
     similar = [
         Similar(id=one.id, score=round(one.cosine, 4))
         for one in others
@@ -173,7 +236,7 @@ def decide(memory: Prepared, source_ids: list[str], near: Sequence[FactNeighbour
 def draft_of(fact: NewFact, id: str, *, client_id: str, now: datetime) -> Draft:
     """Return the memory that a fact becomes."""
     valid_at = fact.valid_at or now
-    searched = " ".join([fact.fact, *fact.keywords])
+    searched = searched_text(fact.fact, fact.keywords)
     return Draft(
         id=id,
         client_id=client_id,
@@ -191,6 +254,11 @@ def draft_of(fact: NewFact, id: str, *, client_id: str, now: datetime) -> Draft:
         created_at=now,
         own={"keywords": fact.keywords, "version": 1, "reinforced": 0},
     )
+
+
+def searched_text(fact: str, keywords: Iterable[str]) -> str:
+    """Return the text by which a fact is found, by its words and its meaning."""
+    return " ".join([fact, *keywords])
 
 
 def _check_number(new: Sequence[NewFact]) -> None:
@@ -263,6 +331,44 @@ async def lock_writers(
             await transaction.rows(LOCK_CLIENT, client_id=client_id)
 
 
+async def _find_near(
+    transaction: Transaction,
+    memory: Prepared,
+    decided: Sequence[FactDecision],
+    client_id: str,
+    gone: Container[str],
+) -> list[FactNeighbour]:
+    """Return the facts that a new one may repeat: near ones, and those of its words."""
+    found = await _find_nearest(transaction, memory, client_id)
+    near = [one for one in found if one.id not in gone] + _nearest_of_batch(memory, decided)
+    if not any(_is_repeated_by(memory.draft, one) for one in near):
+        # Other keywords move the vectors of equal facts apart.
+        found = await _find_by_words(transaction, memory, client_id)
+        near += [one for one in found if one.id not in gone]
+    return near
+
+
+async def _find_by_words(
+    transaction: Transaction, memory: Prepared, client_id: str
+) -> list[FactNeighbour]:
+    """Return the facts of the index that share most words with a new one."""
+    draft = memory.draft
+    scope = Filters(
+        kind={"fact"},
+        conversation_id={draft.conversation_id} if draft.conversation_id else None,
+        scope={draft.scope},
+    )
+    return await transaction.rows(
+        FACTS_BY_WORDS,
+        client_id=client_id,
+        conversation_id=draft.conversation_id,
+        scope=draft.scope,
+        embedding=memory.embedding.vector,
+        words=lucene_query(terms(draft.text), scope_groups(scope, client_id)),
+        limit=SHARING_WORDS,
+    )
+
+
 async def _find_nearest(
     transaction: Transaction, memory: Prepared, client_id: str
 ) -> list[FactNeighbour]:
@@ -298,14 +404,11 @@ def _nearest_of_batch(memory: Prepared, decided: Sequence[FactDecision]) -> list
     ]
 
 
-def _adds_nothing(draft: Draft, other: FactNeighbour) -> bool:
-    """Return whether a fact adds nothing to another."""
-    return (
-        other.cosine >= SAME
-        and other.category == draft.category
-        and no_new_words(draft.own["keywords"], other.keywords)
-        and same_words(draft.text, other.text)
-    )
+def _is_repeated_by(draft: Draft, other: FactNeighbour) -> bool:
+    """Return whether a fact states another one again."""
+    if other.cosine >= SAME:
+        return same_words(draft.text, other.text)
+    return same_text(draft.text, other.text)
 
 
 def _links(one: FactDecision) -> dict[str, Any]:
@@ -313,19 +416,39 @@ def _links(one: FactDecision) -> dict[str, Any]:
     return {"id": one.memory.draft.id, "source_ids": one.source_ids, "similar": near}
 
 
-def _reinforcements(decided: Iterable[FactDecision]) -> list[dict[str, Any]]:
-    """Return one row for each fact that is repeated, even when it is repeated several times."""
-    rows: dict[str, dict[str, Any]] = {}
+def _reinforcements(decided: Iterable[FactDecision]) -> list[Reinforcement]:
+    """Return one reinforcement for each fact that is repeated, even when it is repeated several times."""
+    repeats: dict[str, list[tuple[FactNeighbour, FactDecision]]] = {}
     for one in decided:
-        if one.twin is None:
-            continue
-        row = rows.setdefault(
-            one.twin.id, {"id": one.twin.id, "times": 0, "importance": 0.0, "source_ids": []}
+        if one.twin is not None:
+            repeats.setdefault(one.twin.id, []).append((one.twin, one))
+    return [_reinforcement(same[0][0], [one for _, one in same]) for same in repeats.values()]
+
+
+def _reinforcement(fact: FactNeighbour, repeats: Sequence[FactDecision]) -> Reinforcement:
+    drafts = [one.memory.draft for one in repeats]
+    new_keywords = (word for draft in drafts for word in draft.own["keywords"])
+    categories = dict.fromkeys([*fact.other_categories, *(draft.category for draft in drafts)])
+    keywords = united_keywords(fact.keywords, new_keywords)
+    known, after = (
+        replace(
+            drafts[0],
+            id=fact.id,
+            text=fact.text,
+            search_text=searched_text(fact.text, words),
+            embedded_text=searched_text(fact.text, words),
+            own={"keywords": words},
         )
-        row["times"] += 1
-        row["importance"] = max(row["importance"], one.memory.draft.importance)
-        row["source_ids"] += one.source_ids
-    return list(rows.values())
+        for words in (fact.keywords, keywords)
+    )
+    return Reinforcement(
+        times=len(repeats),
+        importance=max(draft.importance for draft in drafts),
+        source_ids=[id for one in repeats for id in one.source_ids],
+        other_categories=[one for one in categories if one != fact.category],
+        known=known,
+        after=after,
+    )
 
 
 def _kept(one: FactDecision) -> KeptFact:

@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from graphmem.context import Context
 from graphmem.errors import ConversationNotFound, InvalidInput, MemoryNotFound
@@ -30,6 +31,7 @@ class PriorFact(Struct, frozen=True):
     kind: Kind
     conversation_id: str
     category: str
+    other_categories: list[str]
     scope: str
     keywords: list[str]
     importance: float
@@ -51,6 +53,8 @@ async def supersede_fact(fact_id: str, new: NextFact, context: Context) -> FactV
     prior = await _find_prior(fact_id, client_id, context.graph)
     fact = checked_fact(_inherited(new, prior, now), "", now)
     draft = draft_of(fact, context.new_id(), client_id=client_id, now=now)
+    if new.category is None and prior.other_categories:
+        draft = replace(draft, own=draft.own | {"other_categories": prior.other_categories})
     checked = CheckedFact("", fact, draft, category_given=new.category is not None)
     await check_surroundings(context.graph, [checked], client_id)
     [prepared] = await prepare([draft], embedder=context.embedder, tokens=context.tokens)

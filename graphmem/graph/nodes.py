@@ -260,6 +260,7 @@ class Fact(Memory):
 
     version = IntegerProperty(required=True)
     keywords = ArrayProperty(StringProperty(), required=True)
+    other_categories = ArrayProperty(StringProperty())
     reinforced = IntegerProperty(required=True)
     reinforced_at = DateTimeNeo4jFormatProperty()
     invalidated_at = DateTimeNeo4jFormatProperty()

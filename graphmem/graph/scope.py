@@ -4,9 +4,9 @@ Each is a lower-case alphanumeric hash that no analyzer changes, and holds the c
 that two clients share none. A memory carries its tokens in `scope_words`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
-from typing import Literal
+from typing import Any, Literal
 
 Property = Literal[
     "client",
@@ -42,7 +42,7 @@ def scope_word(client_id: str, name: Property, value: str = "") -> str:
     return f"s{digest}0"
 
 
-def scope_words(client_id: str, properties: Mapping[str, object]) -> str:
+def scope_words(client_id: str, properties: Mapping[str, Any]) -> str:
     """Return the tokens that a memory with these properties carries."""
     words = [scope_word(client_id, "client")]
     if properties["active"]:
@@ -50,4 +50,10 @@ def scope_words(client_id: str, properties: Mapping[str, object]) -> str:
     words += [
         scope_word(client_id, name, str(properties[name])) for name in SCOPED if properties[name]
     ]
+    words += category_words(client_id, properties.get("other_categories") or ())
     return " ".join(words)
+
+
+def category_words(client_id: str, categories: Iterable[str]) -> list[str]:
+    """Return the tokens of categories; a fact may have several."""
+    return [scope_word(client_id, "category", one) for one in categories]

@@ -78,6 +78,7 @@ class Memory(Struct, frozen=True, kw_only=True):
     recency: float | None = None
 
     keywords: list[str] | None = None
+    other_categories: list[str] | None = None
     reinforced: int | None = None
     reinforced_at: datetime | None = None
 

@@ -10,12 +10,13 @@ missing: a process that does not know of the change yet embeds the memory a seco
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from graphmem.embedding import Embedder, Embedding
 from graphmem.errors import Unavailable
@@ -118,7 +119,7 @@ class Prepared(Struct, frozen=True):
             | {
                 "token_count": self.token_count,
                 "embedding_truncated": self.embedding.truncated,
-                "scope_words": scope_words(self.draft.client_id, properties),
+                "scope_words": scope_words(self.draft.client_id, properties | own),
             },
         }
 
@@ -184,6 +185,55 @@ async def write(transaction: Transaction, memories: Sequence[Prepared], *, clien
             await _add_embeddings(transaction, chunk, model, client_id=client_id)
     if rows := _mentions(memories):
         await transaction.rows(WRITE_MENTIONS, client_id=client_id, rows=rows)
+
+
+async def write_grown(
+    transaction: Transaction,
+    grown: Sequence[tuple[Draft, Draft]],
+    *,
+    client_id: str,
+    embedder: Embedder,
+    tokens: TokenCounter,
+) -> None:
+    """Embed memories anew whose searched text has grown, and join them to the names that came with it.
+
+    `grown` are drafts before and after. Raises `Unavailable`.
+    """
+    if not grown:
+        return
+    # Inside the transaction: only under its lock it is known what they grow by.
+    after = await prepare([draft for _, draft in grown], embedder=embedder, tokens=tokens)
+    for one in (embedder, embedder.beside):
+        if one is not None:
+            await _replace_embeddings(transaction, after, one, client_id=client_id)
+    known = [_analysed(draft, tokens).mentions for draft, _ in grown]
+    if rows := _mentions(map(_mentioning_besides, after, known)):
+        await transaction.rows(WRITE_MENTIONS, client_id=client_id, rows=rows)
+
+
+async def _replace_embeddings(
+    transaction: Transaction, memories: Sequence[Prepared], embedder: Embedder, *, client_id: str
+) -> None:
+    rows = [
+        {
+            "client_id": client_id,
+            "id": memory.draft.id,
+            "vector": memory.embeddings[embedder.key].vector,
+            "truncated": memory.embeddings[embedder.key].truncated,
+        }
+        for memory in memories
+    ]
+    await transaction.rows(KEEP_EMBEDDINGS, rows=rows, property=embedder.side.embedding)
+
+
+def _mentioning_besides(memory: Prepared, known: Iterable[Entity]) -> Prepared:
+    """Return a memory with those of its mentions alone that are not known."""
+    names = {entity.normalized for entity in known}
+    return replace(
+        memory,
+        mentions=[one for one in memory.mentions if one.normalized not in names],
+        forms={short: forms for short, forms in memory.forms.items() if short not in names},
+    )
 
 
 async def find_unwritten(
@@ -263,7 +313,7 @@ def _forms(pairs: Sequence[SpelledOut], mentions: Sequence[Entity]) -> dict[str,
     return forms
 
 
-def _mentions(memories: Sequence[Prepared]) -> list[dict[str, Any]]:
+def _mentions(memories: Iterable[Prepared]) -> list[dict[str, Any]]:
     """Return the rows of `write_mentions` for all memories of a write: each entity once, in order."""
     rows: dict[str, dict[str, Any]] = {}
     for memory in memories:

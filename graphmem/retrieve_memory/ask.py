@@ -44,6 +44,7 @@ class FoundFactRow(Struct, frozen=True, kw_only=True):
     id: str
     conversation_id: str
     category: str
+    other_categories: list[str] = []
     fact: str
     keywords: list[str] = []
     source_episodic_ids: list[str]
@@ -162,6 +163,7 @@ async def _find_facts(
             id=row.id,
             conversation_id=row.conversation_id,
             category=row.category,
+            other_categories=row.other_categories,
             fact=row.fact,
             keywords=row.keywords,
             source_episodic_ids=row.source_episodic_ids,

@@ -65,6 +65,8 @@ class FoundFact(Struct, frozen=True, kw_only=True):
     id: str
     conversation_id: str
     category: str
+    other_categories: list[str] = []
+    """The categories beside it under which the fact was repeated."""
     fact: str
     keywords: list[str]
     source_episodic_ids: list[str]

@@ -20,6 +20,7 @@ MATCH (fact:Fact {client_id: $client_id})
 OPTIONAL MATCH (fact)-[:DERIVED_FROM]->(source:Memory {client_id: $client_id})
 RETURN fact.id AS id, fact.text AS text, fact.reinforced AS reinforced, fact.importance AS importance,
   fact.keywords AS keywords, fact.search_text AS search_text, fact.version AS version,
+  fact.category AS category, fact.other_categories AS other_categories,
   collect(source.id) AS sources"""
 
 
@@ -100,14 +101,68 @@ async def test_nothing_is_lost_by_reinforcing(http: httpx.AsyncClient) -> None:
     known = fact(keywords=["editor"])
     first = (await http.post(FACTS, json=known)).json()
     for other in (
-        known | {"keywords": ["editor", "Mara"]},
-        known | {"category": "guideline"},
         known | {"scope": "repo"},
         known | {"conversation_id": conversation_id},
     ):
         kept = (await http.post(FACTS, json=other)).json()
         assert (kept["action"], kept["id"] != first["id"]) == ("new", True)
     assert (await http.post(FACTS, json=known)).json()["action"] == "reinforced"
+
+
+async def test_the_same_fact_with_other_keywords_or_another_category_gets_both(
+    http: httpx.AsyncClient, runtime: Runtime, memory: Graphmem
+) -> None:
+    c = await opened(http)
+    known = fact(keywords=["editor", "UI"], conversation_id=c)
+    first = (await http.post(FACTS, json=known)).json()
+    # Keywords of this kind move the vector of the fact to a cosine of about .8.
+    others = ["ui", "Quastel Holdings", "household", "Mara Lind"]
+    sent = [known | {"keywords": others}, known | {"category": "guideline", "keywords": ["last"]}]
+    for one in sent:
+        assert (await http.post(FACTS, json=one)).json() == first | {"action": "reinforced"}
+    [row] = (await stored(runtime, memory)).values()
+    assert row["keywords"] == ["editor", "UI", *others[1:], "last"]
+    assert row["search_text"] == " ".join([row["text"], *row["keywords"]])
+    assert (row["category"], row["other_categories"]) == ("preference", ["guideline"])
+    assert row["reinforced"] == 2
+    shown = (await http.get(f"/api/v0/memories/{first['id']}")).json()
+    assert shown["other_categories"] == ["guideline"]
+    for category, count in (("preference", 1), ("guideline", 1), ("goal", 0)):
+        asked = {"query": "colours", "conversation_id": c, "category": category}
+        found = (await http.post("/api/v0/retrieve_memory/raw", json=asked)).json()["semantic"]
+        assert len(found) == count
+    version = await http.post(f"{FACTS}/{first['id']}/supersede", json={"fact": "No dark mode"})
+    inherited = (await http.get(f"/api/v0/memories/{version.json()['id']}")).json()
+    assert inherited["other_categories"] == ["guideline"]
+
+
+async def test_the_same_fact_is_found_by_its_words_where_others_lie_nearer(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphmem.facts.remember.NEAREST", 1)
+    keywords = ["Quastel Holdings", "household", "Mara Lind"]
+    sent = [fact(), fact("The user prefers light mode", keywords=keywords)]
+    known = (await http.post(FACTS, json=sent)).json()[0]
+    again = (await http.post(FACTS, json=fact(keywords=keywords))).json()
+    assert (again["id"], again["action"]) == (known["id"], "reinforced")
+    other = (await http.post(FACTS, json=fact(scope="repo", keywords=keywords))).json()
+    assert other["action"] == "new"
+
+
+async def test_a_repeated_fact_is_found_by_the_keywords_that_it_has_got(
+    http: httpx.AsyncClient, memory: Graphmem
+) -> None:
+    both = [fact(), fact(keywords=["Quastel Holdings", "sauerkraut"])]
+    new, again = (await http.post(FACTS, json=both)).json()
+    assert (new["action"], again["action"]) == ("new", "reinforced")
+    await http.post(FACTS, json=fact("Mara keeps a barrel of fermented herring"))
+    near = await memory.recall("pickled cabbage", kinds=["fact"], ranking="vector")
+    assert near.items[0].id == new["id"]
+    words = await memory.recall("Quastel", kinds=["fact"], ranking="bm25")
+    assert [item.id for item in words.items] == [new["id"]]
+    assert [one.name for one in (await memory.entities(name="Quastel")).entities] == [
+        "Quastel Holdings"
+    ]
 
 
 async def test_of_equal_facts_that_come_together_one_is_new(

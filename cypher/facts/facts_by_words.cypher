@@ -1,0 +1,16 @@
+CYPHER 25
+// The facts of one conversation and scope that hold now and share most words with a new one.
+//
+// $conversation_id  string       which conversation, '' for those of none
+// $scope            string       which scope
+// $embedding        list<float>  the vector of the new one
+// include words_leg
+  AND memory.kind = 'fact' AND memory.active = true
+  AND memory.conversation_id = $conversation_id AND memory.scope = $scope
+WITH memory, 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1 AS cosine, score
+ORDER BY score DESC, memory.created_at, memory.id
+RETURN collect(memory {
+  .id, .text, .category, .keywords,
+  other_categories: coalesce(memory.other_categories, []),
+  cosine: cosine
+}) AS rows
