@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from graphmem.accesses import ReadBegan, Seen, ShownMemory
 from graphmem.context import Context
@@ -14,10 +14,10 @@ from graphmem.facts.categories import check_category, show_categories
 from graphmem.graph.query import Query
 from graphmem.model.text import checked_text
 from graphmem.model.times import END
-from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
+from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg
 from graphmem.retrieval.decay import retrievability_at
 from graphmem.retrieval.filters import Filters, Validity, validity_asked
-from graphmem.retrieval.finding import Candidate, find_best
+from graphmem.retrieval.finding import find_best
 from graphmem.retrieval.fusion import best_first
 from graphmem.retrieval.ranking import ranked
 from graphmem.retrieval.understanding import Understood, understand
@@ -85,6 +85,16 @@ class MemorySearch(Struct, frozen=True):
         return max(1, (self.question.embedding is not None) + bool(self.question.words))
 
 
+class FusedHit(Struct, frozen=True, kw_only=True):
+    """A memory that was found: its score, what that is made of, and its ranks in the legs."""
+
+    id: str
+    occurred_at: datetime
+    score: float
+    scores: dict[str, float]
+    ranks: dict[Leg, int]
+
+
 class FactsFound(Struct, frozen=True):
     """The facts that answer, best first, and the number of sessions each comes from."""
 
@@ -147,12 +157,11 @@ async def _search(asked: FactsAsked, context: Context, now: datetime) -> MemoryS
 async def _find_facts(
     search: MemorySearch, category: str | None, limit: int, context: Context
 ) -> FactsFound:
-    fused = await _rank(search, "fact", category, context)
-    best = [(one.id, score) for one, score in fused[:limit]]
+    best = (await _rank(search, "fact", category, context))[:limit]
     rows = await context.graph.rows(
         FOUND_FACTS,
         client_id=context.client_id,
-        ids=[id for id, _ in best],
+        ids=[hit.id for hit in best],
         now_only=search.validity.only_active,
         created_by=search.validity.conditions["created_by"],
         end=END,
@@ -163,15 +172,17 @@ async def _find_facts(
             id=row.id,
             conversation_id=row.conversation_id,
             category=row.category,
-            other_categories=row.other_categories,
             fact=row.fact,
             keywords=row.keywords,
             source_episodic_ids=row.source_episodic_ids,
             valid_at=row.valid_at,
             invalid_at=row.invalid_at,
-            score=score,
+            score=hit.score,
+            scores=hit.scores,
+            ranks=hit.ranks,
+            other_categories=row.other_categories,
         )
-        for row, score in _stored(best, by_id)
+        for row, hit in _stored(best, by_id)
     ]
     return FactsFound(facts, {row.id: row.sources for row in rows})
 
@@ -182,16 +193,8 @@ async def _find_episodes(
     fused = await _rank(search, "episode", None, context)
     if not fused:
         return []
-    strengths = await context.graph.rows(
-        EPISODE_STRENGTHS,
-        client_id=context.client_id,
-        ids=[candidate.id for candidate, _ in fused],
-    )
-    remembered = {row.id: row.retrievability(search.now) for row in strengths}
-    scores = {one.id: score * remembered[one.id] for one, score in fused if one.id in remembered}
-    order = best_first((one for one, _ in fused if one.id in scores), lambda one: scores[one.id])
-    best = [(one.id, scores[one.id]) for one in order[:limit]]
-    ids = [id for id, _ in best]
+    best = await _weigh_by_retrievability(fused, search.now, context)
+    ids = [hit.id for hit in best[:limit]]
     shown = await context.graph.rows(
         FOUND_EPISODES,
         client_id=context.client_id,
@@ -199,12 +202,35 @@ async def _find_episodes(
         detailed=ids[: detailed_ranks(detail, len(ids))],
     )
     by_id = {row.id: row for row in shown}
-    return [FoundEpisode(**asdict(row), score=score) for row, score in _stored(best, by_id)]
+    return [
+        FoundEpisode(**asdict(row), score=hit.score, scores=hit.scores, ranks=hit.ranks)
+        for row, hit in _stored(best[:limit], by_id)
+    ]
+
+
+async def _weigh_by_retrievability(
+    fused: Sequence[FusedHit], now: datetime, context: Context
+) -> list[FusedHit]:
+    """Return the episodes among the hits by fused score × retrievability, best first."""
+    strengths = await context.graph.rows(
+        EPISODE_STRENGTHS, client_id=context.client_id, ids=[hit.id for hit in fused]
+    )
+    remembered = {row.id: row.retrievability(now) for row in strengths}
+    weighed = [
+        replace(
+            hit,
+            score=hit.score * remembered[hit.id],
+            scores=hit.scores | {"retrievability": remembered[hit.id]},
+        )
+        for hit in fused
+        if hit.id in remembered
+    ]
+    return best_first(weighed, lambda hit: hit.score)
 
 
 async def _rank(
     search: MemorySearch, kind: Kind, category: str | None, context: Context
-) -> list[tuple[Candidate, float]]:
+) -> list[FusedHit]:
     """Return the candidates of one kind by Σ 1 / (60 + rank) over the vector leg and the words leg."""
     found = await find_best(
         search.question.embedding,
@@ -219,17 +245,24 @@ async def _rank(
         weight=search.question.weight,
         graph=context.graph,
     )
-    return [(one.candidate, one.score) for one in ranked(found, search.question.words, "rrf")]
+    return [
+        FusedHit(
+            id=one.candidate.id,
+            occurred_at=one.candidate.occurred_at,
+            score=one.score,
+            scores=one.scores | {"fused": one.score},
+            ranks=one.ranks,
+        )
+        for one in ranked(found, search.question.words, "rrf")
+    ]
 
 
 Stored = TypeVar("Stored")
 
 
-def _stored(
-    best: Sequence[tuple[str, float]], by_id: Mapping[str, Stored]
-) -> list[tuple[Stored, float]]:
+def _stored(best: Sequence[FusedHit], by_id: Mapping[str, Stored]) -> list[tuple[Stored, FusedHit]]:
     """Return the memories in their order, without those deleted or ended meanwhile."""
-    return [(by_id[id], score) for id, score in best if id in by_id]
+    return [(by_id[hit.id], hit) for hit in best if hit.id in by_id]
 
 
 def _retrieved(

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
-from graphmem.model.vocabulary import QUERY_CHARACTERS, Role
+from graphmem.model.vocabulary import QUERY_CHARACTERS, Leg, Role
 
 Detail = Literal["auto", "none", "low", "high"]
 """Which episodes have their messages; with `auto` and `low` only the surprising ones."""
@@ -59,20 +59,24 @@ class Said(Struct, frozen=True, kw_only=True):
 class FoundFact(Struct, frozen=True, kw_only=True):
     """A fact that was found; `score` is Σ 1 / (60 + rank) over the two legs.
 
-    `invalid_at` is the end of its valid time, as known at the time of the question.
+    `ranks` holds its rank in the legs that found it, `scores` its score in them (`vector`, the cosine;
+    `bm25`) and the sum above (`fused`). `invalid_at` is the end of its valid time, as known at the time of
+    the question.
     """
 
     id: str
     conversation_id: str
     category: str
-    other_categories: list[str] = []
-    """The categories beside it under which the fact was repeated."""
     fact: str
     keywords: list[str]
     source_episodic_ids: list[str]
     valid_at: datetime
     invalid_at: datetime | None
     score: float
+    scores: dict[str, float] = {}
+    ranks: dict[Leg, int] = {}
+    other_categories: list[str] = []
+    """The categories beside its own under which it was repeated."""
 
 
 class StoredEpisode(Struct, frozen=True, kw_only=True):
@@ -94,9 +98,15 @@ class StoredEpisode(Struct, frozen=True, kw_only=True):
 
 
 class FoundEpisode(StoredEpisode, frozen=True, kw_only=True):
-    """An episode that was found; `score` is Σ 1 / (60 + rank) over the two legs × retrievability."""
+    """An episode that was found; `score` is Σ 1 / (60 + rank) over the two legs × retrievability.
+
+    `ranks` holds its rank in the legs that found it, `scores` its score in them (`vector`, the cosine;
+    `bm25`) and the two factors (`fused`, `retrievability`).
+    """
 
     score: float
+    scores: dict[str, float] = {}
+    ranks: dict[Leg, int] = {}
 
 
 class Found(Struct, frozen=True, kw_only=True):

@@ -92,8 +92,9 @@ async def test_raw_has_the_fields_of_the_specification(
     )
     found = await asked(http, RAW, c, "Rust")
     assert list(found) == ["semantic", "episodic"]
-    score = found["semantic"][0].pop("score")
-    assert score == pytest.approx(2 / 61)
+    score, scores = (found["semantic"][0].pop(name) for name in ("score", "scores"))
+    assert score == scores["fused"] == pytest.approx(2 / 61)
+    assert set(scores) == {"vector", "bm25", "fused"}
     assert found["semantic"] == [
         {
             "id": fact,
@@ -104,13 +105,15 @@ async def test_raw_has_the_fields_of_the_specification(
             "source_episodic_ids": [first, second],
             "valid_at": "2026-03-02T09:30:00Z",
             "invalid_at": None,
+            "ranks": {"vector": 1, "bm25": 1},
+            "other_categories": [],
         }
     ]
     shown = {one["id"]: one for one in found["episodic"]}[second]
     assert list(shown) == [
         *("id", "conversation_id", "messages", "title", "summary", "stability", "difficulty"),
         *("surprise", "start_at", "end_at", "created_at", "last_reviewed_at", "consolidated_at"),
-        "score",
+        *("score", "scores", "ranks"),
     ]
     assert shown["messages"] == [{"role": role, "content": text} for _, role, text in SAID[1:]]
     assert (shown["title"], shown["summary"]) == ("About Rust", "Rust was chosen.")
@@ -318,8 +321,15 @@ async def test_facts_score_by_reciprocal_ranks_of_both_lists(
     assert [len(one) for one in lists] == [30, 14]
     found = await asked(http, RAW, c, query, semantic_limit=1_000)
     for fact in found["semantic"]:
-        ranks = [one.index(fact["id"]) + 1 for one in lists if fact["id"] in one]
-        assert fact["score"] == pytest.approx(sum(1 / (60 + rank) for rank in ranks), rel=1e-12)
+        ranks = {
+            leg: one.index(fact["id"]) + 1
+            for leg, one in zip(("vector", "bm25"), lists, strict=True)
+            if fact["id"] in one
+        }
+        assert fact["ranks"] == ranks
+        assert {leg for leg in ranks if leg in fact["scores"]} == set(ranks)
+        fused = sum(1 / (60 + rank) for rank in ranks.values())
+        assert fact["score"] == fact["scores"]["fused"] == pytest.approx(fused, rel=1e-12)
     scores = [fact["score"] for fact in found["semantic"]]
     assert scores == sorted(scores, reverse=True)
     assert len(scores) == 30
@@ -342,6 +352,12 @@ async def test_episodes_score_by_ranks_times_retrievability(
         reviewed = datetime.fromisoformat(one["last_reviewed_at"])
         remembered = retrievability_at(one["stability"], reviewed, before)
         assert one["score"] == pytest.approx(fused * remembered, rel=1e-4)
+        assert sorted(one["ranks"].values()) == sorted(ranks)
+        scores = one["scores"]
+        assert one["score"] == pytest.approx(scores["fused"] * scores["retrievability"])
+        assert scores["retrievability"] == pytest.approx(remembered, rel=1e-4)
+        assert -1 <= scores["vector"] <= 1
+        assert ("bm25" in scores) == ("bm25" in one["ranks"])
     scores = [one["score"] for one in found]
     assert scores == sorted(scores, reverse=True)
     assert [one["id"] for one in found] != lists[0], "how well they are remembered moves them"

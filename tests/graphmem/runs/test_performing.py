@@ -230,7 +230,11 @@ async def test_with_no_retry_left_it_fails_clearly_and_lets_its_tokens_go(memory
     tree = await run.tree()
     assert (tree.held, tree.spent, tree.remaining, tree.retries_used) == (0, 0, 1_000, 1)
     [failed] = [one for one in (await run.accesses()).accesses if one.error]
-    assert (failed.operation, failed.error, failed.tokens) == ("retrieve", "unavailable", 0)
+    assert (failed.operation, failed.error, failed.tokens_consumed) == (
+        "retrieve",
+        "unavailable",
+        0,
+    )
     assert [one.error for one in told] == ["unavailable"]
     with pytest.raises(Unavailable):
         await (
