@@ -378,16 +378,19 @@ def weighed(found: Sequence[Candidate], query: str | None, calibration: Calibrat
 
 
 def _ranks(found: Sequence[Candidate]) -> dict[str, dict[Leg, int]]:
-    """Return each candidate's rank in the legs that found it, from 1."""
+    """Return each candidate's rank in the legs that found it, from 1, with the ties of `best_first`."""
     ranks: dict[str, dict[Leg, int]] = {}
-    legs: dict[Leg, dict[str, float]] = {
-        "vector": {one.id: one.cosine or 0.0 for one in found if one.by_vector},
-        "bm25": {one.id: one.bm25 for one in found if one.bm25 is not None},
+    legs: dict[Leg, list[Candidate]] = {
+        "vector": best_first(
+            (one for one in found if one.by_vector), lambda one: one.cosine or 0.0
+        ),
+        "bm25": best_first(
+            (one for one in found if one.bm25 is not None), lambda one: one.bm25 or 0.0
+        ),
     }
-    for leg, scores in legs.items():
-        order = sorted(scores, key=lambda one: (-scores[one], one))
+    for leg, order in legs.items():
         for rank, one in enumerate(order, start=1):
-            ranks.setdefault(one, {})[leg] = rank
+            ranks.setdefault(one.id, {})[leg] = rank
     return ranks
 
 

@@ -10,9 +10,11 @@ import pytest_asyncio
 
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, Unavailable
+from graphmem.graph.installation import Calibration
 from graphmem.memories.cards import load_cards
 from graphmem.model.vocabulary import SourceType
 from graphmem.retrieval import finding
+from graphmem.retrieval.finding import Candidate
 from graphmem.retrieval.understanding import NO_VECTOR
 from graphmem.runtime import Runtime
 from graphmem.search import ask as module
@@ -451,3 +453,24 @@ async def test_equal_questions_get_equal_answers(memory: Graphmem, catalogue, ru
     # BM25 alone may differ: the index counts words over all clients, and others write.
     seen = [[(item.id, item.relevance, item.hop) for item in answer.items] for answer in answers]
     assert seen == [seen[0]] * 5
+
+
+def test_equal_scores_rank_by_newer_time_then_by_id_in_each_leg() -> None:
+    found = [
+        Candidate(
+            id=id,
+            kind="fact",
+            importance=0.5,
+            token_count=1,
+            occurred_at=MARCH + timedelta(days=day),
+            cosine=0.9,
+            bm25=2.0,
+            by_vector=True,
+        )
+        for id, day in (("a", 0), ("c", 1), ("b", 1))
+    ]
+    hits = module.weighed(found, "anything", Calibration(low=0.5, high=0.8))
+    wanted = {"b": 1, "c": 2, "a": 3}
+    assert {hit.id: hit.ranks for hit in hits} == {
+        id: {"vector": rank, "bm25": rank} for id, rank in wanted.items()
+    }
