@@ -725,7 +725,9 @@ class Graphmem:
         """Return the facts that a turn should know, within two seconds; failed parts are in `degraded`.
 
         The conversation comes as `window`, texts that begin with their role, or as `messages`, from
-        `summarised_until` on. `injection_tokens` 0 is no limit. Raises `InvalidInput` only.
+        `summarised_until` on. `injection_tokens` 0 is no limit. The same turn with the same arguments,
+        its window aside, gets the same findings for ten minutes, without what was deleted meanwhile.
+        Raises `InvalidInput` only.
         """
         asked = _made(
             TurnAsked,

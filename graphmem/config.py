@@ -80,6 +80,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_concurrent_sessions: Annotated[
         int, Meta(ge=1, le=10_000, description="how many runs of a client may be active at once")
     ] = 32
+    turn_cache_mb: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=4_096,
+            description="MiB for what turns with hypotheses have found, an eighth of it for one client; "
+            "0 keeps nothing",
+        ),
+    ] = 32
     keep_accesses_days: Annotated[
         int, Meta(ge=0, le=36_500, description="how long reads stay recorded; 0: for ever")
     ] = 90
@@ -119,6 +128,7 @@ class SettingsGiven(TypedDict, total=False):
     record: Literal["on", "off"]
     cypher: Literal["keys", "on", "off"]
     max_concurrent_sessions: int
+    turn_cache_mb: int
     keep_accesses_days: int
     keep_runs_days: int
     log_level: str

@@ -94,6 +94,7 @@ async def running(
             serving.calibration,
             afterwards,
             llm,
+            new_turns(settings.turn_cache_mb << 20),
         )
         if settings.record == "on":
             days = settings.keep_accesses_days

@@ -41,6 +41,7 @@ LISTENING = (
     *KEEPING,
     "cypher",
     "max_concurrent_sessions",
+    "turn_cache_mb",
     *MODEL,
 )
 LOGGING = ("log_level", "log_format")

@@ -5,12 +5,14 @@ Failures do not raise: the answer is then empty or partial, and `degraded` names
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping, Sequence
+from sys import getsizeof
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from graphmem.accesses import Seen, ShownMemory
+from graphmem.accesses import ReadBegan, Seen, ShownMemory
 from graphmem.context import Context
 from graphmem.embedding import Vector
 from graphmem.errors import InvalidInput, ModelFailed, Unavailable
@@ -34,20 +36,26 @@ from graphmem.retrieval.finding import Candidate, IndexQuery, find
 from graphmem.retrieval.fusion import Scores, best_first, by_maximum, weighted
 from graphmem.retrieval.ranking import DENSE_SHARE
 from graphmem.retrieval.understanding import Stopwatch
-from graphmem.single_flight import SingleFlight
+from graphmem.single_flight import TURN_BYTES, Key, SingleFlight
 from graphmem.text.words import terms
 
 SECONDS = 1.9
 """The limit for finding; the rest of two seconds is for the block and the answer."""
 
 SEARCH_SECONDS = 0.3
-"""The part of it that is kept for embedding and searching, after the language model."""
+"""The part of it that is kept for embedding, searching and loading, after the language model."""
+
+LOAD_SECONDS = 0.15
+"""The part of it that is kept for loading what was found."""
 
 HOP_RESULTS = 50
 """The most memories that hops add."""
 
 PREPARE_SECONDS = 15.0
 """The limit for preparing the first turn."""
+
+HIT_BYTES = 400
+"""What a hit takes in memory: its id, the id of the hop that led to it, its place and its score."""
 
 FAILED: Mapping[str, Degraded] = {"timeout": "llm_timeout", "empty": "llm_empty"}
 
@@ -63,27 +71,34 @@ class FactHit(Struct, frozen=True):
 
 
 class TurnFindings:
-    """The findings of a turn so far; a deadline leaves them as they are."""
+    """The findings of a turn so far; a deadline leaves them as they are.
+
+    They hold no text of a memory, so that a turn that is kept cannot show what was deleted meanwhile.
+    """
 
     def __init__(self) -> None:
         self.hypotheses: list[str] = []
-        self.memories: list[TurnMemory] = []
+        self.hits: dict[str, FactHit] = {}
+        """The facts that were found, by their ids, in their order."""
         self.degraded: list[Degraded] = []
         self.watch = Stopwatch()
 
     def lacks(self, what: Degraded, why: BaseException | None = None) -> None:
         """Note something that the answer lacks."""
-        self.degraded.append(what)
-        DEGRADED.labels(what).inc()
-        log.debug("a turn goes on without something: %s%s", what, f": {traced(why)}" if why else "")
+        _note(what, self.degraded, why)
 
 
 TURN_FACTS = Query("hypotheses/turn_facts", TurnFact)
 
 
-def new_turns() -> SingleFlight[TurnFindings]:
-    """Return a cache of turns; one that lacks something is soon tried again."""
-    return SingleFlight(lambda findings: bool(findings.degraded))
+def new_turns(most: int = TURN_BYTES) -> SingleFlight[TurnFindings]:
+    """Return a cache of turns of so many bytes; one that lacks something is soon tried again."""
+    return SingleFlight(lambda findings: bool(findings.degraded), size=_size, most=most)
+
+
+def _size(findings: TurnFindings) -> int:
+    """Return about how many bytes of memory the findings of a turn take."""
+    return sum(map(getsizeof, findings.hypotheses)) + HIT_BYTES * len(findings.hits)
 
 
 async def prepare(context: Context) -> None:
@@ -113,20 +128,22 @@ async def prepare(context: Context) -> None:
 async def hyde_retrieve(asked: TurnAsked, context: Context) -> Turn:
     """Return the facts for a turn of an agent, and a block for its prompt, within two seconds.
 
-    The same turn of a conversation gets the findings of the first time. Failures are named in `degraded`.
-    Raises `InvalidInput` only.
+    The same turn of a conversation, asked alike, gets the findings of the first time as they stand now.
+    Failures are named in `degraded`. Raises `InvalidInput` only.
     """
     began = context.read_begins()
     said, validity = _said(asked), _validity(asked)
     findings, cached = TurnFindings(), False
     if said:
         findings, cached = await _find_once(asked, said, validity, context)
+    degraded = list(findings.degraded)
+    memories = await _load(findings.hits, asked, degraded, began, context)
     answer = Turn(
-        memories=findings.memories,
+        memories=memories,
         hypotheses=findings.hypotheses,
-        injection=_injection(findings.memories, asked.injection_tokens, context),
+        injection=_injection(memories, asked.injection_tokens, context),
         cached=cached,
-        degraded=findings.degraded,
+        degraded=degraded,
         timings=findings.watch.laps(),
     )
     count = context.tokens.count
@@ -140,11 +157,55 @@ async def _find_once(
     """Return a turn's findings, and whether they were known."""
     if context.turns is None:
         return await _find(asked, said, context), False
-    times = (str(validity.as_of or ""), str(validity.known_as_of or ""))
-    key = (context.client_id, asked.conversation_id or "", asked.turn_id, *times)
     findings: TurnFindings
-    findings, cached = await context.turns.get(key, lambda: _find(asked, said, context))
+    findings, cached = await context.turns.get(
+        _key(asked, validity, context.client_id), lambda: _find(asked, said, context)
+    )
     return findings, cached
+
+
+def _key(asked: TurnAsked, validity: Validity, client_id: str) -> Key:
+    """Return all that decides what a turn finds, but for its window: that grows from sub-turn to sub-turn."""
+    return (
+        client_id,
+        asked.conversation_id or "",
+        asked.turn_id,
+        str(validity.as_of or ""),
+        str(validity.known_as_of or ""),
+        " ".join(sorted(set(asked.scopes or ()))),
+        asked.mode,
+        asked.on_failure or "",
+        f"{asked.hypotheses} {asked.top_k} {asked.hop_depth}",
+    )
+
+
+async def _load(
+    hits: Mapping[str, FactHit],
+    asked: TurnAsked,
+    degraded: list[Degraded],
+    began: ReadBegan,
+    context: Context,
+) -> list[TurnMemory]:
+    """Return the facts that were found as they stand now, within the time that is left."""
+    if not hits:
+        return []
+    left = SECONDS - (time.perf_counter() - began.clock)
+    try:
+        async with asyncio.timeout(max(left, LOAD_SECONDS)):
+            return await _load_facts(hits, asked, context)
+    except TimeoutError:
+        _note("deadline", degraded)
+    except Exception as problem:
+        _note("search_failed", degraded, problem)
+    return []
+
+
+def _note(what: Degraded, degraded: list[Degraded], why: BaseException | None = None) -> None:
+    """Note something that an answer lacks, once."""
+    if what not in degraded:
+        degraded.append(what)
+    DEGRADED.labels(what).inc()
+    log.debug("a turn goes on without something: %s%s", what, f": {traced(why)}" if why else "")
 
 
 def _injection(memories: Sequence[TurnMemory], budget: int, context: Context) -> str:
@@ -179,7 +240,7 @@ async def _find(asked: TurnAsked, said: Sequence[str], context: Context) -> Turn
     """Return the findings when the time is over, or before."""
     findings = TurnFindings()
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(SECONDS - LOAD_SECONDS):
             await _search(asked, said, findings, context)
     except TimeoutError:
         findings.lacks("deadline")
@@ -207,12 +268,10 @@ async def _search(
         return
     findings.watch.lap("embed")
     hits = await _find_nearest([_last_asked(said), *queries], embeddings, asked, context)
-    findings.memories = await _load_facts(hits, asked, context)
+    findings.hits = hits
     findings.watch.lap("search")
     if asked.hop_depth and hits:
-        linked = await _follow_links(hits, asked, context)
-        if linked:
-            findings.memories = [*findings.memories, *await _load_facts(linked, asked, context)]
+        findings.hits = hits | await _follow_links(hits, asked, context)
         findings.watch.lap("hops")
 
 

@@ -109,6 +109,7 @@ def test_an_xdg_variable_is_followed(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         ("GRAPHMEM_EMBEDDING_THREADS", "65"),
         ("GRAPHMEM_KEEP_ACCESSES_DAYS", "-1"),
         ("GRAPHMEM_KEEP_RUNS_DAYS", "36501"),
+        ("GRAPHMEM_TURN_CACHE_MB", "4097"),
         ("GRAPHMEM_LOG_LEVEL", "loud"),
     ],
 )

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from graphmem.single_flight import FAILED_SECONDS, FRESH_SECONDS, SingleFlight
+from graphmem.single_flight import CLIENT_SHARE, FAILED_SECONDS, FRESH_SECONDS, SingleFlight
 
 
 class Clock:
@@ -60,14 +60,51 @@ async def test_it_expires_a_failure_within_seconds(clock: Clock):
     assert not (await turns.get(("a", "", "2"), finding(found)))[1]
 
 
-async def test_the_least_recently_used_goes_first(clock: Clock):
-    turns = SingleFlight[str](lambda _: False, most=2, clock=clock)
-    found: list[str] = []
-    for turn in ("1", "2", "1", "3"):
-        await turns.get(("a", "", turn), finding(found))
+def sized(most: int, size: int = 10_000) -> SingleFlight[str]:
+    """Return a cache of turns that have `size` bytes each, beside what keeping them takes."""
+    return SingleFlight[str](lambda _: False, size=lambda _: size, most=most)
 
-    assert (await turns.get(("a", "", "1"), finding(found)))[1]
-    assert not (await turns.get(("a", "", "2"), finding(found)))[1]
+
+async def kept(turns: SingleFlight[str], client: str, turn: str) -> bool:
+    return (await turns.get((client, "", turn), finding([])))[1]
+
+
+async def test_of_a_client_the_least_recently_used_goes_first():
+    turns = sized(CLIENT_SHARE * 30_000)
+    for turn in ("1", "2", "1", "3"):
+        await kept(turns, "a", turn)
+
+    assert await kept(turns, "a", "1")
+    assert not await kept(turns, "a", "2")
+
+
+async def test_a_busy_client_pushes_out_only_its_own_turns():
+    turns = sized(200_000)
+    await kept(turns, "quiet", "1")
+    for turn in range(100):
+        await kept(turns, "busy", str(turn))
+
+    assert await kept(turns, "quiet", "1")
+    assert not await kept(turns, "busy", "0")
+
+
+async def test_many_clients_together_stay_within_the_limit():
+    turns = sized(200_000)
+    clients = [f"client-{number}" for number in range(100, 200)]
+    for client in clients:
+        await kept(turns, client, "1")
+
+    assert all([await kept(turns, client, "1") for client in clients[-10:]])
+    assert not await kept(turns, clients[0], "1")
+
+
+async def test_with_no_room_it_is_still_found_once_for_all_who_ask_at_the_same_time():
+    turns = sized(0)
+    found: list[str] = []
+
+    await asyncio.gather(*(turns.get(("a", "c", "1"), finding(found)) for _ in range(9)))
+    assert found == ["found"]
+    assert not await kept(turns, "a", "1")
 
 
 async def test_what_raised_is_forgotten(clock: Clock):

@@ -92,6 +92,59 @@ async def test_a_turn_asks_once_and_the_next_turn_again(
     assert (len(stub.asked), embedded) == (3, [2, 2])
 
 
+@pytest.mark.parametrize("deleted", ["memory", "chain", "conversation"])
+async def test_a_known_turn_does_not_show_what_was_deleted_meanwhile(
+    asking: Graphmem, memory: Graphmem, facts: dict[str, str], deleted: str
+):
+    await memory.open_conversation("c")
+    told = await memory.remember_fact("Tabs are four wide.", conversation_id="c")
+    newer = await memory.supersede_fact(told.id, "Tabs are eight wide.")
+    first = await asking.hyde_retrieve("turn-1", window=WINDOW)
+    assert newer.id in {one.id for one in first.memories}
+
+    if deleted == "conversation":
+        await memory.delete_conversation("c")
+    else:
+        await memory.delete_memory(newer.id if deleted == "memory" else told.id)
+    again = await asking.hyde_retrieve("turn-1", window=WINDOW)
+
+    assert again.cached
+    assert again.memories == [one for one in first.memories if one.id != newer.id] != []
+    assert "wide" not in again.injection
+
+
+async def test_a_known_turn_without_the_database_shows_nothing_and_says_so(
+    asking: Graphmem, facts: dict[str, str], monkeypatch: pytest.MonkeyPatch
+):
+    async def fails(*_: object, **__: object):
+        raise Unavailable("not now")
+
+    assert (await asking.hyde_retrieve("turn-1", window=WINDOW)).memories
+    with monkeypatch.context() as patch:
+        patch.setattr(Graph, "rows", fails)
+        turn = await asking.hyde_retrieve("turn-1", window=WINDOW)
+        assert (turn.cached, turn.memories, turn.degraded) == (True, [], ["search_failed"])
+    turn = await asking.hyde_retrieve("turn-1", window=WINDOW)
+    assert (turn.cached, bool(turn.memories), turn.degraded) == (True, True, [])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"scopes": ["user"]}, {"top_k": 1}, {"hop_depth": 0}, {"mode": "hybrid"}, {"hypotheses": 2}],
+)
+async def test_a_turn_that_asks_for_something_else_is_not_answered_from_before(
+    asking: Graphmem, facts: dict[str, str], other: dict[str, Any]
+):
+    await asking.hyde_retrieve("turn-1", window=WINDOW, scopes=["repo"])
+
+    asked = {"scopes": ["repo"]} | other
+    turn = await asking.hyde_retrieve("turn-1", window=WINDOW, **asked)
+
+    assert not turn.cached
+    assert all(one.scope in asked["scopes"] for one in turn.memories)
+    assert (await asking.hyde_retrieve("turn-1", window=WINDOW, scopes=["repo"])).cached
+
+
 async def test_a_hundred_sub_turns_at_once_ask_the_model_once(
     asking: Graphmem, stub: StubModel, facts: dict[str, str]
 ):  # S4.3 S4.31
