@@ -5,6 +5,7 @@ from itertools import chain
 
 from msgspec import Struct
 
+from graphmem.prompts.rendering import one_line
 from graphmem.tokens import TokenCounter
 
 HEADING_CHARACTERS = 100
@@ -59,11 +60,6 @@ def context_line(turns: Sequence[tuple[str, str]]) -> str:
 def link_line(title: str) -> str:
     """Return the line of a related session."""
     return f"- {one_line(title)[:LINK_CHARACTERS]}..."
-
-
-def one_line(text: str) -> str:
-    """Return a text without line breaks, so that it cannot forge a heading."""
-    return " ".join(text.splitlines()).strip()
 
 
 def prompt(passages: Sequence[Passage], links: Sequence[LinkLine]) -> str:

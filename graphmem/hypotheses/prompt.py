@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from graphmem.prompts.rendering import one_line, own_line
 from graphmem.tokens import TokenCounter
 
 SPEAKERS = ("user", "assistant")
@@ -122,7 +123,10 @@ def _text(content: Any) -> str:
 
 def _entry(entry: BlockEntry) -> str:
     replaced = f"*(supersedes {entry.supersedes})*\n" if entry.supersedes else ""
-    return f"**[{entry.category} | {entry.scope} | v{entry.version}]**\n{replaced}{entry.text}\n\n"
+    category = one_line(entry.category)
+    return (
+        f"**[{category} | {entry.scope} | v{entry.version}]**\n{replaced}{own_line(entry.text)}\n\n"
+    )
 
 
 def _fits(block: str, budget: int, tokens: TokenCounter) -> bool:

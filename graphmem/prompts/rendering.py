@@ -1,11 +1,22 @@
 """Rendering: memories as Markdown that can be put into a prompt, grouped by session in time order."""
 
+import re
+import unicodedata
 from collections.abc import Iterable
 from datetime import datetime
 
 from msgspec import Struct
 
 from graphmem.model.vocabulary import TRAITS, Kind
+
+# Control characters, among them every one that some reader takes for the end of a line.
+_CONTROLS = re.compile(r"\r\n|[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+# They show a text in another order than that in which a model reads it.
+_DIRECTIONS = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+# What begins a heading, a fence, a comment, a rule or the underline of a heading, or an entry of a block.
+_SYNTAX = re.compile(r"#|`{3}|~{3}|<!--|(\*\*|__)\W*\[|\*\W*\(|[-=_*\s]+$")
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -52,6 +63,26 @@ def markdown(entries: Iterable[Entry]) -> str:
         + "".join(f"{prefix(entry.speaker)}{entry.text}\n" for entry in group)
         for group in ordered
     )
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line, so that it cannot forge a heading: a space for each control character.
+
+    Marks of the direction of writing are left out.
+    """
+    return _DIRECTIONS.sub("", _CONTROLS.sub(" ", text)).strip()
+
+
+def own_line(text: str) -> str:
+    """Return a text on a line of its own; where it begins like Markdown's syntax, after a backslash."""
+    line = one_line(text)
+    start = next((at for at, one in enumerate(line) if not _is_invisible(one)), len(line))
+    line = line[start:]
+    return f"\\{line}" if _SYNTAX.match(line) else line
+
+
+def _is_invisible(character: str) -> bool:
+    return unicodedata.category(character) in {"Cf", "Zs", "Mn", "Me"}
 
 
 def _begins(group: list[Entry]) -> datetime:

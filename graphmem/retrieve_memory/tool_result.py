@@ -1,14 +1,11 @@
 """The Markdown for a language model: facts as bullets, then each episode under a heading. Pure."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from graphmem.prompts.rendering import one_line
 from graphmem.retrieval.fusion import RRF_K
 from graphmem.retrieve_memory.types import KEY_MOMENT, Detail, FoundEpisode, FoundFact
-
-# Every character that some reader takes for the end of a line: content must not be able to begin one.
-_LINE_BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 _SPANS = (
@@ -66,14 +63,11 @@ def relative_time(moment: datetime, now: datetime) -> str:
     return "just now"
 
 
-def one_line(text: str) -> str:
-    """Return a text with a space for each line break, so that it cannot forge a heading."""
-    return _LINE_BREAK.sub(" ", text).strip()
-
-
 def _bullet(fact: FoundFact, sources: int) -> str:
     conversations = "conversation" if sources == 1 else "conversations"
-    return f"- [{fact.category}] {one_line(fact.fact)} (sources: {sources} {conversations})"
+    return (
+        f"- [{one_line(fact.category)}] {one_line(fact.fact)} (sources: {sources} {conversations})"
+    )
 
 
 def _episode(

@@ -1,14 +1,16 @@
 """The Markdown of S2, to the character."""
 
+import unicodedata
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
+from graphmem.prompts.rendering import one_line
 from graphmem.retrieve_memory.tool_result import (
     detailed_ranks,
-    one_line,
     relative_time,
     tool_result,
 )
@@ -227,3 +229,16 @@ def test_no_content_forges_a_heading(mark: str):
     ]
     assert len([line for line in lines if line.startswith("- [")]) == 1
     assert lines[0] == "## Semantic Memory"
+
+
+@given(st.text() | st.text(alphabet='#[]-*"\n\r\x00\x0b\x85\u2028\u202e\u2066 '))
+def test_no_text_makes_a_line_or_shows_what_a_reader_does_not_see(text: str):
+    said = [Said(role="user", content=text)]
+    whole = rendered([fact("f", text, text)], [episode(text, text, surprise=1.0, messages=said)])
+    plain = rendered([fact("f", "a", "a")], [episode("a", "a", surprise=1.0, messages=said[:1])])
+
+    assert len(whole.splitlines()) == len(whole.split("\n")) == len(plain.splitlines())
+    assert not [one for one in whole if unicodedata.category(one) == "Cc" and one != "\n"]
+    assert not set(whole) & set(
+        "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    )
