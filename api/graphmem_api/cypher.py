@@ -77,6 +77,9 @@ async def ask_cypher(
 
     The database's plan decides, not how the text looks: a 403 names the rule in `code` and the `place` in
     the text, a 400 carries Neo4j's own sentence about a mistake. `CYPHER 25` may stand before it, `;` behind.
+    What the database could not interrupt is refused too: deep nesting (`cypher_nesting`), long loops inside an
+    expression (`cypher_range`), and regular expressions that may backtrack for ever (`cypher_regex`,
+    `cypher_fulltext`); the sentence says what passes.
 
     A row is a map, with `columns` in their order. A node is `{id, labels, properties}`, a relationship
     `{id, type, start, end, properties}`, a path `{nodes, relationships}`; times and durations are ISO 8601,

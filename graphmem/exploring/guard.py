@@ -8,10 +8,12 @@ refused word. Forbidden words are refused in the text too, but a text that hides
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from graphmem.errors import CypherMistake, CypherRefused
+from graphmem.exploring import endless
 from graphmem.exploring.words import Word, beside, dotted, place_of, words
 from graphmem.graph.exploring import CypherPlan, Operator
 
@@ -44,6 +46,7 @@ RULES: Mapping[str, str] = {
     "cypher_statements": "one statement at a time: send the others by themselves",
     "cypher_prefix": "EXPLAIN and PROFILE are left out: every answer has a plan_summary",
     "cypher_options": "of options only `CYPHER 25` and `CYPHER 5` may stand before a statement",
+    **endless.RULES,
 }
 """The refusals, by the rule's code, and the remedies."""
 
@@ -136,8 +139,9 @@ class StatementText:
         return [Called(one.name, one.start) for one in names]
 
 
-def check_text(text: StatementText) -> None:
-    """Raise `CypherRefused` for a forbidden word in the text."""
+def check_text(text: StatementText, parameters: Mapping[str, Any]) -> None:
+    """Raise `CypherRefused` for a forbidden word in the text, or for what could not be interrupted."""
+    _check_empty(text)
     _check_prefix(text)
     _check_head(text)
     _check_use(text)
@@ -145,15 +149,19 @@ def check_text(text: StatementText) -> None:
         if _is_called(text.words, one.first) and not may_be_called(one.name):
             raise text.refused("cypher_procedure", one.start, one.name)
     _check_words(text, text.words)
+    endless.check_endless(text.query, text.words, parameters)
 
 
 def check_plan(plan: CypherPlan, text: StatementText, *, database: str) -> None:
     """Raise `CypherRefused` for a forbidden action in the plan."""
+    told = endless.kinds(text.words)
     for operator in plan.operators:
         rule = _rule_of(operator)
         if rule:
             raise text.refused(rule, _place_of(rule, text), _named(rule, operator))
         _check_details(operator, text)
+        for rule in sorted(endless.kinds(words(operator.details, escaped=False)) - told):
+            raise text.refused(rule)
     if any(one.database != database for one in plan.operators if one.database):
         raise text.refused("cypher_use", _place_of("cypher_use", text))
     if plan.kind != "r":
@@ -216,6 +224,15 @@ def _after_preamble(sequence: Sequence[Word]) -> int:
         else:
             break
     return place
+
+
+def _check_empty(text: StatementText) -> None:
+    """Raise `CypherMistake` where no statement follows; Neo4j would quote what we put before it."""
+    if all(one.text == ";" for one in text.words[text.body :]):
+        end = place_of(text.query, len(text.query))
+        where = (end.line, end.column, end.offset)
+        place = "(line {}, column {} (offset: {}))".format(*where)
+        raise CypherMistake(f"there is no statement in it: write what is to be read {place}", where)
 
 
 def _check_prefix(text: StatementText) -> None:

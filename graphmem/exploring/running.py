@@ -143,7 +143,7 @@ async def check(
     text: StatementText, statement: CypherStatement, *, seconds: float, graph: Graph
 ) -> CypherPlan:
     """Return the plan of a statement that may run. Raises `CypherRefused`, `CypherMistake`."""
-    check_text(text)
+    check_text(text, statement.parameters)
     await _check_functions(text, text.functions(), graph)
     plan = await explain(statement, seconds=seconds, graph=graph)
     check_plan(plan, text, database=graph.database)

@@ -74,6 +74,40 @@ ANSWERED: list[tuple[str, dict[str, Any]]] = [
     ),
     ("RETURN vector.similarity.cosine([1.0, 2.0], [1.0, 2.0]) AS s", {}),
     ("FINISH", {}),
+    # Loops, patterns and depths that come to an end.
+    ("RETURN [a IN range(1, 1000) | size([b IN range(1, 1000) | b])][0] AS x", {}),
+    ("RETURN [a IN range(0, size($l) - 1) | $l[a]] AS x", {"l": [3, 4]}),
+    ("WITH range(1, 500) AS r RETURN reduce(s = 0, a IN r | s + size([b IN r | b])) AS x", {}),
+    ("UNWIND range(1, 2000000) AS x RETURN count(x) AS x", {}),
+    ("FOR x IN range(1, $most) RETURN max(x) AS x", {"most": 2_000_000}),
+    ("RETURN range(1, $most) AS x", {"most": 100}),
+    (
+        "MATCH (n:Fact {client_id: $c}) RETURN [x IN n.text WHERE x IN $l] AS x",
+        {"l": ["a"] * 2_000},
+    ),
+    ("MATCH (n:Fact {client_id: $c}) WHERE n.text =~ '(?i).*post(gres|master).*' RETURN n.id", {}),
+    (
+        "MATCH (n:Fact {client_id: $c}) WHERE n.text =~ $p RETURN [x IN [n] WHERE x.id =~ 'a' | x]",
+        {"p": ".*"},
+    ),
+    (
+        "CALL db.index.fulltext.queryNodes('memory_text', 'a\\\\/b \"c/d\"') YIELD node RETURN node.id",
+        {},
+    ),
+    (
+        "WITH 'post' AS begin MATCH (m:Memory) SEARCH m IN (FULLTEXT INDEX memory_text FOR "
+        "begin + '*' LIMIT 3) SCORE AS s RETURN m.text, s",
+        {},
+    ),
+    ("RETURN " + "(" * 40 + "1" + ")" * 40 + " AS x", {}),
+    (
+        "MATCH (n:Fact {client_id: $c}) WHERE "
+        + "EXISTS { (n)--(m) WHERE " * 6
+        + "true"
+        + " }" * 6
+        + " RETURN n.id",
+        {},
+    ),
     # Both kinds of index, both ways.
     (
         "MATCH (m:Memory) SEARCH m IN (VECTOR INDEX memory_embedding FOR $v "
@@ -280,5 +314,57 @@ REFUSED: list[tuple[str, str]] = [
     ("cypher_schema", "CREATE CONSTRAINT intruder FOR (n:Intruder) REQUIRE n.x IS UNIQUE"),
     ("cypher_schema", "DROP INDEX memory_text"),
     ("cypher_schema", "DROP CONSTRAINT memory_id IF EXISTS"),
+    # What the server could not interrupt.
+    ("cypher_range", "RETURN reduce(s = 0, i IN range(1, 9000000000000000000) | s + i) AS x"),
+    ("cypher_range", "RETURN reduce(s = '', i IN range(1, 100001) | s + 'a') AS x"),
+    ("cypher_range", "RETURN [a IN range(1, 1000) | [b IN range(1, 1001) | b]] AS x"),
+    (
+        "cypher_range",
+        "WITH range(1, 2000) AS r RETURN all(a IN r WHERE none(b IN r WHERE a < b)) AS x",
+    ),
+    ("cypher_range", "WITH 9000000000000000000 AS n RETURN [i IN range(1, n) | i] AS x"),
+    ("cypher_range", "RETURN size([i IN `range`(1, 9 * 1000000000000) WHERE i < 0]) AS x"),
+    ("cypher_range", "RETURN [i IN range(1, $far) | i] AS x"),
+    ("cypher_range", "RETURN [i IN $many | [j IN $many | i + j]] AS x"),
+    ("cypher_range", "UNWIND range(1, 100000000) + [1] AS x RETURN count(x) AS x"),
+    ("cypher_range", "RETURN reduc\\u0065(s = 0, i IN r\\u0061nge(1, 100000000) | s + i) AS x"),
+    ("cypher_regex", "RETURN 'aaaa!' =~ '((a|a)*)*b' AS x"),
+    ("cypher_regex", "WITH '((a|a)*)*b' AS p RETURN 'aaaa!' =~ p AS x"),
+    ("cypher_regex", "RETURN 'aaaa!' =~ '((a|a)' + '*)*b' AS x"),
+    ("cypher_regex", "RETURN 'aaaa!' =~ $pattern AS x"),
+    ("cypher_regex", "RETURN 'aaaa!' =~ '(x\\u002a)*b' AS x"),
+    ("cypher_regex", "RETURN [x IN ['aaaa!'] WHERE x =~ 'a' || 'b' | x] AS x"),
+    (
+        "cypher_fulltext",
+        "CALL db.index.fulltext.queryNodes('memory_text', '/((a{1,100}){1,100}){1,100}/') "
+        "YIELD node RETURN 1",
+    ),
+    (
+        "cypher_fulltext",
+        "CALL db.index.fulltext.queryNodes('memory_text', $slashed) YIELD node RETURN 1",
+    ),
+    (
+        "cypher_fulltext",
+        "WITH '/(a{1,100}){1,100}/' AS q CALL `db`.`index`.`fulltext`.`queryNodes`('memory_text', q) "
+        "YIELD node RETURN 1",
+    ),
+    (
+        "cypher_fulltext",
+        "MATCH (m:Memory) SEARCH m IN (FULLTEXT INDEX memory_text FOR '\"' + '/a{1,100}/' LIMIT 3) RETURN m",
+    ),
+    ("cypher_nesting", "RETURN " + "(" * 3_000),
+    ("cypher_nesting", "RETURN " + "[" * 60 + "]" * 60 + " AS x"),
+    ("cypher_nesting", "RETURN " + "NOT " * 300 + "true AS x"),
+    ("cypher_nesting", "RETURN " + "CASE WHEN true THEN " * 60 + "1" + " END" * 60 + " AS x"),
+    ("cypher_nesting", "RETURN 1" + " + 1" * 600 + " AS x"),
+    ("cypher_nesting", "RETURN 1 AS x" + " UNION RETURN 1 AS x" * 101),
+    (
+        "cypher_nesting",
+        "MATCH (n) WHERE "
+        + "EXISTS { MATCH (n)--(m) WHERE " * 60
+        + "true"
+        + " }" * 60
+        + " RETURN count(n)",
+    ),
 ]
 """Each with the rule that refuses it."""
