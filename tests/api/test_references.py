@@ -330,7 +330,7 @@ SPAN = {
             "not beyond start_byte",
         ),
         ({"occurred_at": "2026-03-02T09:00:00"}, "occurred_at", "zone"),
-        ({"occurred_at": "9999-12-31T00:00:00Z"}, "occurred_at", "between the years"),
+        ({"occurred_at": "9999-12-31T00:00:00Z"}, "occurred_at", "a time lies between"),
         ({"colour": "red"}, "colour", "unknown field"),
         ({"client_id": "other"}, "client_id", "unknown field"),
     ],
