@@ -5,7 +5,6 @@ its parts'. So the place to cut is looked for in a table of pieces that are coun
 the result is measured and the aim corrected until nothing more fits.
 """
 
-import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from graphmem.model.vocabulary import TruncationStrategy
+from graphmem.text.sentences import sentence_ends
 from graphmem.tokens import TokenCounter, pieces
 
 ELLIPSIS = "..."
@@ -24,7 +24,6 @@ PIECE_CHARACTERS = 1_000
 MEASURED = 12
 """How often a cut is measured and corrected."""
 
-_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+[”’」』）]*")
 _JOINER = "\u200d"
 _BINDING = 32
 """How many marks may belong to one character before it may be cut between them."""
@@ -138,9 +137,9 @@ def _whole_sentences(
 ) -> Cut | None:
     """Return the whole sentences that fit, with an ellipsis; None where not one does."""
     ends = [0]
-    for match in _SENTENCE_END.finditer(text):
-        ends.append(match.end())
-        if match.end() > cut.kept:
+    for end in sentence_ends(text):
+        ends.append(end)
+        if end > cut.kept:
             # The first beyond the cut may fit too: the table is only nearly exact.
             break
     for end in reversed(ends[1:]):

@@ -4,10 +4,12 @@ import re
 
 from msgspec import Struct
 
+from graphmem.text.sentences import sentence_ends
+
 PIECE_BYTES = 1_000
 OVERLAP_BYTES = 100
 
-_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？]+[」』”’）]*|\n")
+_LINE_END = re.compile(r"\n")
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 _WORD_START = re.compile(r"(?<=\s)(?=\S)")
 
@@ -46,11 +48,20 @@ def _end(data: bytes, start: int) -> int:
     least = _boundary(data, start + PIECE_BYTES * 2 // 3, 1)
     # One character more than may be taken shows whether a word or a sentence ends before it.
     seen = data[least : _boundary(data, most + 1, 1)].decode()
-    for pattern in (_SENTENCE_END, _WORD_END):
-        ends = [least + len(seen[: match.end()].encode()) for match in pattern.finditer(seen)]
+    for places in (_sentence_ends(seen), _ends(_WORD_END, seen)):
+        ends = [least + len(seen[:place].encode()) for place in sorted(places)]
         if fitting := [end for end in ends if least < end <= most]:
             return fitting[-1]
     return most
+
+
+def _sentence_ends(text: str) -> list[int]:
+    """Return the places behind the sentences and the lines of a text."""
+    return [*sentence_ends(text), *_ends(_LINE_END, text)]
+
+
+def _ends(pattern: re.Pattern[str], text: str) -> list[int]:
+    return [match.end() for match in pattern.finditer(text)]
 
 
 def _start(data: bytes, end: int) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import mul
 
 from graphmem.embedding import Vector
+from graphmem.text.sentences import sentence_ends
 from graphmem.text.words import QUESTION_WORDS, stem
 
 SENTENCE_CHARACTERS = 400
@@ -37,7 +38,7 @@ NEW_COSINE, OLD_COSINE = 0.615, 0.90
 UNKNOWN_SURPRISE = 0.5
 """How surprising something is before which nothing came."""
 
-_BREAK = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[^\sa-z])|(?<=[。！？])|\s*\n\s*")
+_GOES_ON = re.compile(r"\s+[a-z]")
 _FENCED = re.compile(r"^(```|~~~).*?(?:^\1[^\S\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _LIST_MARK = re.compile(r"^(?:[-*+>#|•]+|\d+[.)])\s+")
 _EMPHASIS = re.compile(r"\*\*|__|`")
@@ -63,13 +64,24 @@ _UNTELLING = QUESTION_WORDS | _CHATTER
 def sentences(text: str, most: int | None = None) -> list[str]:
     """Return a text's sentences without Markdown's marks, the first `most` of them; code is left out."""
     found: list[str] = []
-    for line in _BREAK.split(_FENCED.sub("\n", text)):
+    for line in _parts(_FENCED.sub("\n", text)):
         sentence = " ".join(_EMPHASIS.sub("", _LIST_MARK.sub("", line.strip())).split())
         if any(character.isalnum() for character in sentence):
             found.append(shortened(sentence, SENTENCE_CHARACTERS))
         if most is not None and len(found) >= most:
             break
     return found
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield the sentences of the lines of a text."""
+    for line in text.split("\n"):
+        begin = 0
+        for end in sentence_ends(line):
+            if not _GOES_ON.match(line, end):
+                yield line[begin:end]
+                begin = end
+        yield line[begin:]
 
 
 def shortened(text: str, most: int) -> str:

@@ -58,6 +58,14 @@ def test_no_limit_is_ever_exceeded(
         assert TOKENS.count(header or ELLIPSIS) > limit
 
 
+def test_an_abbreviation_a_price_or_a_version_is_no_sentence() -> None:
+    # S1.54
+    text = "Dr. Smith paid 3.50 USD for v1.2.3. He left early, without a word to anybody."
+
+    assert truncated(text, 14, "sentence", TOKENS).content.startswith("Dr. Smith paid 3.50 USD")
+    assert truncated(text, 22, "sentence", TOKENS).content == f"{text[:35]}{ELLIPSIS}"
+
+
 @settings(max_examples=200)
 @given(TEXTS, st.integers(1, 200), st.sampled_from(["", HEADER]))
 def test_the_end_is_cut_and_marked_and_as_much_as_fits_is_kept(
