@@ -14,6 +14,7 @@ from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.retrieval.filters import Sources
 from graphmem.retrieval.finding import Candidate
+from graphmem.text.words import folded
 
 MOST_READ = 20_000
 """The most memories that are read for a text."""
@@ -81,17 +82,17 @@ async def find_text(
         limit=MOST_READ + 1,
         **sources.conditions,
     )
-    folded = text.casefold()
+    wanted = folded(text)
     found: list[Candidate] = []
     for some in _batches(listed[:MOST_READ]):
         rows = await graph.rows(SHOWN_TEXTS, client_id=client_id, ids=[one.id for one in some])
-        matching = await asyncio.to_thread(_containing, rows, folded)
+        matching = await asyncio.to_thread(_containing, rows, wanted)
         found += [one for one in some if one.id in matching]
     return found, len(listed) <= MOST_READ
 
 
-def _containing(rows: Sequence[ShownText], folded: str) -> set[str]:
-    return {row.id for row in rows if folded in row.text.casefold()}
+def _containing(rows: Sequence[ShownText], wanted: str) -> set[str]:
+    return {row.id for row in rows if wanted in folded(row.text)}
 
 
 def _batches(listed: Sequence[Candidate]) -> Iterator[list[Candidate]]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from graphmem.graph.installation import Calibration
-from graphmem.text.words import stem, terms, words_of
+from graphmem.text.words import folded, stem, terms, words_of
 
 EVERYTHING = "*"
 """The query that asks for everything."""
@@ -68,9 +68,9 @@ def lexical_relevance(query: str, text: str) -> float:
     """
     if query.strip() == EVERYTHING:
         return NEUTRAL
-    words = query.lower().split()
-    lower = text.lower()
-    return sum(word in lower for word in words) / len(words) if words else 0.0
+    words = folded(query).split()
+    shown = folded(text)
+    return sum(word in shown for word in words) / len(words) if words else 0.0
 
 
 @lru_cache(STEMS_KEPT)

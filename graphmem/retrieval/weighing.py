@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from graphmem.retrieval.fusion import Scores, by_maximum
+from graphmem.text.words import folded
 
 SESSION_BEST = 2
 """The number of a session's best memories that make its score."""
@@ -55,8 +56,8 @@ def neighbour_support(
 
 def speaker_named(words: Iterable[str], names: Mapping[str, str | None]) -> Scores:
     """Return 1 for the memories whose speaker is the only one that the question names."""
-    asked = set(words)
-    named = {name for name in names.values() if name and set(name.lower().split()) & asked}
+    asked = set(map(folded, words))
+    named = {name for name in names.values() if name and set(folded(name).split()) & asked}
     if len(named) != 1:
         return {}
     return {id: 1.0 for id, name in names.items() if name in named}

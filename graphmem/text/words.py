@@ -6,7 +6,7 @@ marks that stand inside a word, and those are escaped.
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from py_rust_stemmers import SnowballStemmer
 
@@ -14,6 +14,9 @@ from graphmem.graph.scope import NOTHING
 
 MOST_TERMS = 64
 """How many terms of a question are searched for."""
+
+MOST_CASES = 3
+"""How many times ss in a term is looked for as ß by itself."""
 
 MOST_CHARACTERS = 255
 """How long a term may be: the index cuts its own terms there."""
@@ -29,6 +32,8 @@ _TERM = re.compile(
 _MARKS = re.compile(r"([.'’:])")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _STEMMER = SnowballStemmer("english")
+
+_DOTTED = "i\u0307"
 
 COMMON_SHARE = 0.01
 """From which share of a client's memories on a term counts as common."""
@@ -102,8 +107,13 @@ def scope_query(scope: Sequence[Iterable[str]]) -> str:
 
 
 def stem(word: str) -> str:
-    """Return a word's English stem, without a possessive ending."""
-    return str(_STEMMER.stem_word(_POSSESSIVE.sub("", word)))
+    """Return a word's English stem, without a possessive ending, whatever its case."""
+    return str(_STEMMER.stem_word(_POSSESSIVE.sub("", folded(word))))
+
+
+def folded(text: str) -> str:
+    """Return a text without its case, as Unicode folds it; of İ only the i is left, as in the index."""
+    return text.casefold().replace(_DOTTED, "i")
 
 
 def stems(text: str) -> set[str]:
@@ -117,8 +127,27 @@ def words_of(text: str) -> set[str]:
 
 
 def _forms(term: str) -> list[str]:
-    """Return the ways in which a term may be written: with a straight and with a curled apostrophe."""
-    return list(dict.fromkeys([term.replace("’", "'"), term.replace("'", "’")]))
+    """Return the ways in which a term may be indexed: with each apostrophe, and in each case."""
+    written = (
+        form.replace(*apostrophes)
+        for form in (term.replace(_DOTTED, "i"), *_cases(folded(term)))
+        for apostrophes in (("’", "'"), ("'", "’"))
+    )
+    return list(dict.fromkeys(form[:MOST_CHARACTERS] for form in written))
+
+
+def _cases(word: str) -> Iterator[str]:
+    """Yield the forms in which the index may hold a folded word.
+
+    It lowers letter by letter: ß stays beside ss, and a Σ at the end of a word is no ς.
+    """
+    yield word
+    if "ss" in word:
+        yield word.replace("ss", "ß")
+        places = [place for place in range(len(word)) if word.startswith("ss", place)]
+        yield from (f"{word[:place]}ß{word[place + 2 :]}" for place in places[:MOST_CASES])
+    if word.endswith("σ"):
+        yield f"{word[:-1]}ς"
 
 
 def _escaped(term: str) -> str:

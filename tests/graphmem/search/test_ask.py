@@ -353,6 +353,17 @@ async def test_without_vectors_the_words_decide_and_the_answer_says_so(
     assert all(set(item.ranks) == {"bm25"} for item in found.items)
 
 
+async def test_words_match_whatever_their_case(memory: Graphmem):
+    texts = ["Große Straße", "GROSSE STRASSE", "Grosse Strasse", "Quiet ΟΔΟΣ", "quiet οδος"]
+    await memory.add_references([card(text, text) for text in texts])
+
+    for query, found in (("STRASSE", texts[:3]), ("große straße", texts[:3]), ("οδοσ", texts[3:])):
+        words = await memory.search(query, max_results=50)
+        scored = {item.label for item in words.items if item.scores["words"] == 1.0}
+        assert scored == set(found)  # S1.29
+        assert all(item.scores.get("bm25") for item in words.items if item.label in found)
+
+
 async def test_a_long_text_is_matched_to_its_end(memory: Graphmem):
     await memory.open_conversation("c")
     long = "nothing much happens here. " * 4_000 + "Then the zeppelin landed."

@@ -130,6 +130,30 @@ def test_a_query_is_scoped_and_escaped() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("word", "forms"),
+    [
+        ("STRASSE", {"strasse", "straße"}),
+        ("Straße", {"strasse", "straße"}),
+        ("MASSSTAB", {"massstab", "maßstab", "masßtab"}),
+        ("ΟΔΟΣ", {"οδος", "οδοσ"}),
+        ("İzmir", {"izmir"}),
+        ("Boat", {"boat"}),
+    ],
+)
+def test_a_word_is_looked_for_in_every_case_that_the_index_may_hold(
+    word: str, forms: set[str]
+) -> None:
+    query = lucene_query(terms(word), [["s10"]])  # S1.29
+
+    assert set(query.partition("+search_text:(")[2].rstrip(")").split()) == forms
+
+
+def test_stems_are_the_same_in_every_case() -> None:
+    for words in (("STRASSE", "Straße", "strasse"), ("ΟΔΟΣ", "οδος"), ("İzmir", "izmir", "IZMIR")):
+        assert len({frozenset(stems(word)) for word in words}) == 1
+
+
 def test_common_words_weigh_less() -> None:
     assert lucene_query(["mara", "boat"], [["s10"]], {"mara": 0.25}) == (
         "+scope_words:(s10)^0 +search_text:(mara^0.250 boat)"
