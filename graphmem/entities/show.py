@@ -4,7 +4,7 @@ from graphmem.context import Context
 from graphmem.entities.types import Entities, EntitiesAsked, EntityShown
 from graphmem.errors import InvalidInput
 from graphmem.graph.query import Query
-from graphmem.model.pages import foreign, opened, page, sealed
+from graphmem.model.pages import listing, page
 from graphmem.model.text import checked_text
 from graphmem.text.entities import normalized
 
@@ -20,7 +20,9 @@ async def show_entities(asked: EntitiesAsked, context: Context) -> Entities:
     Raises `InvalidInput`, `Unavailable`.
     """
     beginning = _beginning(asked.name)
-    start = _position(asked.cursor)
+    listed = listing(asked)
+    # The first normal form after the last that was shown.
+    start = f"{listed.opened(asked.cursor)}\0" if asked.cursor is not None else ""
     rows = await context.graph.rows(
         ENTITIES,
         client_id=context.client_id,
@@ -28,7 +30,7 @@ async def show_entities(asked: EntitiesAsked, context: Context) -> Entities:
         below=beginning + LAST,
         limit=asked.limit + 1,
     )
-    shown, after = page(rows, asked.limit, lambda row: sealed(row.normalized))
+    shown, after = page(rows, asked.limit, lambda row: listed.sealed(row.normalized))
     return Entities(entities=shown, cursor=after)
 
 
@@ -39,16 +41,3 @@ def _beginning(name: str | None) -> str:
     if form := normalized(checked_text(name, "name", most_bytes=1_024)):
         return form
     raise InvalidInput("name", "is the beginning of no name: it needs a letter or a digit")
-
-
-def _position(given: str | None) -> str:
-    """Return the first normal form after a cursor. Raises `InvalidInput` for a cursor of no page."""
-    if given is None:
-        return ""
-    try:
-        normal = opened(given)
-    except ValueError as problem:
-        raise foreign() from problem
-    if not normal or sealed(normal) != given:
-        raise foreign()
-    return normal + "\0"

@@ -22,7 +22,7 @@ from graphmem.exploring.types import (
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.afterwards import Afterwards
-from graphmem.model.pages import cursor, page, position
+from graphmem.model.pages import listing, page
 
 KEPT = timedelta(days=90)
 """How long an entry is kept."""
@@ -54,7 +54,8 @@ async def show_audit(asked: AuditAsked, context: Context) -> Audit:
 
     Raises `InvalidInput` for a foreign cursor, `Unavailable`.
     """
-    before, before_id = position(asked.cursor)
+    listed = listing(asked)
+    before, before_id = listed.position(asked.cursor)
     rows = await context.graph.rows(
         AUDIT,
         asked=asked.client_id or "",
@@ -63,7 +64,7 @@ async def show_audit(asked: AuditAsked, context: Context) -> Audit:
         before_id=before_id,
         limit=asked.limit + 1,
     )
-    shown, after = page(rows, asked.limit, lambda row: cursor(row.at, row.id))
+    shown, after = page(rows, asked.limit, lambda row: listed.cursor(row.at, row.id))
     return Audit(entries=shown, cursor=after)
 
 

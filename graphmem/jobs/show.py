@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.model.pages import GivenCursor, PageSize, cursor, page, position
+from graphmem.model.pages import GivenCursor, PageSize, listing, page
 
 JobState = Literal["queued", "running", "done", "dead"]
 JOB_STATES: tuple[JobState, ...] = ("queued", "running", "done", "dead")
@@ -68,7 +68,8 @@ async def show_jobs(asked: JobsAsked, *, client_id: str, graph: Graph) -> Jobs:
 
     Raises `InvalidInput` for a foreign cursor, `Unavailable`.
     """
-    before, before_id = position(asked.cursor)
+    listed = listing(asked)
+    before, before_id = listed.position(asked.cursor)
     rows = await graph.rows(
         JOBS,
         client_id=client_id,
@@ -78,7 +79,7 @@ async def show_jobs(asked: JobsAsked, *, client_id: str, graph: Graph) -> Jobs:
         before_id=before_id,
         limit=asked.limit + 1,
     )
-    shown, after = page(rows, asked.limit, lambda row: cursor(row.created_at, row.id))
+    shown, after = page(rows, asked.limit, lambda row: listed.cursor(row.created_at, row.id))
     return Jobs(jobs=shown, cursor=after)
 
 

@@ -11,7 +11,7 @@ from graphmem.errors import InvalidInput, MemoryNotFound
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query
 from graphmem.memories.write import WRITTEN_MEMORIES
-from graphmem.model.pages import GivenCursor, PageSize, cursor, page, position
+from graphmem.model.pages import GivenCursor, PageSize, listing, page
 from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING
 from graphmem.model.vocabulary import (
@@ -147,7 +147,8 @@ async def show_links(memory_id: str, asked: LinksAsked, context: Context) -> Lin
 
     Raises `InvalidInput`, `MemoryNotFound`, also for a memory of another client, and `Unavailable`.
     """
-    before, before_id = position(asked.cursor)
+    listed = listing(asked, memory_id)
+    before, before_id = listed.position(asked.cursor)
     rows = await context.graph.rows(
         LINKS,
         client_id=context.client_id,
@@ -161,7 +162,7 @@ async def show_links(memory_id: str, asked: LinksAsked, context: Context) -> Lin
     )
     if not rows:
         raise MemoryNotFound(memory_id)
-    shown, after = page(rows[0].links, asked.limit, lambda one: cursor(one.at, one.key))
+    shown, after = page(rows[0].links, asked.limit, lambda one: listed.cursor(one.at, one.key))
     return Links(links=[one.link for one in shown], cursor=after)
 
 

@@ -3,9 +3,10 @@
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from hashlib import blake2b
 from typing import Annotated, TypeVar
 
-from msgspec import Meta
+from msgspec import Meta, Struct, json, structs
 
 from graphmem.errors import InvalidInput
 from graphmem.model.times import END
@@ -30,24 +31,54 @@ def page(
     return shown, after(shown[-1]) if len(rows) > limit else None
 
 
-def cursor(moment: datetime, id: str) -> str:
-    """Return the cursor of a list, newest first, that goes on after this one."""
-    return sealed(f"{moment.isoformat()} {id}")
+class Listing(Struct, frozen=True):
+    """A list with its filters, as its cursors know it: each leads on only in the list that has given it."""
+
+    key: str
+
+    def cursor(self, moment: datetime, id: str) -> str:
+        """Return the cursor of a list, newest first, that goes on after this one."""
+        return self.sealed(f"{moment.isoformat()} {id}")
+
+    def position(self, given: str | None) -> Position:
+        """Return where a list, newest first, goes on. Raises `InvalidInput` for a foreign cursor."""
+        if given is None:
+            return FIRST
+        try:
+            moment, id = self.opened(given).split(" ", 1)
+            found = datetime.fromisoformat(moment)
+            # Only the offset that a cursor has: Neo4j does not know all that Python does.
+            if found.utcoffset() != timedelta(0):
+                raise ValueError(moment)
+        except ValueError as problem:
+            raise foreign() from problem
+        return found, id
+
+    def sealed(self, place: str) -> str:
+        """Return the cursor for a place in this list."""
+        return sealed(f"{self.key} {place}")
+
+    def opened(self, given: str) -> str:
+        """Return the place that a cursor of this list stands for. Raises `InvalidInput`."""
+        try:
+            key, place = opened(given).split(" ", 1)
+        except ValueError as problem:
+            raise foreign() from problem
+        # Decoding passes over what no cursor holds.
+        if key != self.key or self.sealed(place) != given:
+            raise foreign()
+        return place
 
 
-def position(given: str | None) -> Position:
-    """Return where a list, newest first, goes on. Raises `InvalidInput` for what no list has given."""
-    if given is None:
-        return FIRST
-    try:
-        moment, id = opened(given).split(" ", 1)
-        found = datetime.fromisoformat(moment)
-        # Only the offset that a cursor has: Neo4j does not know all that Python does.
-        if found.utcoffset() != timedelta(0):
-            raise ValueError(moment)
-    except ValueError as problem:
-        raise foreign() from problem
-    return found, id
+def listing(asked: Struct, of: str = "") -> Listing:
+    """Return the list that a request means; `of` is the id in its path. The page's size is no filter."""
+    filters = {
+        name: value
+        for name, value in structs.asdict(asked).items()
+        if name not in {"limit", "cursor"} and value is not None
+    }
+    told = json.encode([type(asked).__name__, of, filters], order="sorted")
+    return Listing(blake2b(told, digest_size=6).hexdigest())
 
 
 def sealed(place: str) -> str:
@@ -61,5 +92,7 @@ def opened(given: str) -> str:
 
 
 def foreign() -> InvalidInput:
-    """Return what is said of a cursor that no list has given."""
-    return InvalidInput("cursor", "is not one that this list has given")
+    """Return what is said of a cursor that this list has not given."""
+    return InvalidInput(
+        "cursor", "is not one that this list has given with these filters; begin without one"
+    )

@@ -3,7 +3,7 @@
 from graphmem.context import Context
 from graphmem.errors import MemoryNotFound
 from graphmem.graph.query import Query
-from graphmem.model.pages import cursor, page, position
+from graphmem.model.pages import listing, page
 from graphmem.model.times import BEGINNING, utc
 from graphmem.references.types import Reference, References, ReferencesAsked, StoredReference
 
@@ -16,7 +16,8 @@ async def show_references(asked: ReferencesAsked, context: Context) -> Reference
 
     Raises `InvalidInput`, `Unavailable`.
     """
-    before, before_id = position(asked.cursor)
+    listed = listing(asked)
+    before, before_id = listed.position(asked.cursor)
     rows = await context.graph.rows(
         REFERENCES,
         client_id=context.client_id,
@@ -26,7 +27,7 @@ async def show_references(asked: ReferencesAsked, context: Context) -> Reference
         before_id=before_id,
         limit=asked.limit + 1,
     )
-    shown, after = page(rows, asked.limit, lambda row: cursor(row.occurred_at, row.id))
+    shown, after = page(rows, asked.limit, lambda row: listed.cursor(row.occurred_at, row.id))
     return References(references=[row.shown for row in shown], cursor=after)
 
 

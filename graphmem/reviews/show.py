@@ -2,7 +2,7 @@
 
 from graphmem.context import Context
 from graphmem.graph.query import Query
-from graphmem.model.pages import cursor, page, position
+from graphmem.model.pages import listing, page
 from graphmem.reviews.types import REVIEW_STATES, Review, Reviews, ReviewsAsked
 
 REVIEWS = Query("reviews/reviews", Review)
@@ -13,7 +13,8 @@ async def show_reviews(asked: ReviewsAsked, context: Context) -> Reviews:
 
     Raises `InvalidInput`, `Unavailable`.
     """
-    before, before_id = position(asked.cursor)
+    listed = listing(asked)
+    before, before_id = listed.position(asked.cursor)
     rows = await context.graph.rows(
         REVIEWS,
         client_id=context.client_id,
@@ -23,5 +24,5 @@ async def show_reviews(asked: ReviewsAsked, context: Context) -> Reviews:
         before_id=before_id,
         limit=asked.limit + 1,
     )
-    shown, after = page(rows, asked.limit, lambda row: cursor(row.at, row.id))
+    shown, after = page(rows, asked.limit, lambda row: listed.cursor(row.at, row.id))
     return Reviews(reviews=shown, cursor=after)

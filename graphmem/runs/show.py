@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from graphmem.context import Context
 from graphmem.errors import RunNotFound
 from graphmem.graph.query import Query
-from graphmem.model.pages import cursor, page, position
+from graphmem.model.pages import listing, page
 from graphmem.runs.parameters import with_child
 from graphmem.runs.stored import fetch_run, shown
 from graphmem.runs.sweep import close_run, reclaim
@@ -111,7 +111,8 @@ async def show_accesses(run_id: str, asked: AccessesAsked, context: Context) -> 
     Raises `InvalidInput` for a foreign cursor, `RunNotFound`, also for a run of another client, and
     `Unavailable`.
     """
-    before, before_id = position(asked.cursor)
+    listed = listing(asked, run_id)
+    before, before_id = listed.position(asked.cursor)
     client_id, graph = context.client_id, context.graph
     await fetch_run(run_id, client_id=client_id, now=context.now(), graph=graph)
     rows = await graph.rows(
@@ -122,7 +123,7 @@ async def show_accesses(run_id: str, asked: AccessesAsked, context: Context) -> 
         before_id=before_id,
         limit=asked.limit + 1,
     )
-    found, after = page(rows, asked.limit, lambda row: cursor(row.timestamp, row.id))
+    found, after = page(rows, asked.limit, lambda row: listed.cursor(row.timestamp, row.id))
     return Accesses(accesses=[_access(row) for row in found], cursor=after)
 
 

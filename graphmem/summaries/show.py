@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from graphmem.context import Context
 from graphmem.errors import MemoryNotFound
 from graphmem.graph.query import Query
-from graphmem.model.pages import cursor, page, position
+from graphmem.model.pages import listing, page
 from graphmem.model.times import BEGINNING, utc
 from graphmem.summaries.types import Summaries, SummariesAsked, Summary
 
@@ -18,7 +18,8 @@ async def show_summaries(asked: SummariesAsked, context: Context) -> Summaries:
 
     Raises `InvalidInput`, `Unavailable`.
     """
-    before, before_id = position(asked.cursor)
+    listed = listing(asked)
+    before, before_id = listed.position(asked.cursor)
     rows = await context.graph.rows(
         SUMMARIES,
         client_id=context.client_id,
@@ -28,7 +29,7 @@ async def show_summaries(asked: SummariesAsked, context: Context) -> Summaries:
         before_id=before_id,
         limit=asked.limit + 1,
     )
-    shown, after = page(rows, asked.limit, lambda row: cursor(row.occurred_at, row.id))
+    shown, after = page(rows, asked.limit, lambda row: listed.cursor(row.occurred_at, row.id))
     return Summaries(summaries=shown, cursor=after)
 
 

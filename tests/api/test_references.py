@@ -117,6 +117,10 @@ async def test_the_list_goes_on_page_by_page_newest_first(
     offers = await http.get(PATH, params={"type": "offer", "since": "2026-03-02T09:00:00Z"})
     assert [one["label"] for one in offers.json()["references"]] == ["4", "3", "1"]
     assert (await rival_http.get(PATH)).json() == {"references": [], "cursor": None}
+    given = (await http.get(PATH, params={"type": "offer", "limit": 1})).json()["cursor"]
+    for path, filters in ((PATH, {}), (PATH, {"type": "brand_kit"}), ("/api/v0/summaries", {})):
+        refused = await http.get(path, params={"cursor": given, **filters})
+        assert (refused.status_code, refused.json()["field"]) == (400, "cursor"), path
 
 
 async def test_content_becomes_spans_with_offsets_hashes_and_measured_tokens(

@@ -1,31 +1,57 @@
-"""Cursors: what a list gives leads on, what it never gave is refused."""
+"""Cursors: what a list gives leads on in that list; what it never gave is refused."""
 
 from base64 import urlsafe_b64encode
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from graphmem.errors import InvalidInput
-from graphmem.model.pages import FIRST, cursor, page, position
+from graphmem.model.pages import FIRST, Listing, listing, page
+from graphmem.references.types import ReferencesAsked
+from graphmem.summaries.types import SummariesAsked
+
+LISTED = Listing("k")
+
+
+def sealed(place: bytes) -> str:
+    return urlsafe_b64encode(place).decode()
 
 
 @given(st.datetimes(timezones=st.just(UTC)), st.text(st.characters(codec="utf-8")))
 def test_a_cursor_leads_to_where_it_was_taken(moment: datetime, id: str):
-    assert position(cursor(moment, id)) == (moment, id)
+    assert LISTED.position(LISTED.cursor(moment, id)) == (moment, id)
 
 
 def test_without_a_cursor_a_list_begins_at_its_beginning():
-    assert position(None) == FIRST
+    assert LISTED.position(None) == FIRST
 
 
 @pytest.mark.parametrize(
     "given",
-    ["", "x", "ä", urlsafe_b64encode(b"\xff x").decode(), urlsafe_b64encode(b"now x").decode()],
+    ["", "x", "ä", sealed(b"\xff x"), sealed(b"k"), sealed(b"k now x"), sealed(b"other now x")],
 )
 def test_what_no_list_has_given_is_refused(given: str):
     with pytest.raises(InvalidInput, match="cursor: is not one that this list has given"):
-        position(given)
+        LISTED.position(given)
+
+
+def test_a_cursor_holds_for_its_list_and_its_filters_whatever_the_size_of_a_page():
+    asked = ReferencesAsked(type="offer", since=datetime(2026, 3, 1, tzinfo=UTC))
+    given = listing(asked).cursor(datetime(2026, 3, 2, tzinfo=UTC), "r-1")
+
+    assert listing(replace(asked, limit=7, cursor=given)).position(given)[1] == "r-1"
+    others = [
+        listing(replace(asked, type="brand_kit")),
+        listing(replace(asked, type=None)),
+        listing(replace(asked, since=None)),
+        listing(SummariesAsked()),
+        listing(asked, "of another"),
+    ]
+    for other in others:
+        with pytest.raises(InvalidInput, match="with these filters; begin without one"):
+            other.position(given)
 
 
 def test_a_page_leads_on_where_more_was_found_than_it_shows():
