@@ -27,6 +27,7 @@ from graphmem.errors import (
     InvalidInput as InvalidInput,
     ItemNotFound as ItemNotFound,
     JavaNotFound as JavaNotFound,
+    LinkNotFound as LinkNotFound,
     MemoryNotFound as MemoryNotFound,
     ModelFailed as ModelFailed,
     ModelMismatch as ModelMismatch,

@@ -14,6 +14,7 @@ from graphmem.contexts.context import (
     add_to_context,
     compose_context,
     create_context,
+    delete_context,
     show_context,
 )
 from graphmem.contexts.types import (
@@ -93,6 +94,7 @@ from graphmem.memories.links import (
     NewLinks,
     link_memories,
     show_links,
+    unlink_memories,
 )
 from graphmem.memories.memory import Memory, show_memory
 from graphmem.memories.versions import Versions, VersionsAsked, show_versions
@@ -387,21 +389,29 @@ class Graphmem:
 
         A link that exists already is returned unchanged. Raises `MemoryNotFound`.
         """
-        new = validated(
-            {
-                "from": from_id,
-                "to": to_id,
-                "type": type,
-                "start_byte": start_byte,
-                "end_byte": end_byte,
-            },
-            NewLink,
-        )
+        new = _link(from_id, to_id, type, start_byte=start_byte, end_byte=end_byte)
         return (await link_memories([new], self._context))[0]
 
     async def link_all(self, new: Iterable[NewLink | Mapping[str, Any]]) -> list[Link]:
         """Make 1–500 links, all or none. Raises `MemoryNotFound`."""
         return await link_memories(validated(list(new), NewLinks), self._context)
+
+    async def unlink(
+        self,
+        from_id: str,
+        to_id: str,
+        type: str,
+        *,
+        start_byte: int | None = None,
+        end_byte: int | None = None,
+    ) -> None:
+        """Delete the link that `link` made from the same arguments; `relates_to` from either end.
+
+        Raises `LinkNotFound`.
+        """
+        await unlink_memories(
+            _link(from_id, to_id, type, start_byte=start_byte, end_byte=end_byte), self._context
+        )
 
     async def links(
         self,
@@ -591,6 +601,10 @@ class Graphmem:
         """
         addition = _made(ContextAddition, id=memory_id)
         return await add_to_context(context_id, addition, self._context)
+
+    async def delete_context(self, context_id: str) -> None:
+        """Delete a context before it expires; the memories stay. Raises `ContextNotFound`."""
+        await delete_context(context_id, self._context)
 
     async def compose_context(self, context_id: str) -> str:
         """Return a context as one text. Raises `ContextNotFound`."""
@@ -1240,6 +1254,14 @@ def open(
     `SetupError` when it cannot start.
     """
     return Opening(validated(client_id, ClientId), progress, config.load(**settings))
+
+
+def _link(
+    from_id: str, to_id: str, type: str, *, start_byte: int | None, end_byte: int | None
+) -> NewLink:
+    """Return a link as a request names it. Raises `InvalidInput`."""
+    named = {"from": from_id, "to": to_id, "type": type}
+    return validated({**named, "start_byte": start_byte, "end_byte": end_byte}, NewLink)
 
 
 def _made(wanted: type[Asked], **fields: object) -> Asked:

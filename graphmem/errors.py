@@ -13,6 +13,7 @@
     │   ├── SessionNotFound
     │   ├── RunNotFound
     │   ├── NodeNotFound        … of any kind, in the graph
+    │   ├── LinkNotFound
     │   ├── EntityNotFound
     │   ├── AliasNotFound
     │   └── PatternNotFound
@@ -156,6 +157,19 @@ class SessionNotFound(NotFound):
     def __init__(self, session_id: str) -> None:
         super().__init__(f"no session {session_id!r}")
         self.session_id = session_id
+
+
+class LinkNotFound(NotFound):
+    """There is no such link between two memories."""
+
+    def __init__(self, from_id: str, to_id: str, type: str) -> None:
+        super().__init__(
+            f"no link {type} from {from_id!r} to {to_id!r} with these bytes, or with none; the list of a "
+            "memory's links shows them"
+        )
+        self.from_id = from_id
+        self.to_id = to_id
+        self.type = type
 
 
 class EntityNotFound(NotFound):

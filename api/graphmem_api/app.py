@@ -22,7 +22,7 @@ from graphmem_api.graph import graph
 from graphmem_api.health import health
 from graphmem_api.hyde import hyde_retrieve
 from graphmem_api.jobs import list_jobs
-from graphmem_api.links import add_links, list_links
+from graphmem_api.links import add_links, delete_link, list_links
 from graphmem_api.memories import memories
 from graphmem_api.metrics import metrics
 from graphmem_api.patterns import list_patterns, run_pattern
@@ -75,6 +75,7 @@ def create_app(runtime: Runtime) -> Litestar:
                     spans,
                     entities,
                     add_links,
+                    delete_link,
                     list_links,
                     retrieve_memory,
                     retrieve_memory_raw,

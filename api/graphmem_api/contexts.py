@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from litestar import MediaType, Router, get, post
+from litestar import MediaType, Router, delete, get, post
 from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
@@ -91,8 +91,25 @@ async def composed_context(context_id: ContextId, context: NamedDependency[Conte
     return await retrieval_contexts.compose_context(context_id, context)
 
 
+@delete(
+    "/{context_id:str}",
+    summary="Delete a context",
+    response_description="It is gone",
+    responses=failures(404),
+)
+async def delete_context(context_id: ContextId, context: NamedDependency[Context]) -> None:
+    """Delete a context before it expires; the memories that it holds parts of stay."""
+    await retrieval_contexts.delete_context(context_id, context)
+
+
 contexts = Router(
     "/contexts",
-    route_handlers=[create_context, show_context, add_to_context, composed_context],
+    route_handlers=[
+        create_context,
+        show_context,
+        add_to_context,
+        composed_context,
+        delete_context,
+    ],
     tags=["contexts"],
 )

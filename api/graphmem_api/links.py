@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from litestar import Response, get, post
+from litestar import Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
@@ -17,6 +17,7 @@ from graphmem.memories.links import (
     NewLinks,
     link_memories,
     show_links,
+    unlink_memories,
 )
 from graphmem_api.memories import MemoryId
 from graphmem_api.problems import failures
@@ -62,6 +63,23 @@ async def add_links(
     links = await link_memories(data if isinstance(data, list) else [data], context)
     status = 201 if any(link.created for link in links) else 200
     return Response(links if many else links[0], status_code=status)
+
+
+@delete(
+    "/links",
+    summary="Delete a link",
+    response_description="It is gone",
+    tags=["links"],
+    responses=failures(404),
+    **query(NewLink),
+)
+async def delete_link(context: NamedDependency[Context], asked: NamedDependency[NewLink]) -> None:
+    """Delete the link that `POST /links` made from the same fields, here in the query string.
+
+    `relates_to` is found from either end. Without a byte range the link without one is meant. An unknown
+    link, or one of another client, is 404.
+    """
+    await unlink_memories(asked, context)
 
 
 @get(

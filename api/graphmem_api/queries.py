@@ -83,7 +83,7 @@ def _parameter(field: FieldInfo, *, listed: bool) -> Parameter:
     return Parameter(
         f"asked_{field.name}",
         Parameter.KEYWORD_ONLY,
-        default=field.default,
+        default=Parameter.empty if field.required else field.default,
         # The items of a list are read by its own function; to Litestar they are words.
         annotation=Annotated[list[str] | None if listed else _plain(field.type), shown],
     )

@@ -1,4 +1,4 @@
-"""Retrieval contexts: creating and showing them, adding memories within a budget, removing the expired.
+"""Retrieval contexts: creating, showing and deleting them, adding memories within a budget.
 
 A context holds copies of chunks on its edges to the memories: when a memory is deleted, its text leaves
 every context, and the remaining tokens are always computed from the text that is there.
@@ -35,6 +35,7 @@ CONTEXT = Query("contexts/context", StoredContext)
 CREATE_CONTEXT = Query("contexts/create_context", RowsWritten, writes=True)
 LOCK_CONTEXT = Query("contexts/lock_context", StoredContext, writes=True)
 HOLD_MEMORY = Query("contexts/hold_memory", RowsWritten, writes=True)
+DELETE_CONTEXT = Query("contexts/delete_context", RowsWritten, writes=True)
 SWEEP_CONTEXTS = Query("contexts/sweep_contexts", RowsWritten, writes=True)
 
 
@@ -127,6 +128,18 @@ async def add_source(
         return Added(added=longer is not None, remaining_tokens=max(0, left))
 
     return await context.graph.write(add)
+
+
+async def delete_context(context_id: str, context: Context) -> None:
+    """Delete a context before it expires; the memories stay.
+
+    Raises `ContextNotFound`, also for an expired one or one of another client, and `Unavailable`.
+    """
+    [deleted] = await context.graph.change(
+        DELETE_CONTEXT, client_id=context.client_id, id=context_id, now=context.now()
+    )
+    if not deleted.written:
+        raise ContextNotFound(context_id)
 
 
 async def sweep_contexts(context: Context) -> int:

@@ -1,4 +1,4 @@
-"""Links between two memories that a client declares: writing them, listing them."""
+"""Links between two memories that a client declares: writing them, listing them, deleting them."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 
 from graphmem.context import Context
-from graphmem.errors import InvalidInput, MemoryNotFound
+from graphmem.errors import InvalidInput, LinkNotFound, MemoryNotFound
 from graphmem.graph.driver import Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.write import WRITTEN_MEMORIES
 from graphmem.model.pages import GivenCursor, PageSize, listing, page
 from graphmem.model.text import checked_text
@@ -31,7 +31,7 @@ MemoryId = Annotated[str, Meta(min_length=1, max_length=256)]
 
 
 class NewLink(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A link to make; `related_to` means `relates_to`, and only `references` takes a byte range."""
+    """A link to make or to delete; `related_to` means `relates_to`; only `references` takes a byte range."""
 
     from_id: MemoryId = field(name="from")
     to_id: MemoryId = field(name="to")
@@ -115,6 +115,7 @@ LINK = Query("memories/link", LinkWritten, writes=True)
 LINK_BYTES = Query("memories/link_bytes", LinkWritten, writes=True)
 RELATE = Query("memories/relate", LinkWritten, writes=True)
 LINKS = Query("memories/links", StoredLinks)
+UNLINK = Query("memories/unlink", RowsWritten, writes=True)
 
 
 async def link_memories(new: Sequence[NewLink], context: Context) -> list[Link]:
@@ -140,6 +141,26 @@ async def link_memories(new: Sequence[NewLink], context: Context) -> list[Link]:
         )
         for place, one in enumerate(links)
     ]
+
+
+async def unlink_memories(gone: NewLink, context: Context) -> None:
+    """Delete a link; one of the type `relates_to` whichever of its ends is named first.
+
+    Without a byte range the link without one is meant. Raises `InvalidInput`, `LinkNotFound`, also for
+    memories of another client, and `Unavailable`.
+    """
+    link = _checked_link(gone, "")
+    [deleted] = await context.graph.change(
+        UNLINK,
+        client_id=context.client_id,
+        from_id=link.from_id,
+        to_id=link.to_id,
+        type=stored_type(link.type),
+        start_byte=-1 if link.start_byte is None else link.start_byte,
+        end_byte=-1 if link.end_byte is None else link.end_byte,
+    )
+    if not deleted.written:
+        raise LinkNotFound(link.from_id, link.to_id, link.type)
 
 
 async def show_links(memory_id: str, asked: LinksAsked, context: Context) -> Links:

@@ -414,3 +414,26 @@ async def test_nothing_that_a_context_holds_is_logged(
 
     assert [line for line in log_lines if " graphmem_api.access: " in line]
     assert not [line for line in log_lines if "sesame" in line]
+
+
+async def test_a_context_is_deleted_and_its_memories_stay(
+    http: httpx.AsyncClient, rival_http: httpx.AsyncClient, memory: Graphmem
+) -> None:
+    context = await begun(http, max_tokens=2000)
+    [id] = await plant(memory, thread())
+    await added(http, context, id)
+    path = f"/api/v0/contexts/{context['id']}"
+
+    foreign, unknown = await rival_http.delete(path), await http.delete("/api/v0/contexts/ctx-no")
+    for answer in (foreign, unknown):
+        assert (answer.status_code, answer.json()["code"]) == (404, "context_not_found")
+    gone = await http.delete(path)
+    assert (gone.status_code, gone.content) == (204, b"")
+    for answer in (await http.get(path), await http.delete(path)):
+        assert (answer.status_code, answer.json()["code"]) == (404, "context_not_found")
+    assert (await memory.memory(id)).id == id
+
+    other = await memory.create_context(max_tokens=1000)
+    await memory.delete_context(other.id)
+    with pytest.raises(ContextNotFound):
+        await memory.context(other.id)

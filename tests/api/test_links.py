@@ -11,6 +11,7 @@ from graphmem_api.bodies import decoded
 from graphmem_api.links import LINK
 
 from graphmem.client import Graphmem
+from graphmem.errors import LinkNotFound
 from graphmem.memories.links import NewLink
 
 PATH = "/api/v0/links"
@@ -254,3 +255,66 @@ async def test_an_edge_forged_to_another_client_s_memory_is_not_listed(
     )
     assert await listed(http, three[0]) == []
     assert await listed(rival_http, theirs) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "named"),
+    [
+        ({"type": "refines"}, {"type": "refines"}),
+        ({"type": "relates_to"}, {"type": "related_to", "turned": True}),
+        ({"type": "references"}, {"type": "references"}),
+        (
+            {"type": "references", "start_byte": 3, "end_byte": 9},
+            {"type": "references", "start_byte": 3, "end_byte": 9},
+        ),
+    ],
+)
+async def test_a_link_is_deleted_by_what_it_was_made_from(
+    http: httpx.AsyncClient,
+    rival_http: httpx.AsyncClient,
+    memory: Graphmem,
+    three: list[str],
+    made: dict[str, Any],
+    named: dict[str, Any],
+) -> None:
+    one, other, third = three
+    kept = [
+        {"from": one, "to": third, "type": "references", "start_byte": 0, "end_byte": 9},
+        {"from": other, "to": one, "type": "refines"},
+        {"from": one, "to": other, "type": "contradicts"},
+    ]
+    await http.post(PATH, json=[*kept, {"from": one, "to": other} | made])
+    before = await edges(memory)
+    ends = {"from": other, "to": one} if named.pop("turned", False) else {"from": one, "to": other}
+
+    foreign = await rival_http.delete(PATH, params=ends | named)
+    unknown = await http.delete(PATH, params={"from": "x", "to": "y"} | named)
+    for answer in (foreign, unknown):
+        assert (answer.status_code, answer.json()["code"]) == (404, "link_not_found")
+    assert await edges(memory) == before
+    gone = await http.delete(PATH, params=ends | named)
+    assert (gone.status_code, gone.content) == (204, b"")
+    assert await edges(memory) == before - 1
+    again = await http.delete(PATH, params=ends | named)
+    assert again.status_code == 404
+    assert len(await listed(http, one)) == 3
+
+
+async def test_a_link_to_delete_is_named_whole(refusing: httpx.AsyncClient) -> None:
+    for change, field in (
+        ({"type": "supersedes"}, "type"),
+        ({"from": None}, "from"),
+        ({"start_byte": 4}, "start_byte"),
+        ({"colour": "red"}, "colour"),
+    ):
+        given = {name: value for name, value in (GOOD | change).items() if value is not None}
+        answer = await refusing.delete(PATH, params=given)
+        assert (answer.status_code, answer.json()["field"]) == (400, field)
+
+
+async def test_a_link_is_deleted_from_python(memory: Graphmem, three: list[str]) -> None:
+    await memory.link(three[0], three[1], "references", start_byte=0, end_byte=4)
+    with pytest.raises(LinkNotFound, match="with these bytes, or with none"):
+        await memory.unlink(three[0], three[1], "references")
+    await memory.unlink(three[0], three[1], "references", start_byte=0, end_byte=4)
+    assert (await memory.links(three[0])).links == []

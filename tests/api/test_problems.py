@@ -47,6 +47,7 @@ TABLE = {
     errors.PartOfContent: 409,
     errors.SpanNotFound: 404,
     errors.EntityNotFound: 404,
+    errors.LinkNotFound: 404,
     errors.AliasNotFound: 404,
     errors.Unauthorized: 401,
     errors.Unavailable: 503,
