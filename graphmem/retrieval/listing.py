@@ -6,12 +6,13 @@ newest first, up to a limit.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from msgspec import Struct
 
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
+from graphmem.model.vocabulary import KINDS, Kind
 from graphmem.retrieval.filters import Sources
 from graphmem.retrieval.finding import Candidate
 from graphmem.text.words import folded
@@ -45,12 +46,21 @@ SHOWN_TEXTS = Query("retrieval/shown_texts", ShownText)
 
 
 async def list_memories(
-    sources: Sources, *, by_importance: bool, client_id: str, limit: int, graph: Graph
+    sources: Sources,
+    *,
+    by_importance: bool,
+    client_id: str,
+    limit: int,
+    graph: Graph,
+    among: Set[Kind] = frozenset(KINDS),
 ) -> tuple[list[Candidate], int]:
-    """Return the newest or the most important that pass, and the number of all that pass."""
+    """Return the newest or the most important that pass, and the number of all that pass.
+
+    `among` is the kinds that are wanted of those that the sources have.
+    """
     parameters = {
         "client_id": client_id,
-        "kinds": sources.kinds_of,
+        "kinds": [kind for kind in sources.kinds_of if kind in among],
         "actives": sources.validity.actives,
     } | sources.conditions
     query = MOST_IMPORTANT if by_importance else NEWEST

@@ -18,7 +18,8 @@ from graphmem.model.text import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
 from graphmem.retrieval.filters import Sources
 from graphmem.retrieval.finding import Candidate, Findings, find_matching, find_pool
-from graphmem.retrieval.relevance import asked_stems
+from graphmem.retrieval.listing import list_memories
+from graphmem.retrieval.relevance import EVERYTHING, NEUTRAL, asked_stems
 from graphmem.retrieval.understanding import Understood
 from graphmem.runs import parameters
 from graphmem.runs.parameters import LABEL_BYTES, check_labels, continued
@@ -88,6 +89,7 @@ class SpanText(Struct, frozen=True):
     """The text of a hit that is delivered, and its source."""
 
     text: str
+    source_type: str
     source_id: str
 
 
@@ -292,6 +294,8 @@ async def _hits(
     question: RunQuestion, understood: Understood, page: Continuation, context: Context
 ) -> list[Hit]:
     """Return the hits that were not delivered yet, from more candidates if too few are new."""
+    if understood.text.strip() == EVERYTHING:
+        return await _everything(question, page, context)
     wanted = POOL + len(page.delivered)
     while True:
         candidates = await find_pool(
@@ -315,6 +319,22 @@ async def _hits(
         return await _first_hits(question, understood, page, context)
     hits = await asyncio.to_thread(weighed, new, _words(understood), context.calibration)
     return [hit for hit in hits if hit.passes(question.min_relevance or 0.0)]
+
+
+async def _everything(question: RunQuestion, page: Continuation, context: Context) -> list[Hit]:
+    """Return all that was not delivered yet, the newest or the most important; all is equally relevant."""
+    if (question.min_relevance or 0.0) > NEUTRAL:
+        return []
+    found, _ = await list_memories(
+        _sources(question),
+        by_importance=question.sort_by == "importance",
+        client_id=context.client_id,
+        limit=POOL + len(page.delivered) + 1,
+        graph=context.graph,
+        among=RETRIEVED,
+    )
+    new = [one for one in found if one.id not in page.delivered]
+    return [Hit(found=one, relevance=NEUTRAL, scores={}) for one in new]
 
 
 async def _first_hits(
@@ -361,14 +381,14 @@ def _is_all(candidates: Findings) -> bool:
 async def _texts(best: Sequence[Candidate], context: Context) -> dict[str, SpanText | None]:
     """Return the texts of hits: as the search returned them if they are whole, else read again."""
     texts: dict[str, SpanText | None] = {
-        one.id: SpanText(text, one.source.source_id)
+        one.id: SpanText(text, one.source.source_type, one.source.source_id)
         for one in best
         if one.source and (text := one.source.content) is not None
     }
     others = [one.id for one in best if one.id not in texts]
     if others:
         for id, one in (await fetch_spans(others, context)).items():
-            texts[id] = SpanText(one.text, one.source_id) if one.sound else None
+            texts[id] = SpanText(one.text, one.source_type, one.source_id) if one.sound else None
     return texts
 
 
@@ -376,7 +396,7 @@ def _span(rank: int, hit: Hit, delivered: SpanText) -> RetrievedSpan:
     found = hit.found
     return RetrievedSpan(
         span_id=found.id,
-        source_type=found.source.source_type if found.source else "",
+        source_type=delivered.source_type,
         source_id=delivered.source_id,
         token_count=found.token_count,
         relevance_score=hit.relevance,

@@ -70,6 +70,31 @@ async def test_an_order_begins_with_the_first_of_all_that_matches(
         assert (first.has_more, rest.has_more) == (True, False)
 
 
+@pytest.mark.parametrize("sort_by", ["relevance", "recency", "importance"])
+async def test_a_star_means_everything(memory: Graphmem, rival: Graphmem, sort_by: Any) -> None:
+    await many(memory, 23)
+    await many(rival, 3)
+    await memory.add_reference(type="knowledge_base", target_id="kb-0", label="No span")
+    [summary] = await plant(memory, thread(occurred_at=NOW + timedelta(days=50), importance=1.0))
+    run = await run_of(memory)
+
+    first = await run.retrieve(" * ", max_tokens=5_000, sort_by=sort_by)
+    rest = await run.retrieve(" * ", max_tokens=5_000, sort_by=sort_by, cursor=first.cursor)
+
+    assert first.spans[0].span_id == summary
+    assert (first.spans[0].source_type, first.spans[0].source_id) == ("thread_summary", "thread-1")
+    found = [*ids(first)[1:], *ids(rest)]
+    places = range(22, -1, -1)
+    if sort_by == "importance":
+        places = sorted(places, key=lambda place: (-(place % 10), -place))  # type: ignore[assignment]
+    assert found == [f"span-{place}" for place in places]
+    assert {one.relevance_score for one in (*first.spans, *rest.spans)} == {0.5}
+    assert (first.has_more, rest.has_more) == (True, False)
+    some = await run.retrieve("*", max_tokens=5_000, source_types=["knowledge_base"])
+    assert ids(some)[0] == "span-22"
+    assert (await run.retrieve("*", max_tokens=50, min_relevance=0.51)).spans == []
+
+
 # S3.26 S3.20
 async def test_pages_go_on_without_repeating_until_nothing_is_left(memory: Graphmem) -> None:
     await many(memory, 45)
