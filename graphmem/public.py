@@ -178,6 +178,7 @@ from graphmem.runs.types import (
     Run as Run,
     RunPeek as RunPeek,
     RunResult as RunResult,
+    Runs as Runs,
     SpanRef as SpanRef,
     TreeRun as TreeRun,
     WriteResult as WriteResult,

@@ -22,6 +22,8 @@ from graphmem.runs.types import (
     RunPeek,
     RunQuestion,
     RunResult,
+    Runs,
+    RunsAsked,
     SubcallAsked,
     TreeRun,
     WriteResult,
@@ -84,6 +86,18 @@ async def start_run(
         default_budget=RetrievalBudget(),
         most_active=runtime.settings.max_concurrent_sessions,
     )
+
+
+@get(
+    "/",
+    summary="List runs",
+    response_description="Some runs, and where the list goes on",
+    responses=failures(),
+    **query(RunsAsked),
+)
+async def list_runs(context: NamedDependency[Context], asked: NamedDependency[RunsAsked]) -> Runs:
+    """List the client's runs, the last that were started first; one whose id was lost can be ended so."""
+    return await show.show_runs(asked, context)
 
 
 @get(
@@ -221,6 +235,7 @@ runs = Router(
     "/rlm/sessions",
     route_handlers=[
         start_run,
+        list_runs,
         show_run,
         retrieve_in_run,
         peek_in_run,

@@ -24,8 +24,11 @@ from graphmem.runs.types import (
     RunPeek,
     RunQuestion,
     RunResult,
+    Runs,
+    RunsAsked,
     RunSort,
     RunSourceType,
+    RunStatus,
     SubcallAsked,
     TreeRun,
     WriteResult,
@@ -153,6 +156,16 @@ class RunEnvironment:
     async def show(self, run_id: str) -> Run:
         """Return the present state of a run. Raises `RunNotFound`, `Unavailable`."""
         return await show.show_run(run_id, self._scope.context())
+
+    async def list_runs(
+        self, *, status: RunStatus | None = None, limit: int = 50, cursor: str | None = None
+    ) -> Runs:
+        """Return the client's runs, the last that were started first, 1–200 a page.
+
+        So that runs whose ids were lost can be continued, or ended. Raises `InvalidInput`, `Unavailable`.
+        """
+        asked = validated({"status": status, "limit": limit, "cursor": cursor}, RunsAsked)
+        return await show.show_runs(asked, self._scope.context())
 
     async def retrieve(
         self,

@@ -1,4 +1,4 @@
-"""Showing a run, the tree of runs below it, and the operations recorded in it."""
+"""Showing runs: a page of them, one, the tree below one, and the operations recorded in one."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,9 +13,10 @@ from graphmem.errors import RunNotFound
 from graphmem.graph.query import Query
 from graphmem.model.pages import listing, page
 from graphmem.runs.parameters import with_child
-from graphmem.runs.stored import fetch_run, shown
-from graphmem.runs.sweep import close_run, reclaim
+from graphmem.runs.stored import RUNS, fetch_run, shown
+from graphmem.runs.sweep import close_overdue, close_run, reclaim
 from graphmem.runs.types import (
+    RUN_STATUSES,
     Access,
     Accesses,
     AccessesAsked,
@@ -23,6 +24,8 @@ from graphmem.runs.types import (
     Returned,
     Run,
     RunInTree,
+    Runs,
+    RunsAsked,
     TreeRun,
 )
 
@@ -75,6 +78,28 @@ async def show_run(run_id: str, context: Context) -> Run:
     if changed:
         found = await fetch_run(run_id, client_id=client_id, now=now, graph=graph)
     return shown(found, now)
+
+
+async def show_runs(asked: RunsAsked, context: Context) -> Runs:
+    """Return a page of a client's runs, the last that were started first; overdue ones end first.
+
+    Raises `InvalidInput` for a foreign cursor, and `Unavailable`.
+    """
+    now, client_id, graph = context.now(), context.client_id, context.graph
+    listed = listing(asked)
+    before, before_id = listed.position(asked.cursor)
+    await close_overdue(client_id=client_id, now=now, graph=graph)
+    rows = await graph.rows(
+        RUNS,
+        client_id=client_id,
+        statuses=[asked.status] if asked.status else list(RUN_STATUSES),
+        before=before,
+        before_id=before_id,
+        limit=asked.limit + 1,
+        now=now,
+    )
+    found, after = page(rows, asked.limit, lambda row: listed.cursor(row.started_at, row.id))
+    return Runs(runs=[shown(row, now) for row in found], cursor=after)
 
 
 async def show_tree(run_id: str, context: Context) -> TreeRun:

@@ -55,6 +55,7 @@ class StoredRun(Struct, frozen=True, kw_only=True):
 
 
 RUN = Query("runs/run", StoredRun)
+RUNS = Query("runs/runs", StoredRun)
 
 
 async def fetch_run(run_id: str, *, client_id: str, now: datetime, graph: Graph) -> StoredRun:

@@ -30,6 +30,7 @@ class RunKey(Struct, frozen=True):
 LOCK_ENDING = Query("runs/lock_ending", EndingRun, writes=True)
 END_RUNS = Query("runs/end_runs", RowsWritten, writes=True)
 OVERDUE_RUNS = Query("runs/overdue_runs", RunKey)
+OVERDUE_OF_CLIENT = Query("runs/overdue_of_client", RunKey)
 OVERDUE_CHILDREN = Query("runs/overdue_children", RunKey)
 EXPIRED_HOLDS = Query("runs/expired_holds", RunKey)
 DROP_HOLDS = Query("runs/drop_holds", RowsWritten, writes=True)
@@ -112,6 +113,12 @@ def _row(
         "retries_returned": run.retries_returned,
     }
     return {"id": run.id, "run": changes, "access": access}
+
+
+async def close_overdue(*, client_id: str, now: datetime, graph: Graph) -> None:
+    """End the runs of a client whose time is over."""
+    overdue = await graph.rows(OVERDUE_OF_CLIENT, client_id=client_id, now=now, limit=SWEPT_AT_ONCE)
+    await _close_all(overdue, now, graph)
 
 
 async def reclaim(run_id: str, *, client_id: str, now: datetime, graph: Graph) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct
 
@@ -11,6 +11,7 @@ from graphmem.model.vocabulary import MESSAGE_BYTES, QUERY_CHARACTERS
 from graphmem.references.types import Span
 
 RunStatus = Literal["active", "completed", "failed", "timeout"]
+RUN_STATUSES: tuple[RunStatus, ...] = get_args(RunStatus)
 RunOutcome = Literal["success", "failure", "timeout", "budget_exhausted"]
 Operation = Literal["start", "retrieve", "peek", "write", "subcall", "end"]
 WriteType = Literal["summary", "log", "artifact"]
@@ -101,6 +102,21 @@ class Run(Struct, frozen=True, kw_only=True):
     started_at: datetime
     deadline: datetime
     ended_at: datetime | None
+
+
+class RunsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request for a page of a client's runs."""
+
+    status: Annotated[RunStatus, Meta(description="of this status only")] | None = None
+    limit: PageSize = 50
+    cursor: GivenCursor | None = None
+
+
+class Runs(Struct, frozen=True, kw_only=True):
+    """A page of runs, the last that were started first, and the cursor of the next page."""
+
+    runs: list[Run]
+    cursor: str | None
 
 
 class RunQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -643,3 +643,43 @@ def test_the_shapes_are_described(offline_app: Litestar) -> None:
     shapes = offline_app.openapi_schema.to_schema()["components"]["schemas"]
     assert shapes.keys() >= {"Span", "RetrievalBudget", "BudgetState", "RetrievedSpan", "Run"}
     assert shapes["RetrievalBudget"]["properties"]["max_tokens"]["minimum"] == 1
+
+
+async def test_runs_are_listed_so_that_those_whose_ids_were_lost_can_be_ended(
+    http: httpx.AsyncClient, rival_http: httpx.AsyncClient, memory: Graphmem
+) -> None:
+    await started(rival_http)
+    made = [(await started(http))["id"] for _ in range(4)]
+    child = (
+        await asked(http, {"id": made[0]}, "subcall", agent_type="qa", budget_fraction=0.5)
+    ).json()
+    await asked(http, {"id": made[1]}, "end", outcome="success")
+    await memory.runtime.graph.execute(
+        "MATCH (run:Run {client_id: $c, id: $id}) SET run.deadline = datetime() - duration('PT1S')",
+        c=memory.client_id,
+        id=made[2],
+    )
+
+    whole = (await http.get(RUNS)).json()
+    assert [one["id"] for one in whole["runs"]] == [child["id"], *reversed(made)]
+    statuses = [one["status"] for one in whole["runs"]]
+    assert statuses == ["active", "active", "timeout", "completed", "active"]
+    shown = (await http.get(f"{RUNS}/{child['id']}")).json()
+    for name in ("parent_session_id", "limits", "agent_type", "depth", "deadline"):
+        assert whole["runs"][0][name] == shown[name]
+    assert whole["runs"][-1]["budget"]["remaining_tokens"] == 5_000
+
+    seen, cursor = [], None
+    while True:
+        query = {"status": "active", "limit": 2} | ({"cursor": cursor} if cursor else {})
+        page = (await http.get(RUNS, params=query)).json()
+        seen += [one["id"] for one in page["runs"]]
+        if (cursor := page["cursor"]) is None:
+            break
+    assert seen == [child["id"], made[3], made[0]]
+    for id in seen:
+        assert (await asked(http, {"id": id}, "end", outcome="failure")).status_code == 200
+    assert (await http.get(RUNS, params={"status": "active"})).json()["runs"] == []
+    assert [one.id for one in (await memory.runs().list_runs(status="timeout")).runs] == [made[2]]
+    refused = await http.get(RUNS, params={"status": "lost"})
+    assert (refused.status_code, refused.json()["field"]) == (400, "status")

@@ -34,6 +34,7 @@ from graphmem.runs.types import (
     NewWrite,
     PeekAsked,
     RunQuestion,
+    RunsAsked,
     SubcallAsked,
 )
 from graphmem.search.retriever import MemoryRetriever, RetrieverDefaults
@@ -69,6 +70,7 @@ REQUESTS: dict[Any, tuple[type[msgspec.Struct], set[str]]] = {
     Graphmem.cypher_audit: (AuditAsked, set()),
     Graphmem.jobs: (JobsAsked, set()),
     RunEnvironment.start: (NewRun, set()),
+    RunEnvironment.list_runs: (RunsAsked, set()),
     RunEnvironment.retrieve: (RunQuestion, {"run_id"}),
     RunEnvironment.peek: (PeekAsked, {"run_id"}),
     RunEnvironment.write: (NewWrite, {"run_id"}),

@@ -1,0 +1,23 @@
+// A run as it stands, with what the runs below it have used.
+//
+// $client_id  string    whose run
+// $now        datetime  now: a hold that has expired counts no more
+.id, .client_id, .agent_type, .episode_id, .depth, .status, .outcome, .max_tokens, .max_time_ms,
+.max_retries, .spent, .given, .returned, .retries, .retries_given, .retrievals, .writes,
+parent_id: COLLECT {
+  MATCH (parent:Run {client_id: $client_id})-[:SPAWNED]->(run)
+  RETURN parent.id
+}[0],
+started_at: toString(run.started_at),
+deadline: toString(run.deadline),
+ended_at: toString(run.ended_at),
+holds: COLLECT {
+  // Without its label: with it the index of all clients' holds is searched instead.
+  MATCH (run)-[:HOLDS]->(hold {client_id: $client_id})
+  WHERE hold.expires_at > $now
+  RETURN hold.tokens
+},
+below: COLLECT {
+  MATCH (run)(()-[:SPAWNED]->(:Run {client_id: $client_id})){1,4}(below:Run)
+  RETURN below {.spent, .retries}
+}
