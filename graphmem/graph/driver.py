@@ -26,7 +26,7 @@ from neo4j.exceptions import (
 from neo4j.time import DateTime
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind
 
-from graphmem.errors import ServerFailed, TookTooLong, Unavailable
+from graphmem.errors import GraphmemError, ServerFailed, TookTooLong, Unavailable
 from graphmem.graph.query import Query
 from graphmem.model.side import FIRST, Side
 from graphmem.observing.spans import span
@@ -62,6 +62,8 @@ CUT_OFF = {
     "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
 }
 """What a question hears that took longer than it may."""
+
+TERMINATED = "Transaction.Terminated"
 
 log = logging.getLogger(__name__)
 
@@ -163,12 +165,7 @@ class Graph:
             return msgspec.convert(rows, list[query.row])  # type: ignore[name-defined]
 
         with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
-            try:
-                rows = await self._retry(neo4j.READ_ACCESS, read, shown)
-            except Neo4jError as problem:
-                if problem.code in CUT_OFF:
-                    raise TookTooLong(seconds) from problem
-                raise
+            rows = await self._retry(neo4j.READ_ACCESS, read, shown, seconds=seconds)
             shown.set_attribute("graphmem.rows", len(rows))
             return rows
 
@@ -241,7 +238,12 @@ class Graph:
         await self.driver.close()
 
     async def _retry(
-        self, access: str, work: Callable[[Session], Awaitable[Result]], shown: Span = INVALID_SPAN
+        self,
+        access: str,
+        work: Callable[[Session], Awaitable[Result]],
+        shown: Span = INVALID_SPAN,
+        *,
+        seconds: float | None = None,
     ) -> Result:
         deadline = time.monotonic() + self._retry_seconds
         pause = 0.05
@@ -272,6 +274,8 @@ class Graph:
                     raise
                 log.info("another writer came first: %s; trying again", _name(problem))
             except (Neo4jError, DriverError, OSError) as problem:
+                if _name(problem) in CUT_OFF:
+                    raise _cut_off(seconds) from problem
                 _raise_unless_it_passes(problem)
                 is_deadlock = _name(problem) == DEADLOCK
                 collisions += is_deadlock
@@ -327,6 +331,15 @@ def _explained(uri: str, user: str) -> Iterator[None]:
         ) from problem
 
 
+def _cut_off(seconds: float | None) -> GraphmemError:
+    """Return what a caller hears of a call that took longer than its own limit, or than the server's."""
+    if seconds is not None:
+        return TookTooLong(seconds)
+    return Unavailable(
+        "the database ended this at its own limit of time: it has too much to do", retry_after=10
+    )
+
+
 def _raise_unless_it_passes(problem: Exception) -> None:
     if _name(problem) == INDEX_GONE:
         raise Unavailable(
@@ -342,6 +355,9 @@ def _passes(problem: Exception) -> bool:
     if isinstance(problem, OSError | IncompleteCommit | ConnectionPoolError):
         return True
     if isinstance(problem, Neo4jError) and problem.code == DELETED_MEANWHILE:
+        return True
+    if _name(problem).endswith(TERMINATED):
+        # By a server that stops: it comes back, or another one does. Nothing of it was done.
         return True
     return isinstance(problem, Neo4jError | DriverError) and problem.is_retryable()
 

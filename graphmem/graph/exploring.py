@@ -19,7 +19,7 @@ from graphmem.errors import (
     TookTooMuch,
     Unavailable,
 )
-from graphmem.graph.driver import CUT_OFF, Graph
+from graphmem.graph.driver import CUT_OFF, TERMINATED, Graph
 from graphmem.graph.message_limit import FIRST_ROWS, BrokenOff, fetch_at_once, limited_messages
 from graphmem.graph.plain import Budget, Plain, TooBig
 
@@ -35,7 +35,6 @@ LARGE_BYTES = 2**15
 LEAVE_SECONDS = 0.2
 """How long a statement that has returned enough rows may take to end regularly."""
 
-TERMINATED = "Transaction.Terminated"
 MEMORY = re.compile(r"OutOfMemory|StackOverFlow")
 CALLERS = "Neo.ClientError."
 """The class of errors that the caller can correct."""

@@ -23,7 +23,7 @@ from neo4j.exceptions import (
 
 from graphmem.conversations.conversation import OPEN_CONVERSATION
 from graphmem.conversations.types import Conversation
-from graphmem.errors import ServerFailed, Unavailable
+from graphmem.errors import ServerFailed, TookTooLong, Unavailable
 from graphmem.graph.driver import FAULTS, Graph, Transaction, connect
 from graphmem.graph.query import Query
 from graphmem.runtime import Runtime
@@ -83,7 +83,7 @@ def failing_reads(monkeypatch: pytest.MonkeyPatch):
     def install(failing: Failing) -> Failing:
         async def struck(session, statement, *args, **options):
             # The running graphmem reads its installation and records reads now and then, from files.
-            if statement in TEXTS:
+            if getattr(statement, "text", statement) in TEXTS:
                 failing.strike()
             return await run(session, statement, *args, **options)
 
@@ -101,8 +101,17 @@ DELETED = Neo4jError._hydrate_neo4j(
     code="Neo.ClientError.Statement.EntityNotFound", message="deleted before it was joined"
 )
 
+STOPPED = Neo4jError._hydrate_neo4j(
+    code="Neo.TransientError.Transaction.Terminated", message="the server stops"
+)
+
+TIMED_OUT = Neo4jError._hydrate_neo4j(
+    code="Neo.ClientError.Transaction.TransactionTimedOut", message="longer than the server allows"
+)
+
 PASSING = [
     DEADLOCK,
+    STOPPED,
     FAULT,
     DELETED,
     msgspec.ValidationError("a row that was deleted while it was read"),
@@ -167,6 +176,24 @@ async def test_a_fault_that_stays_is_unavailable(graph: Graph, failing_reads):
     with pytest.raises(Unavailable, match="ExecutionFailed"):
         await graph.rows(ONE)
     assert failing.calls == FAULTS + 1
+
+
+async def test_a_call_that_the_server_timed_out_is_unavailable_and_not_tried_again(
+    graph: Graph, failing_reads
+):
+    failing = failing_reads(Failing(TIMED_OUT))
+    for call in (graph.rows, graph.change):
+        with pytest.raises(Unavailable, match="limit of time") as raised:
+            await call(ONE)
+        assert raised.value.retry_after > 0
+    assert failing.calls == 2
+
+
+async def test_a_call_with_a_limit_of_its_own_took_too_long(graph: Graph, failing_reads):
+    failing = failing_reads(Failing(TIMED_OUT))
+    with pytest.raises(TookTooLong, match="3 seconds"):
+        await graph.limited(ONE, seconds=3, most=1)
+    assert failing.calls == 1
 
 
 async def test_rows_that_never_fit_are_a_mistake(graph: Graph):
