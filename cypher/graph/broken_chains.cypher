@@ -1,19 +1,19 @@
 CYPHER 25
-// Sessions whose messages are not joined into one chain that rises from the first to the last.
+// Sessions whose messages do not form a single chain of rising idx.
 //
-// $scanned  int  how many sessions are looked at
-// $most     int  after how many of these it ends
+// $scanned  int  the number of sessions examined
+// $most     int  the number of defects after which the search ends
 MATCH (session:Session)
 WITH session
 LIMIT $scanned
 CALL (session) {
   MATCH (message:Message {client_id: session.client_id, session_id: session.id})
-  // The index holds what has an idx: without this line it is not used.
+  // The index only holds nodes with an idx: without this line it is not used.
   WHERE message.idx IS NOT NULL
   RETURN
     count(*) AS messages,
     sum(COUNT {
-      // Without its label, or it is looked up by the index once more, for every message.
+      // No label here: with it, each message would be looked up by the index again.
       (message)-[:NEXT]->(after)
       WHERE after.client_id = session.client_id
         AND after.session_id = session.id

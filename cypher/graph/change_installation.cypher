@@ -1,11 +1,11 @@
 CYPHER 25
-// Moves a change of the embedding model on from the state that it is expected in; no row where it is in
-// another, or where another change is under way.
+// Moves a change of the embedding model on from its expected state; no row if the state differs or another
+// change is under way.
 //
-// $change      string  the change's id; '' where none is expected
-// $state       string  the state that it is expected in; '' where none is
-// $after       string  the last memory's id that it is expected to have come to
-// $properties  map     what becomes of the installation's properties; null removes one
+// $change      string  the change's id; '' if none is expected
+// $state       string  the expected state; '' for none
+// $after       string  the expected id of the last memory done
+// $properties  map     the new properties of the installation; null removes one
 MATCH (installation:Installation {id: 'installation'})
 SET installation.locked = true
 WITH installation

@@ -1,4 +1,4 @@
 CYPHER 25
-// How many memories there are, of any client; the server keeps this count.
+// Counts the memories of all clients, from the server's count store.
 MATCH (memory:Memory)
 RETURN count(memory) AS memories

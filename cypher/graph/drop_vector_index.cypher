@@ -1,3 +1,3 @@
 CYPHER 25
-// Drops the vector index; every transaction that has written a memory ends before.
+// Drops the vector index; waits for all transactions that have written a memory.
 DROP INDEX memory_embedding IF EXISTS

@@ -1,8 +1,8 @@
 CYPHER 25
-// Edges that join what belongs to different clients.
+// Edges between nodes of different clients.
 //
-// $scanned  int  how many edges are looked at
-// $most     int  after how many of these it ends
+// $scanned  int  the number of edges examined
+// $most     int  the number of defects after which the search ends
 MATCH (from)-[edge]->(to)
 WITH from, edge, to
 LIMIT $scanned

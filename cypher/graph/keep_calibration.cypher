@@ -1,8 +1,8 @@
 CYPHER 25
-// Keeps what was measured of the embedding model, unless another process came first.
+// Stores the calibration of the embedding model, unless another process was first.
 //
-// $low   float  the cosine up to which texts have nothing to do with each other
-// $high  float  the cosine from which they mean the same
+// $low   float  the greatest cosine between unrelated texts
+// $high  float  the least cosine between texts of the same meaning
 MATCH (installation:Installation {id: 'installation'})
 SET installation.locked = true
 WITH installation

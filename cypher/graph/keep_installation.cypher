@@ -1,11 +1,11 @@
 CYPHER 25
-// The one installation, made of what is given where there was none.
+// The one installation, created from the parameters if there is none.
 //
 // $embedding_model   string   the embedding model's name
 // $embedding_sha256  string   the hash of its weights
 // $dimensions        int      the length of its embeddings
 // $tokenizer         string   the tokenizer's name
-// $embedding_source  string?  where the model is found, where its name does not tell
+// $embedding_source  string?  where the model is found, if its name does not say
 MERGE (installation:Installation {id: 'installation'})
 ON CREATE SET
   installation.embedding_model = $embedding_model,

@@ -1,5 +1,5 @@
 CYPHER 25
-// The labels and types of edges in use, and the property keys that this database has ever had.
+// The labels and edge types in use, and all property keys that this database has ever had.
 RETURN
   COLLECT { CALL db.labels() YIELD label RETURN label ORDER BY label } AS labels,
   COLLECT {

@@ -1,5 +1,5 @@
 CYPHER 25
-// How many memories, of any client, have no embedding of this side.
+// Counts the memories of all clients without an embedding on this side.
 MATCH (memory:Memory)
 WHERE memory.embedding IS NULL
 RETURN count(memory) AS memories

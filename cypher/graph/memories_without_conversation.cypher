@@ -1,8 +1,8 @@
 CYPHER 25
-// Memories that name a conversation which their client does not have.
+// Memories that name a conversation that their client does not have.
 //
-// $scanned  int  how many memories are looked at
-// $most     int  after how many of these it ends
+// $scanned  int  the number of memories examined
+// $most     int  the number of defects after which the search ends
 MATCH (memory:Memory)
 WITH memory
 LIMIT $scanned

@@ -1,8 +1,8 @@
 CYPHER 25
-// Memories that have no embedding: they are found by their words alone.
+// Memories without an embedding: only a search by words finds them.
 //
-// $scanned  int  how many memories are looked at
-// $most     int  after how many of these it ends
+// $scanned  int  the number of memories examined
+// $most     int  the number of defects after which the search ends
 MATCH (memory:Memory)
 WITH memory
 LIMIT $scanned

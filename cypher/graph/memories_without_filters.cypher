@@ -1,9 +1,9 @@
 CYPHER 25
-// Memories that lack a property which a search filters on: an index can test no null, so they are not
-// found.
+// Memories without a property that searches filter by: an index cannot test for null, so no search finds
+// them.
 //
-// $scanned  int  how many memories are looked at
-// $most     int  after how many of these it ends
+// $scanned  int  the number of memories examined
+// $most     int  the number of defects after which the search ends
 MATCH (memory:Memory)
 WITH memory
 LIMIT $scanned

@@ -1,8 +1,8 @@
 CYPHER 25
 // Messages that are part of no session, or of another than they name.
 //
-// $scanned  int  how many messages are looked at
-// $most     int  after how many of these it ends
+// $scanned  int  the number of messages examined
+// $most     int  the number of defects after which the search ends
 MATCH (message:Message)
 WITH message
 LIMIT $scanned

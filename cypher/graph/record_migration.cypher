@@ -1,5 +1,5 @@
 CYPHER 25
-// Records that a schema file was applied.
+// Records the application of a schema file.
 //
 // $number  int     its number
 // $name    string  its name

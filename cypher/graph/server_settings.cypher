@@ -1,7 +1,7 @@
 CYPHER 25
-// Some of the server's settings, as far as it shows them.
+// Some of the server's settings, if the server shows them.
 //
-// $names  list<string>  which settings
+// $names  list<string>  the settings
 SHOW SETTINGS
 YIELD name, value
 WHERE name IN $names

@@ -1,5 +1,5 @@
 CYPHER 25
-// Which version of Neo4j this is.
+// The version of the Neo4j server.
 CALL dbms.components() YIELD name, versions
 WHERE name = 'Neo4j Kernel'
 RETURN versions[0] AS version

@@ -1,8 +1,8 @@
 CYPHER 25
 // Sessions that are part of no conversation, or of another than they name.
 //
-// $scanned  int  how many sessions are looked at
-// $most     int  after how many of these it ends
+// $scanned  int  the number of sessions examined
+// $most     int  the number of defects after which the search ends
 MATCH (session:Session)
 WITH session
 LIMIT $scanned

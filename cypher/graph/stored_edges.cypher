@@ -1,8 +1,8 @@
 CYPHER 25
-// The ends and properties of stored edges, of any client: of each type the first edges.
+// The end labels and properties of stored edges of all clients: the first edges of each type.
 //
-// $types    list<string>  which types
-// $scanned  int           the number of edges of each that are looked at
+// $types    list<string>  the types
+// $scanned  int           the number of edges examined for each type
 UNWIND $types AS type
 CALL (type) {
   MATCH (from)-[edge:$(type)]->(to)

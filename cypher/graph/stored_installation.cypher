@@ -1,5 +1,5 @@
 CYPHER 25
-// The one installation, where there is one: the model of its embeddings, and the change of it under way.
+// The one installation, if there is one: its embedding model and the current change of it.
 MATCH (installation:Installation {id: 'installation'})
 RETURN
   installation.embedding_model AS embedding_model,

@@ -1,8 +1,8 @@
 CYPHER 25
-// The labels and properties of stored nodes, of any client: of each label the first nodes.
+// The labels and properties of stored nodes of all clients: the first nodes of each label.
 //
-// $labels   list<string>  which labels
-// $scanned  int           the number of nodes of each that are looked at
+// $labels   list<string>  the labels
+// $scanned  int           the number of nodes examined for each label
 UNWIND $labels AS label
 CALL (label) {
   MATCH (node:$(label))
