@@ -1,13 +1,13 @@
 CYPHER 25
-// Claims one of the jobs that are due longest, of any client: a worker works for all. A claimed job is due again when
-// its lease ends, so that a worker's death delays a job and loses none. One whose attempts are used
-// up is given up instead.
+// Claims one of the longest due jobs of any client, since a worker serves all clients. A claimed job is due
+// again when its lease ends: if a worker dies, the job is delayed, not lost. A job without attempts left is
+// given up.
 //
-// $kinds         list<string>  what the worker can do
+// $kinds         list<string>  the kinds of jobs that the worker can do
 // $lease         string        the worker's mark on this claim
 // $now           datetime      now
-// $lease_until   datetime      until when the claim holds
-// $most_attempts int           after how many attempts a job is given up
+// $lease_until   datetime      the end of the lease
+// $most_attempts int           the number of attempts after which a job is given up
 UNWIND ['queued', 'running'] AS state
 CALL (state) {
   MATCH (job:Job)
@@ -16,7 +16,7 @@ CALL (state) {
   ORDER BY job.run_at
   LIMIT 8
 }
-// By chance among the first, so that workers seldom want the same.
+// A random one of the first jobs, so that workers seldom compete for the same job.
 WITH job
 ORDER BY rand()
 LIMIT 1

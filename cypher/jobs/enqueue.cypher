@@ -1,13 +1,13 @@
 CYPHER 25
-// The job with this key, queued where there was none; one that is there stays as it is.
+// The job with this key, queued if there was none; an existing job is not changed.
 //
-// $client_id        string    whose job
-// $id               string    its id, should it be new
-// $kind             string    what is to be done
-// $key              string    what it is done to
-// $payload          string    what the work needs to know, as JSON
-// $conversation_id  string?   the conversation that it goes with; null belongs to none
-// $run_at           datetime  not before when
+// $client_id        string    the client
+// $id               string    its id, if it is new
+// $kind             string    the kind of work
+// $key              string    the object of the work
+// $payload          string    the input of the work, as JSON
+// $conversation_id  string?   the conversation that it belongs to; null for none
+// $run_at           datetime  the earliest time to run
 // $now              datetime  now
 MERGE (job:Job {client_id: $client_id, kind: $kind, key: $key})
 ON CREATE SET

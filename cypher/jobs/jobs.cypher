@@ -1,12 +1,12 @@
 CYPHER 25
 // A client's jobs, newest first.
 //
-// $client_id  string        whose jobs
-// $states     list<string>  in which states
-// $kinds      list<string>  of which kinds, all when empty
-// $before     datetime      created before when
-// $before_id  string        and, of those created then, with a lower id
-// $limit      int           how many
+// $client_id  string        the client
+// $states     list<string>  the states
+// $kinds      list<string>  the kinds; empty for all
+// $before     datetime      created before this time
+// $before_id  string        and, at that time, with a lower id
+// $limit      int           the maximum number
 MATCH (job:Job {client_id: $client_id})
 WHERE job.id IS NOT NULL AND job.state IN $states
   AND (size($kinds) = 0 OR job.kind IN $kinds)

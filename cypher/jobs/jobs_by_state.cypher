@@ -1,5 +1,5 @@
 CYPHER 25
-// How many jobs of any client are in each of these states.
+// Counts the jobs of any client by state.
 //
 // $states  list<string>  the states
 UNWIND $states AS state

@@ -1,11 +1,11 @@
 CYPHER 25
-// The jobs with these keys, due when it is said: queued where there were none or where they have ended; one
-// that runs just now is queued for then when it ends. No row for one that was swept just now.
+// The jobs with these keys, due at the given times: jobs that are new or have ended are queued; a running job
+// is queued again when it ends. No row for a job that was swept at this moment.
 //
-// $client_id  string     whose jobs
+// $client_id  string     the client
 // $jobs       list<map>  {id, kind, key, payload, conversation_id?, run_at, earliest}, in the order of their kinds
 // $now        datetime   now
-// With `earliest` a job that waits already is never moved to a later time; without, to whatever is said last.
+// With `earliest`, a waiting job never moves to a later time; without it, the last call sets the time.
 UNWIND $jobs AS row
 MERGE (job:Job {client_id: $client_id, kind: row.kind, key: row.key})
 ON CREATE SET

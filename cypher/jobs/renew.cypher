@@ -1,10 +1,10 @@
 CYPHER 25
-// Moves the end of a claim on; no row when the claim is another's by now.
+// Extends a lease; no row if another worker has claimed the job.
 //
-// $client_id    string    whose job
+// $client_id    string    the client
 // $id           string    its id
 // $lease        string    the mark on the claim
-// $lease_until  datetime  until when the claim is to hold
+// $lease_until  datetime  the new end of the lease
 MATCH (job:Job {client_id: $client_id, id: $id})
 SET job.locked = true
 WITH job

@@ -1,14 +1,14 @@
 CYPHER 25
-// Ends a claim: the job is done, queued again or given up; one that was asked for again meanwhile is
-// queued for then, with its attempts anew. No row when the claim is another's by now.
+// Ends a claim: the job is done, queued again or given up. A job that was requested again meanwhile is queued
+// for that time with no attempts used. No row if another worker has claimed the job.
 //
-// $client_id  string    whose job
+// $client_id  string    the client
 // $id         string    its id
 // $lease      string    the mark on the claim
 // $state      string    done, queued or dead
 // $run_at     datetime  when it is due again
-// $error      string?   the class of what went wrong
-// $attempts   int       how many attempts count
+// $error      string?   the class of the error
+// $attempts   int       the number of attempts that count
 // $now        datetime  now
 MATCH (job:Job {client_id: $client_id, id: $id})
 SET job.locked = true
