@@ -1,8 +1,8 @@
 CYPHER 25
-// Whose recorded reads, of any client, have become old.
+// The clients with expired records of reads, among the reads of any client.
 //
-// $before  datetime  what was asked before then is old
-// $limit   int       how many records are looked at
+// $before  datetime  records from before this time have expired
+// $limit   int       the number of records examined
 MATCH (access:Access)
 WHERE access.at < $before AND access.found IS NOT NULL
 WITH access.client_id AS client_id

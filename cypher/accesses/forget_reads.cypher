@@ -1,10 +1,10 @@
 CYPHER 25
-// Deletes some records of reads that belong to no conversation: those that have become old, and those whose
-// memories are all gone.
+// Deletes some records of reads that belong to no conversation: expired ones, and those whose memories are
+// all deleted.
 //
-// $client_id  string    whose records
-// $before     datetime  what was asked before then is old
-// $limit      int       how many at once
+// $client_id  string    the client
+// $before     datetime  records from before this time have expired
+// $limit      int       the batch size
 MATCH (access:Access {client_id: $client_id, run_id: ''})
 WHERE access.at IS NOT NULL AND access.id IS NOT NULL // else no index is used
   AND (

@@ -1,11 +1,12 @@
 CYPHER 25
-// Records reads, each once, with what they showed; a read of a conversation that is gone leaves nothing.
+// Records reads, each once, with the memories that they returned; a read of a deleted conversation is not
+// recorded.
 //
-// $client_id  string     whose reads
+// $client_id  string     the client
 // $rows       list<map>  {id, conversation_id, properties, shown: [{id, rank, score, tokens?}]}, by conversation
 UNWIND $rows AS row
 OPTIONAL MATCH (conversation:Conversation {client_id: $client_id, id: row.conversation_id})
-// Locked against a deletion, which takes what was recorded before it.
+// Locks against a deletion, which deletes the records written before it.
 SET conversation.locked = true
 WITH row, conversation
 WHERE row.conversation_id = '' OR conversation.next_position IS NOT NULL
