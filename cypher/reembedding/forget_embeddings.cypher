@@ -1,9 +1,9 @@
 CYPHER 25
-// Removes what is left of a side from memories of any client; after a switch its successor's knowledge of what the
-// model could not see takes the place of its own.
+// Removes the embeddings of one side from memories of any client. After a switch, the new side's mark of
+// truncated texts replaces the old one.
 //
 // $property  string     the side's property
-// $switched  boolean    whether the other side has taken its place
+// $switched  boolean    whether the other side has replaced it
 // $rows      list<map>  {client_id, id}
 UNWIND $rows AS row
 MATCH (memory:Memory {client_id: row.client_id, id: row.id})

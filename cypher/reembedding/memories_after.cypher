@@ -1,10 +1,10 @@
 CYPHER 25
-// Memories of any client that follow one, by client and id, with what is embedded of them.
+// The memories of any client that follow a given one, by client and id, with the texts to embed.
 //
-// $after_client  string  whose memory the one is
+// $after_client  string  the client of the given memory
 // $after_id      string  its id
-// $limit         int     how many
-// $longest       int     up to how many characters of a text are embedded
+// $limit         int     the maximum number
+// $longest       int     the number of characters of a text to embed
 CALL () {
   MATCH (memory:Memory)
   WHERE memory.client_id = $after_client AND memory.id > $after_id
