@@ -1,12 +1,12 @@
 CYPHER 25
-// Locks the conversation of the session that a summary is about; no row when it is about no session.
+// Locks the conversation of the session that a summary describes; no row if it describes no session.
 //
-// $client_id   string  whose session
-// $session_id  string  what the summary is about
+// $client_id   string  the client
+// $session_id  string  the id of the summarized object
 MATCH (session:Session {client_id: $client_id, id: $session_id})
 MATCH (conversation:Conversation {client_id: $client_id, id: session.conversation_id})
 SET conversation.locked = true
 WITH session, conversation
-// Deleted while this waited for the lock, it has no properties any more.
+// A node that was deleted while this waited for the lock has no properties.
 WHERE conversation.next_position IS NOT NULL
 RETURN session.id AS session_id, conversation.id AS conversation_id

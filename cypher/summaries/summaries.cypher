@@ -1,15 +1,15 @@
 CYPHER 25
-// A client's summaries, newest first, each in the version that holds.
+// A client's summaries, newest first, each in its current version.
 //
-// $client_id  string        whose summaries
-// $types      list<string>  of which source types, all when empty
+// $client_id  string        the client
+// $types      list<string>  the source types; empty for all
 // $since      datetime      not older than this
 // $before     datetime      older than this
-// $before_id  string        and, of those of that time, with a lower id
-// $limit      int           how many
+// $before_id  string        and, at that time, with a lower id
+// $limit      int           the maximum number
 MATCH (summary:Summary {client_id: $client_id})
 WHERE summary.occurred_at >= $since AND summary.occurred_at <= $before
-  // The index holds what has an id: without this line it is not used.
+  // The index only holds nodes with an id: without this line it is not used.
   AND summary.id IS NOT NULL
   AND summary.active = true
   AND (size($types) = 0 OR summary.source_type IN $types)

@@ -1,9 +1,9 @@
 CYPHER 25
-// Joins a summary to the session that it is about.
+// Links a summary to its session.
 //
-// $client_id   string  whose summary
+// $client_id   string  the client
 // $id          string  its id
-// $session_id  string  the session, its conversation locked by this transaction
+// $session_id  string  the session; this transaction has locked its conversation
 MATCH (summary:Memory {client_id: $client_id, id: $id})
 MATCH (session:Session {client_id: $client_id, id: $session_id})
 MERGE (summary)-[:SUMMARIZES]->(session)

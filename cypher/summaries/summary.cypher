@@ -1,7 +1,7 @@
 CYPHER 25
 // One version of a summary.
 //
-// $client_id  string  whose summary
+// $client_id  string  the client
 // $id         string  its id
 MATCH (summary:Memory {client_id: $client_id, id: $id})
 WHERE summary:Summary

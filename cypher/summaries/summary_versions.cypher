@@ -1,16 +1,16 @@
 CYPHER 25
-// The newest version of a summary, and whether this one is written already.
+// The newest version of a summary, and whether this version is already written.
 //
-// $client_id    string  whose summary
-// $source_type  string  what kind of thing it is about
-// $source_id    string  what it is about
-// $id           string  this version, there after a lost answer
+// $client_id    string  the client
+// $source_type  string  the type of the summarized object
+// $source_id    string  the id of the summarized object
+// $id           string  this version, already there after a lost answer
 RETURN
   COLLECT {
     MATCH (summary:Summary {
       client_id: $client_id, source_type: $source_type, source_id: $source_id
     })
-    // The index holds what has a version: without this line it is not used.
+    // The index only holds nodes with a version: without this line it is not used.
     WHERE summary.version IS NOT NULL
     RETURN summary.id
     ORDER BY summary.version DESC
