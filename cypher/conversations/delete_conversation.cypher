@@ -1,22 +1,22 @@
 CYPHER 25
-// Deletes a conversation, its sessions with their summaries, and the memories, reviews, reads and jobs that
-// came in between; locked against writers.
+// Deletes a conversation, its sessions with their summaries, and the memories, reviews, reads and jobs
+// written meanwhile; locks out writers.
 //
-// $client_id  string  whose conversation
+// $client_id  string  the client
 // $id         string  its id
 MATCH (conversation:Conversation {client_id: $client_id, id: $id})
 SET conversation.locked = true
 WITH conversation
-// Deleted while this waited for the lock, it has no properties any more.
+// A node that was deleted while this waited for the lock has no properties.
 WHERE conversation.next_position IS NOT NULL
-// Jobs go first: what a job writes that ends just now is waited for, and goes too.
+// Jobs go first: this waits for a job that is just ending, so that its writes are deleted too.
 CALL () {
   MATCH (job:Job {client_id: $client_id, conversation_id: $id})
   DETACH DELETE job
 }
 CALL () {
   MATCH (review:Review {client_id: $client_id, conversation_id: $id})
-  // The index holds what has a time: without this line it is not used.
+  // The index only holds nodes with a time: without this line it is not used.
   WHERE review.at IS NOT NULL
   DETACH DELETE review
 }
@@ -30,7 +30,7 @@ WITH
   conversation,
   COLLECT {
     MATCH (session:Session {client_id: $client_id, conversation_id: $id})
-    // The index holds what has an external_id: without this line it is not used.
+    // The index only holds nodes with an external_id: without this line it is not used.
     WHERE session.external_id IS NOT NULL
     RETURN session
   } AS sessions
@@ -45,7 +45,7 @@ WITH
     UNWIND ['session_summary', 'thread_summary', 'plan_summary'] AS source_type
     MATCH (memory:Summary
       {client_id: $client_id, source_type: source_type, source_id: session.id})
-    // The index holds what has a version: without this line it is not used.
+    // The index only holds nodes with a version: without this line it is not used.
     WHERE memory.version IS NOT NULL
     RETURN memory
   } AS gone

@@ -1,9 +1,9 @@
 CYPHER 25
-// Deletes some of a conversation's memories.
+// Deletes a batch of a conversation's memories.
 //
-// $client_id  string  whose conversation
+// $client_id  string  the client
 // $id         string  its id
-// $limit      int     how many at once
+// $limit      int     the batch size
 MATCH (memory:Memory {client_id: $client_id, conversation_id: $id})
 WITH memory
 LIMIT $limit

@@ -1,15 +1,15 @@
 CYPHER 25
-// Deletes some of a conversation's reviews, recorded reads and jobs; what a job does that ends just now is waited for.
+// Deletes a batch of a conversation's reviews, recorded reads and jobs; waits for jobs that are just ending.
 //
-// $client_id  string  whose conversation
+// $client_id  string  the client
 // $id         string  its id
-// $limit      int     how many at once
+// $limit      int     the batch size
 CALL () {
   MATCH (record:Job {client_id: $client_id, conversation_id: $id})
   RETURN record
 UNION ALL
   MATCH (record:Review {client_id: $client_id, conversation_id: $id})
-  // The index holds what has a time: without this line it is not used.
+  // The index only holds nodes with a time: without this line it is not used.
   WHERE record.at IS NOT NULL
   RETURN record
 UNION ALL

@@ -1,9 +1,9 @@
 CYPHER 25
-// Creates the sessions that are new and moves on the counters of all that are written to.
+// Creates the new sessions and advances the counters of all sessions written to.
 //
-// $client_id        string     whose conversation
+// $client_id        string     the client
 // $conversation_id  string     the conversation, locked by this transaction
-// $next_position    int        where its positions continue afterwards
+// $next_position    int        the conversation's next position afterwards
 // $sessions         list<map>  {id, external_id, next_idx, started_at, last_active_at}
 MATCH (conversation:Conversation {client_id: $client_id, id: $conversation_id})
 SET conversation.next_position = $next_position

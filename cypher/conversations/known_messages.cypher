@@ -1,7 +1,7 @@
 CYPHER 25
-// A conversation's messages that a batch would bring again; no row when there is no conversation.
+// The messages of a batch that a conversation already has; no row if there is no such conversation.
 //
-// $client_id     string        whose conversation
+// $client_id     string        the client
 // $id            string        its id
 // $external_ids  list<string>  the caller's ids of the batch
 MATCH (conversation:Conversation {client_id: $client_id, id: $id})

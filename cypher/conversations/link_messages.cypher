@@ -1,7 +1,7 @@
 CYPHER 25
-// Joins new messages to their session and to the message before.
+// Links new messages to their session and to the previous message.
 //
-// $client_id  string     whose messages
+// $client_id  string     the client
 // $rows       list<map>  {id, session_id, previous_id?}
 UNWIND $rows AS row
 MATCH (message:Memory {client_id: $client_id, id: row.id})

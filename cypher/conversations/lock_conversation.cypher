@@ -1,16 +1,16 @@
 CYPHER 25
-// Locks a conversation for its one writer, then reads what the writer must know: where its positions,
-// and those of the sessions named, continue, and which messages are there already.
+// Locks a conversation for its single writer, then reads its next position, the next positions of the named
+// sessions, and the messages that already exist.
 //
-// $client_id      string        whose conversation
+// $client_id      string        the client
 // $id             string        its id
-// $session_names  list<string>  the caller's names of the sessions to be written to
-// $external_ids   list<string>  the caller's ids of the messages to be written
-// $ids            list<string>  our ids of the messages to be written, there after a lost answer
+// $session_names  list<string>  the caller's names of the sessions to write to
+// $external_ids   list<string>  the caller's ids of the messages to write
+// $ids            list<string>  our ids of the messages to write, already there after a lost answer
 MATCH (conversation:Conversation {client_id: $client_id, id: $id})
 SET conversation.locked = true
 WITH conversation
-// Deleted while this waited for the lock, it has no properties any more.
+// A node that was deleted while this waited for the lock has no properties.
 WHERE conversation.next_position IS NOT NULL
 RETURN
   conversation.next_position AS next_position,
@@ -19,7 +19,7 @@ RETURN
     MATCH (session:Session {client_id: $client_id, conversation_id: $id, external_id: name})
     CALL (session) {
       OPTIONAL MATCH (message:Message {client_id: $client_id, session_id: session.id})
-      // The index holds what has an idx: without this line it is not used.
+      // The index only holds nodes with an idx: without this line it is not used.
       WHERE message.idx IS NOT NULL
       RETURN message.id AS last_message_id
       ORDER BY message.idx DESC

@@ -1,9 +1,9 @@
 CYPHER 25
-// The conversation with this id, opened where there was none.
+// The conversation with this id, created if there was none.
 //
-// $client_id   string    whose conversation
+// $client_id   string    the client
 // $id          string    its id
-// $title       string?   its title; null keeps what is there
+// $title       string?   its title; null keeps the present one
 // $created_at  datetime  now
 OPTIONAL MATCH (known:Conversation {client_id: $client_id, id: $id})
 MERGE (conversation:Conversation {client_id: $client_id, id: $id})
