@@ -1,7 +1,7 @@
 CYPHER 25
-// A context that has not expired, with the chunks it holds.
+// A context that has not expired, with its chunks.
 //
-// $client_id  string    whose context
+// $client_id  string    the client
 // $id         string    its id
 // $now        datetime  now
 MATCH (context:Context {client_id: $client_id, id: $id})

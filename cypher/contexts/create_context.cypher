@@ -1,13 +1,13 @@
 CYPHER 25
-// A context that holds no memory yet; one with this id is there after a lost answer.
+// Creates a context without memories; one with this id already exists after a lost answer.
 //
-// $client_id              string    whose context
+// $client_id              string    the client
 // $id                     string    its id
-// $max_tokens             int       how long it may get, the reserve included
-// $reserved_for_response  int       how much of that stays free
-// $system_prompt          string?   what it begins with
+// $max_tokens             int       its maximum length, the reserve included
+// $reserved_for_response  int       the part of it that stays free
+// $system_prompt          string?   its beginning
 // $created_at             datetime  now
-// $expires_at             datetime  when it ends
+// $expires_at             datetime  when it expires
 MERGE (context:Context {client_id: $client_id, id: $id})
 ON CREATE SET
   context.max_tokens = $max_tokens,

@@ -1,13 +1,13 @@
 CYPHER 25
-// Locks a context that has not expired, then reads what it holds.
+// Locks a context that has not expired, then reads its chunks.
 //
-// $client_id  string    whose context
+// $client_id  string    the client
 // $id         string    its id
 // $now        datetime  now
 MATCH (context:Context {client_id: $client_id, id: $id})
 SET context.locked = true
 WITH context
-// Swept while this waited for the lock, it has no properties any more.
+// A context that was swept while this waited for the lock has no properties.
 WHERE context.expires_at > $now
 RETURN
   context.id AS id,

@@ -1,11 +1,11 @@
 CYPHER 25
-// Removes contexts of a client that have expired, with the chunks they hold.
+// Removes a client's expired contexts with their chunks.
 //
-// $client_id  string    whose contexts
+// $client_id  string    the client
 // $now        datetime  now
-// $limit      int       how many at once
+// $limit      int       the batch size
 MATCH (context:Context {client_id: $client_id})
-// The index holds what has an id: without this line it is not used.
+// The index only holds nodes with an id: without this line it is not used.
 WHERE context.id IS NOT NULL AND context.expires_at <= $now
 WITH context
 LIMIT $limit
