@@ -1,5 +1,5 @@
 CYPHER 25
-// The clients with expired records of reads, among the reads of any client.
+// Finds expired records of reads of any client, and returns their clients.
 //
 // $before  datetime  records from before this time have expired
 // $limit   int       the number of records examined
