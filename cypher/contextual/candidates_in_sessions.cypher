@@ -1,19 +1,19 @@
 CYPHER 25
-// The messages of some sessions, each with its exact cosine, and the words' score where they match. Nothing
-// but these sessions is read.
+// The messages of some sessions as candidates, each with its exact cosine and, if its words match, its word
+// score. Reads no other session.
 //
-// $client_id    string        whose messages
-// $session_ids  list<string>  which sessions
+// $client_id    string        the client
+// $session_ids  list<string>  the sessions
 // $embedding    list<float>   the question's vector
-// $limit        int           how many messages of each session, the nearest, and how many by their words
-// $timed        boolean       whether the two times below decide, not only what holds now
+// $limit        int           the number of messages of each session by cosine, and of messages by words
+// $timed        boolean       whether the two times below apply
 // $valid_by     datetime      the last valid_at that passes
 // $created_by   datetime      the last created_at that passes
 CALL () {
   UNWIND $session_ids AS session_id
   CALL (session_id) {
     MATCH (message:Message {client_id: $client_id, session_id: session_id})
-    // The index holds what has an idx: without this line it is not used.
+    // The index only holds nodes with an idx: without this line it is not used.
     WHERE message.idx IS NOT NULL AND message.active = true
       AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
     WITH message, vector.similarity.cosine(message.embedding, $embedding) AS score

@@ -1,7 +1,7 @@
 CYPHER 25
-// The session that a memory belongs to, '' for none, and the place that a message has in it.
+// The session of a memory, '' for none, and the place of a message in it.
 //
-// $client_id  string  whose memory
+// $client_id  string  the client
 // $id         string  its id
 MATCH (memory:Memory {client_id: $client_id, id: $id})
 RETURN

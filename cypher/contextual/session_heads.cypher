@@ -1,10 +1,10 @@
 CYPHER 25
-// What some sessions are called, and the summaries that hold; of one without, how it begins.
+// The names of some sessions and their current summaries; for a session without one, its beginning.
 //
-// $client_id    string        whose sessions
+// $client_id    string        the client
 // $session_ids  list<string>  their own ids
-// $characters   int           how much of a first message
-// $timed        boolean       whether the times below decide, not what holds now
+// $characters   int           the number of characters of a first message
+// $timed        boolean       whether the times below apply, not the current state
 UNWIND $session_ids AS session_id
 MATCH (session:Session {client_id: $client_id, id: session_id})
 CALL (session) {
@@ -19,7 +19,7 @@ CALL (session) {
 }
 CALL (session) {
   OPTIONAL MATCH (message:Message {client_id: $client_id, session_id: session.id})
-  // The index holds what has an idx: without this line it is not used.
+  // The index only holds nodes with an idx: without this line it is not used.
   WHERE message.idx IS NOT NULL
     AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
   RETURN message

@@ -1,9 +1,9 @@
 CYPHER 25
-// From where to where in a session some messages stand; null where none of them does.
+// The first and last place of some messages in a session; null if none of them is in it.
 //
-// $client_id   string        whose messages
-// $session_id  string        which session
-// $ids         list<string>  the messages, and others that are passed over
+// $client_id   string        the client
+// $session_id  string        the session
+// $ids         list<string>  the messages; other ids are ignored
 UNWIND $ids AS id
 MATCH (message:Memory {client_id: $client_id, id: id})
 WHERE message.kind = 'message' AND message.session_id = $session_id

@@ -1,7 +1,7 @@
 CYPHER 25
 // Some messages with their texts, in the order of their places.
 //
-// $client_id  string        whose messages
+// $client_id  string        the client
 // $ids        list<string>  their ids
 UNWIND $ids AS id
 MATCH (message:Memory {client_id: $client_id, id: id})

@@ -1,11 +1,12 @@
 CYPHER 25
-// The messages around some places of sessions, each once: those before, the one there, those after.
+// The messages around some places of sessions, each once: the preceding ones, the one at the place, the
+// following ones.
 //
-// $client_id   string     whose messages
+// $client_id   string     the client
 // $places      list<map>  {session_id, idx}
-// $before      int        how many before each place
-// $after       int        how many from each place on
-// $timed       boolean    whether the two times below decide, not only what holds now
+// $before      int        the number of messages before each place
+// $after       int        the number of messages from each place on
+// $timed       boolean    whether the two times below apply
 // $valid_by    datetime   the last valid_at that passes
 // $created_by  datetime   the last created_at that passes
 UNWIND $places AS place

@@ -1,14 +1,13 @@
 CYPHER 25
-// The messages of a session before a place, in between, and after another, the nearest first; without those
-// that were shown already.
+// The messages of a session before, inside and after a range, nearest first, without messages already shown.
 //
-// $client_id   string        whose messages
-// $session_id  string        which session
-// $first       int           where in between begins
-// $last        int           and ends
-// $shown       list<string>  the messages that are passed over
-// $limit       int           how many of each
-// $timed       boolean       whether the two times below decide, not only what holds now
+// $client_id   string        the client
+// $session_id  string        the session
+// $first       int           the first place of the range
+// $last        int           its last place
+// $shown       list<string>  the messages already shown
+// $limit       int           the maximum number for each part
+// $timed       boolean       whether the two times below apply
 // $valid_by    datetime      the last valid_at that passes
 // $created_by  datetime      the last created_at that passes
 CALL () {
