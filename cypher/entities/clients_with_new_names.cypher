@@ -1,7 +1,7 @@
 CYPHER 25
-// Whose names still wait for their aliases, of any client: a worker works for all.
+// Finds names of any client that wait for alias detection, and returns their clients: a worker serves all.
 //
-// $looked_at  int  how many names are looked at
+// $looked_at  int  the number of names examined
 MATCH (entity:Entity)
 WHERE entity.alias_due = true AND entity.client_id IS NOT NULL
 WITH entity

@@ -1,14 +1,14 @@
 CYPHER 25
-// A client's entities in the order of their normal forms, each with its aliases and what it is an alias of.
+// A client's entities in the order of their normal forms, each with its aliases and its canonical name.
 //
-// $client_id  string  whose entities
+// $client_id  string  the client
 // $from       string  the first normal form
-// $below      string  the first that is too far
-// $limit      int     how many
+// $below      string  the first normal form beyond the end
+// $limit      int     the maximum number
 MATCH (entity:Entity {client_id: $client_id})
 WHERE entity.normalized >= $from AND entity.normalized < $below
 WITH entity
-// As the index has them: without the client it would read all of them first.
+// As the index is ordered: without the client all entities would be read first.
 ORDER BY entity.client_id, entity.normalized
 LIMIT $limit
 OPTIONAL MATCH (entity)-[alias:ALIAS_OF]->(canonical:Entity {client_id: $client_id})

@@ -1,9 +1,9 @@
 CYPHER 25
-// Makes names aliases of others, or of none, in the place of what they were. What stands on the same step as
-// before keeps its time.
+// Replaces the aliases of names; an empty canonical name removes one. An alias with the same rule and step
+// keeps its time.
 //
-// $client_id  string     whose names, locked by this transaction
-// $rows       list<map>  {alias, before, canonical, rule?, of}, normal forms; '' as canonical for none
+// $client_id  string     the client
+// $rows       list<map>  {alias, before, canonical, rule?, of}, normal forms; canonical is '' for none
 // $now        datetime   now
 UNWIND $rows AS row
 MATCH (alias:Entity {client_id: $client_id, normalized: row.alias})

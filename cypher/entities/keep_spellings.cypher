@@ -1,8 +1,8 @@
 CYPHER 25
-// Notes on names how they are spelled, by which others are found that may mean the same.
+// Stores the spellings of names, by which alias detection finds names of the same meaning.
 //
-// $client_id  string     whose names
-// $rows       list<map>  {normalized, spelled, short}; '' where a name has no short form
+// $client_id  string     the client
+// $rows       list<map>  {normalized, spelled, short}; '' for a name without a short form
 UNWIND $rows AS row
 MATCH (entity:Entity {client_id: $client_id, normalized: row.normalized})
 SET entity.spelled = row.spelled, entity.short = nullIf(row.short, '')

@@ -1,7 +1,7 @@
 CYPHER 25
-// Locks names that are about to be joined or parted; one that was deleted just now is not counted.
+// Locks names that are about to be joined or separated; does not count a name that was deleted meanwhile.
 //
-// $client_id  string        whose names
+// $client_id  string        the client
 // $names      list<string>  their normal forms, in order
 UNWIND $names AS name
 MATCH (entity:Entity {client_id: $client_id, normalized: name})

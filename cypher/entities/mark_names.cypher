@@ -1,10 +1,10 @@
 CYPHER 25
-// Marks names that were written before aliases were looked for, so that theirs are.
+// Marks names written before alias detection existed, so that their aliases are detected.
 //
-// $client_id  string  whose names
-// $limit      int     how many at once
+// $client_id  string  the client
+// $limit      int     the batch size
 MATCH (entity:Entity {client_id: $client_id})
-// The index holds what has a normal form: without this line it is not used.
+// The index only holds nodes with a normal form: without this line it is not used.
 WHERE entity.normalized IS NOT NULL AND entity.spelled IS NULL AND entity.alias_due IS NULL
 WITH entity
 LIMIT $limit

@@ -1,14 +1,14 @@
 CYPHER 25
-// Names, those that are spelled so, and those that may be met by such short forms; each with its aliases and what
-// is said of it. The same name may come twice.
+// Names: the given ones, those with these spellings, and those with these short forms; each with its aliases
+// and its evidence. The same name may come twice.
 //
-// $client_id  string        whose names
+// $client_id  string        the client
 // $names      list<string>  the names, in normal form
 // $spelled    list<string>  spellings
 // $shorts     list<string>  short forms
-// $most       int           how many of a spelling or a short form
-// $looked_at  int           how many memories are asked what a short name stands for
-// $users      int           of how many memories that use a name the sources are looked at; '' for what is none
+// $most       int           the maximum number for each spelling or short form
+// $looked_at  int           the number of memories examined for the full forms of a short name
+// $users      int           the number of memories examined for the sources of a name; '' for none
 CALL () {
   UNWIND $names AS name
   MATCH (entity:Entity {client_id: $client_id, normalized: name})

@@ -1,10 +1,10 @@
 CYPHER 25
-// Notes that a name is no alias of others, so that no rule makes it one again.
+// Records that a name is no alias of others; no rule joins them again.
 //
-// $client_id  string        whose names, locked by this transaction
+// $client_id  string        the client
 // $alias      string        the name, in normal form
-// $others     list<string>  what it is not, in normal form
-// $rule       string        the rule that had said so
+// $others     list<string>  the names that it is not an alias of, in normal form
+// $rule       string        the rule that had joined them
 // $now        datetime      now
 MATCH (alias:Entity {client_id: $client_id, normalized: $alias})
 UNWIND $others AS name

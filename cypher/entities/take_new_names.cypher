@@ -1,8 +1,8 @@
 CYPHER 25
-// Locks some of a client's names whose aliases are still to be found, and takes their marks away.
+// Locks some of a client's names that wait for alias detection, and removes their marks.
 //
-// $client_id  string  whose names
-// $limit      int     how many at once
+// $client_id  string  the client
+// $limit      int     the batch size
 MATCH (entity:Entity {alias_due: true, client_id: $client_id})
 WITH entity
 LIMIT $limit
@@ -10,7 +10,7 @@ WITH entity
 ORDER BY entity.normalized
 SET entity.locked = true
 WITH entity
-// Deleted while this waited for the lock, it has no properties any more.
+// A node that was deleted while this waited for the lock has no properties.
 WHERE entity.normalized IS NOT NULL
 REMOVE entity.alias_due
 RETURN collect(entity {.normalized, .name}) AS rows
