@@ -1,7 +1,7 @@
 CYPHER 25
-// How many episodes of a conversation no facts were made of, and how surprising the most surprising is.
+// Counts the episodes of a conversation without facts, and returns the greatest surprise among them.
 //
-// $client_id  string  whose conversation
+// $client_id  string  the client
 // $id         string  its id
 MATCH (episode:Episode {client_id: $client_id, conversation_id: $id})
 WHERE episode.end_at IS NOT NULL AND episode.consolidated_at IS NULL AND episode.active = true

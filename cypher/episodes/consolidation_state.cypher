@@ -1,8 +1,8 @@
 CYPHER 25
-// What consolidating may still change, read under the conversation's lock: which of the episodes are not
-// consolidated yet, and which of the facts hold now.
+// The state that consolidation may still change, read under the conversation's lock: the episodes not yet
+// consolidated and the facts that are active.
 //
-// $client_id    string        whose conversation
+// $client_id    string        the client
 // $episode_ids  list<string>  the episodes
 // $fact_ids     list<string>  the facts
 RETURN

@@ -1,15 +1,15 @@
 CYPHER 25
-// The facts of a conversation that hold now and lie nearest to some of its episodes, the oldest first.
+// The active facts of a conversation that are nearest to some of its episodes, oldest first.
 //
-// $client_id        string        whose facts
-// $conversation_id  string        which conversation
+// $client_id        string        the client
+// $conversation_id  string        the conversation
 // $episode_ids      list<string>  the episodes
-// $limit            int           how many for each of them
+// $limit            int           the maximum number for each episode
 UNWIND $episode_ids AS episode_id
 MATCH (episode:Memory {client_id: $client_id, id: episode_id})
 CALL (episode) {
   MATCH (fact:Fact {client_id: $client_id, conversation_id: $conversation_id})
-  // The index holds what has a valid_at: without this it is not used.
+  // The index only holds nodes with a valid_at: without this line it is not used.
   WHERE fact.valid_at IS NOT NULL AND fact.active = true
   RETURN fact
   ORDER BY vector.similarity.cosine(fact.embedding, episode.embedding) DESC, fact.id

@@ -1,11 +1,11 @@
 CYPHER 25
-// Ends facts that are true no longer: they stay, and hold no more.
+// Invalidates facts that are no longer true: they stay, but are not active.
 //
-// $client_id    string        whose facts
+// $client_id    string        the client
 // $ids          list<string>  their ids
-// $at           datetime      when that was said
-// $now          datetime      now; ends what became true after it was said to be over, unless it begins later
-// $active_word  string        the scope word of what holds now
+// $at           datetime      when they stopped being true
+// $now          datetime      now; the end of facts that became true after that time, unless they begin later
+// $active_word  string        the scope word of active memories
 UNWIND $ids AS id
 MATCH (fact:Memory {client_id: $client_id, id: id})
 SET
@@ -17,6 +17,6 @@ SET
     ELSE fact.valid_at
   END,
   fact.scope_words = replace(fact.scope_words, $active_word, '')
-// A newer version may move invalid_at yet; since when this was known, and what it said, stays.
+// A newer version may still move invalid_at; these two keep the original statement and its time.
 SET fact.invalidated_from = fact.invalid_at, fact.invalidated_at = $now
 RETURN count(*) AS written

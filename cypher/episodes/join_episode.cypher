@@ -1,11 +1,11 @@
 CYPHER 25
-// Joins a new episode to its conversation, its messages, and the episodes that ended before and after it.
+// Links a new episode to its conversation, its messages, and the episodes that ended before and after it.
 //
-// $client_id        string        whose episode
+// $client_id        string        the client
 // $conversation_id  string        its conversation, locked by this transaction
 // $id               string        its id
 // $end_at           datetime      when it ended
-// $message_ids      list<string>  the messages that it is made of
+// $message_ids      list<string>  its messages
 MATCH (episode:Memory {client_id: $client_id, id: $id})
 MATCH (conversation:Conversation {client_id: $client_id, id: $conversation_id})
 CREATE (episode)-[:PART_OF]->(conversation)
@@ -16,7 +16,7 @@ CALL (episode) {
   CREATE (message)-[:PART_OF]->(episode)
   RETURN count(message) AS joined
 }
-// Of those that ended at the same moment the one written last comes last: it has no follower among them.
+// Of episodes that ended at the same moment, the one written last comes last, with no successor among them.
 OPTIONAL CALL (episode) {
   MATCH (before:Episode {client_id: $client_id, conversation_id: $conversation_id})
   WHERE before.end_at <= $end_at AND before.id <> episode.id

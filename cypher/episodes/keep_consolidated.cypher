@@ -1,7 +1,7 @@
 CYPHER 25
-// Notes that facts were made of episodes.
+// Marks episodes as consolidated.
 //
-// $client_id  string        whose episodes
+// $client_id  string        the client
 // $ids        list<string>  their ids
 // $now        datetime      now
 UNWIND $ids AS id

@@ -1,8 +1,8 @@
 CYPHER 25
-// Messages of a conversation, in the order in which they came.
+// Messages of a conversation, in the order of their arrival.
 //
-// $client_id        string        whose messages
-// $conversation_id  string        which conversation
+// $client_id        string        the client
+// $conversation_id  string        the conversation
 // $ids              list<string>  their ids
 UNWIND $ids AS id
 MATCH (message:Memory {client_id: $client_id, id: id})

@@ -1,12 +1,12 @@
 CYPHER 25
-// The messages of a session from an idx to an idx; no row when there is no such session.
+// The messages of a session in a range of idx; no row if there is no such session.
 //
-// $client_id        string  whose messages
-// $conversation_id  string  which conversation
+// $client_id        string  the client
+// $conversation_id  string  the conversation
 // $session_id       string  the session's id, or the caller's name of it
 // $from_idx         int     the first idx
 // $to_idx           int     the last idx
-// $limit            int     how many at most
+// $limit            int     the maximum number
 CALL () {
   MATCH (session:Session {client_id: $client_id, id: $session_id})
   WHERE session.conversation_id = $conversation_id

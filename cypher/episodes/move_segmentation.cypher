@@ -1,9 +1,9 @@
 CYPHER 25
-// Notes up to where a session was looked at for episodes.
+// Stores the progress of segmentation in a session.
 //
-// $client_id   string  whose session
-// $session_id  string  its id, its conversation locked by this transaction
-// $idx         int     the first idx that was not looked at
+// $client_id   string  the client
+// $session_id  string  its id; this transaction has locked its conversation
+// $idx         int     the first idx not yet examined
 MATCH (session:Session {client_id: $client_id, id: $session_id})
 SET session.segmented_idx = $idx
 RETURN count(*) AS written

@@ -1,15 +1,15 @@
 CYPHER 25
-// The first episode of a conversation that holds exactly these messages, and of which all that is said holds.
+// The first episode of a conversation with exactly these messages that matches all given values.
 //
-// $client_id        string        whose episode
+// $client_id        string        the client
 // $conversation_id  string        its conversation, locked by this transaction
 // $message_ids      list<string>  the messages, each once
-// $title            string        its title, '' where any will do
-// $summary          string        its summary, '' where any will do
-// $surprise         float         its surprise, negative where any will do
+// $title            string        its title, '' for any
+// $summary          string        its summary, '' for any
+// $surprise         float         its surprise, negative for any
 // $start_at         datetime      when it began
 // $end_at           datetime      when it ended
-// $timed            boolean       whether these two were said
+// $timed            boolean       whether these two were given
 MATCH (:Memory {client_id: $client_id, id: $message_ids[0]})-[:PART_OF]->(episode:Episode)
 WHERE episode.client_id = $client_id AND episode.conversation_id = $conversation_id
   AND ($title = '' OR episode.title = $title)

@@ -1,8 +1,8 @@
 CYPHER 25
-// How far a session was looked at for episodes, which of some messages no episode holds, and whether an
-// episode is there already, after a lost answer.
+// The progress of segmentation in a session, the messages among the given ones without an episode, and
+// whether an episode already exists, after a lost answer.
 //
-// $client_id   string        whose session
+// $client_id   string        the client
 // $session_id  string        its id
 // $ids         list<string>  the messages
 // $episode_id  string        the episode

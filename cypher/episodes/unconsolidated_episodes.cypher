@@ -1,9 +1,9 @@
 CYPHER 25
-// The episodes of a conversation that no facts were made of, the oldest first, with their messages.
+// The episodes of a conversation without facts, oldest first, with their messages.
 //
-// $client_id  string  whose conversation
+// $client_id  string  the client
 // $id         string  its id
-// $limit      int     how many
+// $limit      int     the maximum number
 MATCH (episode:Episode {client_id: $client_id, conversation_id: $id})
 WHERE episode.end_at IS NOT NULL AND episode.consolidated_at IS NULL AND episode.active = true
 WITH episode

@@ -1,11 +1,11 @@
 CYPHER 25
-// The messages of a session from an idx on, each with how near it lies to those that follow it.
+// The messages of a session from an idx on, each with its cosines to the messages that follow.
 //
-// $client_id   string  whose messages
-// $session_id  string  which session
+// $client_id   string  the client
+// $session_id  string  the session
 // $from_idx    int     the first idx
-// $band        int     to how many that follow
-// $limit       int     how many
+// $band        int     the number of following messages to compare with
+// $limit       int     the maximum number
 MATCH (message:Message {client_id: $client_id, session_id: $session_id})
 WHERE message.idx >= $from_idx
 WITH message
