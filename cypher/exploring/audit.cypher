@@ -1,11 +1,11 @@
 CYPHER 25
 // Entries of the audit, of any client or of one, newest first.
 //
-// $asked      string    whose; of all, when empty
-// $outcome    string    which ended so; all, when empty
-// $before     datetime  sent before when
-// $before_id  string    and, of those sent then, with a lower id
-// $limit      int       how many
+// $asked      string    the client; '' for all
+// $outcome    string    the outcome; '' for all
+// $before     datetime  sent before this time
+// $before_id  string    and, at that time, with a lower id
+// $limit      int       the maximum number
 MATCH (entry:Audit)
 WHERE entry.at <= $before AND entry.id IS NOT NULL // else no index is used
   AND (entry.at < $before OR entry.id < $before_id)

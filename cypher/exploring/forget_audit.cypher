@@ -1,9 +1,9 @@
 CYPHER 25
-// Forgets some entries of the audit, of any client: the oldest, where they are too old or there are too many.
+// Deletes the oldest entries of the audit, of any client, that are too old or too many.
 //
-// $before  datetime  what was sent before then is too old
-// $most    int       so many entries may be kept
-// $limit   int       how many at once
+// $before  datetime  entries from before this time are too old
+// $most    int       the maximum number of entries
+// $limit   int       the batch size
 CALL () {
   MATCH (one:Audit)
   RETURN count(one) AS kept

@@ -1,9 +1,9 @@
 CYPHER 25
-// Keeps how a statement ended.
+// Records the outcome of a statement in the audit.
 //
-// $client_id   string  whose statement
+// $client_id   string  the client
 // $id          string  its entry's id
-// $properties  map     what is kept of its end
+// $properties  map     the properties of its outcome
 MATCH (audit:Audit {client_id: $client_id, id: $id})
 SET audit += $properties
 RETURN count(*) AS written
