@@ -1,7 +1,7 @@
 CYPHER 25
-// Which categories a client has chosen for its facts; none where it has not chosen.
+// The categories that a client has chosen for its facts; none if it has not chosen.
 //
-// $client_id  string  which client
+// $client_id  string  the client
 RETURN COLLECT {
   MATCH (client:Client {client_id: $client_id})
   UNWIND client.categories AS category

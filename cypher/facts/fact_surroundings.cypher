@@ -1,11 +1,11 @@
 CYPHER 25
-// What facts to be written refer to: the client's categories, the conversations and sources that are
-// there, and which of the facts are there already.
+// The references of facts to be written: the client's categories, the existing conversations and sources, and
+// the facts that already exist.
 //
-// $client_id         string        whose facts
+// $client_id         string        the client
 // $conversation_ids  list<string>  the conversations that they belong to
 // $source_ids        list<string>  the memories that they come from
-// $ids               list<string>  their own ids, there after a lost answer
+// $ids               list<string>  their own ids, already there after a lost answer
 RETURN
   COLLECT {
     MATCH (client:Client {client_id: $client_id})

@@ -1,9 +1,9 @@
 CYPHER 25
-// The facts of one conversation and scope that hold now and share most words with a new one.
+// The active facts of one conversation and scope that share the most words with a new fact.
 //
-// $conversation_id  string       which conversation, '' for those of none
-// $scope            string       which scope
-// $embedding        list<float>  the vector of the new one
+// $conversation_id  string       the conversation, '' for none
+// $scope            string       the scope
+// $embedding        list<float>  the vector of the new fact
 // include words_leg
   AND memory.kind = 'fact' AND memory.active = true
   AND memory.conversation_id = $conversation_id AND memory.scope = $scope

@@ -1,7 +1,7 @@
 CYPHER 25
-// Sets which categories a client's facts may have.
+// Sets the allowed categories of a client's facts.
 //
-// $client_id   string        whose facts
+// $client_id   string        the client
 // $categories  list<string>  the categories
 MERGE (client:Client {client_id: $client_id})
 SET client.categories = $categories

@@ -1,7 +1,7 @@
 CYPHER 25
-// Joins new facts to what they come from, and to the facts that lie near; an edge that is there stays.
+// Links new facts to their sources and to similar facts; an existing edge stays.
 //
-// $client_id  string     whose facts
+// $client_id  string     the client
 // $now        datetime   now
 // $rows       list<map>  {id, source_ids, similar: [{id, score}]}
 UNWIND $rows AS row

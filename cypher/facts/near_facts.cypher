@@ -1,11 +1,11 @@
 CYPHER 25
-// The facts of one conversation and scope that hold now and lie nearest to a vector, by the index.
+// The active facts of one conversation and scope nearest to a vector, by the index.
 //
-// $client_id        string       whose facts
-// $conversation_id  string       which conversation, '' for those of none
-// $scope            string       which scope
+// $client_id        string       the client
+// $conversation_id  string       the conversation, '' for none
+// $scope            string       the scope
 // $embedding        list<float>  the vector
-// $limit            int          how many
+// $limit            int          the maximum number
 MATCH (fact:Memory)
   SEARCH fact IN (
     VECTOR INDEX memory_embedding FOR $embedding

@@ -1,14 +1,14 @@
 CYPHER 25
-// The facts of one conversation and scope that hold now and lie nearest to a vector, by exact cosine: for
-// where the index may fall short because hardly more exist than are asked for.
+// The active facts of one conversation and scope nearest to a vector, by exact cosine: for scopes so small
+// that the index may return too few.
 //
-// $client_id        string       whose facts
-// $conversation_id  string       which conversation, '' for those of none
-// $scope            string       which scope
+// $client_id        string       the client
+// $conversation_id  string       the conversation, '' for none
+// $scope            string       the scope
 // $embedding        list<float>  the vector
-// $limit            int          how many
+// $limit            int          the maximum number
 MATCH (fact:Fact {client_id: $client_id, conversation_id: $conversation_id})
-// The index holds what has a valid_at: without this it is not used.
+// The index only holds nodes with a valid_at: without this line it is not used.
 WHERE fact.valid_at IS NOT NULL AND fact.active = true AND fact.scope = $scope
 WITH fact, vector.similarity.cosine(fact.embedding, $embedding) AS score
 ORDER BY score DESC, fact.created_at, fact.id

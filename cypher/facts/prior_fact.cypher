@@ -1,8 +1,7 @@
 CYPHER 25
-// A fact that is to be superseded, as far as its next version takes after it; any other memory says that
-// it is none.
+// The properties of a fact that its next version inherits; for another kind of memory, only its kind counts.
 //
-// $client_id  string  whose fact
+// $client_id  string  the client
 // $id         string  its id
 MATCH (fact:Memory {client_id: $client_id, id: $id})
 RETURN

@@ -1,10 +1,10 @@
 CYPHER 25
-// Notes that facts were said again, and joins them to what they come from this time too.
+// Reinforces facts that were stated again, and links them to their new sources.
 //
-// $client_id  string     whose facts
-// $now        datetime   now: what was noted at this moment was noted by this call, whose answer got lost
+// $client_id  string     the client
+// $now        datetime   now; facts already reinforced at it were so by this call, whose answer was lost
 // $rows       list<map>  {id, times, importance, source_ids, keywords, search_text, other_categories, scope_words}
-// The last four hold what the fact has got by it: null, or no scope words, where that is nothing.
+// The last four hold the fact's new values: null, or no scope words, for no change.
 UNWIND $rows AS row
 MATCH (fact:Memory {client_id: $client_id, id: row.id})
 SET
