@@ -1,6 +1,6 @@
 // The properties of a candidate.
 //
-// $longest  int  up to how many characters a searched text comes along, with its source; 0 for neither
+// $longest  int  the number of characters of a searched text to return, with its source; 0 for neither
 .id, .external_id, .kind, .role, .name, .conversation_id, .session_id, .idx, .importance, .token_count,
 occurred_at: toString(memory.occurred_at),
 source: CASE WHEN $longest > 0 THEN memory {

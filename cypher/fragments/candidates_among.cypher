@@ -1,5 +1,5 @@
-// The memories that both branches have found, as candidates; those pass that hold now and have the values that
-// are asked for.
+// The memories that both branches have found, as candidates; those pass that are active and have the
+// requested values.
 WITH memory, collect(place) AS places, max(vector) AS vector, max(bm25) AS bm25
 RETURN collect(memory {
   // include candidate

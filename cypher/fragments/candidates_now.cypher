@@ -1,4 +1,4 @@
-// The memories that both branches have found, as candidates; all of them pass that hold now.
+// The memories that both branches have found, as candidates; every active one passes.
 //
 // $vectors  list<map>  {place, vector}: the question's vectors, none or several
 WITH memory, collect(place) AS places, max(vector) AS vector, max(bm25) AS bm25

@@ -1,11 +1,11 @@
-// `memory` is a version that was true and known at the times that are asked for, the present by default.
+// `memory` is a version that was valid and known at the requested times, the present by default.
 //
-// $client_id        string    whose memories
+// $client_id        string    the client
 // $valid_by         datetime  the last valid_at that passes
 // $invalid_from     datetime  the first invalid_at that passes
 // $created_by       datetime  the last created_at that passes
 // $superseded_from  datetime  the first superseded_at that passes
-// $ending           boolean   whether versions that a newer version had ended by then are left out
+// $ending           boolean   whether versions that a newer version had ended by then are excluded
 AND memory.valid_at <= $valid_by AND memory.invalid_at >= $invalid_from
 AND memory.created_at <= $created_by AND memory.superseded_at >= $superseded_from
 AND (NOT $ending OR NOT coalesce(

@@ -1,10 +1,10 @@
-// Every memory of some kinds in a period, by the index of lists.
+// All memories of some kinds in a period, by the index for listing.
 //
-// $client_id  string         whose memories
-// $kinds      list<string>   among which kinds
-// $actives    list<boolean>  whether what holds now is looked through, and what does not
+// $client_id  string         the client
+// $kinds      list<string>   the kinds that are searched
+// $actives    list<boolean>  the values of `active` that are searched
 // $since      datetime       the first occurred_at that passes
-// $until      datetime       the first that no longer does
+// $until      datetime       the upper bound of occurred_at, exclusive
 UNWIND $kinds AS kind
 UNWIND $actives AS active
 MATCH (memory:Memory)
@@ -15,4 +15,4 @@ WHERE memory.client_id = $client_id AND memory.active = active AND memory.kind =
   AND memory.occurred_at >= $since AND memory.occurred_at < $until
   AND memory.source_type IS NOT NULL AND memory.source_id IS NOT NULL
   AND memory.conversation_id IS NOT NULL AND memory.importance IS NOT NULL
-  AND memory.id IS NOT NULL // all of them: else the index is not used
+  AND memory.id IS NOT NULL // names every property: else the index is not used

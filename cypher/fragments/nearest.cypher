@@ -1,7 +1,7 @@
-// The nearest of some memories to any of the vectors, by exact cosine, as candidates.
+// The given memories nearest to any of the vectors, by exact cosine, as candidates.
 //
 // $vectors  list<map>  {place, vector}: the vectors
-// $limit    int        how many
+// $limit    int        the maximum number
 WITH memory, coll.max(
   [one IN $vectors | vector.similarity.cosine(memory.embedding, one.vector)]
 ) AS score

@@ -1,4 +1,4 @@
-// The scores of a candidate, and the vectors that have found it; the cosine is that to the nearest of them.
+// The scores of a candidate, and the vectors that found it; the cosine is the one to the nearest vector.
 //
 // $vectors  list<map>  {place, vector}: the question's vectors, none or several
 places: places,

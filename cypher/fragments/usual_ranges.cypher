@@ -1,6 +1,6 @@
-// `memory` holds now and lies inside the ranges of the usual filters, for the vector index.
+// `memory` is active and inside the ranges of the usual filters, for the vector index.
 //
-// $client_id             string    whose memories
+// $client_id             string    the client
 // $kind_from             string    the least kind that passes
 // $kind_to               string    the greatest
 // $conversation_id_from  string    the least conversation_id that passes
@@ -10,7 +10,7 @@
 // $scope_from            string    the least scope that passes
 // $scope_to              string    the greatest
 // $since                 datetime  the first occurred_at that passes
-// $until                 datetime  the first that no longer does
+// $until                 datetime  the upper bound of occurred_at, exclusive
 WHERE memory.client_id = $client_id AND memory.active = true
   AND memory.kind >= $kind_from AND memory.kind <= $kind_to
   AND memory.conversation_id >= $conversation_id_from AND memory.conversation_id <= $conversation_id_to

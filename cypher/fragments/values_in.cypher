@@ -1,7 +1,7 @@
-// `memory` has one of the values that are asked for, and happened in the period.
+// `memory` has one of the requested values, and occurred in the period.
 //
 // $since               datetime      the first occurred_at that passes
-// $until               datetime      the first that no longer does
+// $until               datetime      the upper bound of occurred_at, exclusive
 // $kind_in             list<string>  the values of kind that pass, all when empty
 // $conversation_id_in  list<string>  the values of conversation_id that pass, all when empty
 // $session_id_in       list<string>  the values of session_id that pass, all when empty

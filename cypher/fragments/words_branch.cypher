@@ -1,4 +1,4 @@
-// The branch of the memories that share most words; the branch of the vectors follows.
+// The branch of the memories that share the most words; the branch of the vectors follows.
 //
 // $vectors  list<map>  {place, vector}: the question's vectors, none or several
 // include words_leg

@@ -1,8 +1,8 @@
-// The memories that share most words with a question.
+// The memories that share the most words with a question.
 //
-// $client_id  string  whose memories
-// $words      string  the Lucene query, inside the same scope
-// $limit      int     how many of each leg
+// $client_id  string  the client
+// $words      string  the Lucene query, restricted to the same scope
+// $limit      int     the maximum number of each leg
 MATCH (memory:Memory)
   SEARCH memory IN (
     FULLTEXT INDEX memory_text FOR $words
