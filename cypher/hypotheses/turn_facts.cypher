@@ -1,10 +1,10 @@
 CYPHER 25
-// Facts as a turn shows them, each with its chain, oldest first, as known at a time.
+// Facts for a turn, each with its version chain, oldest first, as of a transaction time.
 //
-// $client_id    string        whose facts
+// $client_id    string        the client
 // $ids          list<string>  their ids
 // $known_as_of  datetime      the last created_at that is shown
-// $end          datetime      stands for no upper bound
+// $end          datetime      the value for no upper bound
 UNWIND $ids AS id
 MATCH (fact:Memory {client_id: $client_id, id: id})
 RETURN collect(fact {
