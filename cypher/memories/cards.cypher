@@ -1,9 +1,9 @@
 CYPHER 25
-// What the cards of some memories are made of.
+// The properties of the cards of some memories.
 //
-// $client_id           string        whose memories
+// $client_id           string        the client
 // $ids                 list<string>  their ids
-// $snippet_characters  int           how much of a text is fetched
+// $snippet_characters  int           the number of characters of a text to return
 UNWIND $ids AS id
 MATCH (memory:Memory {client_id: $client_id, id: id})
 RETURN collect(memory {

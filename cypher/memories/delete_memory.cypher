@@ -1,8 +1,8 @@
 CYPHER 25
-// Deletes a memory with all versions of it and, of a reference, their spans; joins its neighbours, its idx
+// Deletes a memory with all its versions and, for a reference, their spans; links its neighbours. Its idx
 // stays unused.
 //
-// $client_id  string  whose memory
+// $client_id  string  the client
 // $id         string  its id
 MATCH (memory:Memory {client_id: $client_id, id: $id})
 OPTIONAL MATCH (before:Memory {client_id: $client_id})-[:NEXT]->(memory)

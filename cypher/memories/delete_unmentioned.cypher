@@ -1,20 +1,20 @@
 CYPHER 25
-// Deletes those of some entities that nothing mentions or names any more, and marks those whose aliases may be
-// others without them. They are locked first, so that of several who delete the last mentions the last one
-// sees that none is left.
+// Deletes the given entities that no memory mentions or names any more, and marks the entities whose aliases
+// may change without them. Locks them first: of concurrent deletions of the last mentions, the last one sees
+// that none is left.
 //
-// $client_id   string        whose entities
+// $client_id   string        the client
 // $normalized  list<string>  their normal forms, in order
 UNWIND $normalized AS normalized
 MATCH (entity:Entity {client_id: $client_id, normalized: normalized})
 SET entity.locked = true
 WITH entity
-// Deleted while this waited for the lock, it has no properties any more.
+// A node that was deleted while this waited for the lock has no properties.
 WHERE entity.normalized IS NOT NULL
 WITH entity, EXISTS { (entity)<-[:MENTIONS|NAMES]-(:Memory {client_id: $client_id}) } AS stays
 WITH collect(CASE WHEN stays THEN entity END) AS staying, collect(CASE WHEN NOT stays THEN entity END) AS gone
 CALL (staying) {
-  // What a name means may have been said by a memory that is gone.
+  // A deleted memory may have given the meaning of a name.
   UNWIND staying AS entity
   WITH entity
   WHERE EXISTS { (entity)<-[:SPELLS_OUT]-() } OR EXISTS { (entity)-[:ALIAS_OF]-() }
@@ -26,7 +26,7 @@ CALL (gone) {
   SET near.alias_due = true
 }
 CALL (gone) {
-  // An alias of the same name that stood on this one.
+  // An alias of the same canonical name that depended on this one.
   UNWIND gone AS entity
   MATCH (entity)-[:ALIAS_OF]->(:Entity {client_id: $client_id})<-[alias:ALIAS_OF]-
     (near:Entity {client_id: $client_id})
@@ -35,7 +35,7 @@ CALL (gone) {
   DELETE alias
 }
 CALL (gone) {
-  // Where there were two whom a short name may have meant, there may be one now.
+  // A short name that had two possible meanings may have only one left.
   UNWIND gone AS entity
   CALL (entity) {
     MATCH (near:Entity {client_id: $client_id, spelled: entity.short})
@@ -54,6 +54,6 @@ CALL (gone) {
   MATCH (entity)-[edge:ALIAS_OF|NOT_ALIAS_OF]-()
   DELETE edge
 }
-// One that is mentioned just now refuses to be deleted without its edges.
+// An entity that is mentioned at this moment has an edge, so its deletion fails.
 FOREACH (entity IN gone | DELETE entity)
 RETURN size(gone) AS written

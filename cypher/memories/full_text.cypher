@@ -1,7 +1,7 @@
 CYPHER 25
-// A memory's text, and the spans of its content where it has some.
+// A memory's text, and the spans of its content if it has any.
 //
-// $client_id  string  whose memory
+// $client_id  string  the client
 // $id         string  its id
 MATCH (memory:Memory {client_id: $client_id, id: $id})
 RETURN

@@ -1,6 +1,6 @@
 CYPHER 25
-// Writes vectors of one side to memories of any client that are still there: those of a change of the model,
-// and those of a write that had not seen it.
+// Writes the vectors of one side to memories of any client that still exist: those of a change of the model,
+// and those of a write that began before the change.
 //
 // $property  string     the side's property
 // $rows      list<map>  {client_id, id, vector, truncated}

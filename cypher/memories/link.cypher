@@ -1,7 +1,7 @@
 CYPHER 25
-// Links memories where they are not linked so yet.
+// Links memories that do not have this link yet.
 //
-// $client_id  string     whose memories
+// $client_id  string     the client
 // $rows       list<map>  {place, from_id, to_id, type}; the type is one of a closed list
 // $now        datetime   now
 UNWIND $rows AS row

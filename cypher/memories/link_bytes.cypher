@@ -1,7 +1,7 @@
 CYPHER 25
-// Says that memories refer to certain bytes of others, where that is not said yet.
+// Links memories to byte ranges of others, unless the link exists.
 //
-// $client_id  string     whose memories
+// $client_id  string     the client
 // $rows       list<map>  {place, from_id, to_id, start_byte, end_byte}
 // $now        datetime   now
 UNWIND $rows AS row

@@ -1,14 +1,14 @@
 CYPHER 25
-// A memory's links, those of either direction, newest first; no row when there is no memory.
+// A memory's links in both directions, newest first; no row if there is no such memory.
 //
-// $client_id  string        whose memory
+// $client_id  string        the client
 // $id         string        its id
-// $types      list<string>  of which types
-// $kinds      list<string>  to memories of which kinds
-// $beginning  datetime      stands for a time that is not known
-// $before     datetime      made before when
-// $before_id  string        and, of those made then, with a lower key
-// $limit      int           how many
+// $types      list<string>  the types of links
+// $kinds      list<string>  the kinds of linked memories
+// $beginning  datetime      the value for an unknown time
+// $before     datetime      made before this time
+// $before_id  string        and, at that time, with a lower key
+// $limit      int           the maximum number
 MATCH (memory:Memory {client_id: $client_id, id: $id})
 RETURN COLLECT {
   MATCH (memory)-[link:

@@ -1,8 +1,8 @@
 CYPHER 25
-// Locks the conversation that a memory belongs to, where it belongs to one, and all versions of the
-// memory; tells how many were locked, how many there are by now, and whose content a span is part of.
+// Locks all versions of a memory and, if it belongs to one, its conversation; returns the number of locked
+// versions, the number of versions now, and the reference of a span.
 //
-// $client_id  string  whose memory
+// $client_id  string  the client
 // $id         string  its id
 MATCH (memory:Memory {client_id: $client_id, id: $id})
 OPTIONAL MATCH (conversation:Conversation {client_id: $client_id, id: memory.conversation_id})

@@ -1,7 +1,7 @@
 CYPHER 25
-// Locks a memory that is to be superseded, then reads whether it is still the head of its chain.
+// Locks a memory to be superseded, then reads whether it is still the head of its chain.
 //
-// $client_id  string  whose memory
+// $client_id  string  the client
 // $id         string  its id
 MATCH (memory:Memory {client_id: $client_id, id: $id})
 SET memory.locked = true
@@ -10,7 +10,7 @@ RETURN
   memory.id AS id,
   memory.kind AS kind,
   coalesce(memory.version, 1) AS version,
-  // Only what comes next is decided by the lock: further on, the chain may grow while it is read.
+  // The lock only protects the next version: further on, the chain may grow while it is read.
   COLLECT {
     MATCH (memory)<-[:SUPERSEDES]-(next:Memory {client_id: $client_id})
     RETURN next.id

@@ -1,10 +1,10 @@
 CYPHER 25
-// One memory as it is shown: what it does not have is null.
+// One memory with all properties; those that it does not have are null.
 //
-// $client_id  string    whose memory
+// $client_id  string    the client
 // $id         string    its id
-// $beginning  datetime  stands for no lower bound
-// $end        datetime  stands for no upper bound
+// $beginning  datetime  the value for no lower bound
+// $end        datetime  the value for no upper bound
 MATCH (memory:Memory {client_id: $client_id, id: $id})
 OPTIONAL MATCH (session:Session {client_id: $client_id, id: memory.session_id})
 RETURN
@@ -27,7 +27,7 @@ RETURN
     category: nullIf(memory.category, ''),
     scope: nullIf(memory.scope, ''),
     occurred_at: toString(memory.occurred_at),
-    // What was never true, a span without content, begins where there is no more time.
+    // A span without content was never valid, so it begins at the end of time.
     valid_at: toString(nullIf(nullIf(memory.valid_at, $beginning), $end)),
     invalid_at: toString(nullIf(memory.invalid_at, $end)),
     created_at: toString(memory.created_at),

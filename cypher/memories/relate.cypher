@@ -1,7 +1,7 @@
 CYPHER 25
-// Relates memories to each other where neither is related to the other yet.
+// Relates memories that are not yet related in either direction.
 //
-// $client_id  string     whose memories
+// $client_id  string     the client
 // $rows       list<map>  {place, from_id, to_id}
 // $now        datetime   now
 UNWIND $rows AS row

@@ -1,9 +1,9 @@
 CYPHER 25
-// What is linked to a memory, in either direction, the newest first; what was superseded is not shown.
+// The memories linked to a memory in either direction, newest first, without superseded ones.
 //
-// $client_id  string  whose memory
+// $client_id  string  the client
 // $id         string  its id
-// $limit      int     how many at most
+// $limit      int     the maximum number
 MATCH (memory:Memory {client_id: $client_id, id: $id})
 MATCH (memory)-[:
   // include link_types

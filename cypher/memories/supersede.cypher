@@ -1,12 +1,12 @@
 CYPHER 25
-// Joins a new version to the head it supersedes, and ends the head with the spans of its content: what
-// was true ends where the new version begins, what was known ends now.
+// Links a new version to the head that it supersedes, and ends the head with the spans of its content: their
+// valid time ends where the new version begins, their transaction time now.
 //
-// $client_id    string    whose memories
+// $client_id    string    the client
 // $id           string    the new version, written by this transaction
 // $head_id      string    the head, locked by this transaction
-// $active_word  string    the scope word of what holds now
-// $reason       string?   why
+// $active_word  string    the scope word of active memories
+// $reason       string?   the reason
 // $now          datetime  now
 MATCH (version:Memory {client_id: $client_id, id: $id})
 MATCH (head:Memory {client_id: $client_id, id: $head_id})
@@ -16,7 +16,7 @@ SET
   head.superseded_at = $now,
   head.invalid_at = CASE
     WHEN version.valid_at >= head.invalid_at THEN head.invalid_at
-    // A version that begins earlier replaces the whole head, which then was never true.
+    // A version with an earlier valid_at replaces the whole head, which was then never valid.
     WHEN version.valid_at < head.valid_at THEN head.valid_at
     ELSE version.valid_at
   END,

@@ -1,11 +1,10 @@
 CYPHER 25
-// All versions of a memory, oldest first, whichever of them is asked; no row where there is no such
-// memory.
+// All versions of a memory, oldest first, by the id of any of them; no row if there is no such memory.
 //
-// $client_id    string    whose memory
+// $client_id    string    the client
 // $id           string    the id of any version
 // $known_as_of  datetime  the last created_at that is shown
-// $end          datetime  stands for no upper bound
+// $end          datetime  the value for no upper bound
 MATCH (memory:Memory {client_id: $client_id, id: $id})
 RETURN COLLECT {
   MATCH (memory)(()-[:SUPERSEDES]-(:Memory {client_id: $client_id})){0,}(version:Memory)

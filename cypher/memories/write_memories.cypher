@@ -1,16 +1,16 @@
 CYPHER 25
-// Writes memories of any kind with the vectors that the installation asks for; the label of the kind stands
-// beside :Memory. Says of which models it asks for vectors that the rows lack.
+// Writes memories of any kind with the vectors that the installation requires; adds the label of the kind to
+// :Memory. Returns the required models for which the rows have no vectors.
 //
-// $client_id  string     whose memories
+// $client_id  string     the client
 // $rows       list<map>  {label, properties, embeddings, truncated}; properties hold an id that is not taken,
-//                        the last two have models for keys, or `current` for whichever is that
+// the last two are keyed by model, or by `current` for the current one
 UNWIND $rows AS row
 CREATE (memory:Memory:$(row.label))
 SET memory = row.properties, memory.client_id = $client_id
 WITH collect({memory: memory, row: row}) AS made
-// After the memories are made, not before: a change of the model begins with an index, which waits for all who
-// have made one. So whoever has not seen the change is done before it counts on being seen.
+// After the memories are created, not before: a change of the model begins with an index, whose creation
+// waits for all writers. A writer that missed the change has committed before the change relies on it.
 OPTIONAL MATCH (installation:Installation {id: 'installation'})
 WITH
   made,

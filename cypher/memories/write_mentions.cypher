@@ -1,12 +1,12 @@
 CYPHER 25
-// Joins memories to the entities that they mention and, where their title is meant, name. The rows are
-// in the order of their normal forms, so that writers who want the same entities never wait in a ring.
+// Links memories to the entities that they mention, and to those that their titles name. The rows are in the
+// order of their normal forms, so that concurrent writers do not deadlock.
 //
-// $client_id  string     whose memories
+// $client_id  string     the client
 // $rows       list<map>  {normalized, name, mentioned_by, named_by, spelled_out, met}; see below
-// mentioned_by and named_by are ids of memories written just now, spelled_out is {by, form}: such an id, and
-// what that memory says a short name stands for; met says whether one uses the full name beside a given name.
-// What is new, or may mean another now, is marked: its aliases are still to be found.
+// mentioned_by and named_by are ids of memories just written; spelled_out is {by, form}: such an id, and the
+// full form that it gives for a short name; met tells whether one uses the full name beside a given name.
+// Entities that are new or may have changed their meaning are marked for alias detection.
 UNWIND $rows AS row
 MERGE (entity:Entity {client_id: $client_id, normalized: row.normalized})
 ON CREATE SET entity.name = row.name, entity.alias_due = true

@@ -1,7 +1,7 @@
 CYPHER 25
-// Which of some memories are written already.
+// The given memories that are already written.
 //
-// $client_id  string        whose memories
+// $client_id  string        the client
 // $ids        list<string>  their ids
 UNWIND $ids AS id
 MATCH (memory:Memory {client_id: $client_id, id: id})
