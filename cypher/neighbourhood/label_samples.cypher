@@ -1,12 +1,12 @@
 CYPHER 25
 // The number of a client's nodes by label, with a sample that is spread evenly over the nodes of each label.
 //
-// $client_id   string        whose nodes
+// $client_id   string        the client
 // $kinds       list<map>     {kind, label}: the kinds of memories and their labels
-// $counted     int           the number of nodes of a label up to which they are counted
-// $sampled     int           the number of nodes of a label whose edges are looked at
-// $described   int           the number of nodes and edges whose properties are looked at
-// $edges       int           the number of edges of a node that are looked at
+// $counted     int           the maximum number of nodes of a label to count
+// $sampled     int           the number of nodes of a label whose edges are examined
+// $described   int           the number of nodes and edges whose properties are examined
+// $edges       int           the number of edges examined for each node
 // $hidden      list<string>  the properties that are not shown
 // $examples    int           the number of values of a property that are shown
 // $characters  int           the length at which such a value is cut
@@ -119,7 +119,7 @@ CALL () {
 WITH
   label,
   size(nodes) AS count,
-  // The last of them says only that there are more.
+  // The last of them only shows that there are more.
   [place IN range(0, size(nodes) - 1, 1 + (size(nodes) - 1) / $sampled) | nodes[place]] AS sample
 WITH
   label,

@@ -1,19 +1,19 @@
 CYPHER 25
-// One step from some nodes along edges, either way, to those that are not known yet: of each type the newest.
+// One step from some nodes along edges, in both directions, to unknown nodes; the newest of each type.
 //
-// $client_id  string        whose nodes
-// $frontier   list<string>  from where: the nodes' element ids, in order
-// $known      list<string>  the element ids of all nodes that are known
-// $types      list<string>  the types of edges that are followed
-// $looked_at  int           among how many edges of one type of a node the newest are chosen
-// $fan_out    int           to how many nodes one node leads
-// Whatever is more shows by one more than these.
+// $client_id  string        the client
+// $frontier   list<string>  the element ids of the start nodes, in order
+// $known      list<string>  the element ids of all known nodes
+// $types      list<string>  the types of edges to follow
+// $looked_at  int           the number of edges of one type and node from which the newest are chosen
+// $fan_out    int           the maximum number of neighbours of a node
+// One more than these shows that there are more.
 UNWIND range(0, size($frontier) - 1) AS place
 MATCH (here)
 WHERE elementId(here) = $frontier[place] AND here.client_id = $client_id
 CALL (here) {
-  // A branch for each type, so that only a few edges of each are read, however many there are of another: a
-  // type in a parameter would be compared with all edges of the node.
+  // One branch for each type, so that only a few edges of each type are read: a type in a parameter would be
+  // compared with all edges of the node.
   CALL (here) {
     // The branches are written by `make queries`.
     FILTER 'ALIAS_OF' IN $types

@@ -1,11 +1,12 @@
 CYPHER 25
-// The node of a client that an address means: the one with that id, memories first; else by label and id.
+// The node of a client at an address: the one with that id, memories first, else the one with that label and
+// id.
 //
-// $client_id   string  whose node
+// $client_id   string  the client
 // $id          string  the address, taken as an id
-// $label       string  the label that the address begins with, '' when it names none
-// $own_id      string  what follows it
-// $normalized  string  the same as an entity's normal form
+// $label       string  the label at the beginning of the address, '' for none
+// $own_id      string  the rest of the address
+// $normalized  string  the rest as the normal form of an entity
 CALL () {
   MATCH (node:Memory {client_id: $client_id})
   WHERE node.id IN [$id, $own_id] AND (node.id = $id OR $label = 'Memory')

@@ -1,14 +1,14 @@
 CYPHER 25
-// Some nodes as they are shown, and every edge of some types between them.
+// Some nodes with their properties, and every edge of some types between them.
 //
-// $client_id   string        whose nodes
+// $client_id   string        the client
 // $keys        list<string>  the nodes' element ids, in order
-// $tree        list<string>  the element ids of the edges over which they were reached
-// $types       list<string>  which edges
-// $hidden      list<string>  the properties that are not shown
-// $characters  int           after how many characters a text may be cut
-// $quiet       int           with how many edges a node is no hub: all of them are looked at
-// $hubs        int           between how many hubs, the first, edges are looked for
+// $tree        list<string>  the element ids of the edges by which they were reached
+// $types       list<string>  the types of edges
+// $hidden      list<string>  the properties to leave out
+// $characters  int           the number of characters after which a text may be cut
+// $quiet       int           the greatest number of edges of a node that is no hub: all are examined
+// $hubs        int           the number of hubs, the first, among which edges are searched
 UNWIND range(0, size($keys) - 1) AS place
 MATCH (node)
 WHERE elementId(node) = $keys[place] AND node.client_id = $client_id
