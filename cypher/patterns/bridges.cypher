@@ -1,23 +1,23 @@
 CYPHER 25
-// Sessions that join others which have nothing else in common: each of two other sessions mentions a name
-// that this one mentions too, and the two share no name.
+// Sessions that join others which have nothing else in common: each of two other sessions shares a name with
+// this one, and the two share no name.
 //
 // title    Bridges
 // example  {"common": 5}
 //
-// $client_id        string    whose sessions
+// $client_id        string    the client
 // $conversation_id  string    sessions of this conversation only, '' for all [0..128 = ""]
 // $since            datetime  sessions that began then or later [= "beginning"]
 // $until            datetime  and before then [= "end"]
-// $newest           int       how many sessions are looked at, the newest [3..300 = 150]
-// $common           int       a name that more sessions mention joins nothing [2..100 = 6]
-// $limit            int       how many sessions [1..1000 = 20]
+// $newest           int       the number of newest sessions to search [3..300 = 150]
+// $common           int       the greatest number of sessions that mention a name that joins [2..100 = 6]
+// $limit            int       the maximum number of sessions [1..1000 = 20]
 //
 // > session_id           string        the session in between
 // > session_external_id  string        the caller's name for it
 // > started_at           datetime      when it began
-// > opening              string        how it begins
-// > joins                int           how many pairs of sessions it joins
+// > opening              string        its beginning
+// > joins                int           the number of pairs of sessions that it joins
 // > pairs                list<map>     one_session_id, one_via, other_session_id, other_via; the first ten
 // > memory_ids           list<string>  its messages that mention the names
 MATCH (session:Session {client_id: $client_id})
@@ -33,7 +33,7 @@ OPTIONAL MATCH (name)-[:ALIAS_OF]->(canonical:Entity {client_id: $client_id})
 WITH coalesce(canonical, name) AS entity, session, collect(DISTINCT message.id) AS ids
 ORDER BY session.id
 WITH entity, collect({session: session, ids: ids}) AS named
-// A name that many mention says nothing of two of them, but they do have it in common.
+// A name that many sessions mention says nothing about two of them, but they do have it in common.
 UNWIND named AS one
 UNWIND named AS other
 WITH entity, one, other, size(named) <= $common AS telling

@@ -1,25 +1,25 @@
 CYPHER 25
-// Facts that were replaced by another version, each with its chain from the first to what holds now and the
-// reasons that were given; those that changed last come first.
+// Facts that were replaced by another version, each with its chain from the first version to the current one
+// and the given reasons; the latest change comes first.
 //
 // title    Decisions reversed
 // example  {"category": "architectural_decision"}
 //
-// $client_id        string    whose facts
+// $client_id        string    the client
 // $category         string    of this category only, '' for all [0..128 = ""]
 // $conversation_id  string    of this conversation only, '' for all [0..128 = ""]
 // $since            datetime  replaced then or later, by when it was written [= "beginning"]
 // $until            datetime  and before then [= "end"]
-// $least            int       how often it was replaced at least [1..100 = 1]
-// $limit            int       how many chains [1..1000 = 50]
+// $least            int       the least number of replacements [1..100 = 1]
+// $limit            int       the maximum number of chains [1..1000 = 50]
 //
-// > now          string        what holds now
-// > before       string        what was decided first
-// > reason       string        why it was replaced the last time; null where nobody said
-// > reversed_at  datetime      when that was written
-// > times        int           how often it was replaced
-// > category     string        what the fact is about
-// > steps        list<map>     memory_id, text, valid_at, and why it replaced the one before; oldest first
+// > now          string        the current version
+// > before       string        the first version
+// > reason       string        the reason of the last replacement; null if none was given
+// > reversed_at  datetime      when it was replaced last
+// > times        int           the number of replacements
+// > category     string        the category of the fact
+// > steps        list<map>     memory_id, text, valid_at and the reason of each version; oldest first
 // > memory_ids   list<string>  all versions, oldest first
 MATCH (newest:Fact {client_id: $client_id})
 WHERE newest.conversation_id IS NOT NULL AND newest.valid_at IS NOT NULL // else no index is used

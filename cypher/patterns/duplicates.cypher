@@ -1,20 +1,20 @@
 CYPHER 25
-// Memories of one kind that say nearly the same and both hold, nearest pair first, among the newest.
+// Active memories of one kind with nearly the same meaning, nearest pair first, among the newest.
 //
 // title    Duplicates
 // example  {"kind": "reference", "cosine": 0.95}
 //
-// $client_id        string  whose memories
-// $kind             string  of which kind [message|episode|fact|summary|reference|span = "fact"]
+// $client_id        string  the client
+// $kind             string  the kind [message|episode|fact|summary|reference|span = "fact"]
 // $conversation_id  string  of this conversation only, '' for all [0..128 = ""]
-// $cosine           float   how near their vectors lie at least [0.5..1 = 0.92]
-// $newest           int     how many memories are compared, the newest [2..500 = 300]
-// $limit            int     how many pairs [1..1000 = 50]
+// $cosine           float   the least cosine of their vectors [0.5..1 = 0.92]
+// $newest           int     the number of newest memories to compare [2..500 = 300]
+// $limit            int     the maximum number of pairs [1..1000 = 50]
 //
 // > newer       string        the newer one's text, its first 500 characters
 // > older       string        the older one's
-// > cosine      float         how near they lie
-// > same_text   boolean       whether they differ in nothing but case and outer spaces
+// > cosine      float         the cosine of their vectors
+// > same_text   boolean       whether they differ only in case and outer spaces
 // > newer_at    datetime      when the newer one happened
 // > older_at    datetime      when the older one did
 // > memory_ids  list<string>  the newer and the older
@@ -22,7 +22,7 @@ MATCH (memory:Memory)
 WHERE memory.client_id = $client_id AND memory.active = true AND memory.kind = $kind
   AND memory.occurred_at IS NOT NULL AND memory.source_type IS NOT NULL
   AND memory.source_id IS NOT NULL AND memory.conversation_id IS NOT NULL
-  AND memory.importance IS NOT NULL AND memory.id IS NOT NULL // all of them: else no index is used
+  AND memory.importance IS NOT NULL AND memory.id IS NOT NULL // all properties: else the index is not used
   AND ($conversation_id = '' OR memory.conversation_id = $conversation_id)
 WITH memory
 ORDER BY memory.occurred_at DESC, memory.id

@@ -1,28 +1,28 @@
 CYPHER 25
-// Questions to which nothing was found that is relevant enough, those that were asked most first. Questions of
-// one text count together, whatever their case.
+// Questions without a sufficiently relevant result, the most frequent first. Questions with the same text, in
+// any case, count together.
 //
 // title    Knowledge gaps
 // example  {"since": "2026-01-01T00:00:00Z"}
 //
-// $client_id        string    whose questions
+// $client_id        string    the client
 // $conversation_id  string    asked of this conversation only, '' for all [0..128 = ""]
 // $since            datetime  asked then or later [= "beginning"]
 // $until            datetime  and before then [= "end"]
-// $least            int       how often it was asked at least [1..100000 = 1]
-// $limit            int       how many questions [1..1000 = 50]
+// $least            int       the least number of times it was asked [1..100000 = 1]
+// $limit            int       the maximum number of questions [1..1000 = 50]
 //
-// > question    string        as it was asked last
-// > asked       int           how often
-// > first_at    datetime      when first
-// > last_at     datetime      when last
-// > operations  list<string>  in which ways
-// > memory_ids  list<string>  what was shown nevertheless, for all that it was too far away
+// > question    string        the question as last asked
+// > asked       int           the number of times it was asked
+// > first_at    datetime      the first time
+// > last_at     datetime      the last time
+// > operations  list<string>  the operations that asked it
+// > memory_ids  list<string>  the memories returned nevertheless, although too far away
 MATCH (access:Access {client_id: $client_id, run_id: ''})
 WHERE access.id IS NOT NULL // else no index is used
   AND access.at >= $since AND access.at < $until
   AND access.found = 0
-  AND NOT access.question IN ['', '*'] // which ask for nothing, and for everything
+  AND NOT access.question IN ['', '*'] // an empty question and the one for everything
   AND ($conversation_id = '' OR access.conversation_id = $conversation_id)
 WITH access
 ORDER BY access.at, access.id

@@ -1,18 +1,18 @@
 CYPHER 25
-// Memories that contradict each other while both still hold: nobody has replaced or ended either.
+// Memories that contradict each other while both are active: neither was replaced or ended.
 //
 // title    Open contradictions
 // example  {"limit": 20}
 //
-// $client_id        string  whose memories
-// $conversation_id  string  of which one belongs to this conversation, '' for all [0..128 = ""]
-// $limit            int     how many pairs [1..1000 = 50]
+// $client_id        string  the client
+// $conversation_id  string  one of them belongs to this conversation, '' for all [0..128 = ""]
+// $limit            int     the maximum number of pairs [1..1000 = 50]
 //
-// > statement     string        the one that contradicts
-// > contradicts   string        what it contradicts
-// > statement_at  datetime      since when the one holds
-// > other_at      datetime      since when the other holds
-// > noticed_at    datetime      when the link was made; null where that is not known
+// > statement     string        the contradicting memory
+// > contradicts   string        the contradicted memory
+// > statement_at  datetime      the beginning of the valid time of the one
+// > other_at      datetime      the beginning of the valid time of the other
+// > noticed_at    datetime      when the link was made; null if unknown
 // > memory_ids    list<string>  the one and the other
 MATCH (one:Memory {client_id: $client_id})
 WHERE one.conversation_id IS NOT NULL // else no index is used

@@ -1,35 +1,35 @@
 CYPHER 25
-// The themes that sessions come back to, by meaning and not by words: with a question all sessions on its
-// theme, those too whose summaries name what was asked among their topics; without one every theme. Sessions
-// stand in the order of time, with first, last and rhythm, and with a summary of what was said in them about
-// the theme, in their own sentences.
+// The themes that sessions return to, by meaning and not by words: with a question, all sessions on its
+// theme, including those with the question's words among the topics of their summaries; without one, every
+// theme. The sessions are ordered by time, with first, last and rhythm, and with a summary of the theme in
+// their own sentences.
 //
 // title     Recurring themes
 // detector  recurring_themes
 // example   {"question": "I've been struggling with auth a lot"}
 //
-// $client_id           string       whose sessions
+// $client_id           string       the client
 // $question            string       the theme, in any words; '' for all themes [0..2000 = ""]
 // $question_embedding  list<float>  its vector
-// $background          list<float>  what texts have in common that have nothing in common
-// $unsummarized        list<map>    id and vector of sessions that have no summary yet
+// $background          list<float>  the mean vector of unrelated texts
+// $unsummarized        list<map>    id and vector of sessions without a summary
 // $conversation_id     string       of this conversation only, '' for all [0..128 = ""]
 // $since               datetime     sessions that began then or later [= "beginning"]
 // $until               datetime     and before then [= "end"]
-// $newest              int          how many sessions are looked at, the newest [2..500 = 300]
-// $least               int          how many sessions make a theme, without a question [2..100 = 3]
-// $limit               int          how many themes [1..1000 = 50]
+// $newest              int          the number of newest sessions to search [2..500 = 300]
+// $least               int          the least number of sessions of a theme, without a question [2..100 = 3]
+// $limit               int          the maximum number of themes [1..1000 = 50]
 //
-// > theme       string        words that its sessions share, else how its central session begins
-// > sessions    int           how many there are
+// > theme       string        words that its sessions share, else the beginning of its central session
+// > sessions    int           the number of sessions
 // > first_at    datetime      when the first began
 // > last_at     datetime      when the last began
-// > every_days  float         days from one to the next, in the median; null of one session
-// > rhythm      string        what that is called
+// > every_days  float         the median number of days between sessions; null for one session
+// > rhythm      string        the name of the rhythm
 // > occasions   list<map>     session_id, session_external_id, conversation_id, at, opening, memory_ids; by time
-// > central     string        how the session begins that lies nearest to the others
+// > central     string        the beginning of the session nearest to the others
 // > summary     list<map>     text, at, role, name, session_id, memory_id; the most telling sentences, by time
-// > memory_ids  list<string>  the messages that tell most, session by session
+// > memory_ids  list<string>  the most telling messages, session by session
 MATCH (session:Session {client_id: $client_id})
 WHERE session.id IS NOT NULL // else no index is used
   AND session.started_at >= $since AND session.started_at < $until
@@ -40,7 +40,7 @@ LIMIT $newest
 MATCH (session)<-[:PART_OF]-(message:Message {client_id: $client_id})
 WITH session, message
 ORDER BY message.token_count DESC, message.idx
-// The longest say most, and one who asks says more than one who answers.
+// Long messages say most, and a user says more than an assistant.
 WITH session, collect(message)[..16] AS messages
 OPTIONAL MATCH (session)<-[:SUMMARIZES]-(summary:Summary {client_id: $client_id, active: true})
 WITH session, messages, collect(summary) AS summaries
@@ -54,7 +54,7 @@ WITH
   }] AS said,
   [summary IN summaries | summary.embedding]
     + [one IN $unsummarized WHERE one.id = session.id | one.vector] AS wholes
-// What was said in pieces counts somewhat more than all of it at once.
+// Vectors of pieces weigh somewhat more than the vector of the whole.
 WITH
   session,
   messages,

@@ -1,22 +1,22 @@
 CYPHER 25
-// Memories that answers showed again and again and that nobody put into a context, rated good or easy, or
-// referred to from another memory. Runs count among the answers.
+// Memories that answers showed again and again but that were never put into a context, rated good or easy, or
+// referred to by another memory. Runs count as answers.
 //
 // title    Shown and never used
 // example  {"least": 5}
 //
-// $client_id  string    whose memories
+// $client_id  string    the client
 // $since      datetime  shown then or later [= "beginning"]
 // $until      datetime  and before then [= "end"]
-// $least      int       how often it was shown at least [1..100000 = 3]
-// $kind       string    of which kind, '' for all; one of the choices [|message|episode|fact|summary|reference|span = ""]
-// $limit      int       how many memories [1..1000 = 50]
+// $least      int       the least number of times it was shown [1..100000 = 3]
+// $kind       string    the kind, '' for all [|message|episode|fact|summary|reference|span = ""]
+// $limit      int       the maximum number of memories [1..1000 = 50]
 //
 // > text        string        the memory's text, its first 500 characters
 // > kind        string        its kind
-// > shown       int           how often it was shown
-// > best_rank   int           the best place it had
-// > last_at     datetime      when it was shown last
+// > shown       int           the number of times it was shown
+// > best_rank   int           its best rank
+// > last_at     datetime      when it was last shown
 // > memory_ids  list<string>  the memory
 MATCH (access:Access {client_id: $client_id})
 WHERE access.run_id IS NOT NULL AND access.id IS NOT NULL // else no index is used

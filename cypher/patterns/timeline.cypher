@@ -1,23 +1,23 @@
 CYPHER 25
-// What was said and noted of a person, a project or anything else that has a name, by any of its names, in the
-// order of time.
+// The memories about a person, a project or anything else with a name, by any of its names, in the order of
+// time.
 //
 // title    Timeline
 // example  {"name": "Project Beacon"}
 //
-// $client_id        string    whose memories
+// $client_id        string    the client
 // $name             string    the name, as it is written [1..256]
 // $name_normalized  string    the form in which equal names are equal
 // $conversation_id  string    of this conversation only, '' for all [0..128 = ""]
 // $since            datetime  from then on [= "beginning"]
 // $until            datetime  and before then [= "end"]
-// $superseded       boolean   whether what has been replaced or has ended is shown too [= true]
-// $limit            int       how many memories, the oldest [1..1000 = 200]
+// $superseded       boolean   whether to include replaced and ended memories [= true]
+// $limit            int       the maximum number of memories, oldest first [1..1000 = 200]
 //
 // > at                   datetime      when it happened
 // > kind                 string        the memory's kind
 // > text                 string        its text, the first 500 characters
-// > active               boolean       whether it still holds
+// > active               boolean       whether it is still active
 // > conversation_id      string        its conversation; null where it has none
 // > session_id           string        its session; null where it has none
 // > memory_ids           list<string>  the memory
