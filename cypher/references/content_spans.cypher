@@ -1,7 +1,7 @@
 CYPHER 25
 // The spans of a reference's content, in order.
 //
-// $client_id  string  whose reference
+// $client_id  string  the client
 // $id         string  its id
 MATCH (reference:Memory {client_id: $client_id, id: $id})
 MATCH (reference)<-[:PART_OF]-(span:Span {client_id: $client_id})

@@ -1,10 +1,10 @@
 CYPHER 25
-// Links a new version as the one before it was linked: it is the card of the same source. What others
-// say of certain bytes of the old content stays with that.
+// Copies the links of the previous version to a new one, since both are cards of the same source. Links of
+// others to byte ranges of the old content stay there.
 //
-// $client_id  string  whose references
+// $client_id  string  the client
 // $id         string  the new version, written by this transaction
-// $head_id    string  the version before it, locked by this transaction
+// $head_id    string  the previous version, locked by this transaction
 MATCH (version:Memory {client_id: $client_id, id: $id})
 MATCH (head:Memory {client_id: $client_id, id: $head_id})
 CALL (version, head) {

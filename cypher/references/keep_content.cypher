@@ -1,11 +1,11 @@
 CYPHER 25
-// Notes on a reference what its content is, where it had none.
+// Sets the content of a reference that had none.
 //
-// $client_id       string  whose reference
+// $client_id       string  the client
 // $id              string  its id, locked by this transaction
 // $content_sha256  string  the content's SHA-256
-// $content_bytes   int     how long it is in UTF-8
-// $content_tokens  int     how many tokens it has
+// $content_bytes   int     its length in UTF-8
+// $content_tokens  int     its number of tokens
 MATCH (reference:Memory {client_id: $client_id, id: $id})
 SET
   reference.content_sha256 = $content_sha256,

@@ -1,7 +1,7 @@
 CYPHER 25
-// Joins the spans of a content to their reference and each to the one before.
+// Links the spans of a content to their reference, and each to the previous one.
 //
-// $client_id  string     whose reference
+// $client_id  string     the client
 // $id         string     its id
 // $rows       list<map>  {id, previous_id?}
 MATCH (reference:Memory {client_id: $client_id, id: $id})

@@ -1,13 +1,13 @@
 CYPHER 25
-// Locks a reference whose content is to be put, then reads it and what has come after it.
+// Locks a reference whose content is about to be set, then reads it and its newer versions.
 //
-// $client_id  string  whose reference
+// $client_id  string  the client
 // $id         string  its id
 MATCH (reference:Memory {client_id: $client_id, id: $id})
 WHERE reference:Reference
 SET reference.locked = true
 WITH reference
-// Deleted while this waited for the lock, it has no properties any more.
+// A node that was deleted while this waited for the lock has no properties.
 WHERE reference.kind IS NOT NULL
 RETURN
   reference {

@@ -1,7 +1,7 @@
 CYPHER 25
 // One version of a reference.
 //
-// $client_id  string  whose reference
+// $client_id  string  the client
 // $id         string  its id
 MATCH (reference:Memory {client_id: $client_id, id: $id})
 WHERE reference:Reference

@@ -1,7 +1,7 @@
 CYPHER 25
-// A reference whose content is to be put, and what has come after it.
+// A reference whose content is about to be set, and its newer versions.
 //
-// $client_id  string  whose reference
+// $client_id  string  the client
 // $id         string  its id
 MATCH (reference:Memory {client_id: $client_id, id: $id})
 WHERE reference:Reference

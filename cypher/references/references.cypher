@@ -1,15 +1,15 @@
 CYPHER 25
-// A client's references, newest first, each in the version that holds.
+// A client's references, newest first, each in its current version.
 //
-// $client_id  string        whose references
-// $types      list<string>  of which types, all when empty
+// $client_id  string        the client
+// $types      list<string>  the types; empty for all
 // $since      datetime      not older than this
 // $before     datetime      older than this
-// $before_id  string        and, of those of that time, with a lower id
-// $limit      int           how many
+// $before_id  string        and, at that time, with a lower id
+// $limit      int           the maximum number
 MATCH (reference:Reference {client_id: $client_id})
 WHERE reference.occurred_at >= $since AND reference.occurred_at <= $before
-  // The index holds what has an id: without this line it is not used.
+  // The index only holds nodes with an id: without this line it is not used.
   AND reference.id IS NOT NULL
   AND reference.active = true
   AND (size($types) = 0 OR reference.source_type IN $types)

@@ -1,10 +1,10 @@
 CYPHER 25
-// Deletes the span that was set aside; its edges become those of the span that replaces it, but for
-// the names that its old text mentioned.
+// Deletes the span that was set aside, and moves its edges to the span that replaces it, except the mentions
+// in its old text.
 //
-// $client_id  string  whose spans
+// $client_id  string  the client
 // $id         string  the span, written by this transaction
-// $aside      string  the span that had its id
+// $aside      string  the span that had this id before
 MATCH (span:Memory {client_id: $client_id, id: $id})
 MATCH (old:Memory {client_id: $client_id, id: $aside})
 CALL (span, old) {

@@ -1,14 +1,14 @@
 CYPHER 25
-// Locks the memories that have the ids of spans to be registered, and gives them other ids for the
-// length of this transaction.
+// Locks the memories that hold the ids of spans to be registered, and gives them other ids within this
+// transaction.
 //
-// $client_id  string     whose memories
+// $client_id  string     the client
 // $rows       list<map>  {id, aside}
 UNWIND $rows AS row
 MATCH (memory:Memory {client_id: $client_id, id: row.id})
 SET memory.locked = true
 WITH memory, row
-// Deleted while this waited for the lock, it has no properties any more.
+// A node that was deleted while this waited for the lock has no properties.
 WHERE memory.kind IS NOT NULL
 SET memory.id = row.aside
 RETURN collect(memory {

@@ -1,7 +1,7 @@
 CYPHER 25
-// A span's text, empty where it has none.
+// A span's text, empty if it has none.
 //
-// $client_id  string  whose span
+// $client_id  string  the client
 // $id         string  its id
 MATCH (span:Memory {client_id: $client_id, id: $id})
 WHERE span:Span

@@ -1,10 +1,10 @@
 CYPHER 25
-// Takes a content that is not whole apart: deletes some of its spans, and parts the others from each other and
+// Takes an incomplete content apart: deletes some of its spans, and unlinks the others from each other and
 // from their reference.
 //
-// $client_id  string        whose reference
+// $client_id  string        the client
 // $id         string        its id, locked by this transaction
-// $gone       list<string>  the ids of the spans that are deleted
+// $gone       list<string>  the ids of the spans to delete
 MATCH (reference:Memory {client_id: $client_id, id: $id})
 MATCH (reference)<-[part:PART_OF]-(span:Span {client_id: $client_id})
 DELETE part
