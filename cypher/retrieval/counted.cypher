@@ -1,8 +1,8 @@
 CYPHER 25
-// How many memories of some sources hold.
+// Counts the active memories of some sources.
 //
-// $client_id  string   whose memories
-// $timed      boolean  whether the times below decide, not what holds now
+// $client_id  string   the client
+// $timed      boolean  whether the times below apply, not the current state
 // include listing
   // include of_sources
   AND (NOT $timed OR (true

@@ -1,9 +1,9 @@
 CYPHER 25
-// The memories inside any filters that lie nearest in meaning, by exact cosine.
+// The memories that pass any filters and are nearest to the question, by exact cosine.
 //
-// $client_id  string  whose memories
+// $client_id  string  the client
 // $scope      string  the Lucene query for everything in scope
-// $most       int     how many are compared
+// $most       int     the maximum number to compare
 MATCH (memory:Memory)
   SEARCH memory IN (
     FULLTEXT INDEX memory_text FOR $scope

@@ -1,7 +1,7 @@
 CYPHER 25
-// A client's memories that lie nearest in meaning, and those that share most words.
+// A client's memories nearest to the question, and those that share the most words with it.
 //
-// $client_id  string  whose memories
+// $client_id  string  the client
 CALL () {
   // include words_branch
   MATCH (memory:Memory) SEARCH memory IN (

@@ -1,8 +1,8 @@
 CYPHER 25
-// The memories of a conversation that lie nearest in meaning, and those that share most words.
+// The memories of a conversation nearest to the question, and those that share the most words with it.
 //
-// $client_id        string  whose memories
-// $conversation_id  string  which conversation
+// $client_id        string  the client
+// $conversation_id  string  the conversation
 CALL () {
   // include words_branch
   MATCH (memory:Memory) SEARCH memory IN (

@@ -1,7 +1,8 @@
 CYPHER 25
-// The memories inside any filters that lie nearest in meaning, and those that share most words.
+// The memories that pass any filters and are nearest to the question, and those that share the most words
+// with it.
 //
-// $client_id             string  whose memories
+// $client_id             string  the client
 // $kind_from             string  the least kind that passes
 // $kind_to               string  the greatest
 // $conversation_id_from  string  the least conversation_id that passes
@@ -16,7 +17,7 @@ CYPHER 25
 // $category_to           string  the greatest
 // $scope_from            string  the least scope that passes
 // $scope_to              string  the greatest
-// What the indexes cannot decide, lists and the times of those that share words, comes back as `passes`.
+// Filters that the indexes cannot decide, lists and the times of the word hits, are returned as `passes`.
 CALL () {
   // include words_branch
   MATCH (memory:Memory) SEARCH memory IN (

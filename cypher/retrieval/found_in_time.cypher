@@ -1,10 +1,10 @@
 CYPHER 25
-// The memories inside any filters that lie nearest in meaning, by exact cosine: for filters by time, which
-// Lucene does not know, so that all of the kinds are looked through.
+// The memories that pass any filters and are nearest to the question, by exact cosine: for filters by time,
+// which Lucene cannot decide, so that all memories of the kinds are examined.
 //
-// $client_id  string         whose memories
-// $kinds      list<string>   among which kinds
-// $actives    list<boolean>  whether what holds now is looked through, and what does not
+// $client_id  string         the client
+// $kinds      list<string>   the kinds that are searched
+// $actives    list<boolean>  the values of `active` that are searched
 // include listing
   // include values_in
   // include held_then

@@ -1,8 +1,8 @@
 CYPHER 25
-// The memories that hold now, inside the usual filters, that lie nearest in meaning, and those that share most
-// words.
+// The active memories inside the usual filters nearest to the question, and those that share the most words
+// with it.
 //
-// $client_id  string  whose memories
+// $client_id  string  the client
 CALL () {
   // include words_branch
   MATCH (memory:Memory) SEARCH memory IN (

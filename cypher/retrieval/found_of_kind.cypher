@@ -1,8 +1,8 @@
 CYPHER 25
-// The memories of one kind that lie nearest in meaning, and those that share most words.
+// The memories of one kind nearest to the question, and those that share the most words with it.
 //
-// $client_id  string  whose memories
-// $kind       string  which kind
+// $client_id  string  the client
+// $kind       string  the kind
 CALL () {
   // include words_branch
   MATCH (memory:Memory) SEARCH memory IN (

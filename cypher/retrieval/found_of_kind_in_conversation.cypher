@@ -1,9 +1,10 @@
 CYPHER 25
-// The memories of one kind in a conversation that lie nearest in meaning, and those that share most words.
+// The memories of one kind in a conversation nearest to the question, and those that share the most words
+// with it.
 //
-// $client_id        string  whose memories
-// $conversation_id  string  which conversation
-// $kind             string  which kind
+// $client_id        string  the client
+// $conversation_id  string  the conversation
+// $kind             string  the kind
 CALL () {
   // include words_branch
   MATCH (memory:Memory) SEARCH memory IN (

@@ -1,9 +1,9 @@
 CYPHER 25
-// The memories of some sources that hold now, inside the usual filters, that lie nearest in meaning, and those
-// that share most words.
+// The active memories of some sources inside the usual filters nearest to the question, and those that share
+// the most words with it.
 //
-// $client_id     string        whose memories
-// $source_id_in  list<string>  which sources
+// $client_id     string        the client
+// $source_id_in  list<string>  the sources
 CALL () {
   // include words_branch
   MATCH (memory:Memory) SEARCH memory IN (

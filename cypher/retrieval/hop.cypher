@@ -1,23 +1,24 @@
 CYPHER 25
-// One hop from some memories to those they are linked with, either way, and to those that mention the same.
+// One hop from some memories to linked memories, in both directions, and to memories that mention the same
+// entity.
 //
-// $client_id  string        whose memories
-// $frontier   list<string>  from where, the best first
-// $worth      list<float>   how relevant each of them is
-// $seen       list<string>  where the search has been
-// $types      list<string>  the types of edges that are followed, as they are stored
-// $last       boolean       whether only what passes the filters is wanted
+// $client_id  string        the client
+// $frontier   list<string>  the ids of the start memories, best first
+// $worth      list<float>   the relevance of each of them
+// $seen       list<string>  the ids of memories already visited
+// $types      list<string>  the types of edges to follow, as they are stored
+// $last       boolean       whether to return only memories that pass the filters
 // $since      datetime      the first occurred_at that passes
-// $until      datetime      the first that no longer does
-// $timed      boolean       whether the times below decide, not what holds now
-// $looked_at  int           how many edges of a memory or an entity are looked at
-// $hub        int           an entity that more memories mention joins none of them
-// $edges      int           how many edges of a memory are followed
-// $limit      int           how many
-// An entity between two memories makes one hop, whichever of its names they use. What is passed on is the
-// relevance of `here` times the edge's factor: 1, but where two memories mention the same thing 1 / how many
-// mention it by any of its names. Of equals those that are more important come first, then the newer.
-// `cut` tells that `here` leads to more than was followed.
+// $until      datetime      the upper bound of occurred_at, exclusive
+// $timed      boolean       whether the times below apply, not the current state
+// $looked_at  int           the number of edges examined for each memory or entity
+// $hub        int           the greatest number of mentions of an entity that still joins memories
+// $edges      int           the number of edges followed from each memory
+// $limit      int           the maximum number
+// An entity between two memories makes one hop, whichever of its names they use. A step passes on the
+// relevance of `here` times the edge's factor: 1, or 1 / n if both mention an entity that n memories mention
+// by any of its names. Ties: the more important first, then the newer.
+// `cut` marks a `here` with more edges than were followed.
 UNWIND range(0, size($frontier) - 1) AS place
 MATCH (here:Memory {client_id: $client_id, id: $frontier[place]})
 CALL (here) {
@@ -46,7 +47,7 @@ CALL (here) {
       UNWIND names AS name
       RETURN COUNT { (name)<-[:MENTIONS]-() }
     } AS mentions
-    // Who uses several names is one memory; that is seen only where it can decide anything.
+    // A memory that uses several names counts once; this is only computed where it can change the result.
     WITH entity, names, reduce(sum = 0, one IN mentions | sum + one) AS mentions,
       size(names) > 1 AND none(one IN mentions WHERE one > $hub) AS exact
     WITH entity, names, CASE WHEN exact THEN COUNT {

@@ -1,14 +1,13 @@
 CYPHER 25
-// The newest of the memories of some sources that hold in a session, or in a conversation; nothing else is
-// read.
+// The newest active memories of some sources in a session or a conversation; reads nothing else.
 //
-// $client_id        string    whose memories
-// $session_id       string    which session, '' for a conversation
-// $conversation_id  string    which conversation, '' for a session
-// $timed            boolean   whether the times below decide, not what holds now
+// $client_id        string    the client
+// $session_id       string    the session, '' for a conversation
+// $conversation_id  string    the conversation, '' for a session
+// $timed            boolean   whether the times below apply, not the current state
 // $since            datetime  the first occurred_at that passes
-// $until            datetime  the first that no longer does
-// $limit            int       how many
+// $until            datetime  the upper bound of occurred_at, exclusive
+// $limit            int       the maximum number
 CALL () {
   FILTER $session_id <> ''
   MATCH (session:Session {client_id: $client_id, id: $session_id})

@@ -1,9 +1,9 @@
 CYPHER 25
-// The most important of the memories of some sources that hold, the newer first among equals.
+// The most important active memories of some sources; ties: the newer first.
 //
-// $client_id  string   whose memories
-// $timed      boolean  whether the times below decide, not what holds now
-// $limit      int      how many
+// $client_id  string   the client
+// $timed      boolean  whether the times below apply, not the current state
+// $limit      int      the maximum number
 // include listing
   // include of_sources
   AND (NOT $timed OR (true

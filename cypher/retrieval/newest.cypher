@@ -1,13 +1,13 @@
 CYPHER 25
-// The newest of the memories of some sources that hold; of each kind the index is read from its end.
+// The newest active memories of some sources; reads the index of each kind from its end.
 //
-// $client_id  string         whose memories
-// $kinds      list<string>   among which kinds
-// $actives    list<boolean>  whether what holds now is looked through, and what does not
+// $client_id  string         the client
+// $kinds      list<string>   the kinds that are searched
+// $actives    list<boolean>  the values of `active` that are searched
 // $since      datetime       the first occurred_at that passes
-// $until      datetime       the first that no longer does
-// $timed      boolean        whether the times below decide, not what holds now
-// $limit      int            how many
+// $until      datetime       the upper bound of occurred_at, exclusive
+// $timed      boolean        whether the times below apply, not the current state
+// $limit      int            the maximum number
 UNWIND $kinds AS kind
 UNWIND $actives AS active
 CALL (kind, active) {
@@ -19,7 +19,7 @@ CALL (kind, active) {
     AND memory.occurred_at >= $since AND memory.occurred_at < $until
     AND memory.source_type IS NOT NULL AND memory.source_id IS NOT NULL
     AND memory.conversation_id IS NOT NULL AND memory.importance IS NOT NULL
-    AND memory.id IS NOT NULL // all of them: else the index is not used
+    AND memory.id IS NOT NULL // all properties: else the index is not used
     // include of_sources
     AND (NOT $timed OR (true
       // include held_then

@@ -1,8 +1,8 @@
 CYPHER 25
-// The beginnings of some of a client's memories. Ids are random, so their order is a fair sample.
+// The beginnings of some of a client's memories. The ids are random, so their order gives a fair sample.
 //
-// $client_id  string  whose memories
-// $limit      int     how many
+// $client_id  string  the client
+// $limit      int     the maximum number
 MATCH (memory:Memory {client_id: $client_id})
 WHERE memory.id IS NOT NULL AND memory.active = true // the id: else no index is used
 WITH memory

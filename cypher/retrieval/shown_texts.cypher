@@ -1,7 +1,7 @@
 CYPHER 25
-// The texts of some memories, as they are shown.
+// The display texts of some memories.
 //
-// $client_id  string        whose memories
+// $client_id  string        the client
 // $ids        list<string>  their ids
 UNWIND $ids AS id
 MATCH (memory:Memory {client_id: $client_id, id: id})
