@@ -1,7 +1,7 @@
 CYPHER 25
-// How well some episodes are remembered, as far as that is stored.
+// The stored FSRS state of some episodes.
 //
-// $client_id  string        whose episodes
+// $client_id  string        the client
 // $ids        list<string>  their ids
 UNWIND $ids AS id
 MATCH (episode:Memory {client_id: $client_id, id: id})

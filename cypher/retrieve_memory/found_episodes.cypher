@@ -1,9 +1,9 @@
 CYPHER 25
-// Episodes as they are shown, some of them with what was said in them, in its order.
+// Episodes for the answer, some of them with their messages in order.
 //
-// $client_id  string        whose episodes
+// $client_id  string        the client
 // $ids        list<string>  their ids
-// $detailed   list<string>  those that are shown with their messages
+// $detailed   list<string>  the episodes to return with their messages
 UNWIND $ids AS id
 MATCH (episode:Memory {client_id: $client_id, id: id})
 WITH

@@ -1,12 +1,12 @@
 CYPHER 25
-// Facts, each with the episodes it was derived from and the number of sessions behind them: those of the
-// episodes' messages, and those it was derived from directly.
+// Facts, each with its source episodes and the number of supporting sessions: those of the episodes'
+// messages, and those of its direct sources.
 //
-// $client_id   string        whose facts
+// $client_id   string        the client
 // $ids         list<string>  their ids
-// $now_only    boolean       whether those that hold no more are left out: they ended while they were found
-// $created_by  datetime      what was written later was not known yet: neither a newer version nor that it is over
-// $end         datetime      stands for no upper bound
+// $now_only    boolean       whether to drop facts that ended during the search
+// $created_by  datetime      the transaction time: later versions and later ends are not known yet
+// $end         datetime      the value for no upper bound
 UNWIND $ids AS id
 MATCH (fact:Memory {client_id: $client_id, id: id})
 WHERE NOT $now_only OR fact.active = true AND fact.invalid_at = $end
@@ -36,7 +36,7 @@ WITH
     CALL (fact) {
       MATCH (fact)(()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
       WHERE newer.created_at <= $created_by
-      // An end never lies before its beginning.
+      // An end is never earlier than the beginning.
       RETURN CASE WHEN newer.valid_at < fact.valid_at THEN fact.valid_at ELSE newer.valid_at END AS moment
 
       UNION ALL
