@@ -1,8 +1,8 @@
 CYPHER 25
-// Gives episodes, locked by this transaction, their new FSRS state; each rating stays as an edge from its
+// Sets the new FSRS state of episodes, locked by this transaction; keeps each rating as an edge from its
 // review.
 //
-// $client_id  string     whose episodes
+// $client_id  string     the client
 // $rows       list<map>  {review_id, episode_id, state, rated}; both hold the properties to set
 UNWIND $rows AS row
 MATCH (review:Review {client_id: $client_id, id: row.review_id})

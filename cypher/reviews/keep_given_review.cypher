@@ -1,10 +1,10 @@
 CYPHER 25
-// The review that a caller's own rating stands on: it asked nothing and is done.
+// Creates the review for a caller's own rating: without a question, and done.
 //
-// $client_id        string    whose review
+// $client_id        string    the client
 // $id               string    its id
-// $conversation_id  string    the conversation of what was rated
-// $at               datetime  when that was shown
+// $conversation_id  string    the conversation of the rated memory
+// $at               datetime  when it was shown
 MERGE (review:Review {client_id: $client_id, id: $id})
 ON CREATE SET
   review.conversation_id = $conversation_id,

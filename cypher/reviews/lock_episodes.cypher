@@ -1,14 +1,14 @@
 CYPHER 25
-// Locks memories that are to be rated, in the order given, and says what FSRS knows of them.
+// Locks memories to be rated, in the given order, and reads their FSRS state.
 //
-// $client_id  string        whose memories
-// $ids        list<string>  their ids, in an order that all keep to
+// $client_id  string        the client
+// $ids        list<string>  their ids, in the order that all writers use
 // $review_id  string        the review that would rate them
 UNWIND $ids AS id
 MATCH (memory:Memory {client_id: $client_id, id: id})
 SET memory.locked = true
 WITH memory
-// Deleted while this waited for the lock, it has no properties any more.
+// A node that was deleted while this waited for the lock has no properties.
 WHERE memory.id IS NOT NULL
 RETURN collect(memory {
   .id, .kind, .conversation_id, .stability, .difficulty, .fsrs_state, .fsrs_step,

@@ -1,12 +1,11 @@
 CYPHER 25
-// Locks a conversation's reviews that seem to wait, oldest first: which of them still do is read under
-// the lock.
+// Locks a conversation's pending reviews, oldest first; their state is read again under the lock.
 //
-// $client_id        string    whose reviews
-// $conversation_id  string    of which conversation
-// $after            datetime  recorded after when
-// $after_id         string    or then, with a greater id
-// $limit            int       how many
+// $client_id        string    the client
+// $conversation_id  string    the conversation
+// $after            datetime  recorded after this time
+// $after_id         string    or at this time, with a greater id
+// $limit            int       the maximum number
 MATCH (review:Review {client_id: $client_id, conversation_id: $conversation_id})
 WHERE review.at IS NOT NULL AND review.state = 'pending'
   AND (review.at > $after OR (review.at = $after AND review.id > $after_id))

@@ -1,15 +1,15 @@
 CYPHER 25
-// What speaks about the episodes of reviews that wait, locked by this transaction: whether they were
-// superseded or contradicted since, what was said later that lies near, what was asked soon after.
+// The evidence about the episodes of pending reviews, locked by this transaction: newer versions and
+// contradictions since, later messages nearby, and questions asked soon after.
 //
-// $client_id        string        whose reviews
+// $client_id        string        the client
 // $conversation_id  string        their conversation
 // $ids              list<string>  their ids
 // $since            datetime      when the first of them was recorded
-// $soon             int           within how many seconds a question counts as asked again
-// $most             int           how many later messages are compared
-// $near             float         from which cosine on a message lies near
-// $characters       int           how much of a text is looked at
+// $soon             int           the number of seconds within which a question counts as repeated
+// $most             int           the maximum number of later messages to compare
+// $near             float         the least cosine of a message nearby
+// $characters       int           the number of characters of a text to examine
 WITH COLLECT {
   MATCH (message:Memory {client_id: $client_id, conversation_id: $conversation_id})
   WHERE message.kind = 'message' AND message.created_at > $since
@@ -58,7 +58,7 @@ WITH
       id: episode.id,
       rank: returned.rank,
       text: left(coalesce(episode.title, '') + ' ' + episode.search_text, $characters),
-      // It misleads when it was ended itself, or when nothing that was concluded from it holds.
+      // An episode is outdated if it was ended itself, or if no fact derived from it is active.
       outdated: ended > 0 OR ('ended since' IN facts AND NOT 'holds' IN facts),
       later: [
         message IN later

@@ -1,14 +1,15 @@
 CYPHER 25
-// Keeps what a question was shown until it is rated; nothing when its conversation is gone.
+// Records the episodes that a question returned, to be rated later; does nothing if the conversation was
+// deleted.
 //
-// $client_id        string     whose review
+// $client_id        string     the client
 // $id               string     its id
-// $conversation_id  string     the conversation that was asked
-// $question         string     what was asked
+// $conversation_id  string     the conversation of the question
+// $question         string     the question
 // $at               datetime   when
-// $returned         list<map>  {id, rank, score} of the episodes that were shown
+// $returned         list<map>  {id, rank, score} of the returned episodes
 MATCH (conversation:Conversation {client_id: $client_id, id: $conversation_id})
-// A deletion waits for this lock, or this waits for the deletion and finds nothing.
+// A deletion waits for this lock; otherwise this waits for the deletion and finds nothing.
 SET conversation.locked = true
 WITH conversation
 WHERE conversation.next_position IS NOT NULL

@@ -1,7 +1,7 @@
 CYPHER 25
-// The conversations in which reviews wait, those that wait longest first.
+// The conversations with pending reviews, longest waiting first.
 //
-// $client_id  string  whose conversations
+// $client_id  string  the client
 MATCH (review:Review {client_id: $client_id, state: 'pending'})
 WHERE review.at IS NOT NULL
 WITH review.conversation_id AS conversation_id, min(review.at) AS oldest

@@ -1,12 +1,12 @@
 CYPHER 25
-// A client's reviews, newest first, each with its episodes in the order in which they were shown.
+// A client's reviews, newest first, each with its episodes in the order of the answer.
 //
-// $client_id         string        whose reviews
-// $states            list<string>  in which states
-// $conversation_ids  list<string>  of which conversations, all when empty
-// $before            datetime      recorded before when
-// $before_id         string        and, of those recorded then, with a lower id
-// $limit             int           how many
+// $client_id         string        the client
+// $states            list<string>  the states
+// $conversation_ids  list<string>  the conversations; empty for all
+// $before            datetime      recorded before this time
+// $before_id         string        and, at that time, with a lower id
+// $limit             int           the maximum number
 MATCH (review:Review {client_id: $client_id})
 WHERE review.state IN $states AND review.at <= $before
   AND (size($conversation_ids) = 0 OR review.conversation_id IN $conversation_ids)

@@ -1,7 +1,7 @@
 CYPHER 25
 // Ends reviews that are locked by this transaction.
 //
-// $client_id  string        whose reviews
+// $client_id  string        the client
 // $ids        list<string>  their ids
 // $state      string        done or expired
 UNWIND $ids AS id
