@@ -1,7 +1,7 @@
 CYPHER 25
-// What a retrieval of a run has delivered, together with those that it went on from.
+// The memories delivered by a retrieval of a run and by the retrievals that it continues.
 //
-// $client_id  string  whose run
+// $client_id  string  the client
 // $id         string  its id
 // $access_id  string  the retrieval
 MATCH (access:Access {client_id: $client_id, id: $access_id})

@@ -1,13 +1,13 @@
 CYPHER 25
-// Removes a run's holds that have expired.
+// Removes a run's expired reservations.
 //
-// $client_id  string    whose run
+// $client_id  string    the client
 // $id         string    its id
 // $now        datetime  now
 MATCH (run:Run {client_id: $client_id, id: $id})
 SET run.locked = true
 WITH run
-// Without its label: with it the index of all clients' holds is searched instead.
+// No label here: with it, the index of all clients' holds would be searched instead.
 MATCH (run)-[:HOLDS]->(hold {client_id: $client_id})
 WHERE hold.expires_at <= $now
 DETACH DELETE hold

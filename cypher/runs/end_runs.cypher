@@ -1,9 +1,9 @@
 CYPHER 25
-// Ends runs that this transaction has locked: their holds go, what they left unspent goes back, each end
-// is recorded.
+// Ends runs that this transaction has locked: drops their reservations, returns their unspent tokens to the
+// parent, and records each end.
 //
-// $client_id  string     whose runs
-// $rows       list<map>  {id, run, access}: the properties that change, and the record's, from the leaves up
+// $client_id  string     the client
+// $rows       list<map>  {id, run, access}: the changed properties and those of the record, leaves first
 UNWIND $rows AS row
 MATCH (run:Run {client_id: $client_id, id: row.id})
 SET run += row.run

@@ -1,8 +1,8 @@
 CYPHER 25
-// Runs of any client with holds that have expired; they count no more since they have.
+// Runs of any client with expired reservations.
 //
 // $now    datetime  now
-// $limit  int       how many holds are looked at
+// $limit  int       the number of reservations examined
 MATCH (hold:Hold)
 WHERE hold.expires_at <= $now
 WITH hold.client_id AS client_id, hold.run_id AS id

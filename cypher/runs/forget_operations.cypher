@@ -1,11 +1,11 @@
 CYPHER 25
-// Deletes some of the operations recorded for a run and all below it, unless one of these is active; the
-// memories that they returned or wrote stay.
+// Deletes some recorded operations of a run tree, unless one of its runs is active; the memories that they
+// returned or wrote stay.
 //
-// $client_id  string    whose run
+// $client_id  string    the client
 // $id         string    the id of the tree's root
 // $before     datetime  only of a tree that ended before then
-// $limit      int       how many at once
+// $limit      int       the batch size
 MATCH (root:Run {client_id: $client_id, id: $id})
 SET root.locked = true
 WITH root

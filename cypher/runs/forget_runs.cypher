@@ -1,10 +1,10 @@
 CYPHER 25
-// Deletes some of the runs of a tree that has ended, those first that nothing is below of, the root last.
+// Deletes some runs of a tree that has ended, leaves first, the root last.
 //
-// $client_id  string    whose run
+// $client_id  string    the client
 // $id         string    the id of the tree's root
 // $before     datetime  only of a tree that ended before then
-// $limit      int       how many at once
+// $limit      int       the batch size
 MATCH (root:Run {client_id: $client_id, id: $id})
 SET root.locked = true
 WITH root
@@ -14,7 +14,7 @@ WHERE root.status <> 'active' AND root.ended_at < $before
     WHERE below.status = 'active'
   }
 MATCH (root)(()-[:SPAWNED]->(:Run {client_id: $client_id})){0,}(run:Run)
-// What is still recorded of a run keeps it: it is not to be left behind.
+// A run with recorded operations stays, so that none is left without its run.
 WHERE NOT EXISTS { (run)-[:SPAWNED]->() } AND NOT EXISTS { (run)-[:PERFORMED]->() }
 WITH run
 LIMIT $limit

@@ -1,9 +1,9 @@
 CYPHER 25
-// Locks a client, so that its active runs are counted before there is one more.
+// Locks a client, so that its active runs are counted before another one starts.
 //
-// $client_id     string    whose runs
-// $operation_id  string    what may have started a run already
-// $now           datetime  now: a run whose time is over is active no more
+// $client_id     string    the client
+// $operation_id  string    the operation that may already have started a run
+// $now           datetime  now; a run past its deadline is not active
 MERGE (client:Client {client_id: $client_id})
 SET client.locked = true
 WITH client

@@ -1,8 +1,8 @@
 CYPHER 25
-// Locks runs that are to end in the order in which they are named, which is from the root down, and reads
-// what they have left; no run is started under one that is locked.
+// Locks runs that are to end, in the given order, from the root down, and reads their remaining tokens; a
+// locked run gets no new child.
 //
-// $client_id  string        whose runs
+// $client_id  string        the client
 // $ids        list<string>  their ids
 UNWIND $ids AS id
 MATCH (run:Run {client_id: $client_id, id: id})

@@ -1,9 +1,8 @@
 CYPHER 25
-// Runs of any client at the root of a tree that has ended before a time and that nothing active is part of,
-// longest ago first.
+// Root runs of any client whose tree ended before a time and has no active run, longest ago first.
 //
-// $before  datetime  ended before when
-// $limit   int       how many
+// $before  datetime  ended before this time
+// $limit   int       the maximum number
 MATCH (root:Run)
 WHERE root.depth = 0 AND root.ended_at < $before AND root.status <> 'active'
 WITH root

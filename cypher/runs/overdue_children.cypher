@@ -1,7 +1,7 @@
 CYPHER 25
-// The active runs of a client right under a run whose time is over: their budgets are still out.
+// The active children of a run past its deadline: their budgets are not returned yet.
 //
-// $client_id  string    whose run
+// $client_id  string    the client
 // $id         string    its id
 // $now        datetime  now
 MATCH (:Run {client_id: $client_id, id: $id})-[:SPAWNED]->(run {client_id: $client_id})

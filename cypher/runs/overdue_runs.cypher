@@ -1,8 +1,8 @@
 CYPHER 25
-// Runs of any client whose time is over and that nobody has ended, longest first.
+// Runs of any client past their deadline that are not ended, longest first.
 //
 // $now    datetime  now
-// $limit  int       how many
+// $limit  int       the maximum number
 MATCH (run:Run)
 WHERE run.status = 'active' AND run.deadline <= $now
 RETURN run.client_id AS client_id, run.id AS id

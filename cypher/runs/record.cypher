@@ -1,14 +1,14 @@
 CYPHER 25
-// Records an operation that was refused or failed, charges its retries, and lets its hold go.
+// Records an operation that was refused or failed, charges its retries, and drops its reservation.
 //
-// $client_id     string    whose run
+// $client_id     string    the client
 // $id            string    its id
 // $operation_id  string    the operation
 // $access_id     string    the record's id; recording it again changes nothing
-// $operation     string    what was asked for
-// $retries       int       how often it was tried again; charged as far as the run has as many
-// $params        string    what was asked, as JSON without texts
-// $error         string    what went wrong
+// $operation     string    the operation's name
+// $retries       int       the number of retries; charged up to the run's remaining retries
+// $params        string    the request, as JSON without texts
+// $error         string    the error
 // $at            datetime  when it began
 // $duration_ms   float     how long it took
 MATCH (run:Run {client_id: $client_id, id: $id})

@@ -1,19 +1,19 @@
 CYPHER 25
-// Locks a run, judges whether an operation may begin, and holds the tokens that it may take.
+// Locks a run, decides whether an operation may begin, and reserves the tokens that it may use.
 //
-// $client_id     string    whose run
+// $client_id     string    the client
 // $id            string    its id
-// $operation_id  string    the operation; one that is done answers instead
-// $tokens        int       how many it may take; 0 holds none
-// $retries       int       how often it has been tried again already
+// $operation_id  string    the operation; if it is done, its record is the answer
+// $tokens        int       the number of tokens to reserve; 0 for none
+// $retries       int       the number of retries so far
 // $now           datetime  now
-// $expires_at    datetime  until when the hold counts
+// $expires_at    datetime  the end of the reservation
 MATCH (run:Run {client_id: $client_id, id: $id})
 SET run.locked = true
 WITH run
 OPTIONAL MATCH (done:Access {client_id: $client_id, run_id: $id, operation_id: $operation_id})
 WITH run, done, COLLECT {
-  // Without its label: with it the index of all clients' holds is searched instead.
+  // No label here: with it, the index of all clients' holds would be searched instead.
   MATCH (run)-[:HOLDS]->(hold {client_id: $client_id})
   RETURN hold
 } AS holds
@@ -36,7 +36,7 @@ FOREACH (hold IN CASE WHEN holding THEN own ELSE [] END |
   SET hold.tokens = $tokens, hold.expires_at = $expires_at
 )
 FOREACH (_ IN CASE WHEN holding AND size(own) = 0 THEN [true] ELSE [] END |
-  // Nobody else can: the run is locked. MERGE would cost twice as much.
+  // No one else can create it, since the run is locked. MERGE would cost twice as much.
   CREATE (run)-[:HOLDS]->(:Hold {
     client_id: $client_id, run_id: $id, operation_id: $operation_id,
     tokens: $tokens, expires_at: $expires_at

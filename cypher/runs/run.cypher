@@ -1,7 +1,7 @@
 CYPHER 25
-// A run as it stands.
+// A run with its balance, and the usage of the runs below it.
 //
-// $client_id  string  whose run
+// $client_id  string  the client
 // $id         string  its id
 MATCH (run:Run {client_id: $client_id, id: $id})
 RETURN collect(run {

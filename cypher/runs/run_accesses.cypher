@@ -1,11 +1,11 @@
 CYPHER 25
 // The recorded operations of a run, newest first.
 //
-// $client_id  string    whose run
+// $client_id  string    the client
 // $id         string    its id
-// $before     datetime  recorded before when
-// $before_id  string    and, of those recorded then, with a lower id
-// $limit      int       how many
+// $before     datetime  recorded before this time
+// $before_id  string    and, at that time, with a lower id
+// $limit      int       the maximum number
 MATCH (access:Access {client_id: $client_id, run_id: $id})
 WHERE access.id IS NOT NULL // else no index is used
   AND (access.at < $before OR (access.at = $before AND access.id < $before_id))
@@ -34,7 +34,7 @@ RETURN collect(access {
   .duration_ms,
   .error,
   .params,
-  // A subcall answers with the id of its child.
+  // A subcall's answer is the id of its child.
   child_session_id: CASE access.operation WHEN 'subcall' THEN access.answer END,
   returned: returned,
   wrote: wrote

@@ -1,7 +1,7 @@
 CYPHER 25
-// Some spans and summaries with their texts, as a run sees them.
+// Some spans and summaries with their texts, for a run.
 //
-// $client_id  string        whose spans
+// $client_id  string        the client
 // $ids        list<string>  their ids
 UNWIND $ids AS id
 MATCH (memory:Memory {client_id: $client_id, id: id})

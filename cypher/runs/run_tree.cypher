@@ -1,9 +1,10 @@
 CYPHER 25
-// A run and all below it: what each has spent, holds, gave, has left and gave back, how often it did what.
+// A run and all runs below it: tokens spent, reserved, given, left and returned, and the number of operations
+// of each kind.
 //
-// $client_id  string    whose run
+// $client_id  string    the client
 // $id         string    its id
-// $now        datetime  now: what is overdue has timed out, a hold that has expired counts no more
+// $now        datetime  now; an overdue run has timed out, an expired reservation does not count
 MATCH (root:Run {client_id: $client_id, id: $id})
 MATCH (root)(()-[:SPAWNED]->(:Run {client_id: $client_id})){0,4}(run:Run)
 OPTIONAL MATCH (parent:Run {client_id: $client_id})-[:SPAWNED]->(run)
@@ -12,7 +13,7 @@ WITH
   parent.id AS parent_id,
   run.status = 'active' AND run.deadline <= $now AS overdue,
   reduce(sum = 0, tokens IN COLLECT {
-    // Without its label: with it the index of all clients' holds is searched instead.
+    // No label here: with it, the index of all clients' holds would be searched instead.
     MATCH (run)-[:HOLDS]->(hold {client_id: $client_id})
     WHERE hold.expires_at > $now
     RETURN hold.tokens

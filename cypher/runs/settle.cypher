@@ -1,28 +1,29 @@
 CYPHER 25
-// Locks a run, charges what an operation has delivered, records it, and lets the rest of its hold go.
+// Locks a run, charges the tokens that an operation has delivered, records it, and releases the rest of its
+// reservation.
 //
-// $client_id     string        whose run
+// $client_id     string        the client
 // $id            string        its id
-// $operation_id  string        the operation; one that is done answers instead
+// $operation_id  string        the operation; if it is done, its record is the answer
 // $access_id     string        the record's id
-// $operation     string        what was done
-// $held          boolean       whether tokens were held for it; without its hold it is charged nothing
-// $tokens        int           how many are charged
-// $retries       int           how often it was tried again
-// $params        string        what was asked, as JSON without texts
-// $answer        string        what was answered, as JSON without texts
+// $operation     string        the operation's name
+// $held          boolean       whether tokens were reserved for it; nothing is charged if they were released
+// $tokens        int           the number of tokens to charge
+// $retries       int           the number of retries
+// $params        string        the request, as JSON without texts
+// $answer        string        the answer, as JSON without texts
 // $at            datetime      when it began
 // $now           datetime      now
 // $duration_ms   float         how long it took
 // $returned      list<map>     {id, rank, score, tokens} of the memories that were delivered
 // $wrote         list<string>  the ids of the memories that were written
-// $continues     string        the record of the retrieval that this one goes on from, or ''
+// $continues     string        the record of the retrieval that this one continues, or ''
 MATCH (run:Run {client_id: $client_id, id: $id})
 SET run.locked = true
 WITH run
 OPTIONAL MATCH (done:Access {client_id: $client_id, run_id: $id, operation_id: $operation_id})
 WITH run, done, COLLECT {
-  // Without its label: with it the index of all clients' holds is searched instead.
+  // No label here: with it, the index of all clients' holds would be searched instead.
   MATCH (run)-[:HOLDS]->(hold {client_id: $client_id})
   RETURN hold
 } AS holds

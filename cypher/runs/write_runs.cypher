@@ -1,8 +1,7 @@
 CYPHER 25
-// Writes runs that begin, each recorded as its first operation; a child's budget comes out of its
-// parent's.
+// Writes new runs, each recorded as its first operation; takes a child's budget from its parent's.
 //
-// $client_id  string     whose runs
+// $client_id  string     the client
 // $rows       list<map>  {run, access, parent_id}: properties; a parent is locked by this transaction
 UNWIND $rows AS row
 CREATE (run:Run)
