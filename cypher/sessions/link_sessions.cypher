@@ -1,18 +1,18 @@
 CYPHER 25
-// Joins a session to those that it is related to. What it was joined to before goes to the version of its
-// summary with which that was written; a link that was there before keeps since when it is known.
+// Links a session to its related sessions. Its previous links move to the summary version with which they
+// were written; a link that existed before keeps its time.
 //
-// $client_id   string        whose sessions
-// $session_id  string        the session that was summarized just now
+// $client_id   string        the client
+// $session_id  string        the session that was just summarized
 // $summary_id  string        its summary, written by this transaction
-// $ids         list<string>  it and the others, sorted, so that writers never wait in a ring
+// $ids         list<string>  its id and the others, sorted, so that concurrent writers do not deadlock
 // $rows        list<map>     {id, basis, score, entities?}
 // $now         datetime      now
 UNWIND $ids AS id
 MATCH (session:Session {client_id: $client_id, id: id})
 SET session.locked = true
 WITH session
-// Deleted while this waited for the lock, it has no properties any more.
+// A node that was deleted while this waited for the lock has no properties.
 WHERE session.next_idx IS NOT NULL
 WITH collect(session) AS sessions
 WITH sessions, [session IN sessions WHERE session.id = $session_id][0] AS session

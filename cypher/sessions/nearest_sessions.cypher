@@ -1,16 +1,16 @@
 CYPHER 25
-// The client's other sessions whose summaries lie nearest to one.
+// The client's other sessions whose summaries are nearest to that of a session.
 //
-// $client_id   string       whose sessions
-// $session_id  string       the session that others are sought for
+// $client_id   string       the client
+// $session_id  string       the session to compare with
 // $embedding   list<float>  its summary's vector
-// $limit       int          how many summaries are looked at
+// $limit       int          the number of summaries examined
 MATCH (summary:Memory)
   SEARCH summary IN (
     VECTOR INDEX memory_embedding FOR $embedding
     WHERE summary.client_id = $client_id AND summary.active = true
       AND summary.source_type = 'session_summary'
-      // A summary of what is no session of ours has none, which is ''.
+      // A summary of something else than a session has no session id, which is ''.
       AND summary.session_id >= '0'
     LIMIT $limit
   ) SCORE AS score

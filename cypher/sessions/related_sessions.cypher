@@ -1,13 +1,13 @@
 CYPHER 25
-// The sessions that some are related to, with why: written links both ways, and memories of theirs that are
-// linked; only sessions that are there take part. A written link holds as long as the version of the summary
-// with which it was written: that of the newest stands at the session, that of another at the version.
+// The sessions related to some sessions, with the reason: stored links in both directions, and linked
+// memories; deleted sessions are excluded. A stored link is valid as long as the summary version with which
+// it was written: links of the newest version start at the session, links of older ones at the version.
 //
-// $client_id         string        whose sessions
+// $client_id         string        the client
 // $session_ids       list<string>  the sessions, by their own ids
-// $conversation_ids  list<string>  the conversations whose sessions may be found, all when empty
-// $most              int           how many for each session and reason
-// $timed             boolean       whether the times below decide, not what holds now
+// $conversation_ids  list<string>  the conversations of the sessions to find; empty for all
+// $most              int           the maximum number for each session and reason
+// $timed             boolean       whether the times below apply, not the current state
 UNWIND $session_ids AS session_id
 MATCH (session:Session {client_id: $client_id, id: session_id})
 CALL (session) {
@@ -69,7 +69,7 @@ CALL (session) {
 WITH session, other, basis, score, entities
 WHERE other.next_idx IS NOT NULL
   AND (NOT $timed OR EXISTS {
-    // One in which nothing had been said by then was none.
+    // A session without a message by then did not exist.
     MATCH (message:Message {client_id: $client_id, session_id: other.id})
     WHERE message.idx IS NOT NULL
       AND message.valid_at <= $valid_by AND message.created_at <= $created_by

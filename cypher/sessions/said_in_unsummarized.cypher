@@ -1,14 +1,13 @@
 CYPHER 25
-// Sessions that have no summary yet, the newest first, and the beginnings of their longest messages in the
-// order in which they were said.
+// Sessions without a summary, newest first, and the beginnings of their longest messages in order.
 //
-// $client_id        string    whose sessions
-// $conversation_id  string    of this conversation only, '' for all
+// $client_id        string    the client
+// $conversation_id  string    the conversation, '' for all
 // $since            datetime  sessions that began then or later
 // $until            datetime  and before then
-// $newest           int       among how many, the newest
-// $limit            int       how many of these at most
-// $characters       int       how long all beginnings of a session are together
+// $newest           int       the number of newest sessions to search
+// $limit            int       the maximum number of these
+// $characters       int       the total length of the beginnings of a session
 MATCH (session:Session {client_id: $client_id})
 WHERE session.id IS NOT NULL // else no index is used
   AND session.started_at >= $since AND session.started_at < $until

@@ -1,12 +1,12 @@
 CYPHER 25
-// The messages of a session in their order; of very many some, evenly spread.
+// The messages of a session in order; an evenly spread sample of a long session.
 //
-// $client_id   string  whose messages
-// $session_id  string  which session
-// $most        int     how many at most
-// $characters  int     how much of each text
+// $client_id   string  the client
+// $session_id  string  the session
+// $most        int     the maximum number
+// $characters  int     the number of characters of each text
 MATCH (message:Message {client_id: $client_id, session_id: $session_id})
-// The index holds what has an idx: without this line it is not used.
+// The index only holds nodes with an idx: without this line it is not used.
 WHERE message.idx IS NOT NULL
 WITH message
 ORDER BY message.idx

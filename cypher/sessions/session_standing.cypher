@@ -1,7 +1,7 @@
 CYPHER 25
-// A session, how far it was summarized, and the summary that holds; no row when there is no such session.
+// A session, the progress of its summarization, and its current summary; no row if there is no such session.
 //
-// $client_id   string  whose session
+// $client_id   string  the client
 // $session_id  string  its id
 MATCH (session:Session {client_id: $client_id, id: $session_id})
 RETURN
@@ -12,7 +12,7 @@ RETURN
     MATCH (summary:Summary {
       client_id: $client_id, source_type: 'session_summary', source_id: session.id
     })
-    // The index holds what has a version: without this line it is not used.
+    // The index only holds nodes with a version: without this line it is not used.
     WHERE summary.version IS NOT NULL AND summary.active = true
     RETURN summary {.id, .text, .key_points, .topics}
   } AS summaries

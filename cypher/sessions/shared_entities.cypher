@@ -1,11 +1,11 @@
 CYPHER 25
-// The entities that a session shares with few others, by whichever of their names, each with those others; who
-// speaks is not one of them.
+// The entities that a session shares with few others, by any of their names, each with those others; speakers
+// are not counted.
 //
-// $client_id      string  whose sessions
-// $session_id     string  which session
-// $most_mentions  int     what more memories mention is looked at no further
-// $most_sessions  int     in how many other sessions an entity may be
+// $client_id      string  the client
+// $session_id     string  the session
+// $most_mentions  int     the greatest number of mentions of an entity that is examined
+// $most_sessions  int     the maximum number of other sessions of an entity
 MATCH (session:Session {client_id: $client_id, id: $session_id})
 WITH session, COLLECT {
   MATCH (session)<-[:PART_OF]-(said:Message {client_id: $client_id})
