@@ -55,7 +55,7 @@ class DeclaredNode(Struct, frozen=True):
 
 @cache
 def declared_nodes() -> Mapping[str, DeclaredNode]:
-    """Return the classes of nodes by label, in the order of `nodes.py`; `Memory` is that of no node alone."""
+    """Return the classes of nodes by label, in the order of `nodes.py`; `Memory` is never alone."""
     from neomodel import AsyncStructuredNode
 
     from graphmem.graph import nodes

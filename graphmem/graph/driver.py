@@ -1,4 +1,4 @@
-"""The connection to Neo4j: runs query files, retries what passes, turns its errors into ours."""
+"""The connection to Neo4j: runs query files, retries transient failures, and translates errors."""
 
 import asyncio
 import copy
@@ -36,32 +36,32 @@ Result = TypeVar("Result")
 Session = neo4j.AsyncSession
 
 RETRY_SECONDS = 15.0
-"""How long a read or a transaction is tried again while the database blinks."""
+"""How long a read or a transaction is retried while the database is unavailable."""
 
 FAULTS = 5
-"""How often what should not happen is tried again: it may have met a deletion or a write just then."""
+"""The retries of an unexpected error: it may be due to a concurrent deletion or write."""
 
 DEADLOCK = "Neo.TransientError.Transaction.DeadlockDetected"
 COLLISIONS = 6
-"""How often a transaction that met another in a deadlock is tried again, also by who counts its own retries:
-nothing has failed, and nothing of it was done."""
+"""The retries of a transaction after a deadlock, also for callers that count their own retries: the database
+has rolled it back."""
 
 LISTED = "rows"
-"""The one column of a query that returns its rows as a list; times in it are ISO texts."""
+"""The only column of a query that returns its rows as a list; times in it are ISO texts."""
 
 SYSTEM = {"db.system": "neo4j"}
 
 DELETED_MEANWHILE = "Neo.ClientError.Statement.EntityNotFound"
-"""What a statement has found was deleted before it was joined to something: it must look again."""
+"""A node was deleted between finding and linking it: the statement must run again."""
 
 INDEX_GONE = "Neo.ClientError.Schema.IndexNotFound"
-"""What a question hears whose embedding model was replaced long before this process noticed."""
+"""The error of a search whose embedding model was replaced long before this process noticed."""
 
 CUT_OFF = {
     "Neo.ClientError.Transaction.TransactionTimedOut",
     "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
 }
-"""What a question hears that took longer than it may."""
+"""The error of a query that exceeded its time limit."""
 
 TERMINATED = "Transaction.Terminated"
 
@@ -69,7 +69,7 @@ log = logging.getLogger(__name__)
 
 
 class Transaction:
-    """One transaction that may write: what it runs happens together or not at all."""
+    """One transaction that may write: all of it is committed, or nothing."""
 
     def __init__(self, transaction: neo4j.AsyncTransaction, side: Side = FIRST) -> None:
         self._transaction = transaction
@@ -85,7 +85,7 @@ class Transaction:
 
 
 class Pool(Struct, frozen=True):
-    """How many connections work, and how many wait for work."""
+    """The numbers of busy and of idle connections."""
 
     in_use: int
     idle: int
@@ -98,7 +98,7 @@ class DriverInUse(Struct):
 
 
 class Graph:
-    """One database of one Neo4j, for query files, which mean one side of its embeddings."""
+    """One database of one Neo4j, which runs query files on one side of its embeddings."""
 
     def __init__(
         self, driver: AsyncDriver, database: str, *, retry_seconds: float = RETRY_SECONDS
@@ -115,13 +115,13 @@ class Graph:
         return self._link.driver
 
     def impatient(self) -> "Graph":
-        """Return the same database for who counts its own retries: it fails at the first blink."""
+        """Return the same database without retries, for callers that count their own."""
         same = copy.copy(self)
         same._retry_seconds = 0.0
         return same
 
     def on(self, side: Side) -> "Graph":
-        """Return the same database with queries that mean this side of its embeddings."""
+        """Return the same database with queries on this side of its embeddings."""
         same = copy.copy(self)
         same.side = side
         return same
@@ -145,7 +145,7 @@ class Graph:
     async def limited(
         self, query: Query[Row], *, seconds: float, most: int, **parameters: Any
     ) -> list[Row]:
-        """Run a query that reads for so long on the server, and return its first rows.
+        """Run a query that reads, with a time limit on the server, and return its first rows.
 
         Raises `TookTooLong`, `Unavailable`.
         """
@@ -170,7 +170,7 @@ class Graph:
             return rows
 
     def reading(self, *, fetch_size: int) -> Session:
-        """Return a session that reads, for who does without retries; rows come so many at a time."""
+        """Return a session that reads, without retries; `fetch_size` rows are sent at once."""
         return self.driver.session(
             database=self.database,
             default_access_mode=neo4j.READ_ACCESS,
@@ -179,10 +179,10 @@ class Graph:
         )
 
     async def write(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
-        """Run `work` in one transaction that may write, again where it failed in passing.
+        """Run `work` in one transaction that may write; retry it after transient failures.
 
-        A commit whose answer got lost is tried again too: `work` must come out the same when it
-        has already been done, so what it creates is merged on ids made before.
+        A commit whose answer was lost is retried too, so `work` must be idempotent: it merges nodes on
+        ids that were made before.
         Raises `Unavailable` when the database does not answer in time.
         """
 
@@ -219,8 +219,8 @@ class Graph:
         return await self._retry(neo4j.WRITE_ACCESS, run)
 
     def pool(self) -> Pool | None:
-        """Return what the driver's connections do, as far as it tells."""
-        # The driver has no public word for this; the version is pinned, and a test reads it.
+        """Return the state of the driver's connections; None if the driver does not show it."""
+        # The driver has no public API for this; its version is pinned, and a test covers it.
         by_address = getattr(getattr(self.driver, "_pool", None), "connections", None)
         if by_address is None:
             return None
@@ -229,7 +229,7 @@ class Graph:
         return Pool(in_use, len(connections) - in_use)
 
     async def reconnect(self, uri: str, user: str, password: str) -> None:
-        """Go on with the same database at another address."""
+        """Continue with the same database at another address."""
         old, self._link.driver = self.driver, _driver(uri, user, password)
         await old.close()
 
@@ -268,7 +268,7 @@ class Graph:
                 log.warning("read again: %s", _name(problem))
                 continue
             except ConstraintError as problem:
-                # Another writer came first with what may be there only once: look again, and see it.
+                # Another writer has created the same unique node: retry, and find it.
                 faults += 1
                 if faults > FAULTS:
                     raise
@@ -285,15 +285,15 @@ class Graph:
                         f"the database does not answer ({_name(problem)})"
                     ) from problem
                 log.info("database blinked: %s; trying again", _name(problem))
-            # Not all callers come back at the same moment.
+            # Jitter: not all callers retry at the same moment.
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311
             pause = min(pause * 2, 1.0)
 
 
 async def connect(uri: str, user: str, password: str, database: str) -> Graph:
-    """Connect to a Neo4j; whoever connects closes.
+    """Connect to a Neo4j; the caller closes the graph.
 
-    Raises `ServerFailed` when it does not answer or does not take the password.
+    Raises `ServerFailed` if it does not answer or rejects the password.
     """
     with _explained(uri, user):
         driver = _driver(uri, user, password)
@@ -351,7 +351,7 @@ def _raise_unless_it_passes(problem: Exception) -> None:
 
 
 def _passes(problem: Exception) -> bool:
-    """Tell whether the same call may go through later."""
+    """Tell whether the same call may succeed later."""
     if isinstance(problem, OSError | IncompleteCommit | ConnectionPoolError):
         return True
     if isinstance(problem, Neo4jError) and problem.code == DELETED_MEANWHILE:
@@ -367,7 +367,7 @@ def _name(problem: Exception) -> str:
 
 
 async def _rows(result: neo4j.AsyncResult, query: Query[Row]) -> list[Row]:
-    """Return a result's rows; a query of many returns them in one list, `rows`.
+    """Return a result's rows; a query with many rows returns them in one list, `rows`.
 
     The driver awaits each record by itself: a hundred of them cost more than their query.
     """

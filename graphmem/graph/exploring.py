@@ -1,4 +1,4 @@
-"""Running a caller's statement: its plan first, then its rows, within limits of time, rows and bytes."""
+"""Running a caller's statement: first its plan, then its rows, within limits of time, rows and bytes."""
 
 import asyncio
 import contextlib
@@ -24,26 +24,26 @@ from graphmem.graph.message_limit import FIRST_ROWS, BrokenOff, fetch_at_once, l
 from graphmem.graph.plain import Budget, Plain, TooBig
 
 ANSWER_BYTES = 8 * 2**20
-"""The bytes of JSON, at most, in the rows of an answer, estimated before they are encoded."""
+"""The maximum bytes of JSON in the rows of an answer, estimated before encoding."""
 
 ANSWER_VALUES = 1_000_000
-"""The numbers, texts, lists and maps, at most, in the rows of an answer."""
+"""The maximum number of numbers, texts, lists and maps in the rows of an answer."""
 
 LARGE_BYTES = 2**15
-"""The length from which a row is converted in a thread, so that other requests need not wait."""
+"""The length from which a row is converted in a thread, so that other requests do not wait."""
 
 LEAVE_SECONDS = 0.2
-"""How long a statement that has returned enough rows may take to end regularly."""
+"""The time within which a statement with enough rows may end regularly."""
 
 MEMORY = re.compile(r"OutOfMemory|StackOverFlow")
 CALLERS = "Neo.ClientError."
 """The class of errors that the caller can correct."""
 
 UNREADABLE = "Could not parse the given fulltext search query"
-"""A mistake of the caller that has a code of the database's own failures."""
+"""A mistake of the caller with an error code of the database's own failures."""
 
 ROW_MEMORY = "direct memory"
-"""The server's message on a row that is too long for the memory in which it lays rows out."""
+"""The server's message about a row that is too long for its buffer."""
 
 PLACE = re.compile(r"\(line (\d+), column (\d+) \(offset: (\d+)\)\)")
 
@@ -81,7 +81,7 @@ class CypherPlan(Struct, frozen=True):
 
 
 class Bounds(Struct, frozen=True):
-    """The number of rows, and the seconds that the server may work, at most."""
+    """The maximum number of rows, and the time limit on the server in seconds."""
 
     rows: int
     seconds: float
@@ -118,7 +118,7 @@ async def explain(statement: CypherStatement, *, seconds: float, graph: Graph) -
 
 
 async def fetch_rows(statement: CypherStatement, *, bounds: Bounds, graph: Graph) -> Rows:
-    """Run a statement and return its first rows, as many as fit into the bounds and into an answer.
+    """Run a statement and return as many of its first rows as the bounds and an answer allow.
 
     Raises `CypherMistake`, `TookTooLong`, `TookTooMuch`, `Unavailable`.
     """
@@ -135,7 +135,7 @@ async def fetch_rows(statement: CypherStatement, *, bounds: Bounds, graph: Graph
 
 
 class _RowReader:
-    """Reads the rows of a result, as long as they fit."""
+    """Reads the rows of a result until the budget is used up."""
 
     def __init__(self, plain: Plain) -> None:
         self.columns: list[str] = []

@@ -1,9 +1,9 @@
 """Includes: blocks of Cypher that several query files share, each written once in `cypher/fragments/`.
 
-A query file has the line `// include NAME`, and its text gets the fragment's instead. A fragment is written
-about a node called `memory`; `// include NAME(fact)` calls that node `fact`. A fragment begins with one
-sentence and a line for each of its parameters; a query that includes it declares them too. Nothing else is
-ever put into a query file, and nothing that a caller says.
+The line `// include NAME` in a query file is replaced by the fragment's text. A fragment is written for a
+node called `memory`; `// include NAME(fact)` renames that node to `fact`. A fragment begins with one sentence
+and a line for each of its parameters; a query that includes it declares them too. Nothing else is ever
+inserted into a query file, and no input of a caller.
 """
 
 import re
@@ -21,7 +21,7 @@ _COMMENT = "//"
 
 
 def names() -> list[str]:
-    """Return the names of all query files, which fragments are not."""
+    """Return the names of all query files, without fragments."""
     folder = resources.folder("cypher")
     found = (path.relative_to(folder).with_suffix("") for path in folder.rglob("*.cypher"))
     return sorted(path.as_posix() for path in found if path.parts[0] != FOLDER)
@@ -43,7 +43,7 @@ def expanded(name: str, text: str) -> str:
 
 
 def _replaced(name: str, text: str, declared: list[str], around: tuple[str, ...]) -> str:
-    """Return a text with its includes replaced; what the fragments declare is added to `declared`."""
+    """Return a text with its includes replaced; add the fragments' parameters to `declared`."""
 
     def fragment(include: re.Match[str]) -> str:
         what = _WHAT.fullmatch(include["what"])
@@ -81,14 +81,14 @@ def _parts(name: str, fragment: str) -> tuple[list[str], str]:
 
 
 def _renamed(line: str, node: str | None) -> str:
-    """Return a line about another node, if there is one; comments stay."""
+    """Return a line with the node renamed, if a name is given; comments stay."""
     if node is None or line.lstrip().startswith(_COMMENT):
         return line
     return _NODE.sub(node, line)
 
 
 def _with_parameters(text: str, declared: Iterable[str]) -> str:
-    """Return a text whose header declares these parameters after its own, all in line."""
+    """Return a text whose header declares these parameters after its own, aligned."""
     lines = text.splitlines(keepends=True)
     end = next(at for at, line in enumerate(lines[1:], 1) if not line.startswith(_COMMENT))
     own = [at for at in range(1, end) if _PARAMETER.fullmatch(lines[at].rstrip("\n"))]

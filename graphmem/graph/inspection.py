@@ -32,7 +32,7 @@ class ShownConstraint(Struct, frozen=True, kw_only=True):
 
 
 class ServerSetting(Struct, frozen=True):
-    """A setting of the server; None where it was not set and has no fixed default."""
+    """A setting of the server; None if it is not set and has no fixed default."""
 
     name: str
     value: str | None
@@ -68,7 +68,7 @@ class StoredProperty(Struct, frozen=True):
 
 
 class StoredNodes(Struct, frozen=True):
-    """The first nodes of a label: how many they are, their sets of labels, and their properties."""
+    """The first nodes of a label: their number, their sets of labels, and their properties."""
 
     label: str
     nodes: int

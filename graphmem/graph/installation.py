@@ -1,10 +1,10 @@
-"""The one installation in a database: which embedding model and tokenizer its memories were made with.
+"""The one installation in a database: the embedding model and the tokenizer of its memories.
 
-The model can be changed while it serves. The change goes through four states:
+The model can be changed while it is in use. The change goes through four states:
 
     announced  every process loads the wanted model beside the current one
-    embedding  every write embeds with both; what was written before is embedded anew, into the other index
-    switched   questions are asked with the new model; writes go on with both, since some process may lag
+    embedding  every write embeds with both; earlier memories are embedded again, into the other index
+    switched   searches use the new model; writes still embed with both, since some process may lag
     cleaning   the old index and its vectors are removed
 """
 
@@ -22,9 +22,9 @@ State = Literal["announced", "embedding", "switched", "cleaning"]
 
 
 class EmbeddingModel(Struct, frozen=True):
-    """A model: what it is called, the hash of its weights, and the length of its vectors.
+    """A model: its name, the hash of its weights, and the length of its vectors.
 
-    `source` is where it is found, as the setting names it; '' is the bundled one.
+    `source` is its location as in the setting; '' is the bundled model.
     """
 
     name: str
@@ -34,19 +34,19 @@ class EmbeddingModel(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """What tells its vectors from those of any other model, as `Embedder.key` does."""
+        """The key that identifies its vectors, as `Embedder.key` does."""
         return f"{self.name}@{self.sha256}"
 
     def is_like(self, another: "EmbeddingModel") -> bool:
-        """Tell whether both make the same vectors, wherever they are found."""
+        """Tell whether both models make the same vectors, whatever their sources."""
         mine = (self.name, self.sha256, self.dimensions)
         return mine == (another.name, another.sha256, another.dimensions)
 
 
 class Change(Struct, frozen=True):
-    """A change of the embedding model: how far it is, and at which memory.
+    """A change of the embedding model: its state, its progress, and the last memory done.
 
-    `low` and `high` are the calibration of the model that is wanted.
+    `low` and `high` are the calibration of the wanted model.
     """
 
     id: str
@@ -63,9 +63,9 @@ class Change(Struct, frozen=True):
 
 
 class Installation(Struct, frozen=True):
-    """What every process on one database must agree on.
+    """The models on which all processes of a database must agree.
 
-    `embeddings` are the properties that a write fills: first the one that questions are asked on.
+    `embeddings` are the properties that a write fills; searches use the first one.
     """
 
     embedding_model: str
@@ -79,19 +79,19 @@ class Installation(Struct, frozen=True):
 
     @property
     def side(self) -> Side:
-        """The side that questions are asked on."""
+        """The side that searches use."""
         return side_of(self.embeddings[0])
 
     @property
     def model(self) -> EmbeddingModel:
-        """The model that questions are asked with."""
+        """The model that searches use."""
         return EmbeddingModel(
             self.embedding_model, self.embedding_sha256, self.dimensions, self.embedding_source
         )
 
     @property
     def beside(self) -> EmbeddingModel | None:
-        """The model that writes embed with too, or soon will; None while no change is under way."""
+        """The second model of writes, now or soon; None while no change is under way."""
         if self.change is None or self.change.state == "cleaning":
             return None
         return self.former if self.change.state == "switched" else self.change.wanted
@@ -104,20 +104,20 @@ class Installation(Struct, frozen=True):
 
 
 class Calibration(Struct, frozen=True):
-    """Which cosines of the embedding model mean nothing (`low`), and which mean the same (`high`)."""
+    """The cosine of unrelated texts (`low`) and of texts of the same meaning (`high`) in the model."""
 
     low: float
     high: float
 
 
 class Moved(Struct, frozen=True):
-    """The state that a change has come to; '' is its end."""
+    """The new state of a change; '' is its end."""
 
     state: str
 
 
 class Nothing(Struct, frozen=True):
-    """What a statement of administration returns."""
+    """The empty row of an administrative statement."""
 
 
 KEEP_INSTALLATION = Query("graph/keep_installation", Installation, writes=True)
@@ -129,9 +129,9 @@ KEEP_CALIBRATION = Query("graph/keep_calibration", Calibration, writes=True)
 
 
 async def agree(graph: Graph, ours: Installation) -> Installation:
-    """Return what the database holds, first storing what this process uses where it holds nothing.
+    """Return the stored installation; store this process's one if there is none.
 
-    Raises `ModelMismatch` when it holds something else.
+    Raises `ModelMismatch` if the stored one differs.
     """
     stored = (
         await graph.write(
@@ -150,7 +150,7 @@ async def agree(graph: Graph, ours: Installation) -> Installation:
 
 
 async def installation(graph: Graph) -> Installation | None:
-    """Return what the database holds; None where no graphmem was. Raises `Unavailable`."""
+    """Return the stored installation; None in a new database. Raises `Unavailable`."""
     stored = await graph.rows(STORED_INSTALLATION)
     return stored[0] if stored else None
 
@@ -174,7 +174,7 @@ async def begin_change(
 
 
 async def begin_embedding(graph: Graph, stored: Installation, *, total: int, now: datetime) -> bool:
-    """Ask every write for both vectors from now on; return whether the change stood where it was."""
+    """Require both vectors of every write from now on; return whether the state was as expected."""
     properties = {
         "change_state": "embedding",
         "change_at": now,
@@ -185,12 +185,12 @@ async def begin_embedding(graph: Graph, stored: Installation, *, total: int, now
 
 
 async def keep_indexed(graph: Graph, change: Change) -> bool:
-    """Note that the other index is there; return whether the change stood where it was."""
+    """Record that the other index exists; return whether the state was as expected."""
     return await _move(graph, {"change_indexed": True}, change)
 
 
 async def switch(graph: Graph, stored: Installation, *, now: datetime) -> bool:
-    """Make the wanted model and its side the current ones; return whether the change stood where it was."""
+    """Make the wanted model and its side the current ones; return whether the state was as expected."""
     change, former = stored.change, stored.model
     assert change is not None, "a switch ends a change"
     properties = {
@@ -211,13 +211,13 @@ async def switch(graph: Graph, stored: Installation, *, now: datetime) -> bool:
 
 
 async def begin_cleaning(graph: Graph, stored: Installation, *, now: datetime) -> bool:
-    """Ask writes for the current vector alone; return whether the change stood where it was."""
+    """Require only the current vector of writes; return whether the state was as expected."""
     properties = {**_without_cursor("cleaning", now), "embeddings": [stored.side.embedding]}
     return await _move(graph, properties, stored.change)
 
 
 async def end_change(graph: Graph, change: Change) -> bool:
-    """Forget a change that is done; return whether it stood where it was."""
+    """Remove a finished change; return whether the state was as expected."""
     names = (
         *("change_id", "change_state", "change_at", "change_indexed", "change_done"),
         *("change_total", "change_after_client", "change_after_id", "wanted_model"),
@@ -227,13 +227,13 @@ async def end_change(graph: Graph, change: Change) -> bool:
 
 
 async def restart_walk(graph: Graph, change: Change) -> bool:
-    """Begin the walk over all memories anew; return whether the change stood where it was."""
+    """Restart the walk over all memories; return whether the state was as expected."""
     properties = {"change_done": 0, "change_after_client": None, "change_after_id": None}
     return await _move(graph, properties, change)
 
 
 def progressed(change: Change, *, client_id: str, id: str, done: int) -> dict[str, Any]:
-    """Return the parameters with which `CHANGE_INSTALLATION` notes the last memory that was done."""
+    """Return the parameters with which `CHANGE_INSTALLATION` records the last memory done."""
     properties = {
         "change_done": done,
         "change_after_client": client_id,
@@ -268,13 +268,13 @@ def _without_cursor(state: State, now: datetime) -> dict[str, Any]:
 
 
 async def calibration(graph: Graph) -> Calibration | None:
-    """Return the installation's calibration; one of before 0.2 has none yet. Raises `Unavailable`."""
+    """Return the installation's calibration; one from before 0.2 has none. Raises `Unavailable`."""
     stored = await graph.rows(STORED_CALIBRATION)
     return stored[0] if stored else None
 
 
 async def keep_calibration(graph: Graph, measured: Calibration) -> Calibration:
-    """Store what was measured and return what holds: that of the process that came first."""
+    """Store a calibration unless there is one, and return the stored one."""
     kept = await graph.write(
         lambda transaction: transaction.rows(KEEP_CALIBRATION, low=measured.low, high=measured.high)
     )
@@ -282,9 +282,9 @@ async def keep_calibration(graph: Graph, measured: Calibration) -> Calibration:
 
 
 def require_same(stored: Installation, ours: Installation) -> None:
-    """Raise `ModelMismatch` when the database holds something else than this process uses.
+    """Raise `ModelMismatch` if the stored installation differs from this process's.
 
-    While the model is changed, and until the next change, the one before and the one after will do.
+    During a change of the model, and until the next one, both the old and the new model are accepted.
     """
     if stored.tokenizer != ours.tokenizer:
         raise ModelMismatch(

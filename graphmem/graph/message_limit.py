@@ -21,15 +21,15 @@ from typing import Any
 import neo4j
 
 RECORD_BYTES = 8 * 2**20
-"""The length of one row, at most, on its way from the database."""
+"""The maximum length of one row on its way from the database."""
 
 FIRST_ROWS, MOST_ROWS = 16, 1_000
-"""The number of rows that the database sends at once, at first, and at most later."""
+"""The number of rows sent at once: at first, and the later maximum."""
 
 AT_ONCE_BYTES = 8 * 2**20
-"""The length of the rows sent at once, at most, if all are as long as the longest so far.
+"""The maximum length of the rows sent at once, if all are as long as the longest so far.
 
-The server lays them out together, in memory that all its connections share.
+The server lays them out together, in memory shared by all its connections.
 """
 
 

@@ -39,7 +39,7 @@ def _full(label: str) -> str:
 
 
 class Migration(AsyncStructuredNode):
-    """A schema file that the database has seen; number 0 is the lock and has no file."""
+    """A schema file that was applied; number 0 is the lock and has no file."""
 
     number = IntegerProperty(required=True)
     name = StringProperty()

@@ -1,4 +1,4 @@
-"""What Neo4j answers, as plain JSON: without the driver's types, without embeddings, of bounded size."""
+"""Neo4j's answers as plain JSON: without the driver's types, without embeddings, of bounded size."""
 
 import base64
 import math
@@ -16,24 +16,24 @@ from graphmem.model.side import SIDES
 EMBEDDINGS = frozenset(side.embedding for side in SIDES)
 
 SHORTEST_EMBEDDING = 64
-"""A list of fewer numbers is no embedding: no model has so few dimensions."""
+"""A shorter list of numbers is no embedding: every model has at least so many dimensions."""
 
 UNIT = 1e-3
-"""How far from 1 an embedding's length may be: models make it 1, Neo4j keeps four bytes a number."""
+"""The tolerance of an embedding's length: models make it 1, Neo4j stores four bytes per number."""
 
 
 class TooBig(Exception):
-    """A value is larger than what may be answered."""
+    """A value exceeds the budget of an answer."""
 
 
 class Budget(Struct):
-    """How much may still be answered: bytes of JSON, as far as they can be told before, and values."""
+    """The remaining size of an answer: estimated bytes of JSON, and values."""
 
     size: int
     values: int
 
     def take(self, size: int) -> None:
-        """Take what a value needs. Raises `TooBig`."""
+        """Take the size of a value. Raises `TooBig`."""
         self.size -= size
         self.values -= 1
         if self.size < 0 or self.values < 0:
@@ -41,9 +41,9 @@ class Budget(Struct):
 
 
 class Plain:
-    """Makes values plain, within a budget.
+    """Converts values to JSON within a budget.
 
-    With `named` the text speaks of embeddings, and every long list of fractions is taken for one.
+    With `named` the statement mentions embeddings, and every long list of fractions counts as one.
     """
 
     def __init__(self, budget: Budget, *, named: bool = False) -> None:
@@ -55,7 +55,7 @@ class Plain:
         return {self.text(name): self.value(one) for name, one in zip(columns, values, strict=True)}
 
     def value(self, value: Any) -> Any:
-        """Return a value as JSON has it. Raises `TooBig`."""
+        """Return a value as JSON. Raises `TooBig`."""
         make = SHAPES.get(type(value))
         if make is not None:
             return make(self, value)
@@ -66,12 +66,12 @@ class Plain:
         return self.text(str(value))
 
     def scalar(self, value: Any) -> Any:
-        """Return what JSON has."""
+        """Return a value of a JSON type."""
         self._budget.take(8)
         return value
 
     def fraction(self, value: float) -> float | str:
-        """Return a number, or the name of what JSON has no number for: NaN, Infinity, -Infinity."""
+        """Return a number; as a text if JSON has no number for it: NaN, Infinity, -Infinity."""
         if math.isfinite(value):
             return self.scalar(value)  # type: ignore[no-any-return]
         return self.text("NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity")
@@ -82,7 +82,7 @@ class Plain:
         return value
 
     def items(self, values: Iterable[Any]) -> list[Any] | None:
-        """Return a list, or nothing for an embedding."""
+        """Return a list, or None for an embedding."""
         self._budget.take(2)
         values = list(values)
         if is_embedding(values, named=self._named):
@@ -90,7 +90,7 @@ class Plain:
         return [self.value(one) for one in values]
 
     def fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a map; what has an embedding's name and is a list is left out."""
+        """Return a map without lists that have an embedding's name."""
         self._budget.take(2)
         return {
             self.text(name): self.value(one)
@@ -125,7 +125,7 @@ class Plain:
         }
 
     def time(self, value: Date | DateTime | Time | Duration) -> str:
-        """Return a time or a duration as ISO 8601 has it."""
+        """Return a time or a duration in ISO 8601."""
         return self.text(value.iso_format())
 
     def point(self, point: Point) -> dict[str, Any]:
@@ -139,12 +139,12 @@ class Plain:
         return self.text(base64.b64encode(value).decode())
 
     def vector(self, value: Vector) -> list[Any] | None:
-        """Return a vector as the list of its numbers, or nothing for an embedding."""
+        """Return a vector as the list of its numbers, or None for an embedding."""
         return self.items(value.to_native())
 
 
 CARTESIAN = frozenset({7203, 9157})
-"""The numbers of the reference systems with x, y and z."""
+"""The ids of the reference systems with x, y and z."""
 
 SHAPES: Mapping[type, Callable[[Plain, Any], Any]] = {
     type(None): Plain.scalar,

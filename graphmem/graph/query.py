@@ -1,8 +1,8 @@
-"""A Cypher file as a value: its text, the shape of its rows, whether it writes.
+"""A Cypher file as a value: its text, the type of its rows, and whether it writes.
 
 A file under `cypher/` is one query. Its first line is the language version, then one sentence,
-then a line `// $name  type  meaning` for every parameter. A line `// include NAME` means the text of a
-fragment. The names of the vector index and of a memory's embedding mean those of the current side.
+then a line `// $name  type  meaning` for every parameter. A line `// include NAME` stands for the text of
+a fragment, the names of the vector index and of a memory's embedding for those of the current side.
 """
 
 import re
@@ -23,16 +23,16 @@ _EMBEDDING = re.compile(rf"(?<=\.){FIRST.embedding}\b")
 
 
 class RowsWritten(Struct, frozen=True):
-    """How many rows a statement has written."""
+    """The number of rows that a statement has written."""
 
     written: int
 
 
 class Query(Generic[Row]):
-    """A query file and what its rows become.
+    """A query file and the type of its rows.
 
-    Each row has a column for each field of the struct `row`; a query that brings many returns them as
-    one list of maps, `rows`.
+    Each row has a column for each field of the struct `row`; a query with many rows returns them as one
+    list of maps, `rows`.
     """
 
     def __init__(self, name: str, row: type[Row], *, writes: bool = False) -> None:
@@ -72,5 +72,5 @@ class Query(Generic[Row]):
 
 
 def renamed(text: str, side: Side) -> str:
-    """Return Cypher with a side's names in the place of the first's: nothing else is ever changed in it."""
+    """Return Cypher with a side's names instead of the first side's; changes nothing else."""
     return _EMBEDDING.sub(side.embedding, _INDEX.sub(side.index, text))

@@ -18,10 +18,10 @@ from graphmem.model.progress import Progress
 from graphmem.model.side import FIRST, Side
 
 OLDEST_SERVER = (2026, 9)
-"""The oldest Neo4j that was seen to answer every query of ours rightly (2026.08.0 does not)."""
+"""The oldest Neo4j that is known to answer all queries correctly (2026.08.0 does not)."""
 
 INDEX_SECONDS = 600
-"""How long the indexes of a restored store may take to come online."""
+"""The time limit for the indexes of a restored store to come online."""
 
 
 class SchemaFile(Struct, frozen=True):
@@ -33,7 +33,7 @@ class SchemaFile(Struct, frozen=True):
 
     @property
     def sha256(self) -> str:
-        """What is recorded, so that changed history is noticed."""
+        """The recorded hash, which reveals changed history."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
@@ -44,7 +44,7 @@ class SchemaFile(Struct, frozen=True):
 
 
 class AppliedFile(Struct, frozen=True):
-    """A schema file that the database has seen."""
+    """A schema file that was applied to the database."""
 
     number: int
     name: str
@@ -52,7 +52,7 @@ class AppliedFile(Struct, frozen=True):
 
 
 class ServerVersion(Struct, frozen=True):
-    """What the server says it is."""
+    """The server's version."""
 
     version: str
 
@@ -74,11 +74,11 @@ def schema_files(folder: Path | None = None) -> list[SchemaFile]:
 async def migrate(
     graph: Graph, *, dimensions: int, progress: Progress, folder: Path | None = None
 ) -> list[SchemaFile]:
-    """Bring the database's schema up to date and wait for its indexes; return what was applied.
+    """Bring the database's schema up to date and wait for its indexes; return the applied files.
 
-    Safe when several processes start at once: one applies, the others wait. Raises `SchemaError`
-    when the server is too old, an applied file has changed, or a newer graphmem was here. What a file
-    says of the vector index is done to that of the graph's side.
+    Safe when several processes start at once: one applies, the others wait. Raises `SchemaError` if the
+    server is too old, an applied file has changed, or a newer graphmem has migrated the database.
+    Statements about the vector index apply to that of the graph's side.
     """
     await check_server(graph)
     files = schema_files(folder)
@@ -88,7 +88,7 @@ async def migrate(
         for done, file in enumerate(missing):
             progress("preparing the schema", done, len(missing))
             await _apply(graph, file, dimensions)
-        # In the lock's transaction, since the server's limit for transactions does not hold for it.
+        # In the lock's transaction, which is exempt from the server's time limit for transactions.
         await (await lock.run(f"CALL db.awaitIndexes({INDEX_SECONDS})")).consume()
     if missing:
         progress("preparing the schema", len(missing), len(missing))
@@ -96,14 +96,14 @@ async def migrate(
 
 
 def vector_index(side: Side) -> str:
-    """Return the statement that makes a side's vector index: the schema's last, so that both are alike."""
+    """Return the statement that creates a side's vector index: the schema's last, so that both are alike."""
     made = f"CREATE VECTOR INDEX {FIRST.index} "
     statements = [one for file in schema_files() for one in file.statements if made in one]
     return renamed(statements[-1], side)
 
 
 async def check_server(graph: Graph) -> str:
-    """Return the server's version; raise `SchemaError` when it is older than `OLDEST_SERVER`."""
+    """Return the server's version; raise `SchemaError` if it is older than `OLDEST_SERVER`."""
     version = (await graph.rows(SERVER_VERSION))[0].version
     numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
     if numbers < OLDEST_SERVER:
@@ -116,7 +116,7 @@ async def check_server(graph: Graph) -> str:
 
 
 def pending(files: list[SchemaFile], applied: list[AppliedFile]) -> list[SchemaFile]:
-    """Return the files still to apply; raise `SchemaError` when history does not agree with them."""
+    """Return the files still to apply; raise `SchemaError` if the applied ones differ from them."""
     known = {file.number: file for file in files}
     for record in applied:
         file = known.get(record.number)
@@ -135,7 +135,7 @@ def pending(files: list[SchemaFile], applied: list[AppliedFile]) -> list[SchemaF
 
 
 async def _bootstrap(graph: Graph, first: SchemaFile) -> None:
-    """Create the constraint that the lock stands on; two processes may do so at once."""
+    """Create the constraint that the lock depends on; two processes may do so at once."""
     for statement in first.statements:
         try:
             await graph.execute(statement)

@@ -1,7 +1,7 @@
-"""Scope words: the tokens by which a words query is kept inside a client, a kind, a conversation ….
+"""Scope words: tokens that restrict a words query to a client, a kind, a conversation ….
 
 Each is a lower-case alphanumeric hash that no analyzer changes, and holds the client's id too, so
-that two clients share none. A memory carries its tokens in `scope_words`.
+that two clients share none. A memory has its tokens in `scope_words`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ SCOPED: tuple[Property, ...] = (
 """The text properties of a memory that have a token each."""
 
 NOTHING = "sn0"
-"""A token that no memory carries."""
+"""A token that no memory has."""
 
 
 def scope_word(client_id: str, name: Property, value: str = "") -> str:
@@ -43,7 +43,7 @@ def scope_word(client_id: str, name: Property, value: str = "") -> str:
 
 
 def scope_words(client_id: str, properties: Mapping[str, Any]) -> str:
-    """Return the tokens that a memory with these properties carries."""
+    """Return the tokens of a memory with these properties."""
     words = [scope_word(client_id, "client")]
     if properties["active"]:
         words.append(scope_word(client_id, "active"))
