@@ -55,13 +55,13 @@ DELETED_MEANWHILE = "Neo.ClientError.Statement.EntityNotFound"
 """A node was deleted between finding and linking it: the statement must run again."""
 
 INDEX_GONE = "Neo.ClientError.Schema.IndexNotFound"
-"""The error of a search whose embedding model was replaced long before this process noticed."""
+"""The error code of a search whose embedding model was replaced long before this process noticed."""
 
 CUT_OFF = {
     "Neo.ClientError.Transaction.TransactionTimedOut",
     "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
 }
-"""The error of a query that exceeded its time limit."""
+"""The error codes of a query that exceeded its time limit."""
 
 TERMINATED = "Transaction.Terminated"
 
@@ -115,7 +115,7 @@ class Graph:
         return self._link.driver
 
     def impatient(self) -> "Graph":
-        """Return the same database without retries, for callers that count their own."""
+        """Return the same database without retries but after deadlocks, for callers that count their own."""
         same = copy.copy(self)
         same._retry_seconds = 0.0
         return same
