@@ -9,10 +9,10 @@ from graphmem.observing.logs import traced
 from graphmem.observing.metrics import LEFT_UNDONE
 
 MOST = 1_000
-"""The number of writes under way, at most; more are dropped, so as not to overload a slow database."""
+"""The maximum number of writes under way; more are dropped, so as not to overload a slow database."""
 
 END_SECONDS = 5.0
-"""How long the end waits for writes under way."""
+"""The time that the end waits for writes under way."""
 
 log = logging.getLogger(__name__)
 

@@ -45,7 +45,7 @@ class Claim(Struct, frozen=True, kw_only=True):
 
 
 class Due(Struct, frozen=True, kw_only=True):
-    """A job that is due at a time; with `earliest` it never delays a job of its key that waits already."""
+    """A job that is due at a time; with `earliest` it never delays a waiting job with its key."""
 
     id: str
     kind: str

@@ -1,4 +1,4 @@
-"""A client's background jobs as they are shown, and the number of jobs in each state."""
+"""A client's background jobs, and the number of jobs in each state."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -31,13 +31,13 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class JobsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which jobs are to be shown."""
+    """The filters and the page of a list of jobs."""
 
-    state: Annotated[JobState, Meta(description="in this state only")] | None = None
+    state: Annotated[JobState, Meta(description="only jobs in this state")] | None = None
     kind: (
         Annotated[
             Annotated[str, Meta(min_length=1, max_length=128)],
-            Meta(description="of this kind only"),
+            Meta(description="only jobs of this kind"),
         ]
         | None
     ) = None
@@ -46,7 +46,7 @@ class JobsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Jobs(Struct, frozen=True, kw_only=True):
-    """Some jobs, newest first, and where the list goes on."""
+    """A page of jobs, newest first, and the cursor of the next page."""
 
     jobs: list[Job]
     cursor: str | None
