@@ -1,1 +1,1 @@
-"""The words of the domain: frozen structs that say what is remembered, asked and answered."""
+"""The domain model: frozen structs and the vocabulary that all parts share."""

@@ -1,4 +1,4 @@
-"""Pages of a list: where one ends is a cursor, opaque to whoever brings it back."""
+"""Pages of a list, and opaque cursors to the next page."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
@@ -14,40 +14,40 @@ from graphmem.model.times import END
 Row = TypeVar("Row")
 
 PageSize = Annotated[int, Meta(ge=1, le=200, description="entries on a page, 1–200")]
-GivenCursor = Annotated[str, Meta(description="the `cursor` of the page before this one")]
+GivenCursor = Annotated[str, Meta(description="the `cursor` of the previous page")]
 
 Position = tuple[datetime, str]
-"""What stood last on a page: its time, and its id among what has the same time."""
+"""The last row of a page: its time, and its id among rows with the same time."""
 
 FIRST: Position = (END, "")
-"""Before everything that a list holds, newest first."""
+"""The position before the first row of a list, newest first."""
 
 
 def page(
     rows: Sequence[Row], limit: int, after: Callable[[Row], str]
 ) -> tuple[list[Row], str | None]:
-    """Return what is shown, and the cursor `after` its last row where more was found than the limit."""
+    """Return the rows of the page and, if there are more, the cursor `after` its last row."""
     shown = list(rows[:limit])
     return shown, after(shown[-1]) if len(rows) > limit else None
 
 
 class Listing(Struct, frozen=True):
-    """A list with its filters, as its cursors know it: each leads on only in the list that has given it."""
+    """The identity of a list and its filters: a cursor is only valid in the list that has given it."""
 
     key: str
 
     def cursor(self, moment: datetime, id: str) -> str:
-        """Return the cursor of a list, newest first, that goes on after this one."""
+        """Return the cursor of a list, newest first, after this row."""
         return self.sealed(f"{moment.isoformat()} {id}")
 
     def position(self, given: str | None) -> Position:
-        """Return where a list, newest first, goes on. Raises `InvalidInput` for a foreign cursor."""
+        """Return the position of a cursor, newest first. Raises `InvalidInput` for a foreign cursor."""
         if given is None:
             return FIRST
         try:
             moment, id = self.opened(given).split(" ", 1)
             found = datetime.fromisoformat(moment)
-            # Only the offset that a cursor has: Neo4j does not know all that Python does.
+            # Only the offset of our cursors: Neo4j does not accept all offsets of Python.
             if found.utcoffset() != timedelta(0):
                 raise ValueError(moment)
         except ValueError as problem:
@@ -55,23 +55,23 @@ class Listing(Struct, frozen=True):
         return found, id
 
     def sealed(self, place: str) -> str:
-        """Return the cursor for a place in this list."""
+        """Return the cursor for a position in this list."""
         return sealed(f"{self.key} {place}")
 
     def opened(self, given: str) -> str:
-        """Return the place that a cursor of this list stands for. Raises `InvalidInput`."""
+        """Return the position of a cursor of this list. Raises `InvalidInput`."""
         try:
             key, place = opened(given).split(" ", 1)
         except ValueError as problem:
             raise foreign() from problem
-        # Decoding passes over what no cursor holds.
+        # Decoding ignores characters that no cursor contains.
         if key != self.key or self.sealed(place) != given:
             raise foreign()
         return place
 
 
 def listing(asked: Struct, of: str = "") -> Listing:
-    """Return the list that a request means; `of` is the id in its path. The page's size is no filter."""
+    """Return the list of a request; `of` is the id in its path. The page's size is no filter."""
     filters = {
         name: value
         for name, value in structs.asdict(asked).items()
@@ -82,17 +82,17 @@ def listing(asked: Struct, of: str = "") -> Listing:
 
 
 def sealed(place: str) -> str:
-    """Return a place in a list as nobody reads it by chance."""
+    """Return a position in a list as an opaque cursor."""
     return urlsafe_b64encode(place.encode()).decode()
 
 
 def opened(given: str) -> str:
-    """Return the place that a cursor stands for. Raises `ValueError`."""
+    """Return the position of an opaque cursor. Raises `ValueError`."""
     return urlsafe_b64decode(given.encode()).decode()
 
 
 def foreign() -> InvalidInput:
-    """Return what is said of a cursor that this list has not given."""
+    """Return the error for a foreign cursor."""
     return InvalidInput(
         "cursor", "is not one that this list has given with these filters; begin without one"
     )

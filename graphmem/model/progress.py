@@ -1,18 +1,18 @@
-"""How long work says how far it is."""
+"""The progress of long work."""
 
 from typing import Protocol
 
 
 class Progress(Protocol):
-    """Hears how far a stage of long work is.
+    """A listener to the progress of a stage of long work.
 
-    `total` is 0 where it is not known; `done == total` ends the stage. Called from any thread.
+    `total` is 0 if unknown; `done == total` ends the stage. Called from any thread.
     """
 
     def __call__(self, stage: str, done: int = 0, total: int = 0) -> None:
-        """Hear that `done` of `total` are done."""
+        """Take the progress: `done` of `total`."""
         ...
 
 
 def silent(stage: str, done: int = 0, total: int = 0) -> None:
-    """Hear nothing."""
+    """Ignore the progress."""

@@ -1,10 +1,10 @@
-"""The two sides of the embeddings: while one serves, the other may be made ready for another model."""
+"""The two sides of the embeddings: while one is in use, the other may be prepared for another model."""
 
 from msgspec import Struct
 
 
 class Side(Struct, frozen=True):
-    """A vector index, and the property of a memory that it is over."""
+    """A vector index, and the property of memories that it indexes."""
 
     index: str
     embedding: str
@@ -21,5 +21,5 @@ def side_of(embedding: str) -> Side:
 
 
 def other(side: Side) -> Side:
-    """Return the side that stands in for this one."""
+    """Return the opposite side."""
     return SECOND if side == FIRST else FIRST

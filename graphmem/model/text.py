@@ -1,10 +1,10 @@
-"""Checking texts that come from outside, and counting in words."""
+"""Validation of texts from callers, and numbers in words."""
 
 from graphmem.errors import InvalidInput, TooLarge
 
 
 def checked_text(text: str, field: str, *, most_bytes: int) -> str:
-    """Return the text; raise `InvalidInput` when it is blank or not Unicode, `TooLarge` beyond the limit."""
+    """Return the text; raise `InvalidInput` if it is blank or not Unicode, `TooLarge` beyond the limit."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError as problem:

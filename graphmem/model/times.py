@@ -23,14 +23,14 @@ KNOWN_AS_OF = "what was known then; RFC 3339, with a zone"
 INCLUDE_SUPERSEDED = "whether what newer versions have superseded is found too, and what is over"
 
 BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
-"""Stands for no lower bound: an index can test neither null nor OR."""
+"""The value for no lower bound: an index can test neither null nor OR."""
 
 END = datetime(9999, 12, 30, tzinfo=UTC)
-"""Stands for no upper bound, and for what has not ended."""
+"""The value for no upper bound, and for an end that is unknown."""
 
 
 CLOCK_SKEW = timedelta(minutes=5)
-"""How far ahead of the server's clock a caller's clock may be."""
+"""The tolerance for a caller's clock ahead of the server's."""
 
 
 def present() -> datetime:
@@ -39,7 +39,7 @@ def present() -> datetime:
 
 
 def utc(moment: datetime, field: str) -> datetime:
-    """Return the same moment in UTC; raise `InvalidInput` when it has no zone or lies out of range."""
+    """Return the same moment in UTC; raise `InvalidInput` if it has no zone or is out of range."""
     if moment.tzinfo is None:
         raise InvalidInput(field, "a time needs its zone, for example 2026-03-02T09:30:00Z")
     try:
@@ -55,9 +55,9 @@ def utc(moment: datetime, field: str) -> datetime:
 
 
 def happened(moment: datetime, field: str, now: datetime) -> datetime:
-    """Return the same moment in UTC; raise `InvalidInput` when it lies in the future.
+    """Return the same moment in UTC; raise `InvalidInput` if it is in the future.
 
-    Later writes count only when they are newer, so an event of the future would block them until then.
+    Writes only count if they are newer than the last one, so a future event would block them until then.
     """
     moment = utc(moment, field)
     if moment > now + CLOCK_SKEW:

@@ -1,4 +1,4 @@
-"""Checking what comes from outside against a struct, with a sentence that names the field."""
+"""Validation of input against a struct; errors name the field."""
 
 import re
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ _STEP = re.compile(r"[^.\[\]]+")
 
 
 def validated(value: Any, wanted: type[Checked]) -> Checked:
-    """Return the value as the struct it should be; raise `InvalidInput` that names the field."""
+    """Return the value as a struct; raise an `InvalidInput` that names the field."""
     try:
         return msgspec.convert(msgspec.to_builtins(value), wanted)
     except msgspec.ValidationError as problem:
@@ -24,7 +24,7 @@ def validated(value: Any, wanted: type[Checked]) -> Checked:
 
 
 def invalid(problem: msgspec.ValidationError, wanted: Any = None) -> InvalidInput:
-    """Return msgspec's complaint as ours: which field, what is wrong with it, what it may be."""
+    """Return msgspec's error as ours: the field, the problem, and the allowed values."""
     match = _PLACE.match(str(problem))
     assert match is not None, "the pattern matches any text"
     field, sentence = match["field"] or "", match["problem"]
@@ -36,7 +36,7 @@ def invalid(problem: msgspec.ValidationError, wanted: Any = None) -> InvalidInpu
 
 
 def _hint(declared: inspect.Type, path: list[str]) -> str:
-    """Return what a field may be, as far as its declaration says more than msgspec does."""
+    """Return the allowed values of a field, if its declaration says more than msgspec's error."""
     if isinstance(declared, inspect.Metadata):
         about = (declared.extra_json_schema or {}).get("description")
         hint = _hint(declared.type, path)
@@ -57,7 +57,7 @@ def _hint(declared: inspect.Type, path: list[str]) -> str:
 
 
 def _tags(declared: inspect.UnionType, path: list[str]) -> str:
-    """Return what the field may be by which structs are told apart, where it is that field."""
+    """Return the allowed values of the tag field of a union of structs, if the path leads to it."""
     structs = [choice for choice in declared.types if isinstance(choice, inspect.StructType)]
     tags = [str(struct.tag) for struct in structs if path == [struct.tag_field]]
     return f"; it is one of {', '.join(tags)}" if tags else ""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 from msgspec import Meta, Struct
 
 Kind = Literal["message", "episode", "fact", "summary", "reference", "span"]
-"""The kinds of memories; a memory also bears its kind, capitalized, as a label in the graph."""
+"""The kinds of memories; a memory also has its kind, capitalized, as a label in the graph."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -73,14 +73,14 @@ GivenLinkType = Literal[LinkType, "related_to"]
 LINK_TYPES: tuple[LinkType, ...] = get_args(LinkType)
 
 Step = Literal[LinkType, "summarizes", "mentions", "part_of", "next"]
-"""The edges that a hop may follow, either way; `mentions` leads through an entity to other memories."""
+"""The edges that a hop may follow in both directions; `mentions` leads over an entity to other memories."""
 
 GivenStep = Literal[Step, "related_to"]
 """A step in a request; `related_to` means `relates_to`."""
 
 STEPS: tuple[Step, ...] = get_args(Step)
 DEFAULT_STEPS: tuple[Step, ...] = tuple(step for step in STEPS if step not in {"part_of", "next"})
-"""The steps of a hop for which the caller names none: not to the other parts of a text or its neighbours."""
+"""The default steps of a hop: not to the other parts of a text or its neighbours."""
 
 EdgeType = Literal[
     "ALIAS_OF",
@@ -105,7 +105,7 @@ EdgeType = Literal[
     "SUPERSEDES",
     "WROTE",
 ]
-"""The types of edges as they are stored; `graphmem/graph/nodes.py` declares their ends and properties."""
+"""The stored types of edges; `graphmem/graph/nodes.py` declares their ends and properties."""
 
 EDGE_TYPES: tuple[EdgeType, ...] = get_args(EdgeType)
 
