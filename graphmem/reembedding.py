@@ -1,9 +1,9 @@
-"""Embedding every memory anew, for another model, while the old one goes on serving.
+"""Embedding all memories again with another model, while the old one stays in use.
 
-A job of the installation, in pieces of a few seconds: each notes with its memories how far it came, so
-that a worker's death loses one batch. What makes the switch exact: from the state `embedding` on, every
-write leaves both vectors; making the other index waits for those who began before and had not seen
-that; so one walk over all memories, by client and id, leaves none without.
+A job of the installation, in pieces of a few seconds: each batch is stored together with the progress, so
+that the death of a worker loses one batch at most. The switch is exact because, from the state `embedding`
+on, every write stores both vectors; the creation of the other index waits for writes that began before; so
+one walk over all memories, by client and id, embeds them all.
 """
 
 import logging
@@ -45,30 +45,30 @@ from graphmem.model.vocabulary import Kind
 REEMBED = "reembed"
 
 INSTALLATION = "*"
-"""Whose job it is: no client has this id."""
+"""The owner of the job: no client has this id."""
 
 ANNOUNCED = timedelta(seconds=10)
-"""How long every process has to load the wanted model before writes need it."""
+"""The time that every process has to load the wanted model before writes need it."""
 
 LAGGING = timedelta(seconds=60)
-"""How long after the switch the old index stays: for questions under way, and who has not noticed yet."""
+"""The time that the old index stays after the switch: for searches under way and processes that lag."""
 
 PIECE_SECONDS = 5.0
-"""How long a piece of the job takes, so that others come in between."""
+"""The length of a piece of the job, so that other jobs run in between."""
 
 BATCH = 128
-"""How many memories are embedded and written at once."""
+"""The number of memories that are embedded and written at once."""
 
 SOON = timedelta(0)
 
 UNREADY = timedelta(seconds=2)
-"""When a process asks again that has not loaded the wanted model; another one may take the job."""
+"""The pause of a process that has not loaded the wanted model; another one may take the job."""
 
 log = logging.getLogger(__name__)
 
 
 class Stored(Struct, frozen=True, kw_only=True):
-    """A memory, as far as its embedding is made of it."""
+    """The properties of a memory that determine its embedding."""
 
     client_id: str
     id: str
@@ -84,7 +84,7 @@ FORGET_EMBEDDINGS = Query("reembedding/forget_embeddings", RowsWritten, writes=T
 
 
 class Reembedding(Struct, frozen=True, kw_only=True):
-    """The collaborators of a piece of the job: `graph` and `embedder` are of the current model."""
+    """The collaborators of a piece of the job: `graph` and `embedder` use the current model."""
 
     now: Callable[[], datetime]
     graph: Graph
@@ -92,7 +92,7 @@ class Reembedding(Struct, frozen=True, kw_only=True):
 
 
 def embedded_text(stored: Stored) -> str:
-    """Return what is embedded of a memory: what it was first written with."""
+    """Return the text of a memory to embed: the one that was embedded when it was written."""
     if stored.kind == "message":
         return f"{stored.name}: {stored.text}" if stored.name else stored.text
     if stored.kind == "episode":
@@ -108,11 +108,10 @@ async def ask(
     now: datetime,
     graph: Graph,
 ) -> Installation:
-    """Ask for another model, or for the job of a change to it that is under way already.
+    """Request another model, or join the change to it that is under way.
 
-    What is `measured` of it is its calibration, which becomes the installation's with the switch.
-    Nothing is to be done where it is the current one. Raises `ModelMismatch` while another change is
-    under way, `Unavailable`.
+    `measured` is its calibration, which becomes the installation's with the switch. Does nothing if it is
+    the current model. Raises `ModelMismatch` while another change is under way, `Unavailable`.
     """
     stored = await _store(graph)
     if stored.change is None and not stored.model.is_like(wanted):
@@ -131,19 +130,19 @@ async def ask(
 
 
 async def give_up(*, id: str, now: datetime, graph: Graph) -> bool:
-    """Give up a change that has not come to the switch; return whether there was one."""
+    """Give up a change before its switch; return whether there was one."""
     while True:
         stored = await _store(graph)
         if stored.change is None or stored.change.state not in ("announced", "embedding"):
             return stored.change is not None and is_given_up(stored)
-        # It moves on while it is looked at: then it is looked at again.
+        # It may move on between reading and writing: then it is read again.
         if await begin_cleaning(graph, stored, now=now):
             await graph.write(lambda transaction: queue(transaction, id=id, now=now, run_at=now))
             return True
 
 
 def is_given_up(stored: Installation) -> bool:
-    """Tell whether a change ends without having switched."""
+    """Tell whether a change ends without a switch."""
     change = stored.change
     return (
         change is not None
@@ -153,7 +152,7 @@ def is_given_up(stored: Installation) -> bool:
 
 
 async def queue(transaction: Transaction, *, id: str, now: datetime, run_at: datetime) -> None:
-    """Queue the job, or move it: there is one."""
+    """Queue the job, or move it: there is only one."""
     await postpone(
         transaction,
         client_id=INSTALLATION,
@@ -167,7 +166,7 @@ async def queue(transaction: Transaction, *, id: str, now: datetime, run_at: dat
 
 
 async def advance(work: Reembedding) -> timedelta | None:
-    """Bring the change on by a piece; return after how long to go on, None at its end.
+    """Advance the change by a piece; return the pause before the next one, None at its end.
 
     Raises `Unavailable`.
     """
@@ -191,7 +190,7 @@ async def _store(graph: Graph) -> Installation:
 
 
 async def _announce(work: Reembedding, stored: Installation, change: Change) -> timedelta:
-    """Wait for the processes to load the model, then ask every write for both vectors."""
+    """Wait for the processes to load the model, then require both vectors of every write."""
     left = change.at + ANNOUNCED - work.now()
     if left > SOON:
         return left
@@ -201,7 +200,7 @@ async def _announce(work: Reembedding, stored: Installation, change: Change) -> 
 
 
 async def _embedding(work: Reembedding, stored: Installation, change: Change) -> timedelta:
-    """Embed some of what was written before, and switch where nothing is left."""
+    """Embed some of the earlier memories, and switch if none is left."""
     target = other(stored.side)
     if not change.indexed:
         await _make_index(work.graph.on(target), change.wanted.dimensions)
@@ -225,7 +224,7 @@ async def _finish(work: Reembedding, target: Side) -> timedelta:
     stored = await _store(work.graph)
     [lacking] = await work.graph.on(target).rows(MEMORIES_NOT_EMBEDDED)
     if lacking.memories and stored.change is not None:
-        # Who writes past graphmem may leave such a memory; the walk begins anew and meets it.
+        # A foreign writer may have left such a memory; the walk starts again and finds it.
         log.warning("%d memories are not embedded with the new model yet", lacking.memories)
         await restart_walk(work.graph, stored.change)
         return UNREADY
@@ -235,7 +234,7 @@ async def _finish(work: Reembedding, target: Side) -> timedelta:
 
 
 async def _switch(work: Reembedding, stored: Installation, change: Change) -> timedelta:
-    """Leave both as they are until every process has noticed, then ask writes for the new vector alone."""
+    """Wait until every process has noticed the switch, then require only the new vector of writes."""
     left = change.at + LAGGING - work.now()
     if left > SOON:
         return left
@@ -244,7 +243,7 @@ async def _switch(work: Reembedding, stored: Installation, change: Change) -> ti
 
 
 async def _cleaning(work: Reembedding, stored: Installation, change: Change) -> timedelta | None:
-    """Remove what is not current, the index first: that waits for who still writes to it."""
+    """Remove the other side, its index first: dropping it waits for its last writers."""
     target = other(stored.side)
     await work.graph.on(target).change(DROP_VECTOR_INDEX)
     switched = not is_given_up(stored)
@@ -274,7 +273,7 @@ async def _cleaning(work: Reembedding, stored: Installation, change: Change) -> 
 async def _walk(
     work: Reembedding, change: Change, step: Callable[[list[Stored], Change], Awaitable[bool]]
 ) -> bool:
-    """Do a step for each batch of memories that follow, for a while; return whether none is left."""
+    """Apply a step to the next batches of memories, for a while; return whether none is left."""
     until = time.monotonic() + PIECE_SECONDS
     while time.monotonic() < until:
         batch = await work.graph.rows(
@@ -301,7 +300,7 @@ async def _walk(
 async def _keep(
     graph: Graph, batch: list[Stored], embeddings: list[Embedding], side: Side, change: Change
 ) -> bool:
-    """Write the vectors of a batch and how far the change is; false where it went on without us."""
+    """Write the vectors of a batch and the progress; return false if the change has moved on meanwhile."""
     rows = [
         {
             "client_id": one.client_id,
@@ -322,7 +321,7 @@ async def _keep(
 
 
 async def _note(transaction: Transaction, batch: list[Stored], change: Change) -> bool:
-    """Note the last memory of a batch, under the installation's lock; false where another was faster."""
+    """Record the last memory of a batch, under the installation's lock; return false if another was first."""
     last = batch[-1]
     done = min(change.done + len(batch), change.total)
     parameters = progressed(change, client_id=last.client_id, id=last.id, done=done)
@@ -330,6 +329,6 @@ async def _note(transaction: Transaction, batch: list[Stored], change: Change) -
 
 
 async def _make_index(graph: Graph, dimensions: int) -> None:
-    """Make the other index anew: what a change that was given up left has another model's vectors."""
+    """Create the other index again: an abandoned change may have left one with another model's vectors."""
     await graph.change(DROP_VECTOR_INDEX)
     await graph.execute(vector_index(graph.side), dimensions=dimensions)
