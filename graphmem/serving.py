@@ -1,8 +1,8 @@
-"""The embedding models that a process runs: the one that questions are asked with, and one beside it.
+"""The embedding models of a process: the one that searches use, and a second one during a change.
 
-What is stored decides, not what a process is set to: while the installation changes its model a
-process looks every few seconds how far that is, loads the other model beside its own, and exchanges
-the two when the change comes to it.
+The stored installation decides, not the settings of a process: during a change of the model a process
+checks its progress every few seconds, loads the other model beside its own, and exchanges the two at the
+switch.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ from graphmem.retrieval.calibration import calibrate
 from graphmem.tokens import TOKENIZER
 
 LOOK_SECONDS = 2.0
-"""How often a process looks whether the installation changes its model."""
+"""The interval at which a process checks for a change of the installation's model."""
 
 LOAD_AGAIN_SECONDS = 30.0
-"""How long after a model could not be loaded that is tried again."""
+"""The pause before a model that failed to load is loaded again."""
 
 Load = Callable[[Settings, Progress], Model]
 
@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 
 class Serving(Struct, frozen=True):
-    """What questions are asked with: all of one model, and exchanged together."""
+    """The parts that searches use: all of one model, and exchanged together."""
 
     graph: Graph
     embedder: Embedder
@@ -52,7 +52,7 @@ class Serving(Struct, frozen=True):
 
 
 class Opened(Struct, frozen=True):
-    """A database that is up to date and was found to agree with the settings."""
+    """A database whose schema is up to date and whose models match the settings."""
 
     graph: Graph
     installation: Installation
@@ -60,7 +60,7 @@ class Opened(Struct, frozen=True):
 
 
 async def open_graph(graph: Graph, ours: EmbeddingModel, progress: Progress = silent) -> Opened:
-    """Bring the database up to date, on the side that is current, and compare it with our model.
+    """Bring the database up to date, on the current side, and compare its model with ours.
 
     Raises `SchemaError`, `ModelMismatch`, `Unavailable`.
     """
@@ -76,7 +76,7 @@ async def open_graph(graph: Graph, ours: EmbeddingModel, progress: Progress = si
 
 
 def described(model: Model, settings: Settings) -> EmbeddingModel:
-    """Return what a model is, and where the settings find it if its name does not tell."""
+    """Return the description of a model, with its source if its name does not tell it."""
     source = settings.embedding_model if model.name.startswith("folder/") else None
     return EmbeddingModel(model.name, model.sha256, model.dimensions, source)
 
@@ -91,9 +91,9 @@ class Models:
         self._again_at = 0.0
 
     async def start(self, graph: Graph, progress: Progress = silent) -> Serving:
-        """Load the model that the installation has, or that is to be its own, and prepare the database.
+        """Load the installation's model, or the first one of a new installation, and prepare the database.
 
-        Whoever starts closes the embedder. Raises a `SetupError` whose sentence says what to do.
+        The caller closes the embedder. Raises a `SetupError` whose sentence names the remedy.
         """
         progress("loading the embedding model")
         model = await asyncio.to_thread(self._load, self._settings, progress)
@@ -115,9 +115,9 @@ class Models:
             raise
 
     async def watch(self, serving: Serving, exchange: Callable[[Serving], None]) -> None:
-        """Follow the installation until cancelled; `exchange` hears when its model has changed.
+        """Follow the installation until cancelled; call `exchange` when its model has changed.
 
-        What keeps it from following is told once, until it can again.
+        A failure is logged once, until the next success.
         """
         told = ""
         while True:
@@ -143,7 +143,7 @@ class Models:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def follow(self, serving: Serving) -> Serving:
-        """Return what questions are to be asked with now, having loaded what the change needs."""
+        """Return the parts that searches use now; load the models that a change needs."""
         stored = await installation(serving.graph.impatient())
         if stored is None:
             return serving
@@ -154,17 +154,17 @@ class Models:
         return serving
 
     async def _switch(self, serving: Serving, stored: Installation) -> Serving:
-        """Return the other model in the place of this one; who still asks with this goes on."""
+        """Return the other model instead of this one; requests under way still use this one."""
         old, embedder = serving.embedder, serving.embedder.beside
         if embedder is None or not _is(embedder, stored.model, stored.side):
             embedder = old.running(await self._load_again(stored.model), stored.side)
         graph = serving.graph.on(stored.side)
-        # A write under way with the old one may be told that it lacks the new.
+        # A write under way with the old model may be asked for a vector of the new one.
         old.beside, embedder.beside = embedder, old
         return Serving(graph, embedder, await calibrate(graph, embedder))
 
     async def _keep_beside(self, embedder: Embedder, stored: Installation) -> None:
-        """Have the other model beside this one exactly while writes need both."""
+        """Keep the other model beside this one exactly while writes need both."""
         wanted, side, beside = stored.beside, other(stored.side), embedder.beside
         if wanted is None:
             embedder.beside = None
@@ -172,9 +172,9 @@ class Models:
             embedder.beside = embedder.running(await self._load_again(wanted), side)
 
     async def _load_again(self, wanted: EmbeddingModel) -> Model:
-        """Load a model that the installation names; one that failed is not tried again at once.
+        """Load a model that the installation names; a failed one is not loaded again at once.
 
-        Raises `SettingError`, `ModelMismatch`, and `Unavailable` before it is time to try again.
+        Raises `SettingError`, `ModelMismatch`, and `Unavailable` during that pause.
         """
         if self._failed == wanted and time.monotonic() < self._again_at:
             raise Unavailable(f"the model {wanted.name!r} could not be loaded a moment ago")
@@ -198,12 +198,12 @@ class Models:
 
 
 def _is(embedder: Embedder, model: EmbeddingModel, side: Side) -> bool:
-    """Tell whether an embedder runs this model, for this side."""
+    """Tell whether an embedder runs this model on this side."""
     return embedder.key == model.key and embedder.side == side
 
 
 def _tell(stored: Installation) -> None:
-    """Show how far the change is; nothing is left where there is none."""
+    """Update the metrics of the change's progress; without a change they are 0."""
     change = stored.change
     under_way = change is not None and change.state in ("announced", "embedding")
     REEMBEDDED.labels("done").set(change.done if change and under_way else 0)
