@@ -1,4 +1,4 @@
-"""Background work in a process that serves: which code does which job, and the worker that runs it."""
+"""Background work of a serving process: the code of each kind of job, and the worker that runs it."""
 
 import asyncio
 import contextlib
@@ -30,11 +30,11 @@ from graphmem.runtime import Runtime
 from graphmem.sessions.summarize import summarize_grown
 
 RETAIN = "retain"
-"""The kind of the one job that deletes records which have become old."""
+"""The kind of the job that deletes expired records."""
 
 RETAIN_FIRST = timedelta(minutes=10)
 RETAIN_EVERY = timedelta(days=1)
-"""How long after a start it is due, and how often then."""
+"""The delay of that job after a start, and its interval."""
 
 RECORDS = ("reads", "runs", "operations")
 
@@ -85,7 +85,7 @@ async def _review(held: Claim, runtime: Runtime) -> Effect:
 
 
 async def _segment(held: Claim, runtime: Runtime) -> None:
-    """Make episodes of an idle conversation; messages that may still grow wait for the next time."""
+    """Make episodes of an idle conversation; runs that may still grow wait for the next time."""
     now = present()
     made = await segment(held.key, runtime.context(held.client_id), leave_growing=True)
     if made.left:
@@ -105,7 +105,7 @@ async def _segment(held: Claim, runtime: Runtime) -> None:
 
 
 async def _summarize(held: Claim, runtime: Runtime) -> None:
-    """Summarize the sessions of a conversation that are due; the others when they are idle."""
+    """Summarize the due sessions of a conversation; the others once they are idle."""
     now = present()
     next_at = await summarize_grown(held.key, runtime.context(held.client_id))
     if next_at is None:
@@ -124,7 +124,7 @@ async def _summarize(held: Claim, runtime: Runtime) -> None:
 
 
 async def _consolidate(held: Claim, runtime: Runtime) -> None:
-    """Make facts of all episodes of a conversation that have none yet, a batch at a time."""
+    """Make facts of all episodes of a conversation without facts, one batch at a time."""
     done = None
     while done is None or done.consolidated:
         done = await consolidate(held.key, runtime.context(held.client_id))
@@ -157,22 +157,22 @@ WORK: Mapping[str, Work] = {
     ALIASES: _find_aliases,
     REEMBED: _reembed,
 }
-"""Which code does which kind of job. A kind that is not here waits for a process that knows it."""
+"""The code for each kind of job. A job of another kind waits for a process that knows it."""
 
 END_SECONDS = STOP_SECONDS + 3.0
-"""How long the worker may take to end; then it is cut off, and its job comes due again."""
+"""The time that the worker has to end; then it is cancelled, and its job comes due again."""
 
 NOTICE_EVERY = timedelta(seconds=5)
-"""How often new names are noticed; the writes that bring them queue nothing."""
+"""The interval at which new names are looked for; the writes that bring them queue nothing."""
 
 
 async def _queue_aliases(graph: Graph) -> None:
-    """Queue the search for aliases of whoever has new names."""
+    """Queue alias detection for the clients with new names."""
     await queue_aliases(now=present(), new_id=random_id, graph=graph)
 
 
 async def _queue_retention(graph: Graph) -> None:
-    """Queue the deletion of what has become old, soon after the start."""
+    """Queue the deletion of expired records, soon after the start."""
     now = present()
     due = Due(id=random_id(), kind=RETAIN, key=RETAIN, run_at=now + RETAIN_FIRST, earliest=True)
     await graph.write(
@@ -184,7 +184,7 @@ REGULAR: Mapping[str, tuple[Callable[[Graph], Awaitable[None]], timedelta]] = {
     ALIASES: (_queue_aliases, NOTICE_EVERY),
     RETAIN: (_queue_retention, RETAIN_EVERY),
 }
-"""What queues the jobs that come by themselves, and how often."""
+"""The functions that queue regular jobs, and their intervals."""
 
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
@@ -193,7 +193,7 @@ log = logging.getLogger(__name__)
 
 
 class Background:
-    """A worker beside the API: started when that answers, started anew when it falls, and ended."""
+    """A worker beside the API: started once the API answers, restarted after a crash, and ended with it."""
 
     def __init__(
         self, runtime: Runtime, work: Mapping[str, Work] = WORK, *, pause: float = FIRST_PAUSE
@@ -215,12 +215,12 @@ class Background:
         ]
 
     def stop(self) -> None:
-        """Take no more jobs; what is in progress may end."""
+        """Take no more jobs; the one in progress may end."""
         self._stopping.set()
         self._worker.stop()
 
     async def end(self) -> None:
-        """Stop, and wait until the worker has ended: for `END_SECONDS` at most."""
+        """Stop, and wait at most `END_SECONDS` until the worker has ended."""
         self.stop()
         if self._task is None:
             return
@@ -234,7 +234,7 @@ class Background:
             await asyncio.wait([self._task])
 
     async def _repeat(self, kind: str) -> None:
-        """Queue regular work now and then; what could not be queued is queued soon."""
+        """Queue regular work at its interval; after a failure, retry soon."""
         queue_work, every = REGULAR[kind]
         while not self._stopping.is_set():
             pause = every.total_seconds()
@@ -247,14 +247,14 @@ class Background:
                 await asyncio.wait_for(self._stopping.wait(), pause)
 
     async def _kept(self) -> None:
-        """Run the worker, and run it again when it falls: at once at first, then more patiently."""
+        """Run the worker, and restart it after a crash: at once at first, then after growing pauses."""
         pause = self._first_pause
         while not self._stopping.is_set():
             began = time.monotonic()
             try:
                 await self._worker.run()
             except (Exception, asyncio.CancelledError) as problem:
-                # A job that cancels itself looks like being cut off, but nobody asked for that.
+                # A job that cancels itself looks like a cancellation, but nobody requested one.
                 if _is_cut_off():
                     raise
                 WORKER_CRASHES.inc()
@@ -271,7 +271,7 @@ def _handler(work: Work, runtime: Runtime) -> Handler:
         try:
             return await work(held, runtime)
         except ConversationNotFound:
-            # It was deleted after the job was taken: there is nothing left to do.
+            # It was deleted after the job was claimed: nothing is left to do.
             log.info("the conversation of job %s (%s) is gone", held.id, held.kind)
             return None
 
