@@ -1,8 +1,8 @@
-"""Recording reads: what was asked and shown is kept soon after the answer, some reads at a time.
+"""Recording reads: the question and the shown memories are stored soon after the answer, in batches.
 
-Nobody waits for it, and nobody feels its failure: what cannot be kept is counted, and left out. The
-question's text stands on its record only, and goes with its conversation; without one it goes when
-everything it was shown is gone. All go when they are old: after `GRAPHMEM_KEEP_ACCESSES_DAYS`.
+No caller waits for it or sees its failures: reads that cannot be stored are counted and dropped. The
+question's text is only on its record, which is deleted with its conversation; without one, when all
+memories that it showed are deleted; in any case after `GRAPHMEM_KEEP_ACCESSES_DAYS`.
 """
 
 import asyncio
@@ -23,19 +23,19 @@ from graphmem.observing.logs import traced
 from graphmem.observing.metrics import LEFT_UNDONE
 
 SECONDS = 1.0
-"""How long reads are collected before they are written."""
+"""The time during which reads are collected before they are written."""
 
 AT_ONCE = 100
-"""How many are written at once; so many are not waited for."""
+"""The batch size; a full batch is written without waiting."""
 
 MOST = 2_000
-"""How many may wait; beyond that they are left out, so that a slow database is not buried."""
+"""The maximum number of waiting reads; more are dropped, so as not to overload a slow database."""
 
 END_SECONDS = 5.0
-"""How long an end waits for what is not written yet."""
+"""The time that the end waits for unwritten reads."""
 
 SWEEP_SECONDS = 3600.0
-"""How often a client's records are looked through for what is to be forgotten."""
+"""The interval at which a client's expired records are deleted."""
 
 FORGOTTEN_AT_ONCE = 5_000
 
@@ -43,7 +43,7 @@ WHAT = "record_reads"
 
 
 class ShownMemory(Struct, frozen=True):
-    """One memory of an answer, in its place."""
+    """One memory of an answer, with its rank."""
 
     id: str
     rank: int
@@ -52,7 +52,7 @@ class ShownMemory(Struct, frozen=True):
 
 
 class ReadRecord(Struct, frozen=True, kw_only=True):
-    """One read; `found` counts the relevant memories, so 0 shows a gap in what is known."""
+    """One read; `found` counts the relevant memories, so 0 shows a knowledge gap."""
 
     id: str
     client_id: str
@@ -67,14 +67,14 @@ class ReadRecord(Struct, frozen=True, kw_only=True):
 
 
 class ReadBegan(Struct, frozen=True):
-    """When a read began, by the calendar and by a clock that only goes forward."""
+    """The start of a read, by the wall clock and by the monotonic clock."""
 
     at: datetime
     clock: float
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """What a read asked and what its answer showed; `found` counts what was relevant enough."""
+    """The question of a read, and the memories in its answer; `found` counts the relevant ones."""
 
     question: str
     conversation_id: str | None
@@ -94,13 +94,13 @@ FORGET_READS = Query("accesses/forget_reads", RowsWritten, writes=True)
 CLIENTS_WITH_OLD_READS = Query("accesses/clients_with_old_reads", Asker)
 
 Noted = Callable[[], ReadRecord]
-"""Tells a read when it is to be written: what costs time is worked out then, in a thread."""
+"""Returns a read when it is written: expensive work is done then, in a thread."""
 
 log = logging.getLogger(__name__)
 
 
 class Recorder:
-    """Collects reads and writes them, a hundred or a second's at a time."""
+    """Collects reads, and writes a hundred at a time or once a second."""
 
     def __init__(
         self,
@@ -110,8 +110,8 @@ class Recorder:
         seconds: float = SECONDS,
         most: int = MOST,
     ) -> None:
-        """Write to a graph, where records are deleted that are older than they are `kept`."""
-        # A database that blinks is not waited for: reads that come meanwhile matter more.
+        """Write to a graph; delete records there that are older than `kept`."""
+        # No retries while the database is unavailable: newer reads matter more.
         self._graph = graph.impatient()
         self._kept = kept
         self._seconds = seconds
@@ -122,7 +122,7 @@ class Recorder:
         self._swept: dict[str, float] = {}
 
     def note(self, read: Noted) -> None:
-        """Take a read to be recorded: at once, without a round trip; what it says is asked for later."""
+        """Take a read to be recorded: at once, without a round trip; its content is computed later."""
         if len(self._waiting) >= self._most:
             self._left_out(1, "too many wait")
             return
@@ -130,19 +130,19 @@ class Recorder:
         if len(self._waiting) >= AT_ONCE:
             self._many.set()
         if self._task is None or self._task.done():
-            # Of no request: its spans and its log's lines are the recorder's own.
+            # Outside of any request: its spans and log lines belong to the recorder.
             self._task = asyncio.get_running_loop().create_task(
                 self._empty(), name=WHAT, context=contextvars.Context()
             )
 
     async def settle(self) -> None:
-        """Write now what waits, and wait until it is written."""
+        """Write the waiting reads now, and wait until they are written."""
         while self._task is not None and not self._task.done():
             self._many.set()
             await asyncio.wait([self._task], timeout=0.05)
 
     async def end(self) -> None:
-        """Write what waits, but not for long, and leave out the rest."""
+        """Write the waiting reads, but not for long, and drop the rest."""
         try:
             async with asyncio.timeout(END_SECONDS):
                 await self.settle()
@@ -196,7 +196,7 @@ class Recorder:
 
 
 async def forget_reads(*, client_id: str, before: datetime, graph: Graph) -> int:
-    """Delete records from before a time, and of no conversation whose memories are gone; return how many."""
+    """Delete older records, and those of no conversation whose memories are deleted; return their number."""
     total = 0
     while True:
         rows = await graph.change(
@@ -208,9 +208,9 @@ async def forget_reads(*, client_id: str, before: datetime, graph: Graph) -> int
 
 
 async def forget_old_reads(*, before: datetime, graph: Graph) -> int:
-    """Delete records of all clients from before a time, some at once; return how many.
+    """Delete records of all clients from before a time, in batches; return their number.
 
-    What is cut off is gone on with the next time. Raises `Unavailable`.
+    After an interruption the next call continues. Raises `Unavailable`.
     """
     total = 0
     while clients := await graph.rows(
@@ -226,7 +226,7 @@ def _worked_out(noted: Sequence[Noted]) -> list[ReadRecord]:
 
 
 def _ordered(reads: Sequence[ReadRecord]) -> list[ReadRecord]:
-    """Return reads in the order in which their conversations are locked: the same for everybody."""
+    """Return reads in the order in which all writers lock their conversations."""
     return sorted(reads, key=lambda read: (read.conversation_id or "", read.at, read.id))
 
 
