@@ -1,7 +1,7 @@
-"""Decay: how well an episode is still remembered, and what a rating does to it; numbers in, numbers out.
+"""Decay: the retrievability of an episode, and the effect of a rating; numbers in, numbers out.
 
-FSRS-6 with the default parameters of the package `fsrs`, which is the reference implementation. It is
-asked for every update; only retrievability is written out, because there days are fractional.
+FSRS-6 with the default parameters of the package `fsrs`, the reference implementation, which does every
+update; only retrievability is implemented here, because it needs fractional days.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -14,28 +14,28 @@ from msgspec import Struct
 from graphmem.model.vocabulary import RATINGS, Rating
 
 FsrsState = Literal["learning", "review", "relearning"]
-"""Where FSRS stands with a memory: new, known, or known and forgotten since."""
+"""The FSRS state of a memory: new, known, or known and forgotten since."""
 
 FSRS_STATES: tuple[FsrsState, ...] = get_args(FsrsState)
 
 SURPRISE_BOOST = 0.5
-"""How much longer a wholly surprising episode lasts from the start."""
+"""The share that a wholly surprising episode gains in initial stability."""
 
-# Retrievability is .9 after as many days as the stability says: (1 + FACTOR · 1) ** EXPONENT = .9.
+# Retrievability is .9 after `stability` days: (1 + FACTOR · 1) ** EXPONENT = .9.
 EXPONENT = -FSRS_DEFAULT_DECAY
 FACTOR = 0.9 ** (1 / EXPONENT) - 1
 
-# Intervals only fix when a card is due, which nothing here asks: a day keeps dates inside the calendar.
+# Intervals only set due dates, which nothing here uses: one day keeps dates inside the calendar.
 _SCHEDULER = fsrs.Scheduler(enable_fuzzing=False, maximum_interval=1)
 
 
 class MemoryState(Struct, frozen=True, kw_only=True):
-    """What FSRS knows of an episode; the fields are the episode's properties of these names."""
+    """The FSRS state of an episode; the fields are the episode's properties of these names."""
 
     stability: float
-    """Days until it is remembered with a probability of .9; at least .001."""
+    """Days until the probability of remembering falls to .9; at least .001."""
     difficulty: float
-    """How hard it is to keep, 1–10."""
+    """The difficulty, 1–10."""
     last_reviewed_at: datetime
     fsrs_state: FsrsState
     fsrs_step: int | None
@@ -54,7 +54,7 @@ def retrievability_at(stability: float, last_reviewed_at: datetime, now: datetim
 
 
 def born(surprise: float, at: datetime) -> MemoryState:
-    """Return the state of a new episode: as after one `good`, more stable the more surprising (0–1)."""
+    """Return the state of a new episode: as after one `good`, the more stable the more surprising (0–1)."""
     card, _ = _SCHEDULER.review_card(fsrs.Card(card_id=0), fsrs.Rating.Good, at.astimezone(UTC))
     state = _state(card)
     return MemoryState(
@@ -67,7 +67,7 @@ def born(surprise: float, at: datetime) -> MemoryState:
 
 
 def review(state: MemoryState, rating: Rating, at: datetime) -> MemoryState:
-    """Return the state after a rating, exactly as `fsrs` has it: it counts whole days."""
+    """Return the state after a rating, exactly as in `fsrs`, which counts whole days."""
     card = fsrs.Card(
         card_id=0,
         state=fsrs.State(FSRS_STATES.index(state.fsrs_state) + 1),
