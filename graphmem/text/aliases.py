@@ -68,7 +68,7 @@ _SEAM = re.compile(r"[_‐‑–-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-
 _ABBREVIATIONS = re.compile(r"[A-Z][A-Z0-9]+s")
 _ABBREVIATION = re.compile(r"[A-Z][A-Z0-9]+")
 _NAMED = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-# Words between two names, after which no family name follows.
+# Words between two names that no family name follows.
 _JOINING = frozenset("and at et for from in of on or to und vs with y".split())  # noqa: SIM905
 
 

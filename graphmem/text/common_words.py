@@ -1,6 +1,6 @@
 """English words that begin sentences without being names."""
 
-# What joins, points and asks. Even with a capital inside a sentence these name nothing.
+# Function words. Even with a capital inside a sentence these name nothing.
 FUNCTION_WORDS = frozenset(
     """
     a about above according across actually after afterwards again against ago ah aha ahh aka all
@@ -35,8 +35,8 @@ FUNCTION_WORDS = frozenset(
     """.split()  # noqa: SIM905 - a list of words reads better as words
 )
 
-# What sentences, orders, headings and exclamations begin with. With a capital inside a sentence these
-# may well be part of a name.
+# Words that begin sentences, orders, headings and exclamations. With a capital inside a sentence these
+# may be part of a name.
 OPENING_WORDS = frozenset(
     """
     able abroad absolutely accept access accomplished achieve action active add additional adopt

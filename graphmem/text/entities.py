@@ -1,7 +1,7 @@
-"""Entities: the names that a text mentions, found by how they are written, without a model.
+"""Entities: the names that a text mentions, found by their spelling, without a model.
 
 A name is a run of capitalised words, an identifier, or a quoted term. Words that merely begin a
-sentence are told by lists and by their standing elsewhere in lower case.
+sentence are recognized by lists, or because they occur elsewhere in lower case.
 """
 
 import re
@@ -15,10 +15,10 @@ from graphmem.text.identifiers import LONGEST, identifiers
 from graphmem.text.names import names, quoted
 
 MOST_ENTITIES = 64
-"""How many names of one memory are kept: those it mentions most, then those it mentions first."""
+"""The maximum number of names of a memory: those it mentions most, then those it mentions first."""
 
 SEEN_CHARACTERS = 100_000
-"""How much of a text is looked at."""
+"""The number of characters of a text that are searched."""
 
 _SPACES = re.compile(r"\s+")
 _EDGES = " \t\"'“”„«»‘’`*_,;:!?…()[]{}<>|#~–—-"
@@ -27,7 +27,7 @@ _ARTICLE = re.compile(r"(?:the|an?) (?=\S)")
 
 
 class Entity(Struct, frozen=True):
-    """A name as it was first written, and the form in which equal names are equal."""
+    """A name in its first spelling, and its normal form."""
 
     name: str
     normalized: str
@@ -36,7 +36,7 @@ class Entity(Struct, frozen=True):
 def entities(text: str, keywords: Iterable[str] = ()) -> list[Entity]:
     """Return the names that a text mentions, at most `MOST_ENTITIES`, the most mentioned first.
 
-    Keywords that somebody has chosen for the text count as mentioned.
+    Keywords that were given for the text count as mentioned.
     """
     text = text[:SEEN_CHARACTERS]
     spelled = list(identifiers(text))
@@ -53,14 +53,14 @@ def entities(text: str, keywords: Iterable[str] = ()) -> list[Entity]:
 
 
 def titles(label: str) -> list[Entity]:
-    """Return what a title names: itself, and its part before a comma, as in `Leland, North Carolina`."""
+    """Return the names in a title: itself, and its part before a comma, as in `Leland, North Carolina`."""
     forms = [label, label.partition(",")[0]]
     by_key = {normalized(form): displayed(form) for form in reversed(forms)}
     return [Entity(name, key) for key, name in by_key.items() if key]
 
 
 def normalized(name: str) -> str:
-    """Return the form in which equal names are equal; '' when nothing of a name remains.
+    """Return the normal form, by which names are compared; '' if nothing of a name remains.
 
     Case and compatibility forms are folded; a leading article, a possessive ending, a call's
     parentheses and a trailing parenthesis, as in `Ed Wood (film)`, are dropped.
@@ -74,17 +74,17 @@ def normalized(name: str) -> str:
 
 
 def displayed(name: str) -> str:
-    """Return a name as it is shown: on one line, and not longer than twice what a name may be."""
+    """Return a name for display: on one line, and at most twice as long as a name may be."""
     return _SPACES.sub(" ", name[: 2 * LONGEST]).strip()
 
 
 def _edged(form: str) -> str:
-    """Return a form without the marks around it; a point in front is a part of a file's name."""
+    """Return a form without surrounding punctuation; a leading point is part of a file's name."""
     return form.strip(_EDGES).rstrip(". ")
 
 
 def _without(text: str, spelled: Iterable[tuple[int, int, str]]) -> str:
-    """Return a text with what is spelled out already blotted out, of the same length."""
+    """Return a text of the same length with the spelled-out names blanked."""
     parts, at = [], 0
     for start, end, _ in sorted(spelled):
         if start >= at:

@@ -1,6 +1,6 @@
-"""What a text says in its own words: its most central sentences, its key phrases, how new it is.
+"""Extraction from a text: its most central sentences, its key phrases, and its surprise.
 
-No language model: vectors and counts in, sentences out, the same for the same input.
+No language model: vectors and counts in, sentences out, deterministic.
 """
 
 import math
@@ -14,29 +14,29 @@ from graphmem.text.sentences import sentence_ends
 from graphmem.text.words import QUESTION_WORDS, stem
 
 SENTENCE_CHARACTERS = 400
-"""How long a sentence may be; a longer one is cut between words."""
+"""The maximum length of a sentence; a longer one is cut between words."""
 
 SUMMARY_CHARACTERS = 600
 SUMMARY_SENTENCES = 4
 TITLE_CHARACTERS = 80
 PHRASE_WORDS = 3
 PHRASES = 24
-"""How many phrases are worth embedding to find a title among them."""
+"""The number of phrases that are embedded to find a title among them."""
 
 TELLING_WORDS = 6
-"""With how many telling words a sentence counts in full."""
+"""The number of telling words with which a sentence has full weight."""
 
 REDUNDANCY = 0.3
-"""How much a sentence loses for saying what a chosen one says (Carbonell and Goldstein, 1998)."""
+"""The penalty of a sentence for its likeness to a chosen one (Carbonell and Goldstein, 1998)."""
 
 NAMED = 0.1
-"""How much nearer a phrase counts that names something: names tell one episode from the next."""
+"""The bonus of a phrase with a name: names distinguish one episode from the next."""
 
 NEW_COSINE, OLD_COSINE = 0.615, 0.90
-"""The likeness to what came before at which something is wholly new, and wholly known."""
+"""The cosine to earlier texts at which a text is wholly new, and wholly known."""
 
 UNKNOWN_SURPRISE = 0.5
-"""How surprising something is before which nothing came."""
+"""The surprise of a text without earlier ones."""
 
 _GOES_ON = re.compile(r"\s+[a-z]")
 _FENCED = re.compile(r"^(```|~~~).*?(?:^\1[^\S\n]*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -44,7 +44,7 @@ _LIST_MARK = re.compile(r"^(?:[-*+>#|•]+|\d+[.)])\s+")
 _EMPHASIS = re.compile(r"\*\*|__|`")
 _WORD = re.compile(r"[^\W_]+(?:[-.'’_/][^\W_]+)*|[^\w\s]")
 
-# What people say to each other whatever they talk about.
+# Words of any conversation, whatever its topic.
 _CHATTER = frozenset(
     """
     yes no not okay ok yeah hey hi hello bye thanks thank sorry well oh wow great good nice fine cool
@@ -85,7 +85,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many characters, cut between words and marked with an ellipsis."""
+    """Return a text of at most `most` characters, cut between words and marked with an ellipsis."""
     if len(text) <= most:
         return text
     cut = text[: most - 1]
@@ -94,7 +94,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def central(shown: Sequence[str], vectors: Sequence[Vector], wanted: int) -> list[int]:
-    """Return the places of the most central sentences, the best first, none saying what another says."""
+    """Return the places of the most central sentences, best first, without repetitions."""
     if not shown:
         return []
     centre = centroid(vectors)
@@ -122,9 +122,9 @@ def summary(
     most_sentences: int = SUMMARY_SENTENCES,
     most_characters: int = SUMMARY_CHARACTERS,
 ) -> str:
-    """Return the most central sentences in their order, as many as fit; '' where there are none.
+    """Return the most central sentences in their order, as many as fit; '' if there are none.
 
-    With `speakers`, one for each sentence, it says who speaks whenever that changes.
+    With `speakers`, one for each sentence, each change of the speaker is marked.
     """
     kept: list[int] = []
     for place in central(shown, vectors, most_sentences):
@@ -141,9 +141,9 @@ def key_points(shown: Sequence[str], vectors: Sequence[Vector], most: int) -> li
 
 
 def phrases(texts: Iterable[str], *, without: Iterable[str] = ()) -> Counter[str]:
-    """Return the phrases of up to three telling words that come most often, as first written.
+    """Return the most frequent phrases of up to three telling words, in their first spelling.
 
-    `without` are names that say nothing here, such as the speakers'.
+    `without` are names to ignore, such as the speakers'.
     """
     silent = {stem(word) for name in without for word in name.lower().split()}
     counts: Counter[tuple[str, ...]] = Counter()
@@ -161,7 +161,7 @@ def phrases(texts: Iterable[str], *, without: Iterable[str] = ()) -> Counter[str
 def title(
     counts: Counter[str], vectors: Sequence[Vector], centre: Vector, *, most: int = TITLE_CHARACTERS
 ) -> str:
-    """Return the one or two phrases that come nearest to the centre; '' where there are none.
+    """Return the one or two phrases nearest to the centre; '' if there are none.
 
     `vectors` are those of the phrases, in their order.
     """
@@ -182,9 +182,9 @@ def title(
 
 
 def surprise(nearest: float | None) -> float:
-    """Return how far something departs from what came before, 0–1, from the cosine to its nearest.
+    """Return the surprise of a text, 0–1, from the cosine to its nearest earlier text.
 
-    From .7 on it is meant to be the exception; the two cosines are chosen for the default model.
+    Values from .7 on are meant to be exceptions; the two cosines are chosen for the default model.
     """
     if nearest is None:
         return UNKNOWN_SURPRISE
@@ -193,7 +193,7 @@ def surprise(nearest: float | None) -> float:
 
 
 def centroid(vectors: Sequence[Vector]) -> Vector:
-    """Return the unit vector in the middle of some; of none, or where they cancel out, their sum."""
+    """Return the unit vector in the middle of some; if they are none or cancel out, their sum."""
     total = [sum(values) for values in zip(*vectors, strict=True)]
     length = math.sqrt(sum(value * value for value in total))
     return [value / length for value in total] if length else total
@@ -217,14 +217,14 @@ def _told(places: Sequence[int], shown: Sequence[str], speakers: Sequence[str] |
 
 
 def _weight(sentence: str) -> float:
-    """Return how much of a sentence's likeness counts: what people say about anything says little."""
+    """Return the weight of a sentence's likeness: common words say little."""
     telling = sum(map(_tells, _WORD.findall(sentence)))
     asking = 0.85 if sentence.rstrip("\"'”)").endswith("?") else 1.0
     return asking * (0.5 + 0.5 * min(telling, TELLING_WORDS) / TELLING_WORDS)
 
 
 def _phrases(text: str) -> Iterator[list[str]]:
-    """Yield every run of one to three telling words that nothing untelling interrupts."""
+    """Yield every uninterrupted run of one to three telling words."""
     run: list[str] = []
     for word in [*_WORD.findall(text), "."]:
         if _tells(word):

@@ -1,6 +1,6 @@
-"""Given names of people, and what stands after one without being a family name.
+"""Given names of people, and words that may follow one without being a family name.
 
-Left out is what is as often the name of a place, a month, a thing or a program: Paris, Florence,
+Without names that are as often those of a place, a month, a thing or a program: Paris, Florence,
 Austin, Jordan, April, Rose, Mark, Will, Ruby, Julia, Travis, Claude.
 """
 
@@ -64,4 +64,4 @@ NO_FAMILY_NAMES = frozenset(
     university valley village vineyard ward works zone
     """.split()  # noqa: SIM905 - a list of words reads better as words
 )
-"""What follows a given name in the name of a place, a firm or a thing, as in Anna University."""
+"""Words that follow a given name in the name of a place, a firm or a thing, as in Anna University."""

@@ -1,7 +1,7 @@
-"""Identifiers: what programs, machines and files are called in a text, known by its spelling.
+"""Identifiers: the names of programs, machines and files in a text, recognized by their spelling.
 
-Each expression takes what it has seen for good or sees no more than a few dozen characters, so that
-the search is linear on any text.
+Each expression either matches possessively or looks at a few dozen characters at most, so that the search
+is linear on any text.
 """
 
 import re
@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from graphmem.text.common_words import FUNCTION_WORDS, OPENING_WORDS
 
 LONGEST = 100
-"""How many characters a name may have."""
+"""The maximum length of a name in characters."""
 
 Found = tuple[int, int, str]
-"""Where in a text something begins and ends, and what it is called."""
+"""The start and the end of a name in a text, and the name."""
 
-# Most texts have none of these, and need no closer look.
+# Most texts have none of these and are skipped.
 _HINT = re.compile(
     r"[_/\\`@]|\w\.\w|\w\(\)|[a-z][A-Z]|[a-zA-Z]-\d|[A-Z]-[A-Z]|\d{3}|[eE]rr|\bexit\b"
 )
@@ -51,14 +51,14 @@ EXTENSIONS = frozenset(
 """The endings that make a word with a point in it a file."""
 
 _COMMON = FUNCTION_WORDS | OPENING_WORDS
-# What stands before a year or a number without making a name of it.
+# Words before a year or a number that do not make a name of it.
 _BEFORE_NUMBERS = _COMMON | {"ca", "circa", "non", "pre"}
 _OPENS_A_PATH = ("/", "~/", "./", "../")
 _STATUSES = range(100, 600)
 
 
 def identifiers(text: str) -> Iterator[Found]:
-    """Yield paths, files, identifiers, addresses, error codes and what stands in `backticks`."""
+    """Yield paths, files, identifiers, addresses, error codes and terms in `backticks`."""
     if not _HINT.search(text):
         return
     for match in _BACKTICKED.finditer(text):
@@ -71,7 +71,7 @@ def identifiers(text: str) -> Iterator[Found]:
 
 
 def _identifier(run: str) -> str | None:
-    """Return what a run of such characters is called; None when it is an ordinary word."""
+    """Return the name in a run of such characters; None for an ordinary word."""
     run = run.rstrip(".:-+@").lstrip(":-+@")
     if url := _URL.fullmatch(run):
         return url[1].rstrip("/")
@@ -88,7 +88,7 @@ def _identifier(run: str) -> str | None:
 
 
 def _is_path(run: str) -> bool:
-    """Tell a path from words that a slash stands between, as in `and/or`, `km/h`, `24/7`."""
+    """Tell a path from words with a slash between them, as in `and/or`, `km/h`, `24/7`."""
     parts = [part for part in re.split(r"[/\\]", run) if part.strip(".~:")]
     if not parts or all(
         part.lower() in _COMMON or not re.search("[a-zA-Z]", part) for part in parts

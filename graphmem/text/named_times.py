@@ -1,4 +1,4 @@
-"""Named times: the days and months that a question names, and how near a moment lies to them. Pure.
+"""Named times: the days and months in a question, and the nearness of a moment to them. Pure.
 
 Days in English words ("3 March", "March 3rd, 2026", "in May") and as numbers (2026-03-03, 2026-03).
 """
@@ -10,13 +10,13 @@ from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 from msgspec import Struct
 
 NEAR_DAYS = 7
-"""How far from a named time it still counts: of what happened one speaks a few days before or after."""
+"""The number of days around a named time that count: people speak of events some days earlier or later."""
 
 MOST_TIMES = 8
-"""How many named times are looked at."""
+"""The maximum number of named times."""
 
 LEAP_YEAR = 2024
-"""A year that has every day there is."""
+"""A year with all possible days."""
 
 _MONTHS = tuple(
     "january february march april may june july august september october november december".split()  # noqa: SIM905
@@ -42,7 +42,7 @@ _LEADS = frozenset(
 
 
 class NamedTime(Struct, frozen=True):
-    """A month, or a day of it; of any year where none is named."""
+    """A month, or a day of it; of any year if none is named."""
 
     month: int
     day: int | None = None
@@ -50,7 +50,7 @@ class NamedTime(Struct, frozen=True):
 
 
 def named_times(question: str) -> list[NamedTime]:
-    """Return the days and months that a question names, those in words first; none that cannot be."""
+    """Return the days and months that a question names, those in words first; only valid ones."""
     found = [_in_words(match) for match in _IN_WORDS.finditer(question) if _is_month(match)] + [
         NamedTime(int(month), int(day) if day else None, int(year))
         for year, month, day in _IN_NUMBERS.findall(question)
@@ -60,7 +60,7 @@ def named_times(question: str) -> list[NamedTime]:
 
 
 def nearness(moment: datetime, times: Iterable[NamedTime]) -> float:
-    """Return 1 within a named time, falling to 0 at `NEAR_DAYS` days from it; 0 where none is named."""
+    """Return 1 within a named time, falling to 0 at `NEAR_DAYS` days from it; 0 without one."""
     day = moment.date()
     away = [
         max((first - day).days, (day - last).days, 0)
@@ -90,7 +90,7 @@ def _in_words(match: re.Match[str]) -> NamedTime:
 
 
 def _years(time: NamedTime, about: int) -> Sequence[int]:
-    """Return the year that is named, else those about another."""
+    """Return the named year, else the years around another."""
     return [time.year] if time.year is not None else range(about - 1, about + 2)
 
 

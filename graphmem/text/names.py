@@ -1,7 +1,7 @@
 """Names: runs of capitalised words and quoted terms in a text of any script.
 
-Every expression takes what it has seen for good or sees no more than a hundred characters, so that
-the search is linear on any text.
+Every expression either matches possessively or looks at a hundred characters at most, so that the search
+is linear on any text.
 """
 
 import re
@@ -12,19 +12,19 @@ from graphmem.text.common_words import FUNCTION_WORDS, OPENING_WORDS
 from graphmem.text.identifiers import LONGEST, Found
 
 MOST_WORDS = 12
-"""How many words one name may have."""
+"""The maximum number of words of a name."""
 
 MOST_QUOTED_WORDS = 5
-"""How many words make a term when they are quoted; more are what somebody said."""
+"""The maximum number of words of a quoted term; more are a quotation."""
 
 _ABBREVIATIONS = "Capt|Col|Dr|Ft|Gen|Gov|Hon|Jr|Lt|Mr|Mrs|Ms|Mt|Prof|Rev|Sen|Sgt|Sr|St"
 _HONORIFICS = frozenset({"Mr", "Mrs", "Ms", "Miss", "Dr", "Prof", "Professor"})
 
-# What stands inside one name in lower case.
+# Lower-case words inside one name.
 _INNER = (
     "of the de la las los van der von den del della di da do dos das du des le el al bin ibn zu".split()  # noqa: SIM905
 )
-# What stands inside one name or between two, those that part the most first: both readings are kept.
+# Words inside one name or between two, the strongest separators first: both readings are kept.
 _BETWEEN = (frozenset({"in", "for", "to"}), frozenset({"and", "&", "und", "et", "y"}))
 _CONNECTORS = frozenset({*_INNER, *_BETWEEN[0], *_BETWEEN[1]})
 
@@ -110,13 +110,13 @@ def names(text: str) -> Iterator[Found]:
 
 
 class _Context:
-    """A text as what tells names from words that begin sentences."""
+    """A text as the evidence that distinguishes names from words that begin sentences."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def begins_a_sentence(self, start: int) -> bool:
-        """Tell whether what stands here is the beginning of a text, a line or a sentence."""
+        """Tell whether this is the beginning of a text, a line or a sentence."""
         for place in range(start - 1, max(start - 1 - _LOOKED_BACK, -1), -1):
             if self._text[place] not in _BEFORE_A_SENTENCE:
                 return self._text[place] in _SENTENCE_ENDS
@@ -124,12 +124,12 @@ class _Context:
 
     @cached_property
     def lower_case(self) -> set[str]:
-        """The words that the text has in lower case."""
+        """The lower-case words of the text."""
         return {word for word in _LOWER_CASE.findall(self._text) if word[0].islower()}
 
 
 def _parts(words: list[str]) -> Iterator[list[str]]:
-    """Yield the runs between an `I`, and at a full stop that ends a sentence after all."""
+    """Yield the parts of a run, split at each `I` and at a full stop that ends a sentence after all."""
     part: list[str] = []
     for word in words:
         ended = part and part[-1].endswith(".") and word.lower() in FUNCTION_WORDS
@@ -142,7 +142,7 @@ def _parts(words: list[str]) -> Iterator[list[str]]:
 
 
 def _readings(words: list[str], initial: bool) -> Iterator[list[str]]:
-    """Yield what a run may name: the whole, what stands before and after an `and`, the owner, the owned."""
+    """Yield the names that a run may contain: the whole, the parts around an `and`, the owner, the owned."""
     words = _trimmed(words, initial)
     if not words:
         return
@@ -164,7 +164,7 @@ def _readings(words: list[str], initial: bool) -> Iterator[list[str]]:
 
 
 def _trimmed(words: list[str], initial: bool) -> list[str]:
-    """Return a run without what cannot begin a name, and without a connector at its end."""
+    """Return a run without words that cannot begin a name, and without a connector at its end."""
     first, last = 0, len(words)
     while first < last and (
         words[first] in _CONNECTORS
@@ -178,7 +178,7 @@ def _trimmed(words: list[str], initial: bool) -> list[str]:
 
 
 def _is_name(words: list[str], initial: bool, context: _Context) -> bool:
-    """Tell a name from a word that is capitalised for where it stands, and from shouting."""
+    """Tell a name from a word that is capitalised because of its position, and from shouting."""
     bases = [_base(word) for word in words]
     if words[-1].isdigit() and all(base in FUNCTION_WORDS for base in bases[:-1]):
         return False
@@ -196,5 +196,5 @@ def _is_name(words: list[str], initial: bool, context: _Context) -> bool:
 
 
 def _base(word: str) -> str:
-    """Return a word in lower case, without what an apostrophe has joined to it."""
+    """Return a word in lower case, without an apostrophe and the letters after it."""
     return _CONTRACTED.sub("", word).lower()

@@ -1,7 +1,7 @@
 """Segmenting a session into runs of messages: at pauses, at changes of topic, at a maximal length.
 
 Numbers in, numbers out. The topic turns at a valley of likeness between the messages before a place and
-those after it (Hearst, TextTiling, 1997), here by the cosines of the messages' vectors.
+those after it (Hearst, TextTiling, 1997), measured by the cosines of the messages' vectors.
 """
 
 import math
@@ -13,28 +13,27 @@ from itertools import pairwise
 from msgspec import Struct
 
 WINDOW = 4
-"""How many messages before a place are compared with how many after it."""
+"""The number of messages before a place, and after it, that are compared."""
 
 BAND = 2 * WINDOW - 1
-"""To how many messages after it the cosines of a message are needed."""
+"""The number of following messages to which the cosines of a message are needed."""
 
 PAUSE = timedelta(minutes=30)
 SLOW = 8
-"""A pause ends a run when it is longer than half an hour and than `SLOW` usual pauses of the session."""
+"""A pause ends a run if it is longer than half an hour and than `SLOW` times the session's median pause."""
 
 DEPTH = 0.12
-"""How deep a valley must be, both slopes together, to be a turn of the topic.
+"""The least depth of a valley, both slopes together, at a turn of the topic.
 
-Chosen for the default model on passages of conversations that were set one behind the other; no bench here
-repeats that.
+Chosen for the default model on concatenated passages of conversations; no bench here repeats that.
 """
 
 FEWEST = 3
-"""How many messages a turn of the topic leaves on both of its sides."""
+"""The least number of messages on each side of a turn of the topic."""
 
 MOST_MESSAGES = 24
 MOST_TOKENS = 2_000
-"""How long a run may grow; one message alone may be longer."""
+"""The maximum length of a run; a single message may be longer."""
 
 
 class UnsegmentedMessage(Struct, frozen=True, kw_only=True):
@@ -45,7 +44,7 @@ class UnsegmentedMessage(Struct, frozen=True, kw_only=True):
     occurred_at: datetime
     token_count: int
     taken: bool
-    """Whether an episode holds it already."""
+    """Whether it already belongs to an episode."""
     near: list[float]
     """The cosines to the next `BAND` messages, fewer at the end."""
 
@@ -58,7 +57,7 @@ class MessageRun(Struct, frozen=True):
 
 
 def runs(turns: Sequence[UnsegmentedMessage]) -> list[MessageRun]:
-    """Return a session's messages in runs: every message that no episode holds is in exactly one."""
+    """Return a session's messages in runs: every message without an episode is in exactly one."""
     found: list[MessageRun] = []
     begin = 0
     for end in _ends(turns):
@@ -86,14 +85,14 @@ def _ends(turns: Sequence[UnsegmentedMessage]) -> Iterator[int]:
 
 
 def longest_pause(times: Sequence[datetime]) -> timedelta:
-    """Return how long a pause may be inside a run: slow correspondents pause longer."""
+    """Return the longest pause inside a run: slow correspondents pause longer."""
     seconds = [(after - before).total_seconds() for before, after in pairwise(times)]
     usual = statistics.median(seconds) if seconds else 0.0
     return max(PAUSE, timedelta(seconds=SLOW * usual))
 
 
 def _turning_points(block: Sequence[UnsegmentedMessage]) -> list[int]:
-    """Return where runs inside a block without a pause end, the block's end included."""
+    """Return the ends of the runs inside a block without a pause, the block's end included."""
     likeness = [_likeness(block, place) for place in range(len(block) + 1)]
     depths = _depths(likeness)
     ends: list[int] = []
@@ -113,7 +112,7 @@ def _turning_points(block: Sequence[UnsegmentedMessage]) -> list[int]:
 def _short_enough(
     block: Sequence[UnsegmentedMessage], likeness: Sequence[float], begin: int, stop: int
 ) -> Iterator[int]:
-    """Yield where a run must end so that each is short enough: where likeness is least, if it can choose."""
+    """Yield the ends that keep each run short enough: the places of least likeness, if there is a choice."""
     while (most := _fitting(block, begin, stop)) < stop:
         # Not before half of what fits: two long runs read better than one and a stub.
         places = range(begin + max(1, (most - begin) // 2), most + 1)
@@ -123,7 +122,7 @@ def _short_enough(
 
 
 def _fitting(block: Sequence[UnsegmentedMessage], begin: int, stop: int) -> int:
-    """Return up to where a run that begins here is short enough; one message always is."""
+    """Return the last possible end of a run that begins here; a single message is always short enough."""
     tokens = 0
     for place in range(begin, stop):
         tokens += block[place].token_count
@@ -151,7 +150,7 @@ def _cosine(block: Sequence[UnsegmentedMessage], one: int, other: int) -> float:
 
 
 def _depths(likeness: Sequence[float]) -> list[float]:
-    """Return how deep each place lies below the peaks on its two sides; the edges are no peaks."""
+    """Return the depth of each place below the peaks on its two sides; the edges are no peaks."""
     depths = [0.0] * len(likeness)
     for place in range(1, len(likeness) - 1):
         left = right = likeness[place]

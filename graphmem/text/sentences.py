@@ -1,11 +1,11 @@
-"""Where sentences end, in any script: not after an abbreviation or an initial, nor inside a number."""
+"""The ends of sentences in any script: not after an abbreviation or an initial, nor inside a number."""
 
 import re
 from collections.abc import Iterator
 
 _CLOSING = r"[\"'”’»›)\]」』）】]*"
 _END = re.compile(
-    # Before a space only: 3.50, v1.2.3 and example.org hold no end. A run of marks is tried once.
+    # Only before a space: 3.50, v1.2.3 and example.org contain no end. A run of marks is tried once.
     rf"(?<![.!?…])(?P<marks>[.!?…]++){_CLOSING}+(?=\s)"
     # Chinese and Japanese, Devanagari, Urdu, Arabic, Ethiopic, Armenian, Burmese, Khmer.
     rf"|[。！？｡।॥۔؟።፧։။៕។]+{_CLOSING}"
@@ -15,7 +15,7 @@ _LINE_BEGIN = re.compile(r"(?:\A|\n)[^\S\n]*\Z")
 _WORD = re.compile(r"[^\s\"'“‘«‹(\[/]*\Z")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 _LOOKED_BACK = 24
-"""The characters before a full stop that may tell what it stands for."""
+"""The number of characters before a full stop that may reveal its role."""
 
 # Before a capital or a number inside a sentence.
 _ABBREVIATIONS = frozenset(
@@ -37,9 +37,9 @@ _BEFORE_NUMBERS = frozenset(
 
 
 def sentence_ends(text: str) -> Iterator[int]:
-    """Yield the places behind the sentences of a text, closing quotes and brackets included.
+    """Yield the places after the sentences of a text, closing quotes and brackets included.
 
-    The end of the text is none unless a mark of another script stands there.
+    The end of the text does not count unless a mark of another script is there.
     """
     for match in _END.finditer(text):
         if match["marks"] != "." or not _is_part_of_word(text, match.start(), match.end()):

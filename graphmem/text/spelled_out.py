@@ -1,7 +1,7 @@
 """Short forms that a text itself spells out: `Continuous Integration (CI)`, `CI (Continuous Integration)`.
 
 The letters of the short form must be the initials of the words, in order and from the first one on;
-small words may be passed over. A precise part of Schwartz and Hearst's method (2003).
+small words may be skipped. A precise part of Schwartz and Hearst's method (2003).
 """
 
 import re
@@ -12,12 +12,12 @@ from msgspec import Struct
 from graphmem.text.identifiers import LONGEST
 
 SEEN_CHARACTERS = 100_000
-"""How much of a text is looked at."""
+"""The number of characters of a text that are searched."""
 
 MOST = 32
-"""How many short forms of one text are kept."""
+"""The maximum number of short forms of a text."""
 
-# Most texts have none, and need no closer look.
+# Most texts have none and are skipped.
 _HINT = re.compile(r"[(][^\W\d_]")
 _SHORT = r"[A-Z](?:[A-Za-z]{0,7}[A-Z]|[A-Z])s?"
 _AFTER = re.compile(rf"[(]({_SHORT})[)]")
@@ -28,7 +28,7 @@ _SMALL = frozenset("a an and de der des di du for in la le of on or the to und v
 
 
 class SpelledOut(Struct, frozen=True):
-    """A short form, and what a text says that it stands for, both as they were written."""
+    """A short form and its long form, both in their original spelling."""
 
     short: str
     form: str
@@ -44,7 +44,7 @@ def spelled_out(text: str) -> list[SpelledOut]:
 
 
 def _standing_before(text: str) -> Iterator[tuple[int, SpelledOut]]:
-    """Yield what stands before a short form in parentheses, and where."""
+    """Yield the long forms before a short form in parentheses, with their places."""
     for match in _AFTER.finditer(text):
         before = text[max(match.start() - LONGEST, 0) : match.start()].rstrip(" ")
         clause = _ENDS.split(before)[-1]
@@ -55,7 +55,7 @@ def _standing_before(text: str) -> Iterator[tuple[int, SpelledOut]]:
 
 
 def _standing_inside(text: str) -> Iterator[tuple[int, SpelledOut]]:
-    """Yield what stands in parentheses after a short form, and where."""
+    """Yield the long forms in parentheses after a short form, with their places."""
     for match in _BEFORE.finditer(text):
         words = list(_WORD.finditer(match[2]))
         start = _first(match[1].removesuffix("s"), [word[0] for word in words])

@@ -1,7 +1,7 @@
-"""From a question to a Lucene query: which of its words are worth searching for, escaped.
+"""From a question to a Lucene query: selects the words worth searching for, and escapes them.
 
-Nothing a caller sends becomes query syntax: only runs of word characters pass, joined by the few
-marks that stand inside a word, and those are escaped.
+No input of a caller becomes query syntax: only runs of word characters pass, joined by the few marks that
+words may contain, and those are escaped.
 """
 
 import math
@@ -13,13 +13,13 @@ from py_rust_stemmers import SnowballStemmer
 from graphmem.graph.scope import NOTHING
 
 MOST_TERMS = 64
-"""How many terms of a question are searched for."""
+"""The maximum number of terms of a question."""
 
 MOST_CASES = 3
-"""How many times ss in a term is looked for as ß by itself."""
+"""The number of times that ss in a term is tried as ß individually."""
 
 MOST_CHARACTERS = 255
-"""How long a term may be: the index cuts its own terms there."""
+"""The maximum length of a term: the index cuts its own terms there."""
 
 # Scripts written without spaces: the index holds a term for each character.
 _UNSPACED = (
@@ -36,14 +36,13 @@ _STEMMER = SnowballStemmer("english")
 _DOTTED = "i\u0307"
 
 COMMON_SHARE = 0.01
-"""From which share of a client's memories on a term counts as common."""
+"""The share of a client's memories from which a term counts as common."""
 
 MOST_SHARE = 0.95
-"""What every memory holds still weighs a little."""
+"""The greatest share that counts: a term of every memory still weighs a little."""
 
-# What a question is made of, rather than what it asks about. The index' `english` analyzer drops
-# articles and prepositions by itself but keeps these; searching for them costs five points of
-# recall on LoCoMo.
+# Words of any question, whatever its topic. The index's `english` analyzer drops articles and
+# prepositions but keeps these; searching for them costs five points of recall on LoCoMo.
 QUESTION_WORDS = frozenset(
     """
     what when where which who whom whose why how
@@ -68,11 +67,11 @@ def terms(question: str) -> list[str]:
 
 
 def weights(words: Iterable[str], shares: Mapping[str, float]) -> dict[str, float]:
-    """Return each term's weight, 0–1: the less, the more of the client's memories hold it.
+    """Return the weights, 0–1, of common terms: the more memories of the client have one, the less it weighs.
 
-    `shares` says of which stems; a term that is in hardly any weighs 1. The index counts terms over
-    all clients: a name that every tenth memory of one client holds looks rare there, and swells.
-    Squared it gains 2.5 points of recall@10 on LoCoMo; as a plain quotient it gains 1.5.
+    `shares` is keyed by stem; a rare term is omitted and weighs 1. Lucene's document frequencies are global,
+    so a name in every tenth memory of one client looks rare and is over-weighted. The square gains 2.5
+    points of recall@10 on LoCoMo; the plain quotient gains 1.5.
     """
     return {
         word: (math.log(share) / math.log(COMMON_SHARE)) ** 2
@@ -86,9 +85,9 @@ def lucene_query(
     scope: Sequence[Iterable[str]],
     weight: Mapping[str, float] | None = None,
 ) -> str:
-    """Return the query for memories with any of the words, inside every group of scope words.
+    """Return the query for memories with any of the words and a word of every scope group.
 
-    Of a group one word suffices. Scope words weigh nothing: the scores are those of the words alone.
+    Scope words weigh nothing: the scores are those of the words alone.
     """
     if not words:
         return f"scope_words:{NOTHING}"
@@ -102,7 +101,7 @@ def lucene_query(
 
 
 def scope_query(scope: Sequence[Iterable[str]]) -> str:
-    """Return the query for everything inside every group of scope words."""
+    """Return the query for all memories with a word of every scope group."""
     return " ".join(f"+scope_words:({' '.join(group)})^0" for group in scope)
 
 
@@ -112,7 +111,7 @@ def stem(word: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Return a text without its case, as Unicode folds it; of İ only the i is left, as in the index."""
+    """Return a text in Unicode's folded case; İ becomes i, as in the index."""
     return text.casefold().replace(_DOTTED, "i")
 
 
@@ -127,7 +126,7 @@ def words_of(text: str) -> set[str]:
 
 
 def _forms(term: str) -> list[str]:
-    """Return the ways in which a term may be indexed: with each apostrophe, and in each case."""
+    """Return the forms in which a term may be indexed: with each apostrophe, and in each case."""
     written = (
         form.replace(*apostrophes)
         for form in (term.replace(_DOTTED, "i"), *_cases(folded(term)))
@@ -139,7 +138,7 @@ def _forms(term: str) -> list[str]:
 def _cases(word: str) -> Iterator[str]:
     """Yield the forms in which the index may hold a folded word.
 
-    It lowers letter by letter: ß stays beside ss, and a Σ at the end of a word is no ς.
+    The index lowers letter by letter: it has ß beside ss, and no ς for a Σ at the end of a word.
     """
     yield word
     if "ss" in word:
