@@ -96,7 +96,7 @@ def _own_query(name: str) -> str:
 
 
 def _piped() -> str | None:
-    """Return what is piped in; None where a terminal waits."""
+    """Return the piped input; None for a terminal."""
     if sys.stdin.isatty():
         return None
     try:

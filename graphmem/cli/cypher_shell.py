@@ -35,7 +35,7 @@ class Names(Completer):
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
-        """Yield what may go on at the cursor."""
+        """Yield the completions at the cursor."""
         before = document.text_before_cursor
         begun = 0
         while begun < len(before) and (before[-1 - begun].isalnum() or before[-1 - begun] == "_"):
@@ -46,7 +46,7 @@ class Names(Completer):
 
 
 async def converse(explorer: Explorer, shape: str) -> None:
-    """Ask for statements and show what they answer, until somebody leaves."""
+    """Read statements and show their answers, until the user leaves."""
     names = await _names(explorer)
     session: PromptSession[str] = PromptSession(
         PROMPT,
@@ -81,7 +81,7 @@ async def _names(explorer: Explorer) -> KnownNames:
 
 
 async def answer(typed: str, explorer: Explorer, names: KnownNames, shape: str) -> None:
-    """Show what was typed for; what is wrong with it is told, and nothing ends."""
+    """Show the answer to the input; a mistake is printed, and the shell goes on."""
     try:
         if typed.lstrip().startswith(":"):
             await _command(typed.strip().removesuffix(";").strip(), explorer, names)
@@ -94,7 +94,7 @@ async def answer(typed: str, explorer: Explorer, names: KnownNames, shape: str) 
 
 
 def history(folder: Path) -> History:
-    """Return the history of earlier shells, which only its user may read; else that of this one."""
+    """Return the history of earlier shells in a private file, else one in memory."""
     path = folder / "cypher_history"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

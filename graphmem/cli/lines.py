@@ -22,7 +22,7 @@ from graphmem.model.validation import invalid
 from graphmem.model.vocabulary import MESSAGE_BYTES, Id
 
 LINE_BYTES = 8 * MESSAGE_BYTES
-"""The limit of a line: JSON may need six bytes for one byte of a message."""
+"""The maximum length of a line: JSON may need six bytes for one byte of a message."""
 
 WINDOW_MESSAGES = 250
 WINDOW_BYTES = 4 * MESSAGE_BYTES
