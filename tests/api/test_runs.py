@@ -671,7 +671,8 @@ async def test_runs_are_listed_so_that_those_whose_ids_were_lost_can_be_ended(
 
     seen, cursor = [], None
     while True:
-        query = {"status": "active", "limit": 2} | ({"cursor": cursor} if cursor else {})
+        query: dict[str, Any] = {"status": "active", "limit": 2}
+        query |= {"cursor": cursor} if cursor else {}
         page = (await http.get(RUNS, params=query)).json()
         seen += [one["id"] for one in page["runs"]]
         if (cursor := page["cursor"]) is None:
