@@ -52,6 +52,7 @@ from graphmem.errors import (
     TookTooMuch as TookTooMuch,
     TooLarge as TooLarge,
     TooManyRuns as TooManyRuns,
+    TooManyStatements as TooManyStatements,
     Unauthorized as Unauthorized,
     Unavailable as Unavailable,
 )

@@ -77,6 +77,15 @@ class Settings(Struct, frozen=True, kw_only=True):
             "or, with `on`, anybody on this machine while there is no keys file; or nobody"
         ),
     ] = "keys"
+    cypher_at_once: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=100,
+            description="how many statements the database may work on at once, counting those that were cut "
+            "off and do not end",
+        ),
+    ] = 4
     max_concurrent_sessions: Annotated[
         int, Meta(ge=1, le=10_000, description="how many runs of a client may be active at once")
     ] = 32
@@ -127,6 +136,7 @@ class SettingsGiven(TypedDict, total=False):
     jobs: Literal["on", "off"]
     record: Literal["on", "off"]
     cypher: Literal["keys", "on", "off"]
+    cypher_at_once: int
     max_concurrent_sessions: int
     turn_cache_mb: int
     keep_accesses_days: int

@@ -12,6 +12,7 @@ from graphmem.accesses import ReadBegan, ReadRecord, Recorder, Seen
 from graphmem.embedding import Embedder
 from graphmem.graph.driver import Graph
 from graphmem.graph.installation import Calibration
+from graphmem.graph.statements import Statements
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.llm import LanguageModel
 from graphmem.model.times import present
@@ -42,6 +43,7 @@ class Context(Struct, frozen=True, kw_only=True):
     vocabulary: Vocabulary
     calibration: Calibration
     afterwards: Afterwards = field(default_factory=Afterwards)
+    statements: Statements = field(default_factory=Statements)
     llm: LanguageModel | None = None
     turns: SingleFlight[Any] | None = None
     """What turns have found already; None where nothing is kept."""

@@ -33,6 +33,7 @@
     ├── TookTooLong             the database cut a question off that took too long
     ├── TookTooMuch             … or more memory than one may have
     ├── TooManyRuns             the client has as many active runs as it may
+    ├── TooManyStatements       the database works on as many statements of operators as it may
     ├── Unauthorized            no valid key came with the request
     ├── Unavailable             passing: the database or the embedder does not answer now
     │   └── ModelFailed         … or the language model, or what it answers cannot be used
@@ -359,6 +360,23 @@ class TooManyRuns(GraphmemError):
         )
         self.limit = limit
         self.retry_after = 5
+
+
+class TooManyStatements(GraphmemError):
+    """The database works on as many statements of operators as it may."""
+
+    def __init__(self, limit: int, cut_off: int = 0) -> None:
+        lost = (
+            f"; {cut_off} of them were cut off and have not ended yet: if they stay, `graphmem doctor` says "
+            "what to do"
+        )
+        super().__init__(
+            f"Too many statements: {limit} are at work, which is the most at once "
+            f"(GRAPHMEM_CYPHER_AT_ONCE); try again in some seconds{lost if cut_off else ''}"
+        )
+        self.limit = limit
+        self.cut_off = cut_off
+        self.retry_after = 2
 
 
 class Unauthorized(GraphmemError):

@@ -17,10 +17,12 @@ from graphmem.embedding import Embedder, load_model
 from graphmem.errors import GraphmemError
 from graphmem.graph.driver import Graph, connect
 from graphmem.graph.installation import Calibration
+from graphmem.graph.statements import LostStatements, Statements
 from graphmem.hypotheses.ask import TurnFindings, new_turns
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.llm import LanguageModel, language_model
 from graphmem.model.progress import Progress, silent
+from graphmem.observing.metrics import NEO4J_RESTARTS
 from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.server.private import PrivateServer, private_server
 from graphmem.serving import Load, Models, Serving
@@ -47,6 +49,7 @@ class Runtime(Struct):
     vocabulary: Vocabulary
     calibration: Calibration
     afterwards: Afterwards = field(default_factory=Afterwards)
+    statements: Statements = field(default_factory=Statements)
     llm: LanguageModel | None = None
     turns: SingleFlight[TurnFindings] = field(default_factory=new_turns)
     recorder: Recorder | None = None
@@ -62,6 +65,7 @@ class Runtime(Struct):
             vocabulary=self.vocabulary,
             calibration=self.calibration,
             afterwards=self.afterwards,
+            statements=self.statements,
             llm=self.llm,
             turns=self.turns,
             recorder=self.recorder,
@@ -93,6 +97,7 @@ async def running(
             Vocabulary(graph),
             serving.calibration,
             afterwards,
+            Statements(settings.cypher_at_once),
             llm,
             new_turns(settings.turn_cache_mb << 20),
         )
@@ -133,13 +138,22 @@ async def database(settings: Settings, progress: Progress = silent) -> AsyncIter
 
 
 async def _watch(server: PrivateServer, graph: Graph) -> None:
-    """Start the private server anew whenever it has died."""
+    """Restart the private server whenever it has died, or works on what it cannot end."""
     uri = server.uri
+    lost = LostStatements()
     while True:
         await asyncio.sleep(WATCH_SECONDS)
         try:
             if await server.ensure():
+                NEO4J_RESTARTS.labels("died").inc()
                 log.warning("the private Neo4j had died and was started anew")
+            elif found := await lost.find(graph):
+                log.warning(
+                    "the private Neo4j is restarted: %d statements that were cut off do not end",
+                    len(found),
+                )
+                await server.restart()
+                NEO4J_RESTARTS.labels("statement").inc()
             if server.uri != uri:
                 uri = server.uri
                 await graph.reconnect(uri, server.user, server.password)

@@ -39,6 +39,10 @@ QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """A server that lives for minutes costs less processor time with the first compiler alone."""
 
 
+MANY = 50
+"""Statements at once: what another test has cut off may not have ended yet."""
+
+
 @pytest_asyncio.fixture(scope="session")
 async def neo4j_settings(
     tmp_path_factory: pytest.TempPathFactory,
@@ -47,7 +51,7 @@ async def neo4j_settings(
     given = os.environ.get("GRAPHMEM_TEST_NEO4J_URI")
     if given:
         password = os.environ.get("GRAPHMEM_TEST_NEO4J_PASSWORD", "")
-        yield config.load(neo4j_uri=given, neo4j_password=password)
+        yield config.load(neo4j_uri=given, neo4j_password=password, cypher_at_once=MANY)
         return
     async with AsyncExitStack() as stack:
         try:
@@ -58,7 +62,9 @@ async def neo4j_settings(
             uri, user, password = server.uri, server.user, server.password
         except SetupError as problem:
             uri, user, password = stack.enter_context(_container(problem))
-        yield config.load({}, neo4j_uri=uri, neo4j_user=user, neo4j_password=password)
+        yield config.load(
+            {}, neo4j_uri=uri, neo4j_user=user, neo4j_password=password, cypher_at_once=MANY
+        )
 
 
 def _cache() -> dict[str, str]:

@@ -67,7 +67,7 @@ class OperatorsOnly:
     summary="Ask the graph in Cypher",
     status_code=200,
     response_description="The rows, as maps, and how the database went about it",
-    responses=failures(403, 408, 413, 415),
+    responses=failures(403, 408, 413, 415, 429),
 )
 async def ask_cypher(
     data: Annotated[CypherAsked, BodyKwarg(examples=[COUNTED, CHAIN])],
@@ -77,8 +77,8 @@ async def ask_cypher(
 
     The database's plan decides, not how the text looks: a 403 names the rule in `code` and the `place` in
     the text, a 400 carries Neo4j's own sentence about a mistake. `CYPHER 25` may stand before it, `;` behind.
-    What the database could not interrupt is refused too: deep nesting (`cypher_nesting`), long loops inside an
-    expression (`cypher_range`), and regular expressions that may backtrack for ever (`cypher_regex`,
+    What the database could not interrupt is refused too: deep nesting (`cypher_nesting`), long loops inside
+    an expression (`cypher_range`), and regular expressions that may backtrack for ever (`cypher_regex`,
     `cypher_fulltext`); the sentence says what passes.
 
     A row is a map, with `columns` in their order. A node is `{id, labels, properties}`, a relationship
@@ -89,12 +89,16 @@ async def ask_cypher(
 
     It ends at `max_rows`, or 8 MiB of rows, with `truncated`, and at `timeout_ms`, or the server's limit of
     memory, with 408. Every statement is kept in the audit.
+
+    The database works on a few statements at a time (`GRAPHMEM_CYPHER_AT_ONCE`, 4), of all operators; those
+    that were cut off and do not end count too. One more is a 429 with `Retry-After`, and leaves no entry.
     """
     return await run_statement(
         data,
         sender_of(context, "http"),
         graph=context.graph,
         afterwards=context.afterwards,
+        statements=context.statements,
     )
 
 
@@ -111,7 +115,8 @@ async def list_cypher_audit(
 ) -> Audit:
     """List the statements that were sent, by whom and how they ended, newest first, of all clients.
 
-    They hold the text as it was sent and the names of its parameters. An entry goes after 90 days, or
+    They hold the text as it was sent and the names of its parameters; `still_running` marks what the database
+    works on although its caller was answered. An entry goes after 90 days, or
     when there are more than 100,000.
     """
     return await show_audit(asked, context)

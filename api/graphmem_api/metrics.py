@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Coroutine, Iterator
+from typing import Any, TypeVar
 
 from litestar import Request, Response, Router, get
 from litestar.di import NamedDependency, Provide
@@ -18,6 +18,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
 from graphmem.errors import Unavailable
 from graphmem.graph.driver import Graph, Pool
+from graphmem.graph.statements import STATEMENTS_AT_WORK, AtWork
 from graphmem.jobs.show import JobCount, count_open_jobs
 from graphmem.observing.logs import traced
 from graphmem.runtime import Runtime
@@ -25,26 +26,35 @@ from graphmem_api.clients import Connection, Guard, current_client, is_near
 from graphmem_api.problems import described
 
 DEADLINE_SECONDS = 1.0
-"""How long the database may take to count jobs; a scrape never waits longer for it."""
+"""How long the database may take for a count; a scrape never waits longer for it."""
 
 FRESH_SECONDS = 5.0
 """How long a count is shown again before the database is asked anew."""
 
 SECURITY: list[SecurityRequirement] = [{}, {"key": []}]
 
+Row = TypeVar("Row")
+
 log = logging.getLogger(__name__)
 
 
-class JobCounts:
-    """Counts open jobs, seldom and with a deadline; None while the database does not answer."""
+class Counted(Struct, frozen=True):
+    """Open jobs by state, and operators' statements at work; None while the database does not answer."""
+
+    jobs: list[JobCount] | None = None
+    statements: list[AtWork] | None = None
+
+
+class Counts:
+    """Counts in the database, seldom and with a deadline."""
 
     def __init__(self) -> None:
         self._asked = float("-inf")
-        self._counted: list[JobCount] | None = None
+        self._counted = Counted()
         self._asking = asyncio.Lock()
 
-    async def read(self, graph: Graph) -> list[JobCount] | None:
-        """Return how many jobs are in each open state, as of a few seconds ago."""
+    async def read(self, graph: Graph) -> Counted:
+        """Return what was counted a few seconds ago at most."""
         async with self._asking:
             if time.monotonic() - self._asked > FRESH_SECONDS:
                 self._counted = await _count(graph)
@@ -55,7 +65,7 @@ class JobCounts:
 class Gauges(Struct, frozen=True):
     """What is read for one scrape."""
 
-    jobs: list[JobCount] | None
+    counted: Counted
     pool: Pool | None
     waiting: int
 
@@ -65,13 +75,19 @@ class Gauges(Struct, frozen=True):
         yield GaugeMetricFamily(
             "graphmem_database_up",
             "Whether the database answered when jobs were last counted",
-            value=self.jobs is not None,
+            value=self.counted.jobs is not None,
         )
         yield _family(
             "graphmem_jobs",
             "Background work of all clients",
             "state",
-            {row.state: row.jobs for row in self.jobs or []},
+            {row.state: row.jobs for row in self.counted.jobs or []},
+        )
+        yield _family(
+            "graphmem_cypher_statements",
+            "Operators' statements that the database works on; cut_off: nobody waits for them any more",
+            "state",
+            self._statements(),
         )
         yield _family(
             "graphmem_neo4j_connections",
@@ -84,6 +100,13 @@ class Gauges(Struct, frozen=True):
             "Questions and batches of passages that wait for the model",
             value=self.waiting,
         )
+
+    def _statements(self) -> dict[str, int]:
+        found = self.counted.statements
+        if found is None:
+            return {}
+        cut_off = sum(one.is_cut_off for one in found)
+        return {"running": len(found) - cut_off, "cut_off": cut_off}
 
 
 class ScrapeGuard:
@@ -112,15 +135,15 @@ class ScrapeGuard:
 async def show_metrics(
     request: Request[Any, Any, Any],
     runtime: NamedDependency[Runtime],
-    job_counts: NamedDependency[JobCounts],
+    counts: NamedDependency[Counts],
 ) -> Response[bytes]:
     """Show what is counted and timed: by route, reason and kind, never by client.
 
     This machine needs no key; from elsewhere, or through a proxy, one of the role operator is
-    needed. While the database does not answer, `graphmem_jobs` is empty.
+    needed. While the database does not answer, `graphmem_jobs` and `graphmem_cypher_statements` are empty.
     """
     gauges = Gauges(
-        jobs=await job_counts.read(runtime.graph),
+        counted=await counts.read(runtime.graph),
         pool=runtime.graph.pool(),
         waiting=runtime.embedder.waiting(),
     )
@@ -134,25 +157,32 @@ async def show_metrics(
 
 def metrics(guard: Guard) -> Router:
     """Return the route, with counts of its own."""
-    counts = JobCounts()
+    counts = Counts()
     return Router(
         "/metrics",
         route_handlers=[show_metrics],
         guards=[ScrapeGuard(guard)],
-        dependencies={"job_counts": Provide(lambda: counts, sync_to_thread=False)},
+        dependencies={"counts": Provide(lambda: counts, sync_to_thread=False)},
         tags=["metrics"],
     )
 
 
-async def _count(graph: Graph) -> list[JobCount] | None:
+async def _count(graph: Graph) -> Counted:
+    jobs = await _within_deadline(count_open_jobs(graph))
+    if jobs is None:
+        return Counted()
+    return Counted(jobs, await _within_deadline(graph.rows(STATEMENTS_AT_WORK)))
+
+
+async def _within_deadline(counting: Coroutine[Any, Any, list[Row]]) -> list[Row] | None:
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
-            return await count_open_jobs(graph)
+            return await counting
     except (TimeoutError, Unavailable):
         return None
     except Exception as problem:
         # Whatever it is, the rest of the metrics is what helps to find it.
-        log.warning("jobs cannot be counted: %s", traced(problem))
+        log.warning("the database cannot be asked for counts: %s", traced(problem))
         return None
 
 

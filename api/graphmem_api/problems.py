@@ -23,6 +23,7 @@ from graphmem.errors import (
     TookTooMuch,
     TooLarge,
     TooManyRuns,
+    TooManyStatements,
     Unauthorized,
     Unavailable,
 )
@@ -40,6 +41,7 @@ STATUS: dict[type[GraphmemError], int] = {
     TookTooLong: 408,
     TookTooMuch: 408,
     TooManyRuns: 429,
+    TooManyStatements: 429,
     Unauthorized: 401,
     Unavailable: 503,
     SetupError: 500,
@@ -192,7 +194,7 @@ def _carried(error: GraphmemError) -> dict[str, Any]:
 
 
 def _headers(error: GraphmemError) -> dict[str, str]:
-    if isinstance(error, Unavailable | TooManyRuns):
+    if isinstance(error, Unavailable | TooManyRuns | TooManyStatements):
         return {"Retry-After": str(error.retry_after)}
     if isinstance(error, Unauthorized):
         return {"WWW-Authenticate": 'Bearer realm="graphmem"'}

@@ -114,6 +114,7 @@ async def _explore(
 ) -> None:
     from graphmem.cli.progress import show_progress
     from graphmem.cli.statements import statements
+    from graphmem.graph.statements import Statements
     from graphmem.jobs.afterwards import Afterwards
     from graphmem.runtime import database
 
@@ -122,7 +123,8 @@ async def _explore(
         raise Wrong('no statement: try "MATCH (n) RETURN count(n)"')
     with show_progress(transient=True) as progress:
         async with database(settings, progress) as graph, Afterwards() as afterwards:
-            explorer = Explorer(graph, afterwards, limits, parameters)
+            at_once = Statements(settings.cypher_at_once)
+            explorer = Explorer(graph, afterwards, limits, parameters, at_once)
             if typed is None:
                 from graphmem.cli.cypher_shell import converse
 

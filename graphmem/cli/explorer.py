@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from graphmem.cli.statements import TypedStatement
     from graphmem.exploring.types import Limits, Table
     from graphmem.graph.driver import Graph
+    from graphmem.graph.statements import Statements
     from graphmem.jobs.afterwards import Afterwards
 
 _SAID_TWICE = re.compile(r" \(line \d+, column \d+ \(offset: \d+\)\)$")
@@ -34,9 +35,11 @@ class Explorer:
         afterwards: "Afterwards",
         limits: "Limits",
         parameters: dict[str, Any],
+        statements: "Statements",
     ) -> None:
         self.graph = graph
         self._afterwards = afterwards
+        self._statements = statements
         self.limits = limits
         self.parameters = parameters
 
@@ -50,7 +53,7 @@ class Explorer:
     async def run(self, text: str, *, within: str, start: int) -> "Table":
         """Return a statement's answer; a mistake is shown in the text, where the statement begins at `start`.
 
-        Raises `Wrong`, `InvalidInput`, `TookTooLong`, `TookTooMuch`, `Unavailable`.
+        Raises `Wrong`, `InvalidInput`, `TookTooLong`, `TookTooMuch`, `TooManyStatements`, `Unavailable`.
         """
         from graphmem.cli.statements import marked
         from graphmem.client import DEFAULT_CLIENT
@@ -62,7 +65,13 @@ class Explorer:
         sender = Sender(id=random_id(), client_id=DEFAULT_CLIENT, at=present(), via="shell")
         try:
             sent = checked_statement(text, self.parameters, self.limits)
-            return await run_statement(sent, sender, graph=self.graph, afterwards=self._afterwards)
+            return await run_statement(
+                sent,
+                sender,
+                graph=self.graph,
+                afterwards=self._afterwards,
+                statements=self._statements,
+            )
         except (CypherMistake, CypherRefused) as problem:
             sentence = _SAID_TWICE.sub("", str(problem).removeprefix("query: ").partition("\n")[0])
             offset = None if problem.offset is None else start + problem.offset

@@ -40,6 +40,7 @@ LISTENING = (
     "jobs",
     *KEEPING,
     "cypher",
+    "cypher_at_once",
     "max_concurrent_sessions",
     "turn_cache_mb",
     *MODEL,

@@ -94,6 +94,7 @@ async def examine_store(reached: ReachedDatabase, settings: Settings) -> list[Fi
 
     checks: list[tuple[str, Check]] = [
         ("settings", lambda: server.settings(graph)),
+        ("statements", lambda: server.statements(graph, private=not settings.neo4j_uri)),
         ("migrations", lambda: schema.migrations(graph)),
         ("schema", drift),
         ("embedding model", lambda: model.agreement(graph, settings)),

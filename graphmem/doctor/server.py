@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 import psutil
 from msgspec import Struct
 
-from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
+from graphmem.doctor.findings import Finding, counted, note, ok, problem, refused, warning
 from graphmem.doctor.machine import size
 from graphmem.errors import SchemaError
 from graphmem.graph.driver import Graph
 from graphmem.graph.inspection import COUNTED_MEMORIES, SERVER_SETTINGS, reaches_addresses
 from graphmem.graph.schema import check_server
+from graphmem.graph.statements import STATEMENTS_AT_WORK
 
 AUTH = "dbms.security.auth_enabled"
 FILES = "dbms.security.allow_csv_import_from_file_urls"
@@ -101,6 +102,29 @@ def weak(shown: Mapping[str, str]) -> Iterator[Finding]:
             "the server logs queries with their parameters, and those are memories",
             f"set {QUERY_LOG}=OFF, or {PARAMETER_LOG}=false",
         )
+
+
+async def statements(graph: Graph, *, private: bool) -> list[Finding]:
+    """Check whether the server works on operators' statements that were cut off and do not end."""
+    lost = [one for one in await graph.rows(STATEMENTS_AT_WORK) if one.is_cut_off]
+    if not lost:
+        return [ok("statements", "the server works on no statement that was cut off")]
+    longest = max(one.seconds for one in lost)
+    what = (
+        f"{counted(len(lost), 'statement')} of operators that nobody waits for, since {longest:.0f} s: each "
+        "takes a processor, and the server cannot interrupt it"
+    )
+    if private:
+        remedy = (
+            "wait: a running `graphmem serve` restarts the private Neo4j within half a minute; or end every "
+            "graphmem process"
+        )
+    else:
+        remedy = (
+            "restart Neo4j, since TERMINATE TRANSACTION does not end it; GET /cypher/audit marks it with "
+            "still_running"
+        )
+    return [warning("statements", what, remedy)]
 
 
 async def fits(graph: Graph, pid: int | None = None) -> list[Finding]:

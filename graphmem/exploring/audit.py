@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec.structs import replace
+
 from graphmem.context import Context
 from graphmem.errors import CypherMistake, CypherRefused, GraphmemError, TookTooLong, TookTooMuch
 from graphmem.exploring.types import (
@@ -21,6 +23,7 @@ from graphmem.exploring.types import (
 )
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query, RowsWritten
+from graphmem.graph.statements import STATEMENTS_AT_WORK
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.model.pages import listing, page
 
@@ -65,7 +68,13 @@ async def show_audit(asked: AuditAsked, context: Context) -> Audit:
         limit=asked.limit + 1,
     )
     shown, after = page(rows, asked.limit, lambda row: listed.cursor(row.at, row.id))
-    return Audit(entries=shown, cursor=after)
+    at_work = {one.id for one in await context.graph.rows(STATEMENTS_AT_WORK)}
+    return Audit(entries=[_with_work(one, at_work) for one in shown], cursor=after)
+
+
+def _with_work(entry: AuditEntry, at_work: set[str]) -> AuditEntry:
+    """Return an entry that says whether the database still works on what has ended."""
+    return replace(entry, still_running=entry.outcome != "running" and entry.id in at_work)
 
 
 async def begin(sent: CypherAsked, *, sender: Sender, graph: Graph) -> None:
@@ -117,6 +126,6 @@ async def forget(*, now: datetime, graph: Graph, most: int = MOST) -> int:
 def _outcome(ended: Table | BaseException) -> dict[str, Any]:
     if isinstance(ended, Table):
         return {"outcome": "answered", "rows": len(ended.rows), "truncated": ended.truncated}
-    outcome = OUTCOMES.get(type(ended), "failed")
+    outcome = next((OUTCOMES[one] for one in type(ended).__mro__ if one in OUTCOMES), "failed")
     code = ended.code if isinstance(ended, GraphmemError) else type(ended).__name__
     return {"outcome": outcome, "code": getattr(ended, "rule", code)}

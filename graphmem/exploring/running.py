@@ -32,6 +32,7 @@ from graphmem.graph.driver import Graph
 from graphmem.graph.exploring import Bounds, CypherPlan, CypherStatement, explain, fetch_rows
 from graphmem.graph.plain import EMBEDDINGS
 from graphmem.graph.query import Query
+from graphmem.graph.statements import Statements
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.model.text import checked_text
 from graphmem.model.validation import validated
@@ -60,6 +61,7 @@ async def explore(
         sender_of(context, via),
         graph=context.graph,
         afterwards=context.afterwards,
+        statements=context.statements,
     )
 
 
@@ -82,15 +84,29 @@ def sender_of(context: Context, via: Via) -> Sender:
 
 
 async def run_statement(
-    sent: CypherAsked, sender: Sender, *, graph: Graph, afterwards: Afterwards
+    sent: CypherAsked,
+    sender: Sender,
+    *,
+    graph: Graph,
+    afterwards: Afterwards,
+    statements: Statements,
 ) -> Table:
     """Return the answer to a statement that only reads; the audit records it and its end.
 
     The end may be recorded a little after the answer, by `afterwards`.
-    Raises `CypherRefused`, `CypherMistake`, `InvalidInput`, `TookTooLong`, `TookTooMuch`, `Unavailable`.
+    Raises `CypherRefused`, `CypherMistake`, `InvalidInput`, `TookTooLong`, `TookTooMuch`,
+    `TooManyStatements`, of which the audit knows nothing, `Unavailable`.
     """
     # A character has four bytes of UTF-8 at most; the struct limits the number of characters.
     checked_text(sent.query, "query", most_bytes=4 * QUERY_CHARACTERS)
+    async with statements.admitted(sender.id, graph.impatient()):
+        return await _recorded(sent, sender, graph, afterwards)
+
+
+async def _recorded(
+    sent: CypherAsked, sender: Sender, graph: Graph, afterwards: Afterwards
+) -> Table:
+    """Run a statement, and record it in the audit before and after."""
     # The caller waits at a terminal or a page, and decides about a retry.
     impatient = graph.impatient()
     began = time.perf_counter()
@@ -98,7 +114,7 @@ async def run_statement(
     await audit.begin(sent, sender=sender, graph=impatient)
     end = partial(audit.end, sender=sender, graph=graph, afterwards=afterwards)
     try:
-        table = await _limit(sent, deadline, impatient)
+        table = await _limit(sent, sender.id, deadline, impatient)
     except BaseException as problem:
         await end(problem, _milliseconds(began))
         raise
@@ -106,21 +122,21 @@ async def run_statement(
     return table
 
 
-async def _limit(sent: CypherAsked, deadline: float, graph: Graph) -> Table:
+async def _limit(sent: CypherAsked, id: str, deadline: float, graph: Graph) -> Table:
     """Answer within the time, which is limited here too, in case the server does not notice its end."""
     seconds = sent.timeout_ms / 1000
     try:
         async with asyncio.timeout_at(deadline):
-            return await _run(sent, seconds, graph)
+            return await _run(sent, id, seconds, graph)
     except TimeoutError as problem:
         raise TookTooLong(seconds) from problem
 
 
-async def _run(sent: CypherAsked, seconds: float, graph: Graph) -> Table:
+async def _run(sent: CypherAsked, id: str, seconds: float, graph: Graph) -> Table:
     began = time.perf_counter()
     text = StatementText(sent.query)
     head = "" if text.names_its_language else LANGUAGE
-    statement = CypherStatement(head, sent.query, sent.parameters)
+    statement = CypherStatement(head, sent.query, sent.parameters, id)
     bounds = Bounds(sent.max_rows, seconds, bool(EMBEDDINGS & text.names))
     try:
         plan = await check(text, statement, seconds=seconds, graph=graph)

@@ -11,8 +11,9 @@ from graphmem.model.vocabulary import QUERY_CHARACTERS, ClientId
 Via = Literal["http", "python", "shell"]
 """The way by which a statement was sent."""
 
-Outcome = Literal["running", "answered", "refused", "mistaken", "cut_off", "failed"]
-"""How a statement ended: `mistaken` is invalid Cypher, `cut_off` took too much time or memory."""
+Outcome = Literal["running", "answered", "refused", "mistaken", "cut_off", "cancelled", "failed"]
+"""How a statement ended: `mistaken` is invalid Cypher, `cut_off` took too much time or memory, `cancelled`
+was left by its caller."""
 
 MaxRows = Annotated[int, Meta(ge=1, le=50_000)]
 TimeoutMs = Annotated[int, Meta(ge=1, le=60_000)]
@@ -86,7 +87,8 @@ class Table(Struct, frozen=True, kw_only=True):
 class AuditEntry(Struct, frozen=True, kw_only=True):
     """One statement that somebody sent, as it was sent, and how it ended; without its parameters' values.
 
-    `code` names the rule that refused it, or the kind of its failure.
+    `code` names the rule that refused it, or the kind of its failure. `still_running` says that the database
+    works on it, although its caller has been answered.
     """
 
     id: str
@@ -100,6 +102,7 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     rows: int | None = None
     truncated: bool | None = None
     milliseconds: float | None = None
+    still_running: bool = False
 
 
 class AuditAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -92,18 +92,24 @@ class Pool(Struct, frozen=True):
 
 
 class DriverInUse(Struct):
-    """The driver that a graph and its copies (`on`, `impatient`) share, since it may be replaced."""
+    """The drivers that a graph and its copies (`on`, `impatient`) share, since they may be replaced."""
 
     driver: AsyncDriver
+    apart: AsyncDriver
 
 
 class Graph:
     """One database of one Neo4j, which runs query files on one side of its embeddings."""
 
     def __init__(
-        self, driver: AsyncDriver, database: str, *, retry_seconds: float = RETRY_SECONDS
+        self,
+        driver: AsyncDriver,
+        database: str,
+        *,
+        apart: AsyncDriver | None = None,
+        retry_seconds: float = RETRY_SECONDS,
     ) -> None:
-        self._link = DriverInUse(driver)
+        self._link = DriverInUse(driver, apart or driver)
         self.database = database
         self.side = FIRST
         self._retry_seconds = retry_seconds
@@ -170,8 +176,11 @@ class Graph:
             return rows
 
     def reading(self, *, fetch_size: int) -> Session:
-        """Return a session that reads, without retries; `fetch_size` rows are sent at once."""
-        return self.driver.session(
+        """Return a session for callers' statements that read, without retries, `fetch_size` rows at once.
+
+        It takes its connection from a pool apart: however slow they are, all other work has its own.
+        """
+        return self._link.apart.session(
             database=self.database,
             default_access_mode=neo4j.READ_ACCESS,
             bookmark_manager=self._bookmarks,
@@ -230,12 +239,16 @@ class Graph:
 
     async def reconnect(self, uri: str, user: str, password: str) -> None:
         """Continue with the same database at another address."""
-        old, self._link.driver = self.driver, _driver(uri, user, password)
+        old, apart = self._link.driver, self._link.apart
+        self._link.driver = _driver(uri, user, password)
+        self._link.apart = _driver(uri, user, password)
         await old.close()
+        await apart.close()
 
     async def close(self) -> None:
         """Close every connection."""
-        await self.driver.close()
+        await self._link.driver.close()
+        await self._link.apart.close()
 
     async def _retry(
         self,
@@ -302,7 +315,7 @@ async def connect(uri: str, user: str, password: str, database: str) -> Graph:
         except BaseException:
             await driver.close()
             raise
-    return Graph(driver, database)
+    return Graph(driver, database, apart=_driver(uri, user, password))
 
 
 def _driver(uri: str, user: str, password: str) -> AsyncDriver:

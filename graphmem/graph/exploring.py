@@ -22,6 +22,7 @@ from graphmem.errors import (
 from graphmem.graph.driver import CUT_OFF, TERMINATED, Graph
 from graphmem.graph.message_limit import FIRST_ROWS, BrokenOff, fetch_at_once, limited_messages
 from graphmem.graph.plain import Budget, Plain, TooBig
+from graphmem.graph.statements import metadata
 
 ANSWER_BYTES = 8 * 2**20
 """The maximum bytes of JSON in the rows of an answer, estimated before encoding."""
@@ -49,16 +50,23 @@ PLACE = re.compile(r"\(line (\d+), column (\d+) \(offset: (\d+)\)\)")
 
 
 class CypherStatement(Struct, frozen=True):
-    """A statement and its parameters; `head` is a line before the caller's text."""
+    """A statement and its parameters; `head` is a line before the caller's text, `id` its name at work."""
 
     head: str
     text: str
     parameters: Mapping[str, Any]
+    id: str = ""
 
     @property
     def whole(self) -> str:
         """The text that is sent to the database."""
         return f"{self.head}\n{self.text}"
+
+    def query(self, seconds: float, *, prefix: str = "") -> neo4j.Query:
+        """Return what is sent to the database, which may work on it for some seconds."""
+        return neo4j.Query(
+            f"{prefix}{self.whole}", metadata=metadata(self.id, seconds), timeout=seconds
+        )
 
 
 class Operator(Struct, frozen=True):
@@ -101,9 +109,9 @@ async def explain(statement: CypherStatement, *, seconds: float, graph: Graph) -
 
     Raises `CypherMistake`, `TookTooLong`, `TookTooMuch`, `Unavailable`.
     """
-    head = f"EXPLAIN {statement.head}"
-    query = neo4j.Query(f"{head}\n{statement.text}", timeout=seconds)
-    with _translated_errors(len(head), seconds):
+    prefix = "EXPLAIN "
+    query = statement.query(seconds, prefix=prefix)
+    with _translated_errors(len(prefix) + len(statement.head), seconds):
         async with graph.reading(fetch_size=FIRST_ROWS) as session:
             result = await session.run(query, dict(statement.parameters))
             summary = await result.consume()
@@ -122,7 +130,7 @@ async def fetch_rows(statement: CypherStatement, *, bounds: Bounds, graph: Graph
 
     Raises `CypherMistake`, `TookTooLong`, `TookTooMuch`, `Unavailable`.
     """
-    query = neo4j.Query(statement.whole, timeout=bounds.seconds)
+    query = statement.query(bounds.seconds)
     reader = _RowReader(Plain(Budget(ANSWER_BYTES, ANSWER_VALUES), named=bounds.embeddings_named))
     try:
         with _translated_errors(len(statement.head), bounds.seconds):

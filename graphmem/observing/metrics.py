@@ -31,6 +31,11 @@ FORGOTTEN = Counter(
     "graphmem_forgotten", "Records that were deleted because of their age", ["what"]
 )
 WORKER_CRASHES = Counter("graphmem_worker_crashes", "Restarts of the worker after a crash")
+NEO4J_RESTARTS = Counter(
+    "graphmem_neo4j_restarts",
+    "Restarts of the private Neo4j: it had died, or worked on a statement that it could not end",
+    ["reason"],
+)
 EMBEDDING_SECONDS = Histogram(
     "graphmem_embedding_duration_seconds",
     "Duration of the model's work on a question or a batch of passages, without the wait",

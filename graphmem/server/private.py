@@ -18,7 +18,7 @@ from graphmem.server.conf import conf
 from graphmem.server.diagnosis import PortTaken
 from graphmem.server.folder import Record
 from graphmem.server.locks import UseLock, changing
-from graphmem.server.process import end, free_port, living, servers, spawn
+from graphmem.server.process import end, free_port, kill, living, servers, spawn
 
 STAGE = "starting Neo4j"
 # How often a start is tried when another program takes the port in between.
@@ -85,6 +85,14 @@ class PrivateServer:
             await self._join_or_start()
             return True
 
+    async def restart(self) -> None:
+        """End the server with the work that it cannot end, and start it, or join another process's restart.
+
+        Callers see a server that died. Raises the errors of `join`.
+        """
+        async with self._ensuring:
+            await self._join_or_start(instead_of=self._record)
+
     async def leave(self) -> None:
         """End this process's use; the last process stops the server."""
         try:
@@ -98,11 +106,14 @@ class PrivateServer:
         finally:
             self._use.release()
 
-    async def _join_or_start(self) -> None:
+    async def _join_or_start(self, *, instead_of: Record | None = None) -> None:
         async with changing(self._data_dir, self._patience, self._progress):
             self._use.take()
             with folder.disk_faults(self._data_dir):
                 self._password = folder.password(self._data_dir)
+                found = folder.read_record(self._data_dir)
+            if found == instead_of and (process := living(found, self._data_dir)):
+                await kill(process)
             try:
                 if not await self._join_running():
                     await self._start()

@@ -13,7 +13,9 @@ from litestar import Litestar
 from msgspec.structs import replace
 
 from graphmem.client import Graphmem
+from graphmem.graph.statements import Statements
 from graphmem.runtime import Runtime
+from tests.scripted import ScriptedGraph
 
 PATH = "/api/v0/cypher"
 
@@ -226,6 +228,29 @@ async def test_what_takes_too_long_is_a_timeout(operator: httpx.AsyncClient) -> 
     answer = await operator.post(PATH, json={"query": query, "timeout_ms": 300})
     assert (answer.status_code, answer.json()["code"]) == (408, "took_too_long")
     assert "0.3 seconds" in answer.json()["detail"]
+
+
+async def test_beyond_a_number_of_statements_the_next_is_told_when_to_come_again(
+    runtime: Runtime, memory: Graphmem, asking: Any
+) -> None:
+    statements = Statements(1)
+    crowded = replace(runtime, statements=statements)
+    app = with_settings(crowded, cypher="on", keys_file=None)
+    headers = {"x-client-id": memory.client_id}
+    async with asking(app) as http:
+        async with statements.admitted("another", Countless()):
+            answer = await http.post(PATH, json={"query": "RETURN 1"}, headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (429, "too_many_statements")
+        assert int(answer.headers["retry-after"]) > 0
+        assert (answer.json()["limit"], "GRAPHMEM_CYPHER_AT_ONCE" in answer.text) == (1, True)
+    assert (await memory.cypher_audit(client_id=memory.client_id)).entries == []
+
+
+class Countless(ScriptedGraph):
+    """A database that works on nothing."""
+
+    def __init__(self) -> None:
+        super().__init__({"graph/statements_at_work": []})
 
 
 async def test_a_refusal_names_the_rule_and_the_place(operator: httpx.AsyncClient) -> None:

@@ -20,9 +20,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from graphmem.client import Graphmem
 from graphmem.embedding import Embedder
 from graphmem.graph.driver import Graph
+from graphmem.graph.statements import AtWork
 from graphmem.jobs.outbox import Claim, enqueue
 from graphmem.jobs.worker import Worker
 from graphmem.runtime import Runtime
+from tests.scripted import ScriptedGraph
 
 Samples = dict[tuple[str, frozenset], float]
 
@@ -69,6 +71,13 @@ class Silent:
     async def rows(self, query: Any, **parameters: Any) -> Any:
         self.asked.append(query.name)
         raise RuntimeError("unforeseen")
+
+
+class Countable(ScriptedGraph):
+    """A scripted graph that has no connections."""
+
+    def pool(self) -> None:
+        return None
 
 
 def without_database(offline: Runtime, **parts: Any) -> Litestar:
@@ -202,6 +211,20 @@ async def test_many_scrapes_ask_the_database_once(offline: Runtime, asking: Any)
     async with asking(without_database(offline, graph=graph)) as http:
         await asyncio.gather(*(scraped(http) for _ in range(5)))
     assert graph.asked == ["jobs/jobs_by_state"]
+
+
+@pytest.mark.parametrize("at_work", [[], [AtWork("a", 1.0, 60.0, terminated=False)]])
+async def test_statements_that_nobody_waits_for_are_counted_apart(
+    at_work: list[AtWork], offline: Runtime, asking: Any
+) -> None:
+    lost = [AtWork("b", 2.0, 60.0, terminated=True), AtWork("c", 90.0, 60.0, terminated=False)]
+    answers = {"jobs/jobs_by_state": [], "graph/statements_at_work": [*at_work, *lost]}
+    graph = Countable(answers)
+    async with asking(without_database(offline, graph=graph)) as http:
+        samples = await scraped(http)
+    name = "graphmem_cypher_statements"
+    assert value(samples, name, state="running") == len(at_work)
+    assert value(samples, name, state="cut_off") == 2
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ TABLE = {
     errors.ChildlessBudget: 409,
     errors.OperationReused: 409,
     errors.TooManyRuns: 429,
+    errors.TooManyStatements: 429,
     errors.TookTooLong: 408,
     errors.TookTooMuch: 408,
     errors.CypherRefused: 403,

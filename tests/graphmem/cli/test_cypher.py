@@ -200,7 +200,7 @@ def typing(runtime: Runtime, monkeypatch, tmp_path: Path):
     monkeypatch.setattr("platformdirs.user_state_path", lambda name: tmp_path / "state" / name)
 
     async def typed(text: str, shape: str = "csv") -> None:
-        explorer = Explorer(runtime.graph, runtime.afterwards, Limits(), {})
+        explorer = Explorer(runtime.graph, runtime.afterwards, Limits(), {}, runtime.statements)
         with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
             pipe.send_text(text)
             await cypher_shell.converse(explorer, shape)

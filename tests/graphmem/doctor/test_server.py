@@ -2,8 +2,18 @@ import re
 
 import pytest
 
-from graphmem.doctor.server import AUTH, FILES, PARAMETER_LOG, QUERY_LOG, too_small, weak
+from graphmem.doctor.server import (
+    AUTH,
+    FILES,
+    PARAMETER_LOG,
+    QUERY_LOG,
+    statements,
+    too_small,
+    weak,
+)
+from graphmem.graph.statements import AtWork
 from graphmem.server.conf import SETTINGS
+from tests.scripted import ScriptedGraph
 
 GOOD = {AUTH: "true", QUERY_LOG: "OFF", PARAMETER_LOG: "true"} | {
     name: value for name, value in SETTINGS.items() if name != QUERY_LOG
@@ -42,6 +52,23 @@ def test_a_setting_that_the_server_does_not_show_is_not_guessed():
 
 def severities(heap: str, page_cache: str, memories: int) -> list[str]:
     return [finding.severity for finding in too_small(heap, page_cache, memories)]
+
+
+@pytest.mark.parametrize(("private", "remedy"), [(True, "half a minute"), (False, "restart Neo4j")])
+async def test_a_statement_that_does_not_end_has_a_remedy(private: bool, remedy: str):
+    found = [AtWork("a", 37.0, 5.0, terminated=True), AtWork("b", 1.0, 5.0, terminated=False)]
+    graph = ScriptedGraph({"graph/statements_at_work": found})
+    [finding] = await statements(graph, private=private)
+    assert (finding.severity, finding.subject) == ("warning", "statements")
+    assert "1 statement of operators" in finding.what
+    assert "37 s" in finding.what
+    assert remedy in finding.remedy
+
+
+async def test_statements_at_work_in_time_are_in_order():
+    found = [AtWork("b", 1.0, 5.0, terminated=False)]
+    [finding] = await statements(ScriptedGraph({"graph/statements_at_work": found}), private=True)
+    assert finding.severity == "ok"
 
 
 def test_the_defaults_are_enough_for_three_hundred_thousand_memories():

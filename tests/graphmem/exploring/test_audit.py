@@ -12,6 +12,7 @@ from graphmem.exploring.audit import KEPT, forget
 from graphmem.exploring.running import run_statement
 from graphmem.exploring.types import AuditEntry, CypherAsked, Sender
 from graphmem.graph.driver import Graph
+from graphmem.graph.statements import metadata
 from graphmem.runtime import Runtime
 
 SLOW = "MATCH (a), (b), (c) WHERE a.id > b.id AND b.id > c.id RETURN count(*)"
@@ -51,6 +52,22 @@ async def test_a_statement_is_kept_with_how_it_ended(
     assert before <= entry.at <= datetime.now(UTC)
     assert entry.milliseconds is not None
     assert (entry.rows, entry.truncated) == ((1, False) if error is None else (None, None))
+
+
+async def test_an_entry_says_that_the_database_still_works_on_it(
+    memory: Graphmem, runtime: Runtime
+) -> None:
+    """Its own transaction stands for one that cannot be interrupted: it is open until the test ends it."""
+    with pytest.raises(CypherRefused):
+        await memory.cypher("CREATE (n:Intruder)")
+    [entry] = await kept(memory)
+    assert not entry.still_running
+    async with runtime.graph.reading(fetch_size=1) as session:
+        carried = metadata(entry.id, 1.0)
+        async with await session.begin_transaction(metadata=carried) as transaction:
+            await (await transaction.run("RETURN 1")).consume()
+            [entry] = await kept(memory)
+            assert entry.still_running
 
 
 async def kept(memory: Graphmem) -> list[AuditEntry]:
@@ -151,6 +168,7 @@ async def asked_once(sender: Sender, runtime: Runtime) -> None:
         sender,
         graph=runtime.graph,
         afterwards=runtime.afterwards,
+        statements=runtime.statements,
     )
     await runtime.afterwards.settle()
 

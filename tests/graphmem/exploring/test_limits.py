@@ -23,6 +23,7 @@ from graphmem.exploring.running import checked_statement, run_statement
 from graphmem.exploring.types import Limits, Sender, Table
 from graphmem.graph.driver import Graph, connect
 from graphmem.graph.exploring import ANSWER_BYTES
+from graphmem.graph.statements import Statements
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.server.private import PrivateServer, private_server
 
@@ -35,6 +36,7 @@ BUSY_MS = 1_500
 Well = tuple[Graph, PrivateServer]
 
 AFTERWARDS = Afterwards()
+STATEMENTS = Statements(100)
 
 
 @pytest_asyncio.fixture(scope="module")
@@ -67,7 +69,9 @@ async def own(tmp_path_factory: pytest.TempPathFactory, own_server: None) -> Asy
 async def ask(graph: Graph, query: str, timeout_ms: int = LIMIT_MS, max_rows: int = 1_000) -> Table:
     sender = Sender(id=str(uuid.uuid4()), client_id="limits", at=datetime.now(UTC))
     sent = checked_statement(query, {}, Limits(max_rows=max_rows, timeout_ms=timeout_ms))
-    return await run_statement(sent, sender, graph=graph, afterwards=AFTERWARDS)
+    return await run_statement(
+        sent, sender, graph=graph, afterwards=AFTERWARDS, statements=STATEMENTS
+    )
 
 
 async def outcome(graph: Graph, query: str, timeout_ms: int = LIMIT_MS) -> tuple[Any, float]:

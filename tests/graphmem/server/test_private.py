@@ -149,6 +149,27 @@ async def test_ensure_starts_a_killed_one_anew_on_its_port(
         assert not await server.ensure()
 
 
+async def test_a_restart_ends_a_server_that_heeds_nothing_and_keeps_its_port(
+    stand_in: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_NEO4J", "deaf")
+    async with private_server(stand_in) as server:
+        pid, uri = server.pid, server.uri
+        await server.restart()
+        assert not lives(pid)
+        assert lives(server.pid)
+        assert server.uri == uri
+
+
+async def test_two_that_restart_at_once_restart_once(stand_in: Settings) -> None:
+    async with private_server(stand_in) as one, private_server(stand_in) as other:
+        pid = one.pid
+        await asyncio.gather(one.restart(), other.restart())
+        assert not lives(pid)
+        assert one.pid == other.pid
+        assert len(servers(stand_in.data_dir.resolve())) == 1
+
+
 async def test_ensure_joins_what_another_process_started_anew(
     stand_in: Settings, eventually: Any
 ) -> None:
