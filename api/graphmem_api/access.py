@@ -1,10 +1,14 @@
 """Every request has an id and a span, is counted, and leaves one line in the log."""
 
+import asyncio
 import logging
 import re
 import time
 import uuid
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
+from litestar import Request
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from opentelemetry.context import Context
@@ -24,6 +28,34 @@ OTHER = "OTHER"
 """Who asks for what there is not may invent as many methods and paths as it likes."""
 
 log = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+
+class CallerLeft(asyncio.CancelledError):
+    """The caller has hung up: its work was cancelled, and nobody waits for an answer."""
+
+
+async def while_connected(
+    work: Coroutine[Any, Any, Answer], request: Request[Any, Any, Any]
+) -> Answer:
+    """Return what comes of a piece of work, or cancel it when the caller hangs up. Raises `CallerLeft`."""
+    task = asyncio.create_task(work)
+    leaving = asyncio.create_task(_hung_up(request))
+    try:
+        await asyncio.wait([task, leaving], return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise CallerLeft
+    finally:
+        leaving.cancel()
+        task.cancel()
+        await asyncio.gather(task, leaving, return_exceptions=True)
+
+
+async def _hung_up(request: Request[Any, Any, Any]) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 class Access:
@@ -65,6 +97,8 @@ class Access:
 
         try:
             await self._app(scope, receive, answering)
+        except CallerLeft:
+            pass
         except Exception as problem:
             log_unforeseen(problem)
             if not status:

@@ -1,8 +1,8 @@
 """Cypher over HTTP: for operators only, since it sees every client."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from litestar import Router, get, post
+from litestar import Request, Router, get, post
 from litestar.di import NamedDependency
 from litestar.exceptions import PermissionDeniedException
 from litestar.handlers import BaseRouteHandler
@@ -14,6 +14,7 @@ from graphmem.context import Context
 from graphmem.exploring.audit import show_audit
 from graphmem.exploring.running import run_statement, sender_of
 from graphmem.exploring.types import Audit, AuditAsked, CypherAsked, Table
+from graphmem_api.access import while_connected
 from graphmem_api.clients import Connection, current_client
 from graphmem_api.problems import failures
 from graphmem_api.queries import query
@@ -72,6 +73,7 @@ class OperatorsOnly:
 async def ask_cypher(
     data: Annotated[CypherAsked, BodyKwarg(examples=[COUNTED, CHAIN])],
     context: NamedDependency[Context],
+    request: Request[Any, Any, Any],
 ) -> Table:
     """Ask the graph of all clients in Cypher; whatever may do more than read is refused before it runs.
 
@@ -88,17 +90,20 @@ async def ask_cypher(
     of 64 or more fractions of length 1, whatever it comes from.
 
     It ends at `max_rows`, or 8 MiB of rows, with `truncated`, and at `timeout_ms`, or the server's limit of
-    memory, with 408. Every statement is kept in the audit.
+    memory, with 408. Every statement is kept in the audit. A caller who hangs up cancels it.
 
     The database works on a few statements at a time (`GRAPHMEM_CYPHER_AT_ONCE`, 4), of all operators; those
     that were cut off and do not end count too. One more is a 429 with `Retry-After`, and leaves no entry.
     """
-    return await run_statement(
-        data,
-        sender_of(context, "http"),
-        graph=context.graph,
-        afterwards=context.afterwards,
-        statements=context.statements,
+    return await while_connected(
+        run_statement(
+            data,
+            sender_of(context, "http"),
+            graph=context.graph,
+            afterwards=context.afterwards,
+            statements=context.statements,
+        ),
+        request,
     )
 
 

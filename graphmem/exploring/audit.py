@@ -4,6 +4,7 @@ An entry holds the text as it was sent, since only that shows what was read, and
 parameters without their values. It is kept in the graph and never in a log.
 """
 
+import asyncio
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -49,6 +50,7 @@ OUTCOMES: Mapping[type[BaseException], Outcome] = {
     CypherMistake: "mistaken",
     TookTooLong: "cut_off",
     TookTooMuch: "cut_off",
+    asyncio.CancelledError: "cancelled",
 }
 
 

@@ -1,5 +1,6 @@
 """Cypher over HTTP: for whom, what comes back, and what is told to who may not or asks wrongly."""
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from litestar import Litestar
 from msgspec.structs import replace
 
 from graphmem.client import Graphmem
-from graphmem.graph.statements import Statements
+from graphmem.graph.statements import STATEMENTS_AT_WORK, Statements
 from graphmem.runtime import Runtime
 from tests.scripted import ScriptedGraph
 
@@ -228,6 +229,62 @@ async def test_what_takes_too_long_is_a_timeout(operator: httpx.AsyncClient) -> 
     answer = await operator.post(PATH, json={"query": query, "timeout_ms": 300})
     assert (answer.status_code, answer.json()["code"]) == (408, "took_too_long")
     assert "0.3 seconds" in answer.json()["detail"]
+
+
+def sending(body: bytes, left: asyncio.Event) -> Any:
+    """Return what an application receives: a body, and later that the caller has hung up."""
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        if messages:
+            return messages.pop()
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    return receive
+
+
+async def at_work(memory: Graphmem) -> bool:
+    """Tell whether the database works on a statement of a client."""
+    sent = {one.id for one in (await memory.cypher_audit(client_id=memory.client_id)).entries}
+    return any(one.id in sent for one in await memory.runtime.graph.rows(STATEMENTS_AT_WORK))
+
+
+async def test_a_caller_who_hangs_up_cancels_its_statement(
+    keyed: Litestar, memory: Graphmem
+) -> None:
+    body = b'{"query": "UNWIND range(1, 1000000000000) AS x RETURN count(x)", "timeout_ms": 60000}'
+    headers = {"authorization": "Bearer operator", "content-type": "application/json"}
+    scope: Any = {
+        "type": "http",
+        "method": "POST",
+        "path": PATH,
+        "raw_path": PATH.encode(),
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 80),
+        "scheme": "http",
+        "http_version": "1.1",
+    }
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    left = asyncio.Event()
+    asked = asyncio.create_task(keyed(scope, sending(body, left), send))
+    async with asyncio.timeout(100):
+        while not await at_work(memory):
+            await asyncio.sleep(0.05)
+        left.set()
+        await asked
+        await memory.runtime.afterwards.settled()
+        [entry] = (await memory.cypher_audit(client_id=memory.client_id)).entries
+        assert (entry.outcome, sent) == ("cancelled", [])
+        while await at_work(memory):
+            await asyncio.sleep(0.05)
 
 
 async def test_beyond_a_number_of_statements_the_next_is_told_when_to_come_again(
