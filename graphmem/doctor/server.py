@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 import psutil
 from msgspec import Struct
 
-from graphmem.doctor.findings import Finding, counted, note, ok, problem, refused, warning
+from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
 from graphmem.doctor.machine import size
 from graphmem.errors import SchemaError
 from graphmem.graph.driver import Graph
 from graphmem.graph.inspection import COUNTED_MEMORIES, SERVER_SETTINGS, reaches_addresses
 from graphmem.graph.schema import check_server
 from graphmem.graph.statements import STATEMENTS_AT_WORK
+from graphmem.model.text import counted
 
 AUTH = "dbms.security.auth_enabled"
 FILES = "dbms.security.allow_csv_import_from_file_urls"

@@ -9,7 +9,7 @@ from typing import Any
 
 import neo4j
 from msgspec import Struct
-from neo4j.exceptions import DatabaseError, DriverError, Neo4jError
+from neo4j.exceptions import BrokenRecordError, DatabaseError, DriverError, Neo4jError
 
 from graphmem.errors import (
     CypherMistake,
@@ -21,7 +21,7 @@ from graphmem.errors import (
 )
 from graphmem.graph.driver import CUT_OFF, TERMINATED, Graph
 from graphmem.graph.message_limit import FIRST_ROWS, BrokenOff, fetch_at_once, limited_messages
-from graphmem.graph.plain import Budget, Plain, TooBig
+from graphmem.graph.plain import Budget, Plain, TooBig, Unreadable, keep_far_times
 from graphmem.graph.statements import metadata
 
 ANSWER_BYTES = 8 * 2**20
@@ -154,6 +154,7 @@ class _RowReader:
     async def read(self, result: neo4j.AsyncResult, most: int) -> None:
         """Read at most `most` rows, and leave the rest on the server. Raises `BrokenOff`."""
         self.columns.extend(result.keys())
+        keep_far_times(result)
         longest = 1
         with limited_messages(result) as length:
             async for record in result:
@@ -193,6 +194,11 @@ def _translated_errors(head: int, seconds: float) -> Iterator[None]:
         if ROW_MEMORY in (problem.message or ""):
             raise BrokenOff from problem
         raise _translated(problem, head + 1, seconds) from problem
+    except (Unreadable, BrokenRecordError) as problem:
+        kind = f"the type {problem}" if isinstance(problem, Unreadable) else "an unknown type"
+        raise CypherMistake(
+            f"an answer holds a value of {kind}, which cannot be read: return toString(…) of it"
+        ) from problem
     except (DriverError, OSError) as problem:
         if isinstance(problem, TimeoutError):
             raise

@@ -1,14 +1,17 @@
 """Neo4j's answers as plain JSON: without the driver's types, without embeddings, of bounded size."""
 
 import base64
+import contextlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import neo4j
 from msgspec import Struct
 from neo4j.graph import Node, Path, Relationship
 from neo4j.spatial import Point
 from neo4j.time import Date, DateTime, Duration, Time
+from neo4j.types import UnsupportedType
 from neo4j.vector import Vector
 
 from graphmem.model.side import SIDES
@@ -20,6 +23,18 @@ SHORTEST_EMBEDDING = 64
 
 UNIT = 1e-3
 """The tolerance of an embedding's length: models make it 1, Neo4j stores four bytes per number."""
+
+
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+"""The days since 1970 of the years 1 to 9999, which Python's dates have."""
+
+DAY_SECONDS = 86_400
+ERA_DAYS = 146_097
+"""The days of 400 years, after which the calendar repeats."""
+
+
+class Unreadable(Exception):
+    """A value has a type that the driver does not know."""
 
 
 class TooBig(Exception):
@@ -55,7 +70,7 @@ class Plain:
         return {self.text(name): self.value(one) for name, one in zip(columns, values, strict=True)}
 
     def value(self, value: Any) -> Any:
-        """Return a value as JSON. Raises `TooBig`."""
+        """Return a value as JSON. Raises `TooBig`, `Unreadable`."""
         make = SHAPES.get(type(value))
         if make is not None:
             return make(self, value)
@@ -63,6 +78,8 @@ class Plain:
             return self.relationship(value)
         if isinstance(value, Point):
             return self.point(value)
+        if isinstance(value, UnsupportedType):
+            raise Unreadable(value.name)
         return self.text(str(value))
 
     def scalar(self, value: Any) -> Any:
@@ -165,6 +182,71 @@ SHAPES: Mapping[type, Callable[[Plain, Any], Any]] = {
     bytearray: Plain.octets,
     Vector: Plain.vector,
 }
+
+
+def keep_far_times(result: neo4j.AsyncResult) -> None:
+    """Have dates and times that Python cannot hold read as ISO texts, wherever they are in a result.
+
+    The driver reads 31 December of year 0 as no date, and fails at other years below or above its own. It
+    has no option for that: the functions of one result are replaced before the first row is read, in
+    `AsyncResult._hydration_scope._struct_hydration_functions`. The version of the driver is pinned, and
+    `tests/graphmem/exploring/test_values.py` reads such times.
+    """
+    scope: Any = result._hydration_scope
+    functions = scope._struct_hydration_functions
+    for tag, spelled in SPELLED.items():
+        functions[tag] = _spelling(functions[tag], spelled)
+
+
+def _spelling(read: Callable[..., Any], spelled: Callable[..., str]) -> Callable[..., Any]:
+    """Return a function that reads a time, or spells it."""
+    seconds = 1 if spelled is _date else DAY_SECONDS
+
+    def read_or_spell(since: int, *more: Any) -> Any:
+        if FIRST_DAY <= since // seconds <= LAST_DAY:
+            with contextlib.suppress(ValueError, OverflowError, LookupError):
+                return read(since, *more)
+        return spelled(since, *more)
+
+    return read_or_spell
+
+
+def _date(days: int) -> str:
+    """Return a day since 1970 as ISO 8601 has it, with a sign outside of the years 0 to 9999.
+
+    The calendar is taken to begin on 1 March of year 0, as in Hinnant's `civil_from_days`.
+    """
+    era, day = divmod(days + 719_468, ERA_DAYS)
+    of_era = (day - day // 1_460 + day // 36_524 - day // 146_096) // 365
+    of_year = day - (365 * of_era + of_era // 4 - of_era // 100)
+    since_march = (5 * of_year + 2) // 153
+    month = since_march + 3 if since_march < 10 else since_march - 9
+    year = 400 * era + of_era + (month <= 2)
+    sign = "-" if year < 0 else "+" if year > 9_999 else ""
+    return f"{sign}{abs(year):04}-{month:02}-{of_year - (153 * since_march + 2) // 5 + 1:02}"
+
+
+def _local_time(seconds: int, nanoseconds: int) -> str:
+    days, rest = divmod(seconds, DAY_SECONDS)
+    clock = f"{rest // 3_600:02}:{rest // 60 % 60:02}:{rest % 60:02}.{nanoseconds:09}"
+    return f"{_date(days)}T{clock}"
+
+
+def _zoned_time(seconds: int, nanoseconds: int, zone: int | str) -> str:
+    """Return a time of an offset; one of a named zone, whose offset nobody knows then, in UTC."""
+    offset = zone if isinstance(zone, int) else 0
+    minutes = abs(offset) // 60
+    shown = f"{'-' if offset < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}"
+    return f"{_local_time(seconds + offset, nanoseconds)}{shown}"
+
+
+SPELLED: Mapping[bytes, Callable[..., str]] = {
+    b"D": _date,
+    b"d": _local_time,
+    b"I": _zoned_time,
+    b"i": _zoned_time,
+}
+"""How times are spelled, by the tag of their structure."""
 
 
 def is_embedding(values: list[Any], *, named: bool) -> bool:

@@ -1,12 +1,15 @@
 """Everything that Cypher can answer comes as plain JSON, and embeddings never do."""
 
 import math
+from datetime import date
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, strategies as st
 
-from graphmem.graph.plain import Budget, Plain, TooBig, is_embedding
+from graphmem.errors import CypherMistake
+from graphmem.graph.plain import ERA_DAYS, SPELLED, Budget, Plain, TooBig, is_embedding
 from tests.graphmem.exploring.conftest import Small
 
 
@@ -37,6 +40,29 @@ async def one(small: Small, expression: str, **parameters: Any) -> Any:
             "point({longitude: 1, latitude: 2, height: 3})",
             {"srid": 4979, "longitude": 1.0, "latitude": 2.0, "height": 3.0},
         ),
+        # Years that Python's dates do not have.
+        ("date('0000-01-01')", "0000-01-01"),
+        ("[date('0000-12-31'), date('0001-01-01')]", ["0000-12-31", "0001-01-01"]),
+        ("{a: [date({year: 99999, month: 2, day: 28})]}", {"a": ["+99999-02-28"]}),
+        ("date('-0044-03-15')", "-0044-03-15"),
+        ("date({year: -999999999})", "-999999999-01-01"),
+        ("date({year: 12000, month: 2, day: 29})", "+12000-02-29"),
+        (
+            "datetime({epochSeconds: 253402300800, nanosecond: 5})",
+            "+10000-01-01T00:00:00.000000005+00:00",
+        ),
+        ("datetime('-0044-03-15T12:30-08:00')", "-0044-03-15T12:30:00.000000000-08:00"),
+        ("datetime('9999-12-31T23:00-10:00')", "9999-12-31T23:00:00.000000000-10:00"),
+        (
+            "datetime({year: 99999, month: 7, day: 1, hour: 2, timezone: 'Europe/Berlin'})",
+            "+99999-07-01T00:00:00.000000000+00:00",
+        ),
+        ("localdatetime('-0001-12-31T23:59:59')", "-0001-12-31T23:59:59.000000000"),
+        ("duration({years: 999999999})", "P999999999Y"),
+        (
+            "toString(uuid('0d4e0cbb-7d5d-4d27-9d5c-93e1c9ac8c26'))",
+            "0d4e0cbb-7d5d-4d27-9d5c-93e1c9ac8c26",
+        ),
         ("vector([1, 2, 3], 3, INTEGER8)", [1, 2, 3]),
         ("[[]]", [[]]),
     ],
@@ -48,6 +74,35 @@ async def test_a_value_is_json(expression: str, shown: Any, small: Small) -> Non
 async def test_a_time_with_a_named_zone_keeps_its_offset(small: Small) -> None:
     shown = await one(small, "datetime('2026-07-01T12:00[Europe/Berlin]')")
     assert shown.startswith("2026-07-01T12:00:00.000000000+02:00")
+
+
+@given(st.dates())
+def test_a_far_time_is_spelled_as_python_spells_a_near_one(day: date) -> None:
+    days = day.toordinal() - date(1970, 1, 1).toordinal()
+    assert SPELLED[b"D"](days) == day.isoformat()
+    assert SPELLED[b"D"](days - 25 * ERA_DAYS)[-5:] == day.isoformat()[-5:]
+    assert SPELLED[b"I"](86_400 * days - 3_600, 0, 5_400) == f"{day}T00:30:00.000000000+01:30"
+
+
+async def test_nodes_hold_far_times_too(own_small: Small) -> None:
+    await own_small.memory.runtime.graph.execute(
+        "MATCH (m:Fact {client_id: $c}) SET m.far = [date('0000-01-01')]",
+        c=own_small.memory.client_id,
+    )
+    table = await own_small.memory.cypher(
+        "MATCH p = (a:Fact {client_id: $c})-[:SUPERSEDES]->(b) RETURN a, p", own_small.parameters
+    )
+    [row] = table.rows
+    assert row["a"]["properties"]["far"] == ["0000-01-01"]
+    assert row["p"]["nodes"][1]["properties"]["far"] == ["0000-01-01"]
+
+
+@pytest.mark.parametrize("expression", ["uuid()", "[1, {a: uuid()}]"])
+async def test_a_value_that_the_driver_cannot_read_is_a_mistake(
+    expression: str, small: Small
+) -> None:
+    with pytest.raises(CypherMistake, match=r"type UUID.*toString"):
+        await one(small, expression)
 
 
 async def test_bytes_come_in_base64(small: Small) -> None:
