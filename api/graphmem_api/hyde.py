@@ -38,7 +38,7 @@ async def hyde_retrieve(
 
     Within two seconds, whatever the model does: what it lacks stands in `degraded`. The same `turn_id`
     of a conversation with the same filters, `top_k`, `hop_depth`, `hypotheses`, `mode`, `on_failure` and
-    times gets the same findings for ten minutes without asking the model again, whatever its window has grown to;
-    memories that were deleted meanwhile are left out.
+    times gets the same findings for ten minutes without asking the model again, whatever its window has grown
+    to; memories that were deleted meanwhile are left out.
     """
     return await ask.hyde_retrieve(data, context)

@@ -280,7 +280,7 @@ async def test_a_caller_who_hangs_up_cancels_its_statement(
             await asyncio.sleep(0.05)
         left.set()
         await asked
-        await memory.runtime.afterwards.settled()
+        await memory.runtime.afterwards.settle()
         [entry] = (await memory.cypher_audit(client_id=memory.client_id)).entries
         assert (entry.outcome, sent) == ("cancelled", [])
         while await at_work(memory):
