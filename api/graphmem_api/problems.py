@@ -234,7 +234,7 @@ def _shown(text: str, most: int) -> str:
 
 
 EXAMPLES: dict[int, tuple[str, str, str | None]] = {
-    400: ("invalid_input", "limit: expected `int` <= 200", "limit"),
+    400: ("invalid_input", "limit: expected a whole number <= 200", "limit"),
     401: ("unauthorized", "no such key: send Authorization: Bearer <key>", None),
     403: ("forbidden", "metrics are shown to keys of the role operator only", None),
     404: ("memory_not_found", "no memory '3f0c9a52-5d0e-4c63-8f5e-1c2b7a0f6d11'", None),

@@ -264,7 +264,7 @@ def searched_text(fact: str, keywords: Iterable[str]) -> str:
 def _check_number(new: Sequence[NewFact]) -> None:
     if not 1 <= len(new) <= BATCH_FACTS:
         bound = f"<= {BATCH_FACTS}" if new else ">= 1"
-        raise InvalidInput("body", f"expected `array` of length {bound}")
+        raise InvalidInput("body", f"expected a list of length {bound}")
 
 
 def checked_fact(fact: NewFact, field: str, now: datetime) -> NewFact:

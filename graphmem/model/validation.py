@@ -10,8 +10,21 @@ from graphmem.errors import InvalidInput
 
 Checked = TypeVar("Checked")
 
+WORDS = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "datetime": "a time",
+}
+"""The types of JSON as a person names them."""
+
 _PLACE = re.compile(r"^(?P<problem>.*?)(?: - at `\$\.?(?P<field>.*)`)?$", re.DOTALL)
 _NAMED = re.compile(r"Object (?:contains unknown|missing required) field `(?P<name>.*)`", re.DOTALL)
+_EXPECTED = re.compile(r"Expected `(?P<wanted>[^`]*)`(?:, got `(?P<got>[^`]*)`)?")
+_FORM = re.compile(r"Expected `str` matching regex .*", re.DOTALL)
 _STEP = re.compile(r"[^.\[\]]+")
 
 
@@ -32,7 +45,26 @@ def invalid(problem: msgspec.ValidationError, wanted: Any = None) -> InvalidInpu
     if named:
         field = f"{field}.{named['name']}" if field else named["name"]
     hint = "" if named else _hint(inspect.type_info(wanted), _STEP.findall(field))
-    return InvalidInput(field or "body", sentence[:1].lower() + sentence[1:] + hint)
+    return InvalidInput(field or "body", _told(sentence) + hint)
+
+
+def _told(sentence: str) -> str:
+    """Return what msgspec says in the words of a person who sends JSON."""
+    if sentence == "Invalid RFC3339 encoded datetime":
+        return "is not a time as RFC 3339 writes it, such as 2026-03-02T09:30:00Z"
+    sentence = _FORM.sub("does not have the form that it must have", sentence)
+    sentence = sentence.replace("with a timezone component", "with its zone, such as Z or +01:00")
+    sentence = _EXPECTED.sub(_expected, sentence)
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _expected(match: re.Match[str]) -> str:
+    wanted, got = _in_words(match["wanted"]), match["got"]
+    return f"expected {wanted}, got {_in_words(got)}" if got else f"expected {wanted}"
+
+
+def _in_words(types: str) -> str:
+    return " or ".join(WORDS.get(one, one) for one in types.split(" | "))
 
 
 def _hint(declared: inspect.Type, path: list[str]) -> str:

@@ -224,7 +224,7 @@ async def test_foreign_and_unknown_ids_look_the_same(
         ({"messages": messages(), "surprise": 1.1}, "surprise", "<= 1.0"),
         ({"messages": messages(), "title": " "}, "title", "blank"),
         ({"messages": messages(), "summary": ""}, "summary", "length >= 1"),
-        ({"messages": messages(), "start_at": "2026-01-01T00:00:00"}, "start_at", "timezone"),
+        ({"messages": messages(), "start_at": "2026-01-01T00:00:00"}, "start_at", "its zone"),
         ({"messages": messages(), "end_at": "9999-01-01T00:00:00Z"}, "end_at", "future"),
         ({"messages": messages(), "start_at": "9999-01-01T00:00:00Z"}, "start_at", "future"),
         (

@@ -107,7 +107,7 @@ async def test_types_are_named_several_times_or_with_commas(query: str, joined: 
     [
         ("depth=0", "depth", ">= 1"),
         ("depth=4", "depth", "<= 3"),
-        ("depth=two", "depth", "int"),
+        ("depth=two", "depth", "a whole number"),
         ("limit=501", "limit", "<= 500"),
         ("limit=0", "limit", ">= 1"),
         ("limit=1&limit=2", "limit", "twice"),

@@ -183,10 +183,10 @@ async def test_unknown_and_foreign_memories_look_the_same_and_nothing_is_linked(
     [
         ({"type": "supersedes"}, "type", "one of contradicts, derived_from, references, refines"),
         ({"type": "RELATES_TO"}, "type", "one of"),
-        ({"type": None}, "type", "`str`"),
+        ({"type": None}, "type", "a text"),
         ({"to": ""}, "to", "length >= 1"),
         ({"to": " "}, "to", "is blank"),
-        ({"to": 7}, "to", "`str`"),
+        ({"to": 7}, "to", "a text"),
         ({"from": "x" * 257}, "from", "length <= 256"),
         ({"start_byte": 1}, "start_byte", "only links of the type references"),
         ({"type": "references", "start_byte": 1}, "end_byte", "is missing"),

@@ -166,8 +166,8 @@ TOO_LONG = "x" * 32_769
         ({"conversation_id": NOWHERE}, "query", "missing"),  # S2.4
         (PLAIN | {"query": ""}, "query", "length >= 1"),
         (PLAIN | {"query": " \n"}, "query", "blank"),
-        (PLAIN | {"query": None}, "query", "`str`"),
-        (PLAIN | {"query": 7}, "query", "`str`"),
+        (PLAIN | {"query": None}, "query", "a text"),
+        (PLAIN | {"query": 7}, "query", "a text"),
         (PLAIN | {"query": TOO_LONG}, "query", "32768"),
         ({"query": "Rust"}, "conversation_id", "missing"),  # S2.5
         (PLAIN | {"conversation_id": "atlas"}, "conversation_id", "UUID"),
@@ -175,15 +175,15 @@ TOO_LONG = "x" * 32_769
         (PLAIN | {"conversation_id": f"{NOWHERE}\n"}, "conversation_id", "UUID"),
         (PLAIN | {"conversation_id": NOWHERE[:-1]}, "conversation_id", "UUID"),
         (PLAIN | {"conversation_id": NOWHERE.replace("-", "")}, "conversation_id", "UUID"),
-        (PLAIN | {"conversation_id": None}, "conversation_id", "`str`"),
+        (PLAIN | {"conversation_id": None}, "conversation_id", "a text"),
         (PLAIN | {"semantic_limit": 0}, "semantic_limit", "1–1,000"),  # S2.7
         (PLAIN | {"semantic_limit": 1_001}, "semantic_limit", "1–1,000"),
         (PLAIN | {"semantic_limit": -1}, "semantic_limit", "1–1,000"),
-        (PLAIN | {"semantic_limit": 2.5}, "semantic_limit", "`int`"),
-        (PLAIN | {"semantic_limit": "20"}, "semantic_limit", "`int`"),
-        (PLAIN | {"semantic_limit": None}, "semantic_limit", "`int`"),
+        (PLAIN | {"semantic_limit": 2.5}, "semantic_limit", "a whole number"),
+        (PLAIN | {"semantic_limit": "20"}, "semantic_limit", "a whole number"),
+        (PLAIN | {"semantic_limit": None}, "semantic_limit", "a whole number"),
         (PLAIN | {"category": "x" * 129}, "category", "<= 128"),
-        (PLAIN | {"category": 3}, "category", "`str"),
+        (PLAIN | {"category": 3}, "category", "a text"),
         (PLAIN | {"limit": 3}, "limit", "unknown field"),
     ],
 )
@@ -218,8 +218,8 @@ async def test_a_category_that_the_client_has_not_is_told_with_those_it_has(
     [
         ({"episodic_limit": 0}, "episodic_limit", "1–100"),  # S2.6
         ({"episodic_limit": 101}, "episodic_limit", "1–100"),
-        ({"episodic_limit": 5.5}, "episodic_limit", "`int`"),
-        ({"episodic_limit": None}, "episodic_limit", "`int`"),
+        ({"episodic_limit": 5.5}, "episodic_limit", "a whole number"),
+        ({"episodic_limit": None}, "episodic_limit", "a whole number"),
         ({"detail": "full"}, "detail", "auto, high, low, none"),  # S2.8
         ({"detail": ""}, "detail", "auto"),
         ({"detail": None}, "detail", "auto"),

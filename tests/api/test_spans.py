@@ -200,7 +200,7 @@ async def test_unknown_and_foreign_spans_look_the_same(
         ({"hash": "abc123"}, "hash", "not the content's SHA-256"),
         ({"hash": ""}, "hash", "length >= 1"),
         ({"token_count": 0}, "token_count", ">= 1"),
-        ({"token_count": "7"}, "token_count", "`int"),
+        ({"token_count": "7"}, "token_count", "a whole number"),
         ({"content": ""}, "content", "length >= 1"),
         ({"content": " " * 47}, "content", "is blank"),
         ({"content": "x" * 1_000_001}, "content", "at most 1,000,000"),

@@ -48,7 +48,7 @@ def test_a_byte_order_mark_carriage_returns_and_blank_lines_are_tolerated():
     ("line", "sentence"),
     [
         (b"{oops", "line 2: is not JSON in UTF-8 (expecting property name enclosed in double"),
-        (b"[]", "line 2: expected `object`, got `array`"),
+        (b"[]", "line 2: expected an object, got a list"),
         (b'{"session_id": "s", "role": "user", "content": "\xff"}', "line 2: is not JSON in UTF-8"),
         (MESSAGE | {"role": "boss"}, "line 2: role: invalid enum value 'boss'"),
         (MESSAGE | {"mood": "good"}, "line 2: mood: object contains unknown field `mood`"),
@@ -56,10 +56,10 @@ def test_a_byte_order_mark_carriage_returns_and_blank_lines_are_tolerated():
         (MESSAGE | {"content": " "}, "line 2: content: is blank"),
         (MESSAGE | {"content": "x" * 1_000_001}, "line 2: content: 1,000,001 bytes"),
         (MESSAGE | {"content": "\ud800"}, "line 2: "),
-        (MESSAGE | {"occurred_at": "yesterday"}, "line 2: occurred_at: invalid RFC3339"),
+        (MESSAGE | {"occurred_at": "yesterday"}, "line 2: occurred_at: is not a time as RFC 3339"),
         (MESSAGE | {"occurred_at": "9999-01-01T00:00:00Z"}, "line 2: occurred_at: 9999-01-01T"),
         (MESSAGE | {"conversation_id": "a b"}, "line 2: conversation_id: "),
-        (MESSAGE | {"importance": 2}, "line 2: importance: expected `float` <= 1.0"),
+        (MESSAGE | {"importance": 2}, "line 2: importance: expected a number <= 1.0"),
         (b" " * 8_000_001, "line 2: is longer than 8,000,000 bytes"),
     ],
 )

@@ -63,9 +63,9 @@ def test_nothing_found_is_an_answer(invoke, client_id):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--budget", "0"), "--budget: expected `int` >= 1"),
-        (("--limit", "201"), "--limit: expected `int` <= 200"),
-        (("--since", "tomorrow"), "--since: invalid RFC3339"),
+        (("--budget", "0"), "--budget: expected a whole number >= 1"),
+        (("--limit", "201"), "--limit: expected a whole number <= 200"),
+        (("--since", "tomorrow"), "--since: is not a time as RFC 3339"),
         (("--client", "a b"), "Invalid value for '--client'"),
         (("--kind", "dream"), "Invalid value for '--kind'"),
     ],

@@ -17,7 +17,8 @@ from graphmem.model.vocabulary import KINDS, ClientId
 from graphmem.recall.types import Question
 from graphmem.references.types import ReferencesAsked
 from graphmem.reviews.types import ReviewsAsked
-from graphmem.runs.types import AccessesAsked
+from graphmem.runs.types import AccessesAsked, RunQuestion, RunsAsked
+from graphmem.search.types import SearchQuery
 from graphmem.summaries.types import SummariesAsked
 
 SAID: dict[str, Any] = {"session_id": "s", "role": "user", "content": "Hello."}
@@ -127,7 +128,29 @@ def test_msgspecs_complaint_about_a_body_becomes_ours() -> None:
     problem = invalid(caught.value, Question)
 
     assert problem.field == "query"
-    assert str(problem) == "query: expected `str`, got `int`"
+    assert str(problem) == "query: expected a text, got a whole number"
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "sentence"),
+    [
+        ({"query": "x", "min_relevance": "high"}, SearchQuery,
+         "min_relevance: expected a number or null, got a text"),
+        ({"query": "x", "min_relevance": 2}, SearchQuery, "min_relevance: expected a number <= 1.0"),
+        ({"query": "x", "source_ids": []}, SearchQuery, "source_ids: expected a list of length >= 1"),
+        ({"query": "x", "since": "now"}, SearchQuery,
+         "since: is not a time as RFC 3339 writes it, such as 2026-03-02T09:30:00Z; RFC 3339, with a zone"),
+        ({"id": "no spaces"}, NewConversation,
+         "id: does not have the form that it must have; 1–128 of letters, digits, `.`, `_`, `:` and `-`"),
+        ([], SearchQuery, "body: expected an object, got a list"),
+        ({"query": 4}, RunQuestion, None),
+    ],
+)  # fmt: skip
+def test_the_sentence_is_for_people(value: Any, wanted: Any, sentence: str | None) -> None:
+    told = str(refused(value, wanted))
+
+    assert sentence is None or told == sentence
+    assert not {"`str", "`int", "`float", "`array", "`object", "regex"} & set(told.split())
 
 
 LISTS = [
@@ -138,6 +161,7 @@ LISTS = [
     LinksAsked,
     ReferencesAsked,
     ReviewsAsked,
+    RunsAsked,
     SummariesAsked,
 ]
 
