@@ -52,7 +52,7 @@ An error says what happened in a sentence and carries the ids as attributes. It 
 
 import re
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 NOWHERE: tuple[int | None, int | None, int | None] = (None, None, None)
 
@@ -308,14 +308,25 @@ class TooDeep(Conflict):
 
 
 class ChildlessBudget(Conflict):
-    """The share of a child would be nothing."""
+    """The share of a child would be nothing: no tokens, or no time."""
 
-    def __init__(self, remaining: int) -> None:
-        super().__init__(
-            f"Childless budget: the child's share of the {remaining} tokens and the time that remain is "
-            "nothing; ask for a larger fraction"
-        )
+    def __init__(
+        self, lacking: Literal["tokens", "time"], remaining: int, requested: int | None = None
+    ) -> None:
+        if lacking == "time":
+            problem = "the child's share of the time that remains is nothing"
+            remedy = "ask for a larger budget_fraction, or for max_time_ms in fixed_budget"
+        elif remaining > 0:
+            problem = f"the child's share of the {remaining:,} tokens that remain is nothing"
+            remedy = "ask for a larger budget_fraction, or for max_tokens in fixed_budget"
+        else:
+            wanted = f"; {requested:,} were asked for" if requested else ""
+            problem = f"the run has no tokens left to give{wanted}"
+            remedy = "end a child that has some left, or start a run of its own"
+        super().__init__(f"Childless budget: {problem}; {remedy}")
+        self.lacking = lacking
         self.remaining = remaining
+        self.requested = requested
 
 
 class OperationReused(Conflict):

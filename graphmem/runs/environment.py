@@ -135,7 +135,7 @@ class RunEnvironment:
             RunNotFound: there is no such parent.
             TooManyRuns: `max_concurrent_sessions` runs are active.
             OperationReused: the operation_id belongs to another start.
-            BudgetExhausted, ChildlessBudget, TooDeep, RunEnded, RunTimeout: the parent refuses a child.
+            ChildlessBudget, TooDeep, RunEnded, RunTimeout: the parent refuses a child.
             Unavailable: the database does not answer, and no retry is left.
         """
         fields = {

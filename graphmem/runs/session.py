@@ -245,8 +245,8 @@ class RunSession:
             operation_id: the caller's name for this operation; a repetition returns the same child.
 
         Raises, when the child starts:
-            InvalidInput, RunNotFound, BudgetExhausted, ChildlessBudget, TooDeep, TooManyRuns, RunEnded,
-            RunTimeout, OperationReused, Unavailable.
+            InvalidInput, RunNotFound, ChildlessBudget, TooDeep, TooManyRuns, RunEnded, RunTimeout,
+            OperationReused, Unavailable.
         """
         fields = {
             "agent_type": agent_type,

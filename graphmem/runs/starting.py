@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from graphmem.context import Context
-from graphmem.errors import BudgetExhausted, ChildlessBudget, OperationReused, TooDeep, TooManyRuns
+from graphmem.errors import ChildlessBudget, OperationReused, TooDeep, TooManyRuns
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import enqueue
@@ -111,8 +111,8 @@ async def start_child(
 ) -> Run:
     """Start a run under another with a part of the remaining budget of that.
 
-    Raises `InvalidInput`, `RunNotFound`, `BudgetExhausted`, `ChildlessBudget`, `TooDeep`,
-    `TooManyRuns`, `RunEnded`, `RunTimeout`, `OperationReused`, `Unavailable`.
+    Raises `InvalidInput`, `RunNotFound`, `ChildlessBudget`, `TooDeep`, `TooManyRuns`,
+    `RunEnded`, `RunTimeout`, `OperationReused`, `Unavailable`.
     """
     check_labels(agent_type=asked.agent_type, operation_id=asked.operation_id)
     return await _start_child(run_id, asked, None, context, most_active, on_access)
@@ -221,18 +221,20 @@ def _child_draft(
 
 def _share(reservation: Reservation, asked: SubcallAsked, now: datetime) -> Share:
     """Return a child's part of the budget; raise if it would be empty."""
+    fixed = asked.fixed_budget or FixedBudget()
     part = share(
         remaining=reservation.remaining,
         remaining_retries=reservation.remaining_retries,
         deadline=reservation.deadline,
         fraction=asked.budget_fraction,
-        fixed=asked.fixed_budget or FixedBudget(),
+        fixed=fixed,
         now=now,
     )
-    if reservation.remaining <= 0:
-        raise BudgetExhausted(1, reservation.remaining)
-    if part.max_tokens <= 0 or part.deadline <= now:
-        raise ChildlessBudget(reservation.remaining)
+    remaining = max(0, reservation.remaining)
+    if part.max_tokens <= 0:
+        raise ChildlessBudget("tokens", remaining, fixed.max_tokens)
+    if part.deadline <= now:
+        raise ChildlessBudget("time", remaining, fixed.max_tokens)
     return part
 
 

@@ -172,6 +172,12 @@ async def test_a_child_without_tokens_or_too_deep_is_refused(http: httpx.AsyncCl
     answer = await asked(http, run, "subcall", agent_type="qa", budget_fraction=0)
     assert (answer.status_code, answer.json()["code"]) == (409, "childless_budget")
     assert answer.json()["remaining"] == 1_000
+    assert "share of the 1,000 tokens that remain" in answer.json()["detail"]
+    only_tokens = {"budget_fraction": 0, "fixed_budget": {"max_tokens": 10}}
+    answer = await asked(http, run, "subcall", agent_type="qa", **only_tokens)
+    assert answer.json()["code"] == "childless_budget"
+    assert "share of the time that remains is nothing" in answer.json()["detail"]
+    assert "max_time_ms in fixed_budget" in answer.json()["detail"]
     for depth in range(1, 5):
         answer = await asked(http, run, "subcall", agent_type="qa", budget_fraction=1.0)
         assert answer.status_code == 201
@@ -179,6 +185,20 @@ async def test_a_child_without_tokens_or_too_deep_is_refused(http: httpx.AsyncCl
         assert (run["depth"], run["budget"]["remaining_tokens"]) == (depth, 1_000)
     answer = await asked(http, run, "subcall", agent_type="qa", budget_fraction=1.0)
     assert (answer.status_code, answer.json()["code"], answer.json()["limit"]) == (409, "depth", 4)
+
+
+async def test_a_run_without_tokens_has_no_child_however_it_is_started(
+    http: httpx.AsyncClient,
+) -> None:
+    run = await started(http, budget=BUDGET)
+    await asked(http, run, "subcall", agent_type="qa", budget_fraction=1.0)
+    under = await http.post(RUNS, json=AGENT | {"parent_session_id": run["id"]})
+    below = await asked(http, run, "subcall", agent_type="qa", budget_fraction=0.5)
+    for answer in (under, below):
+        assert (answer.status_code, answer.json()["code"]) == (409, "childless_budget")
+        assert answer.json()["remaining"] == 0
+    assert under.json()["requested"] == 10_000
+    assert "no tokens left to give; 10,000 were asked for" in under.json()["detail"]
 
 
 async def test_a_run_started_under_a_parent_takes_its_budget_from_there(
