@@ -1,13 +1,13 @@
 CYPHER 25
-// Deletes a context that has not expired, with the chunks it holds.
+// Deletes a context that has not expired, with its chunks.
 //
-// $client_id  string    whose context
+// $client_id  string    the client
 // $id         string    its id
 // $now        datetime  now
 MATCH (context:Context {client_id: $client_id, id: $id})
 SET context.locked = true
 WITH context
-// Deleted while this waited for the lock, it has no properties any more.
+// A node that was deleted while this waited for the lock has no properties.
 WHERE context.expires_at > $now
 DETACH DELETE context
 RETURN count(*) AS written

@@ -1,7 +1,7 @@
-// A run as it stands, with what the runs below it have used.
+// A run with its balance, and the usage of the runs below it.
 //
-// $client_id  string    whose run
-// $now        datetime  now: a hold that has expired counts no more
+// $client_id  string    the client
+// $now        datetime  now; an expired reservation does not count
 .id, .client_id, .agent_type, .episode_id, .depth, .status, .outcome, .max_tokens, .max_time_ms,
 .max_retries, .spent, .given, .returned, .retries, .retries_given, .retrievals, .writes,
 parent_id: COLLECT {
@@ -12,7 +12,7 @@ started_at: toString(run.started_at),
 deadline: toString(run.deadline),
 ended_at: toString(run.ended_at),
 holds: COLLECT {
-  // Without its label: with it the index of all clients' holds is searched instead.
+  // No label here: with it, the index of all clients' holds would be searched instead.
   MATCH (run)-[:HOLDS]->(hold {client_id: $client_id})
   WHERE hold.expires_at > $now
   RETURN hold.tokens

@@ -1,12 +1,12 @@
 CYPHER 25
-// Deletes a link between two memories; one that holds both ways is found from either end.
+// Deletes a link between two memories; a symmetric one is found from either end.
 //
-// $client_id   string  whose memories
-// $from_id     string  where it begins
-// $to_id       string  where it ends
+// $client_id   string  the client
+// $from_id     string  the memory at its beginning
+// $to_id       string  the memory at its end
 // $type        string  its type, as it is stored
-// $start_byte  int     the begin of the bytes that it is about, -1 for none
-// $end_byte    int     their end, -1 for none
+// $start_byte  int     the first byte of its byte range, -1 for none
+// $end_byte    int     the end of that range, -1 for none
 MATCH (from:Memory {client_id: $client_id, id: $from_id})
 MATCH (to:Memory {client_id: $client_id, id: $to_id})
 MATCH (from)-[link:

@@ -1,9 +1,9 @@
 CYPHER 25
-// The active runs of a client whose time is over, longest first.
+// The active runs of a client past their deadline, longest first.
 //
-// $client_id  string    whose runs
+// $client_id  string    the client
 // $now        datetime  now
-// $limit      int       how many
+// $limit      int       the maximum number
 MATCH (run:Run {client_id: $client_id, status: 'active'})
 WHERE run.deadline <= $now
 WITH run

@@ -1,11 +1,11 @@
 CYPHER 25
-// A client's runs, the last that were started first.
+// A client's runs, the latest start first.
 //
-// $client_id  string        whose runs
-// $statuses   list<string>  of which statuses
-// $before     datetime      started before when
-// $before_id  string        and, of those started then, with a lower id
-// $limit      int           how many
+// $client_id  string        the client
+// $statuses   list<string>  the statuses
+// $before     datetime      started before this time
+// $before_id  string        and, at that time, with a lower id
+// $limit      int           the maximum number
 MATCH (run:Run {client_id: $client_id})
 WHERE run.id IS NOT NULL // else no index is used
   AND run.status IN $statuses
