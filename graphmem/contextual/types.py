@@ -11,14 +11,14 @@ from graphmem.recall.types import Item, Reason
 from graphmem.sessions.related import RelatedSession
 
 Narrowing = Literal["soft", "hard"]
-"""How sessions are chosen: by their messages and summaries together, or by their summaries first."""
+"""The choice of sessions: by their messages and summaries together, or by their summaries first."""
 
-NARROWING = "how sessions are chosen: soft by summaries and messages, hard by summaries first"
+NARROWING = "the choice of sessions: soft by summaries and messages, hard by summaries first"
 
 Direction = Literal["earlier", "later", "around"]
 
 SHOWN = 10_000
-"""The most messages that a caller may name as shown already."""
+"""The maximum number of messages that a caller may name as already shown."""
 
 GivenId = Annotated[str, Meta(min_length=1, max_length=128)]
 
@@ -31,26 +31,29 @@ class ContextualQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Meta(
             min_length=1,
             max_length=QUERY_CHARACTERS,
-            description="what is to be found, as a question or in any words",
+            description="the topic to find, as a question or in any words",
         ),
     ]
-    top_sessions: Annotated[int, Meta(ge=1, le=20, description="how many sessions at most")] = 3
-    top_k: Annotated[int, Meta(ge=1, le=50, description="how many hits of each at most")] = 5
+    top_sessions: Annotated[int, Meta(ge=1, le=20, description="maximum number of sessions")] = 3
+    top_k: Annotated[
+        int, Meta(ge=1, le=50, description="maximum number of hits in each session")
+    ] = 5
     neighbours: Annotated[
-        int, Meta(ge=0, le=10, description="how many messages before and after each hit")
+        int, Meta(ge=0, le=10, description="number of messages before and after each hit")
     ] = 1
     conversation_id: (
         Annotated[GivenId, Meta(description="only sessions of this conversation")] | None
     ) = None
     max_tokens: (
         Annotated[
-            int, Meta(ge=1, le=200_000, description="how long the prompt may be; unset: as it is")
+            int,
+            Meta(ge=1, le=200_000, description="maximum tokens of the prompt; no limit if unset"),
         ]
         | None
     ) = None
     narrowing: Annotated[Narrowing, Meta(description=NARROWING)] = "soft"
     min_relevance: Annotated[
-        float, Meta(ge=0.0, le=1.0, description="how relevant a session must be, 0–1")
+        float, Meta(ge=0.0, le=1.0, description="minimum relevance of a session, 0–1")
     ] = 0.35
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
@@ -70,10 +73,10 @@ class ContextualTurn(Struct, frozen=True, kw_only=True):
 
 
 class SessionContext(Struct, frozen=True, kw_only=True):
-    """A session that answers, with its messages that do and the messages around them, in their order.
+    """A session that answers, with its hits and the messages around them, in order.
 
-    `relevance` is that of its summary or its best message, 0–1, whichever is greater; `summary` is null
-    where it has none.
+    `relevance` is that of its summary or its best message, 0–1, whichever is greater; `summary` is null if
+    it has none.
     """
 
     session_id: str
@@ -86,7 +89,7 @@ class SessionContext(Struct, frozen=True, kw_only=True):
 
 
 class OmittedTurn(Struct, frozen=True, kw_only=True):
-    """A memory that was found and omitted; `session_id` is null where it belongs to none."""
+    """A memory that was found and omitted; `session_id` is null if it belongs to none."""
 
     id: str
     session_id: str | None
@@ -96,10 +99,10 @@ class OmittedTurn(Struct, frozen=True, kw_only=True):
 
 
 class ContextualResult(Struct, frozen=True, kw_only=True):
-    """The sessions that answer, and the same as text for a language model.
+    """The sessions that answer, as data and as text for a language model.
 
-    `prompt` has `tokens_used` tokens. `fallback` is `global` when no session is relevant enough: then
-    `items` holds the memories that a search over everything found, and `prompt` shows these.
+    `prompt` has `tokens_used` tokens. `fallback` is `global` if no session is relevant enough: then `items`
+    contains the hits of a search over all memories, and `prompt` shows these.
     """
 
     contexts: list[SessionContext]
@@ -114,9 +117,9 @@ class ContextualResult(Struct, frozen=True, kw_only=True):
 
 
 class ExpansionAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A request for more messages: around a memory or in a session, in a direction, without those shown.
+    """A request for more messages: around a memory or in a session, in a direction, without those in `shown`.
 
-    Exactly one is given of `memory_id`, of a message or another memory of a session, and `session_id`.
+    Exactly one of `memory_id`, of any memory of a session, and `session_id` is given.
     """
 
     memory_id: GivenId | None = None
@@ -131,7 +134,7 @@ class ExpansionAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class MoreTurns(Struct, frozen=True, kw_only=True):
     """More messages of a session, in their order; `tokens_used` is the sum of their contents' tokens.
 
-    `more_earlier` and `more_later` tell whether there are messages beyond those shown before and now.
+    `more_earlier` and `more_later` tell whether the session has messages beyond all those shown.
     """
 
     session_id: str
