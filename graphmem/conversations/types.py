@@ -12,7 +12,7 @@ Label = Annotated[str, Meta(min_length=1, max_length=256)]
 
 
 class NewConversation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A conversation to open; an id is made where none is given."""
+    """A conversation to open; without an id a new one is made."""
 
     id: Id | None = None
     title: Annotated[str, Meta(max_length=1024)] | None = None
@@ -35,7 +35,7 @@ class NewMessage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: Label | None = None
     occurred_at: Past | None = None
     external_id: (
-        Annotated[Label, Meta(description="the caller's id; the same again changes nothing")] | None
+        Annotated[Label, Meta(description="the caller's id; a repeated one changes nothing")] | None
     ) = None
     importance: Importance = 0.5
 
@@ -51,7 +51,7 @@ class Remembered(Struct, frozen=True, kw_only=True):
 
     ids: list[str]
     embedding_truncated: list[str] = []
-    """The ids of memories whose text is longer than the model's input; the rest is found by its words."""
+    """The ids of memories whose text is longer than the model's input; only words find the rest."""
 
 
 class Deleted(Struct, frozen=True, kw_only=True):
