@@ -13,7 +13,7 @@ EntityName = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class NewAlias(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An alias to make: memories that mention either name are found by both."""
+    """An alias to make: both names then find the memories that mention either."""
 
     alias: EntityName
     canonical: EntityName
@@ -66,10 +66,7 @@ class EntitiesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """A request for a page of entities whose names begin with `name`."""
 
     name: (
-        Annotated[
-            EntityName, Meta(description="those whose names begin so; case makes no difference")
-        ]
-        | None
+        Annotated[EntityName, Meta(description="the beginning of their names, in any case")] | None
     ) = None
     limit: PageSize = 50
     cursor: GivenCursor | None = None
