@@ -11,16 +11,16 @@ from graphmem.model.vocabulary import Id
 from graphmem.reviews.types import ReviewsRun
 
 EPISODE_MESSAGES = 200
-"""The most messages of an episode."""
+"""The maximum number of messages of an episode."""
 
 SUMMARY_BYTES = 20_000
 """The longest summary that a caller may send, in bytes of UTF-8."""
 
 
 class MessageRange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The messages of one session from an `idx` to an `idx`, both included."""
+    """The messages of one session in a range of `idx`, both ends included."""
 
-    session_id: Annotated[Label, Meta(description="the session's id, or the caller's name of it")]
+    session_id: Annotated[Label, Meta(description="the session's id, or the caller's name for it")]
     from_idx: Annotated[int, Meta(ge=0, le=2**53)]
     to_idx: Annotated[int, Meta(ge=0, le=2**53)]
 
@@ -39,7 +39,7 @@ class NewEpisode(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             Meta(
                 min_length=1,
                 max_length=EPISODE_MESSAGES,
-                description="new messages: they are remembered first",
+                description="new messages, which are remembered first",
             ),
         ]
         | None
@@ -47,7 +47,7 @@ class NewEpisode(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     message_ids: (
         Annotated[
             list[Annotated[str, Meta(min_length=1, max_length=128)]],
-            Meta(min_length=1, max_length=EPISODE_MESSAGES, description="messages that are there"),
+            Meta(min_length=1, max_length=EPISODE_MESSAGES, description="ids of stored messages"),
         ]
         | None
     ) = None
@@ -74,7 +74,7 @@ class KeptEpisode(Struct, frozen=True, kw_only=True):
     end_at: datetime
     message_ids: list[str]
     action: Literal["new", "repeated"] = "new"
-    """`repeated` where an episode with these messages and all given fields exists."""
+    """`repeated` if an episode with these messages and all given fields exists."""
     embedding_truncated: bool = False
 
 
@@ -94,7 +94,7 @@ class Segmented(Struct, frozen=True, kw_only=True):
 
 
 class Consolidated(Struct, frozen=True, kw_only=True):
-    """The result of consolidating a conversation's episodes; without effect, `reason` says why."""
+    """The result of consolidating a conversation's episodes; if nothing was done, `reason` says why."""
 
     consolidated: bool
     reason: Literal["no_llm", "nothing_new"] | None = None
@@ -105,4 +105,4 @@ class Consolidated(Struct, frozen=True, kw_only=True):
     """The new versions."""
     invalidated: list[str] = []
     ignored: int = 0
-    """The number of actions that named a fact that the model had not received, and stated none."""
+    """The number of actions that stated no fact and named one that the model had not received."""
