@@ -12,15 +12,15 @@ Via = Literal["http", "python", "shell"]
 """The way by which a statement was sent."""
 
 Outcome = Literal["running", "answered", "refused", "mistaken", "cut_off", "cancelled", "failed"]
-"""How a statement ended: `mistaken` is invalid Cypher, `cut_off` took too much time or memory, `cancelled`
-was left by its caller."""
+"""The outcome of a statement: `mistaken` is invalid Cypher, `cut_off` took too much time or memory, and the
+caller of `cancelled` hung up."""
 
 MaxRows = Annotated[int, Meta(ge=1, le=50_000)]
 TimeoutMs = Annotated[int, Meta(ge=1, le=60_000)]
 
 
 class Place(Struct, frozen=True):
-    """Where in the text: line and column count from 1, the offset in characters from 0."""
+    """A position in the text: line and column count from 1, the offset in characters from 0."""
 
     line: int
     column: int
@@ -28,25 +28,25 @@ class Place(Struct, frozen=True):
 
 
 class CypherAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A statement that only reads, its parameters, and how much may come of it."""
+    """A statement that only reads, its parameters, and limits for its answer."""
 
     query: Annotated[
         str, Meta(min_length=1, max_length=QUERY_CHARACTERS, description="one statement")
     ]
-    parameters: Annotated[dict[str, Any], Meta(description="for `$name` in it; any JSON")] = {}
-    max_rows: Annotated[MaxRows, Meta(description="so many rows at most")] = 1_000
-    timeout_ms: Annotated[TimeoutMs, Meta(description="milliseconds until it is cut off")] = 10_000
+    parameters: Annotated[dict[str, Any], Meta(description="the values of `$name`; any JSON")] = {}
+    max_rows: Annotated[MaxRows, Meta(description="maximum number of rows")] = 1_000
+    timeout_ms: Annotated[TimeoutMs, Meta(description="time limit in milliseconds")] = 10_000
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """The rows of a statement, at most, and the milliseconds that it may take."""
+    """The maximum number of rows of a statement, and its time limit in milliseconds."""
 
     max_rows: MaxRows = 1_000
     timeout_ms: TimeoutMs = 10_000
 
 
 class Sender(Struct, frozen=True, kw_only=True):
-    """The sender of a statement, with the time and the way; `id` will be that of its audit entry."""
+    """The sender of a statement, the time and the way; `id` is that of its audit entry."""
 
     id: str
     client_id: ClientId
@@ -64,7 +64,7 @@ class PlanStep(Struct, frozen=True, kw_only=True):
 
 
 class PlanSummary(Struct, frozen=True, kw_only=True):
-    """How the database goes about a statement: its operators, the last one first."""
+    """The plan of a statement: its operators, the last one first."""
 
     language: str
     runtime: str
@@ -72,9 +72,9 @@ class PlanSummary(Struct, frozen=True, kw_only=True):
 
 
 class Table(Struct, frozen=True, kw_only=True):
-    """What a statement answers: a map a row, whose keys `columns` has in their order.
+    """The answer to a statement: one map per row, with the keys in the order of `columns`.
 
-    `truncated` says that there is more than the rows, or the bytes, that an answer may have.
+    `truncated` is true if the result exceeds the rows or the bytes of an answer.
     """
 
     columns: list[str]
@@ -85,10 +85,10 @@ class Table(Struct, frozen=True, kw_only=True):
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
-    """One statement that somebody sent, as it was sent, and how it ended; without its parameters' values.
+    """One statement as it was sent, and its outcome; without the values of its parameters.
 
     `code` names the rule that refused it, or the kind of its failure. `still_running` says that the database
-    works on it, although its caller has been answered.
+    still works on it after its caller has got an answer.
     """
 
     id: str
@@ -106,18 +106,19 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
 
 
 class AuditAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which entries of the audit are to be shown."""
+    """The filters and the page of the audit."""
 
-    client_id: Annotated[ClientId, Meta(description="sent by this client only")] | None = None
+    client_id: Annotated[ClientId, Meta(description="only statements of this client")] | None = None
     outcome: (
-        Annotated[Outcome, Meta(description="which ended so; `running` may have been lost")] | None
+        Annotated[Outcome, Meta(description="only this outcome; `running` may have been lost")]
+        | None
     ) = None
     limit: PageSize = 50
     cursor: GivenCursor | None = None
 
 
 class Audit(Struct, frozen=True, kw_only=True):
-    """Some entries of the audit, newest first, and where the list goes on."""
+    """A page of the audit, newest first, and the cursor of the next page."""
 
     entries: list[AuditEntry]
     cursor: str | None
