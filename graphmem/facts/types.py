@@ -15,7 +15,7 @@ REASON_BYTES = 2_000
 """The longest reason for a new version, in bytes of UTF-8."""
 
 BATCH_FACTS = 100
-"""The most facts of one call."""
+"""The maximum number of facts in one call."""
 
 DEFAULT_CATEGORY = "user_fact"
 DEFAULT_SCOPE = "user"
@@ -43,30 +43,39 @@ class NewFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = DEFAULT_CATEGORY
     conversation_id: Id | None = None
     scope: Annotated[
-        ShortWord, Meta(description="what it is about: `user`, `repo` or a short word of your own")
+        ShortWord, Meta(description="its subject: `user`, `repo` or a short word of your own")
     ] = DEFAULT_SCOPE
     keywords: Annotated[
         list[Keyword], Meta(max_length=64, description="searched like the fact itself")
     ] = []
     source_episode_ids: Annotated[
-        MemoryIds, Meta(description="the episodes, or messages, that it comes from")
+        MemoryIds, Meta(description="the episodes or messages that it is derived from")
     ] = []
     valid_at: Time | None = None
     importance: Importance = 0.5
 
 
 class NextFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The next version of a fact, true from `valid_at` on; omitted fields keep their value.
+    """The next version of a fact, true from `valid_at` on; omitted fields keep their values.
 
-    `valid_at` is now by default, or the predecessor's where that lies later.
+    `valid_at` defaults to now, or to the predecessor's if that is later.
 
-    Sources alone are not inherited: without `source_episode_ids` the new version has none.
+    Only the sources are not inherited: without `source_episode_ids` the new version has none.
     """
 
     fact: Annotated[str, Meta(min_length=1, description="at most 10,000 bytes of UTF-8")]
-    valid_at: Annotated[Time, Meta(description="since when; RFC 3339, with a zone")] | None = None
+    valid_at: (
+        Annotated[Time, Meta(description="the beginning of its valid time; RFC 3339, with a zone")]
+        | None
+    ) = None
     reason: (
-        Annotated[str, Meta(min_length=1, description="why; kept; at most 2,000 bytes of UTF-8")]
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                description="the reason, which is stored; at most 2,000 bytes of UTF-8",
+            ),
+        ]
         | None
     ) = None
     category: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
@@ -75,7 +84,7 @@ class NextFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     keywords: Annotated[list[Keyword], Meta(max_length=64)] | None = None
     importance: Importance | None = None
     source_episode_ids: Annotated[
-        MemoryIds, Meta(description="the episodes, or messages, that it comes from")
+        MemoryIds, Meta(description="the episodes or messages that it is derived from")
     ] = []
 
 
@@ -105,7 +114,7 @@ class Similar(Struct, frozen=True, kw_only=True):
 
 
 class KeptFact(Struct, frozen=True, kw_only=True):
-    """The outcome of a fact: `new`, or `reinforced` when it repeats the fact with this id."""
+    """The outcome of a fact: `new`, or `reinforced` if it repeats the fact with this id."""
 
     id: str
     action: Literal["new", "reinforced"]
