@@ -21,10 +21,10 @@ Degraded = Literal[
     "deadline",
     "window",
 ]
-"""What the answer lacks; with `window` the last user message was searched for instead."""
+"""The missing parts of the answer; with `window` the last user message was searched for instead."""
 
 WINDOW_ENTRIES = 1_000
-"""The most messages of a window."""
+"""The maximum number of messages of a window."""
 
 
 class TurnAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
