@@ -30,20 +30,20 @@ def edge_types(given: Iterable[str]) -> list[str]:
 MOST_DEPTH = 3
 NODES = 100
 MOST_NODES = 500
-"""How many nodes a neighbourhood holds, the one that is asked for included, and the most it may."""
+"""The default and the maximum number of nodes in a neighbourhood, its centre included."""
 
 
 class NeighbourhoodAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How far a neighbourhood reaches, along which edges, and how many nodes it may hold."""
+    """The depth of a neighbourhood, its types of edges, and its maximum number of nodes."""
 
-    depth: Annotated[int, Meta(ge=1, le=MOST_DEPTH, description="how many edges away")] = 1
+    depth: Annotated[int, Meta(ge=1, le=MOST_DEPTH, description="maximum distance in edges")] = 1
     types: (
         Annotated[
             list[EdgeType],
             Meta(
                 min_length=1,
                 max_length=64,
-                description="along edges of these types only, in any case, with commas or several times: "
+                description="only edges of these types, in any case, with commas or repeated: "
                 + ", ".join(EDGE_TYPES),
             ),
         ]
@@ -54,16 +54,16 @@ class NeighbourhoodAsked(Struct, frozen=True, kw_only=True, forbid_unknown_field
         Meta(
             ge=1,
             le=MOST_NODES,
-            description="at most so many nodes, the one that is asked for included",
+            description="maximum number of nodes, the centre included",
         ),
     ] = NODES
 
 
 class GraphNode(Struct, frozen=True, kw_only=True):
-    """One node: what is stored, without embeddings and what only an index or a writer uses.
+    """One node with its properties, without embeddings and those that only an index or a writer uses.
 
-    A text beyond 1,000 characters and a list beyond 50 items are cut, and named in `shortened`. `depth`
-    is how many edges it lies from the node that was asked for.
+    A text beyond 1,000 characters and a list beyond 50 items are cut, and named in `shortened`. `depth` is
+    the distance from the centre in edges.
     """
 
     id: str
@@ -86,7 +86,7 @@ CutReason = Literal["limit", "fan_out", "hubs"]
 
 
 class Cut(Struct, frozen=True, kw_only=True):
-    """Why something is missing, at which nodes (the first ten), and what would show more."""
+    """The reason for missing nodes or edges, where they are missing (the first ten nodes), and the remedy."""
 
     reason: CutReason
     at: list[str]
@@ -94,9 +94,9 @@ class Cut(Struct, frozen=True, kw_only=True):
 
 
 class Neighbourhood(Struct, frozen=True, kw_only=True):
-    """Nodes, the nearest first, and every edge of the asked types between them.
+    """Nodes, nearest first, and every edge of the requested types between them.
 
-    `truncated` says that there is more than is shown; `why` says what was cut.
+    `truncated` is true if the answer is not complete; `why` says what was cut.
     """
 
     nodes: list[GraphNode]
@@ -106,7 +106,7 @@ class Neighbourhood(Struct, frozen=True, kw_only=True):
 
 
 class PropertyShown(Struct, frozen=True, kw_only=True):
-    """A property among the sampled: its types, how many of them have it, and a few short values."""
+    """A property in the sample: its types, the number of nodes or edges with it, and a few short values."""
 
     name: str
     types: list[str]
@@ -115,10 +115,10 @@ class PropertyShown(Struct, frozen=True, kw_only=True):
 
 
 class LabelShown(Struct, frozen=True, kw_only=True):
-    """A label: how many nodes have it, and what their properties are in a sample.
+    """A label: the number of its nodes, and their properties in a sample.
 
-    `count_is_exact` is false where counting ended: there are at least so many. `sampled` nodes, spread
-    evenly over those, were looked at for the properties.
+    `count_is_exact` is false if counting ended early: then `count` is a minimum. The properties are those of
+    `sampled` nodes, spread evenly.
     """
 
     label: str
@@ -129,7 +129,7 @@ class LabelShown(Struct, frozen=True, kw_only=True):
 
 
 class EndsShown(Struct, frozen=True, kw_only=True):
-    """From which label to which edges of a type lead, and how many."""
+    """The labels at both ends of edges of a type, and the number of these edges."""
 
     from_label: str = field(name="from")
     to_label: str = field(name="to")
@@ -137,10 +137,10 @@ class EndsShown(Struct, frozen=True, kw_only=True):
 
 
 class EdgeTypeShown(Struct, frozen=True, kw_only=True):
-    """A type of edge: how many there are, between which labels, with which properties.
+    """A type of edge: the number of its edges, their end labels, and their properties.
 
-    `count_is_exact` is true where every node that such edges begin at was looked at; else the counts
-    are estimates from a sample of those nodes. `sampled` edges were looked at for the properties.
+    `count_is_exact` is true if all nodes where such edges begin were examined; else the counts are estimates
+    from a sample of these nodes. The properties are those of `sampled` edges.
     """
 
     type: str
@@ -152,7 +152,7 @@ class EdgeTypeShown(Struct, frozen=True, kw_only=True):
 
 
 class IndexShown(Struct, frozen=True, kw_only=True):
-    """An index of the database: it serves all clients and says nothing of any."""
+    """An index of the database, which serves all clients and reveals nothing about any."""
 
     name: str
     type: str
@@ -162,7 +162,7 @@ class IndexShown(Struct, frozen=True, kw_only=True):
 
 
 class GraphSchema(Struct, frozen=True, kw_only=True):
-    """What is in the client's graph; `sampling` says what is exact and what is estimated."""
+    """The contents of the client's graph; `sampling` says which parts are exact and which are estimates."""
 
     labels: list[LabelShown]
     edge_types: list[EdgeTypeShown]
