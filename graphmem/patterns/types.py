@@ -12,16 +12,16 @@ ColumnType = Literal[
 ]
 
 MOST_ROWS = 1_000
-"""The number of rows in an answer, at most."""
+"""The maximum number of rows in an answer."""
 
 DETECTORS = ("recurring_themes", "themes_rising_and_fading")
 """Functions that evaluate the rows of a pattern beyond Cypher; `graphmem/patterns/running.py` lists them."""
 
 
 class PatternParameter(Struct, frozen=True, kw_only=True):
-    """What a caller may set: within which bounds, and what holds when it is not.
+    """A parameter that a caller may set, with its bounds and its default.
 
-    The bounds are inclusive: of a number itself, of a text its length in characters.
+    The bounds are inclusive; those of a text limit its length in characters.
     """
 
     name: str
@@ -43,7 +43,7 @@ class PatternColumn(Struct, frozen=True, kw_only=True):
 
 
 class Pattern(Struct, frozen=True, kw_only=True):
-    """A pattern: what it finds, what may be set, what it answers; `example` are legal parameters."""
+    """A pattern: its description, parameters and columns; `example` is a valid set of parameters."""
 
     name: str
     title: str
@@ -61,15 +61,15 @@ class Patterns(Struct, frozen=True, kw_only=True):
 
 
 class PatternAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is set of a pattern's parameters; for the rest their defaults hold."""
+    """The given parameters of a pattern; the others have their defaults."""
 
     parameters: Annotated[dict[str, Any], Meta(max_length=32)] = {}
 
 
 class PatternAnswer(Struct, frozen=True, kw_only=True):
-    """What a pattern found: a map a row, with `memory_ids`, the memories behind it.
+    """The rows that a pattern found: one map per row, with `memory_ids`, the memories behind it.
 
-    `truncated` says that there may be more rows than the 1,000 that an answer may have.
+    `truncated` is true if there may be more than the 1,000 rows of an answer.
     """
 
     columns: list[str]
