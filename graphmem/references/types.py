@@ -18,7 +18,7 @@ from graphmem.model.vocabulary import (
 )
 
 REFERENCES_AT_ONCE = 1_000
-"""The most references that one call may bring."""
+"""The maximum number of references in one call."""
 
 LABEL_BYTES = 4_096
 DESCRIPTION_BYTES = 100_000
@@ -28,7 +28,7 @@ CONTENT_BYTES = 1_000_000
 """The longest content of a reference, in bytes of UTF-8."""
 
 SPANS_AT_ONCE = 1_000
-"""The most spans that one call may bring."""
+"""The maximum number of spans in one call."""
 
 SPAN_BYTES = 1_000_000
 """The longest content of a span, in bytes of UTF-8."""
@@ -143,7 +143,7 @@ class Reference(Struct, frozen=True, kw_only=True):
     version: int
     active: bool
     token_count: int
-    """The tokens of the description, or of the label where there is none."""
+    """The tokens of the description, or of the label if there is none."""
     embedding_truncated: bool
     content_sha256: str | None
     content_bytes: int | None
@@ -155,8 +155,11 @@ class Reference(Struct, frozen=True, kw_only=True):
 class ReferencesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A request for a page of references."""
 
-    type: Annotated[ReferenceType, Meta(description="of this type only")] | None = None
-    since: Annotated[Time, Meta(description="of this time or newer, with its zone")] | None = None
+    type: Annotated[ReferenceType, Meta(description="only references of this type")] | None = None
+    since: (
+        Annotated[Time, Meta(description="only references of this time or newer; with a zone")]
+        | None
+    ) = None
     limit: PageSize = 50
     cursor: GivenCursor | None = None
 
@@ -180,7 +183,7 @@ class NewSpan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A span to register: a known `id` replaces that span; without `content` it is only a card.
 
     The byte range is that of the content in its source, so both have one length. `hash` is the SHA-256
-    of the content in hexadecimal. Tokens are measured where there is a content.
+    of the content in hexadecimal. The tokens of a content are measured.
     """
 
     id: Id | None = None
@@ -252,7 +255,7 @@ class Span(Struct, frozen=True, kw_only=True):
     end_byte: int
     hash: str | None
     token_count: int
-    """Measured; for a card without content the caller's estimate, or 0."""
+    """Measured; for a card without content, the caller's estimate or 0."""
     metadata: dict[str, Any]
     has_content: bool
     embedding_truncated: bool
@@ -261,7 +264,7 @@ class Span(Struct, frozen=True, kw_only=True):
 
 
 class SpanContent(Struct, frozen=True, kw_only=True):
-    """A span's text, null where it has none."""
+    """A span's text, null if it has none."""
 
     id: str
     content: str | None
@@ -282,7 +285,7 @@ class Content(Struct, frozen=True, kw_only=True):
     """The version's id: the given one, or that of the version which superseded it."""
     version: int
     changed: bool
-    """Whether anything was written: the same content again changes nothing."""
+    """Whether anything was written: a repeated content changes nothing."""
     sha256: str
     bytes: int
     token_count: int
