@@ -9,7 +9,7 @@ from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Leg, Role
 
 Detail = Literal["auto", "none", "low", "high"]
-"""Which episodes have their messages; with `auto` and `low` only the surprising ones."""
+"""The episodes to return with their messages; with `auto` and `low` only the surprising ones."""
 
 KEY_MOMENT = 0.7
 """The surprise from which on an episode is a key moment."""
@@ -76,7 +76,7 @@ class FoundFact(Struct, frozen=True, kw_only=True):
     scores: dict[str, float] = {}
     ranks: dict[Leg, int] = {}
     other_categories: list[str] = []
-    """The categories beside its own under which it was repeated."""
+    """The other categories under which it was repeated."""
 
 
 class StoredEpisode(Struct, frozen=True, kw_only=True):
@@ -119,7 +119,7 @@ class Found(Struct, frozen=True, kw_only=True):
 class Retrieved(Struct, frozen=True, kw_only=True):
     """An answer as Markdown for a language model and as data.
 
-    `degraded` holds `no_vector` when the embedding model failed and only words were searched.
+    `degraded` contains `no_vector` if the embedding model failed and only words were searched.
     """
 
     markdown: str
