@@ -25,7 +25,7 @@ class NewRating(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Applied(Struct, frozen=True, kw_only=True):
-    """Whether a rating counts; it does not when the episode was reviewed at that time or later."""
+    """Whether a rating counts; it does not if the episode was already reviewed at that time or later."""
 
     applied: bool
 
@@ -43,7 +43,7 @@ class Rated(Struct, frozen=True, kw_only=True):
 
 
 class Reviewed(Struct, frozen=True, kw_only=True):
-    """An episode of a review: its place in the answer, and its rating where it has one."""
+    """An episode of a review: its place in the answer, and its rating if it has one."""
 
     id: str
     rank: int | None
@@ -65,11 +65,11 @@ class Review(Struct, frozen=True, kw_only=True):
 class ReviewsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The filters and the page of a list of reviews."""
 
-    state: Annotated[ReviewState, Meta(description="in this state only")] | None = None
+    state: Annotated[ReviewState, Meta(description="only reviews in this state")] | None = None
     conversation_id: (
         Annotated[
             Annotated[str, Meta(min_length=1, max_length=128)],
-            Meta(description="of this conversation only"),
+            Meta(description="only reviews of this conversation"),
         ]
         | None
     ) = None
@@ -103,7 +103,7 @@ class ReviewsRun(Struct, frozen=True, kw_only=True):
     good: int = 0
     easy: int = 0
     stale: int = 0
-    """Episodes that were reviewed at a later time already."""
+    """Episodes that were already reviewed at a later time."""
 
     def __add__(self, other: "ReviewsRun") -> "ReviewsRun":
         """Return the sums of both."""
