@@ -43,14 +43,14 @@ OperationId = Annotated[
     Meta(
         min_length=1,
         max_length=128,
-        description="the caller's name for this operation: the same again gives the same answer "
-        "without a second charge",
+        description="the caller's name for this operation: a repetition gets the same answer without "
+        "a second charge",
     ),
 ]
 
 
 class RetrievalBudget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a run may use: tokens of content, milliseconds of wall clock, retries of failed operations."""
+    """The budget of a run: tokens of content, milliseconds of wall clock, retries of failed operations."""
 
     max_tokens: Tokens = 10_000
     max_time_ms: TimeMs = 60_000
@@ -58,7 +58,7 @@ class RetrievalBudget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class FixedBudget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a child may use, field by field; a field that is left out is the fraction's."""
+    """The budget of a child, field by field; an omitted field is computed from the fraction."""
 
     max_tokens: Tokens | None = None
     max_time_ms: TimeMs | None = None
@@ -66,7 +66,7 @@ class FixedBudget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class BudgetState(Struct, frozen=True, kw_only=True):
-    """What is left of a run's budget and what is used, its children's use included; times at asking."""
+    """The remaining and the used budget of a run at this moment, its children's use included."""
 
     remaining_tokens: int
     tokens_used: int
@@ -77,7 +77,7 @@ class BudgetState(Struct, frozen=True, kw_only=True):
 
 
 class NewRun(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A run to start; with a parent its budget is taken out of the parent's, capped by what remains."""
+    """A run to start; a parent's remaining budget caps it and pays for it."""
 
     agent_type: Label
     episode_id: Label
@@ -87,7 +87,7 @@ class NewRun(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """A run as it stands: `session_id` in routes is its `id`."""
+    """The present state of a run; its `id` is the `session_id` in routes."""
 
     id: str
     client_id: str
@@ -107,20 +107,20 @@ class Run(Struct, frozen=True, kw_only=True):
 class RunsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A request for a page of a client's runs."""
 
-    status: Annotated[RunStatus, Meta(description="of this status only")] | None = None
+    status: Annotated[RunStatus, Meta(description="only runs of this status")] | None = None
     limit: PageSize = 50
     cursor: GivenCursor | None = None
 
 
 class Runs(Struct, frozen=True, kw_only=True):
-    """A page of runs, the last that were started first, and the cursor of the next page."""
+    """A page of runs, the latest start first, and the cursor of the next page."""
 
     runs: list[Run]
     cursor: str | None
 
 
 class RunQuestion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a run retrieves: by text or by an embedding vector, for at most so many tokens."""
+    """A run's question, as a text or an embedding vector, and the maximum tokens of its answer."""
 
     query: (
         Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
@@ -146,7 +146,7 @@ class SpanRef(Struct, frozen=True, kw_only=True):
 
 
 class RetrievedSpan(SpanRef, frozen=True, kw_only=True):
-    """A span with its content, and why it stands where it is."""
+    """A span with its content, and the reasons for its rank."""
 
     content: str
     rank: int
@@ -156,7 +156,7 @@ class RetrievedSpan(SpanRef, frozen=True, kw_only=True):
 
 
 class LeftOutSpan(Struct, frozen=True, kw_only=True):
-    """A span that was found and left out: it did not fit, or its text is not the one that was stored."""
+    """A span that was found and omitted: it did not fit, or its text does not match its stored hash."""
 
     span_id: str
     token_count: int
@@ -164,7 +164,7 @@ class LeftOutSpan(Struct, frozen=True, kw_only=True):
 
 
 class RetrievalResult(Struct, frozen=True, kw_only=True):
-    """What a retrieval delivered and exactly what it cost; `cursor` goes on without repeating."""
+    """The delivered spans and their exact cost; `cursor` continues without repetitions."""
 
     spans: list[RetrievedSpan]
     tokens_used: int
@@ -175,7 +175,7 @@ class RetrievalResult(Struct, frozen=True, kw_only=True):
 
 
 class PeekAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which span is looked at; its content's first 100 tokens come along when asked for."""
+    """The span to peek at, and whether to return the first 100 tokens of its content."""
 
     span_id: Label
     include_content: bool = False
@@ -183,7 +183,7 @@ class PeekAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RunPeek(Struct, frozen=True, kw_only=True):
-    """A span, and where it was asked for a preview of its content."""
+    """A span and, if requested, a preview of its content."""
 
     span: Span
     content: str | None = None
@@ -192,7 +192,7 @@ class RunPeek(Struct, frozen=True, kw_only=True):
 
 
 class SubcallAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A child run and its share of what remains."""
+    """A child run and its share of the remaining budget."""
 
     agent_type: Label
     budget_fraction: Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -201,7 +201,7 @@ class SubcallAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class NewWrite(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a run leaves for others to find."""
+    """A text that a run writes for other agents."""
 
     type: WriteType
     content: Annotated[
@@ -214,7 +214,7 @@ class NewWrite(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class WriteResult(Struct, frozen=True, kw_only=True):
-    """What was written: a reference with this id, and its spans in order."""
+    """The written reference, by its id, and its spans in order."""
 
     id: str
     spans: list[Span]
@@ -222,14 +222,14 @@ class WriteResult(Struct, frozen=True, kw_only=True):
 
 
 class NewEnd(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a run ended."""
+    """The outcome of a run to end."""
 
     outcome: RunOutcome
     operation_id: OperationId | None = None
 
 
 class RunResult(Struct, frozen=True, kw_only=True):
-    """What a run came to; the tokens of its children are included."""
+    """The result of a run; the tokens of its children are included."""
 
     id: str
     status: RunStatus
@@ -241,7 +241,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
 
 
 class Returned(Struct, frozen=True, kw_only=True):
-    """A memory that an operation delivered, and what it cost."""
+    """A memory that an operation delivered, and its cost."""
 
     memory_id: str
     rank: int
@@ -252,7 +252,7 @@ class Returned(Struct, frozen=True, kw_only=True):
 class Access(Struct, frozen=True, kw_only=True):
     """One recorded operation: sizes, digests and ids, never a text.
 
-    The parameters of a subcall hold the id of its child, as `child_session_id`.
+    The parameters of a subcall contain the id of its child, `child_session_id`.
     """
 
     id: str
@@ -268,23 +268,23 @@ class Access(Struct, frozen=True, kw_only=True):
 
 
 class AccessesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which accesses of a run are shown."""
+    """The page of a list of accesses."""
 
     limit: PageSize = 50
     cursor: GivenCursor | None = None
 
 
 class Accesses(Struct, frozen=True, kw_only=True):
-    """Some accesses of a run, newest first, and where the list goes on."""
+    """A page of a run's accesses, newest first, and the cursor of the next page."""
 
     accesses: list[Access]
     cursor: str | None
 
 
 class RunInTree(Struct, frozen=True, kw_only=True):
-    """What one run of a tree has used and gave; spent + held + given + remaining = max_tokens.
+    """The balance of one run of a tree: spent + held + given + remaining = max_tokens.
 
-    `given` is what its children have of it, `returned` what it gave back to its parent at its end.
+    `given` went to its children, `returned` went back to its parent at its end.
     """
 
     id: str
@@ -305,17 +305,17 @@ class RunInTree(Struct, frozen=True, kw_only=True):
 
 
 class TreeRun(RunInTree, frozen=True, kw_only=True):
-    """One run of a tree, and those right below it."""
+    """One run of a tree, and its children."""
 
     operations: dict[str, int]
-    """How often each operation was performed, refused and failed ones included."""
+    """The number of operations of each kind, refused and failed ones included."""
     children: list["TreeRun"] = []
 
 
 class AccessEntry(Struct, frozen=True, kw_only=True):
     """An operation as `on_access` receives it: sizes, digests and ids, never a text.
 
-    The parameters of a subcall hold the id of its child, as `child_session_id`.
+    The parameters of a subcall contain the id of its child, `child_session_id`.
     """
 
     timestamp: datetime
