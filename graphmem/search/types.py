@@ -13,10 +13,10 @@ from graphmem.retrieval.expansion import HopPath
 SortBy = Literal["relevance", "recency", "importance", "combined"]
 
 Match = Literal["relevance", "exact"]
-"""Which memories match: the relevant ones, or those whose text contains the query, whatever its case."""
+"""The memories that match: the relevant ones, or those whose text contains the query, in any case."""
 
 SOURCE_IDS = 64
-"""The most sources that one search may name."""
+"""The maximum number of sources in one search."""
 
 MOST_HOPS = 3
 
@@ -24,14 +24,14 @@ MOST_HOPS = 3
 class SearchQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A search: its query, filters, order, limits, and the number of hops along links.
 
-    `*` asks for everything. Without `source_types` everything is searched, messages, facts and episodes
-    too; `span` finds every span, whatever its source type. `since` is inclusive, `until` exclusive. Without
-    `sort_by` the most relevant are found and stand by relevance, with hops by `combined`. In another order
-    the first of everything that matches are found: of each source up to 1,000 by words and 1,000 by meaning
-    (if there are more, `total_is_exact` is false). Hops follow links, summaries and names unless
-    `link_types` says which; `part_of` and `next` are only followed where they are named. `match: exact`
-    finds the texts of a session or a conversation that contain the query; there `*` is a character.
-    `session_id` is used with it only, and is the session's own id.
+    The query `*` matches everything. Without `source_types` all kinds are searched, messages, facts and
+    episodes too; `span` finds every span, whatever its source type. `since` is inclusive, `until` exclusive.
+    Without `sort_by` the most relevant memories are returned by relevance, with hops by `combined`. Another
+    order applies to all matches: of each source up to 1,000 by words and 1,000 by meaning (if there are more,
+    `total_is_exact` is false). Hops follow links, summaries and names unless `link_types` names the types;
+    `part_of` and `next` are only followed if named. `match: exact` finds the texts of a session or a
+    conversation that contain the query; there `*` is a character. `session_id`, the session's own id, is only
+    used with it.
     """
 
     query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
@@ -60,7 +60,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class SpanQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A search for spans; without `source_types` for those of every source."""
+    """A search for spans; without `source_types` for spans of any source."""
 
     query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
     source_types: Annotated[list[SourceType], Meta(min_length=1, max_length=12)] | None = None
@@ -120,7 +120,7 @@ class SearchItem(Struct, frozen=True, kw_only=True):
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
-    """One memory that was found and omitted; `token_estimate` is set where its card was fetched."""
+    """One memory that was found and omitted; `token_estimate` is set if its card was fetched."""
 
     id: str
     rank: int
@@ -131,12 +131,12 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 
 
 class FoundSpan(SearchItem, frozen=True, kw_only=True):
-    """One span that was found: the names of a span in a run stand beside those of an item."""
+    """One span that was found, with the field names of a run's span beside those of an item."""
 
     span_id: str
     """Its `id`."""
     token_count: int
-    """Its `token_estimate`, which is measured where the span has a content."""
+    """Its `token_estimate`, which is measured if the span has a content."""
     relevance_score: float
     """Its `relevance`."""
 
@@ -144,9 +144,9 @@ class FoundSpan(SearchItem, frozen=True, kw_only=True):
 class SearchResult(Struct, frozen=True, kw_only=True):
     """The memories that were found, the omitted ones, and the query with its defaults.
 
-    `total_count` is the number of matches; where the search has not seen everything `total_is_exact` is
-    false and there may be more. `hops_used` is the depth of the deepest item. Where a memory has more links
-    than a hop follows, `degraded` holds `fan_out`, and `fan_out` the first 50 such memories.
+    `total_count` is the number of matches; if the search has not seen everything, `total_is_exact` is false
+    and there may be more. `hops_used` is the depth of the deepest item. If a memory has more links than a hop
+    follows, `degraded` contains `fan_out`, and `fan_out` the first 50 such memories.
     """
 
     items: list[SearchItem]
@@ -163,7 +163,7 @@ class SearchResult(Struct, frozen=True, kw_only=True):
 
 
 class SpanSearchResult(Struct, frozen=True, kw_only=True):
-    """The spans that were found, the omitted ones, and the search over all kinds that it was."""
+    """The spans that were found, the omitted ones, and the equivalent search over all kinds."""
 
     items: list[FoundSpan]
     total_count: int
