@@ -10,10 +10,10 @@ from graphmem.model.times import Time
 from graphmem.model.vocabulary import Importance, SourceId, SummaryType
 
 SUMMARY_BYTES = 100_000
-"""How long the text of a session's summary may be, in bytes of UTF-8."""
+"""The maximum length of a session's summary, in bytes of UTF-8."""
 
 POINT_BYTES = 10_000
-"""How long one key point, milestone or topic may be."""
+"""The maximum length of a key point, milestone or topic."""
 
 Short = Annotated[str, Meta(min_length=1, max_length=256)]
 Count = Annotated[int, Meta(ge=0, le=2**31)]
@@ -25,7 +25,7 @@ SpanIds = Annotated[list[SourceId], Meta(max_length=1_000)]
 class NewThreadSummary(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="thread"
 ):
-    """What a thread is about; the same target again makes the next version."""
+    """The summary of a thread; a repeated target makes the next version."""
 
     type: ClassVar[SummaryType] = "thread"
 
@@ -43,7 +43,7 @@ class NewThreadSummary(
 class NewPlanSummary(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="plan"
 ):
-    """How far a plan is; the same target again makes the next version."""
+    """The summary of a plan; a repeated target makes the next version."""
 
     type: ClassVar[SummaryType] = "plan"
 
@@ -63,7 +63,7 @@ class NewPlanSummary(
 class NewSessionSummary(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="type", tag="session"
 ):
-    """What was said in a session; the same target again makes the next version."""
+    """The summary of a session; a repeated target makes the next version."""
 
     type: ClassVar[SummaryType] = "session"
 
@@ -80,10 +80,10 @@ NewSummary = NewThreadSummary | NewPlanSummary | NewSessionSummary
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """A digest of a thread, a plan or a session; what its type does not have is null.
+    """A digest of a thread, a plan or a session; fields that its type does not have are null.
 
-    `text` is what is given to a model, and `token_count` its tokens. `active` is false once a newer
-    version has superseded it.
+    `text` is its text for a model, and `token_count` its tokens. `active` is false once a newer version has
+    superseded it.
     """
 
     id: str
@@ -115,18 +115,19 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 class SummariesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which summaries are to be listed."""
+    """The filters and the page of a list of summaries."""
 
-    type: Annotated[SummaryType, Meta(description="of this type only")] | None = None
-    since: Annotated[Time, Meta(description="last active then or later, with its zone")] | None = (
-        None
-    )
+    type: Annotated[SummaryType, Meta(description="only summaries of this type")] | None = None
+    since: (
+        Annotated[Time, Meta(description="only summaries of this time or newer; with a zone")]
+        | None
+    ) = None
     limit: PageSize = 50
     cursor: GivenCursor | None = None
 
 
 class Summaries(Struct, frozen=True, kw_only=True):
-    """Some summaries, newest first, and where the list goes on."""
+    """A page of summaries, newest first, and the cursor of the next page."""
 
     summaries: list[Summary]
     cursor: str | None
