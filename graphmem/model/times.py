@@ -18,9 +18,9 @@ Past = Annotated[
 ]
 """The time of an event; `happened` checks it."""
 
-AS_OF = "what was true then, as far as that is known; RFC 3339, with a zone"
-KNOWN_AS_OF = "what was known then; RFC 3339, with a zone"
-INCLUDE_SUPERSEDED = "whether what newer versions have superseded is found too, and what is over"
+AS_OF = "the valid time: memories that were true then; RFC 3339, with a zone"
+KNOWN_AS_OF = "the transaction time: memories as known then; RFC 3339, with a zone"
+INCLUDE_SUPERSEDED = "whether to find superseded and ended memories too"
 
 BEGINNING = datetime(1, 1, 2, tzinfo=UTC)
 """The value for no lower bound: an index can test neither null nor OR."""
