@@ -1,7 +1,7 @@
-"""Callers' statements at work: a few at once, counting those that were cut off and do not end.
+"""Running statements of callers: only a few at once, including those that were cut off and do not end.
 
-Each transaction of a statement carries its id. Closing the connection ends nearly every statement at once;
-what the server cannot interrupt goes on without a caller, and only a restart of the server ends it.
+Each transaction has the id of its statement. Closing the connection ends nearly every statement at once;
+one that the server cannot interrupt continues without a caller, and only a restart of the server ends it.
 """
 
 import asyncio
@@ -19,17 +19,17 @@ from graphmem.graph.query import Query
 AT_ONCE = 4
 
 ENDED_SECONDS = 10.0
-"""How long after its limit a statement may end: the server looks for expired ones every two seconds."""
+"""The time after its limit in which a statement may end: the server checks every two seconds."""
 
 LOOK_SECONDS = 5.0
-"""How often a watch looks for statements that do not end, and how long it waits for the server."""
+"""The interval at which a watch looks for statements that do not end, and its time limit for the server."""
 
 PATIENCE_SECONDS = 15.0
-"""How long a statement may go on after it was cut off before the server is restarted."""
+"""The time that a statement may continue after it was cut off before the server is restarted."""
 
 
 class AtWork(Struct, frozen=True):
-    """A statement that the server works on: its id, since when, its limit, and whether it was told to end."""
+    """A running statement: its id, its age, its limit, and whether it was terminated."""
 
     id: str
     seconds: float
@@ -38,7 +38,7 @@ class AtWork(Struct, frozen=True):
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether it goes on although nobody waits for it."""
+        """Whether it continues although no caller waits for it."""
         return self.terminated or self.seconds > self.limit + ENDED_SECONDS
 
 
@@ -46,12 +46,12 @@ STATEMENTS_AT_WORK = Query("graph/statements_at_work", AtWork)
 
 
 def metadata(id: str, seconds: float) -> dict[str, Any]:
-    """Return what a transaction carries, by which its statement is known at work."""
+    """Return the metadata of a transaction, which identify its running statement."""
     return {"graphmem_statement": id, "graphmem_seconds": seconds}
 
 
 class Statements:
-    """Lets statements in while fewer than `most` are at work on a database, whoever sent them."""
+    """Admits statements while fewer than `most` run on a database, whoever sent them."""
 
     def __init__(self, most: int = AT_ONCE) -> None:
         self._most = most
@@ -74,14 +74,14 @@ class Statements:
 
 
 class LostStatements:
-    """Finds statements that go on long after they were cut off; is asked again and again."""
+    """Finds statements that continue long after they were cut off; called repeatedly."""
 
     def __init__(self) -> None:
         self._next = 0.0
         self._seen: dict[str, float] = {}
 
     async def find(self, graph: Graph, now: float | None = None) -> list[str]:
-        """Return the ids of those that do not end; looks every few seconds, and never waits long."""
+        """Return the ids of those that do not end; checks every few seconds, and never waits long."""
         now = time.monotonic() if now is None else now
         if now < self._next:
             return []
