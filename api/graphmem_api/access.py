@@ -1,4 +1,4 @@
-"""Every request has an id and a span, is counted, and leaves one line in the log."""
+"""Gives every request an id and a span, counts it, and logs it in one line."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ HEADER = b"x-request-id"
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 NO_ROUTE = "-"
 OTHER = "OTHER"
-"""Who asks for what there is not may invent as many methods and paths as it likes."""
+"""One label for all unknown methods, as `NO_ROUTE` is for paths: callers may invent any number."""
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ class Access:
 
 
 def request_id_of(scope: Scope) -> str:
-    """Return the id that the caller gave the request where it is sane, else a new one."""
+    """Return the request id that the caller gave if it is valid, else a new one."""
     for name, value in scope["headers"]:
         if name == HEADER and REQUEST_ID.fullmatch(given := value.decode("latin-1")):
             return given
@@ -126,7 +126,7 @@ async def _fail(problem: Exception, scope: Scope, send: Send) -> None:
 
 
 def method_of(scope: HTTPScope) -> str:
-    """Return the method, if it is one."""
+    """Return the method, or `OTHER` for an unknown one."""
     return scope["method"] if scope["method"] in METHODS else OTHER
 
 
@@ -136,7 +136,7 @@ def _caller_s(scope: HTTPScope) -> Context:
 
 
 def _tell(scope: HTTPScope, status: int, seconds: float, shown: Span) -> None:
-    """Log, count and trace a request; status 0 is a caller that left before the answer."""
+    """Log, count and trace a request; status 0 means that the caller left before the answer."""
     method, route = method_of(scope), scope.get("path_template", NO_ROUTE)
     log.info("method=%s route=%s status=%d ms=%.1f", method, route, status, 1000 * seconds)
     REQUESTS.labels(method, route, status).inc()

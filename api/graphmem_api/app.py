@@ -1,4 +1,4 @@
-"""The application: what is wired to what, and nothing else."""
+"""The application: only the wiring of its parts."""
 
 from importlib.metadata import version
 
@@ -43,7 +43,7 @@ PREFIX = "/api/v0"
 
 
 def create_app(runtime: Runtime) -> Litestar:
-    """Return the API of a running graphmem. Raises `SettingError` when the keys cannot be used."""
+    """Return the API of a running graphmem. Raises `SettingError` if the keys cannot be used."""
     guard, structs = Guard(runtime.settings), Structs()
     app = Litestar(
         route_handlers=[

@@ -15,21 +15,21 @@ from graphmem.errors import InvalidInput, TooLarge
 from graphmem.model.validation import invalid
 
 BODY_BYTES = 32 * 1024 * 1024
-"""How long a body may be."""
+"""The maximum length of a body."""
 
 SPARE_BYTES = 64 * 1024 * 1024
 SPARE_SECONDS = 10.0
-"""How much of a body that is too long is still taken, and thrown away."""
+"""The limits for draining a body that is too long."""
 
 
 class StrictRequest(Request[Any, Any, Any]):
-    """A request whose body is JSON of exactly the wanted shape, or an error that names the field.
+    """A request whose body must be JSON of exactly the wanted type; errors name the field.
 
     Litestar alone would take any content type, "20" for 20 and a bare number for a time.
     """
 
     async def json(self) -> Any:
-        """Return the body as what the handler calls `data`. Raises `InvalidInput`, `TooLarge`."""
+        """Return the body as the handler's `data`. Raises `InvalidInput`, `TooLarge`."""
         wanted = self.route_handler.parsed_data_field
         assert wanted is not None, "only handlers with a body ask for one"
         return decoded(await self.body(), wanted.annotation)
@@ -38,7 +38,7 @@ class StrictRequest(Request[Any, Any, Any]):
         """Return the whole body, if it is JSON and not too long. Litestar asks here first."""
         _check_type(self)
         try:
-            # Litestar passes over an empty body; a blank one is read, and refused by name.
+            # Litestar skips an empty body; a blank one is decoded, and refused with the name of the field.
             return await super().body() or b" "
         except RequestEntityTooLarge as problem:
             await self._let_finish()
@@ -47,7 +47,7 @@ class StrictRequest(Request[Any, Any, Any]):
             raise ClientException("the connection ended before the body did") from problem
 
     async def _let_finish(self) -> None:
-        """Read on for a while: who still sends when the connection ends never sees the answer."""
+        """Drain the body for a while: a client that is still sending at the close never reads the answer."""
         if "expect" in self.headers:
             return
         with contextlib.suppress(TimeoutError):
@@ -61,7 +61,7 @@ class StrictRequest(Request[Any, Any, Any]):
 
 
 def decoded(body: bytes, wanted: Any) -> Any:
-    """Return a JSON text as the wanted type. Raises `InvalidInput` that names the field."""
+    """Return a JSON text as the wanted type. Raises an `InvalidInput` that names the field."""
     if not body.strip():
         raise InvalidInput("body", "is empty; send a JSON object")
     try:
@@ -79,7 +79,7 @@ def decoded(body: bytes, wanted: Any) -> Any:
 
 
 def _check_type(request: Request[Any, Any, Any]) -> None:
-    """Raise 415 for anything but JSON in UTF-8, which no page from elsewhere may send (CORS)."""
+    """Raise 415 for anything but JSON in UTF-8, which no foreign page may send (CORS)."""
     kind, options = request.content_type
     charset = options.get("charset", "utf-8").strip('"').lower()
     if kind != "application/json" or charset not in {"utf-8", "utf8"}:
@@ -91,7 +91,7 @@ def _check_type(request: Request[Any, Any, Any]) -> None:
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> None:
-    """Raise `InvalidInput` when an object names a field twice: readers disagree on which counts."""
+    """Raise `InvalidInput` if an object has a field twice: parsers disagree on which one counts."""
     seen = set()
     for name, _ in pairs:
         if name in seen:
@@ -100,7 +100,7 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> None:
 
 
 def _complain(body: bytes, problem: str, cause: Exception) -> NoReturn:
-    """Raise `InvalidInput` for what is no JSON; it names the field where that can be found."""
+    """Raise `InvalidInput` for invalid JSON; it names the field if that can be found."""
     try:
         # Unlike msgspec, the standard library reads half surrogates, so that they can be found.
         value = json.loads(body.decode(errors="surrogateescape"))

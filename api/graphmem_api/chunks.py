@@ -22,12 +22,12 @@ CHUNK = Example(
 @get(
     "/memories/{memory_id:str}/peek",
     summary="Peek at a memory",
-    response_description="What it is, without its content",
+    response_description="The memory, without its content",
     tags=["memories"],
     responses=failures(404),
 )
 async def peek(memory_id: MemoryId, context: NamedDependency[Context]) -> PeekResult:
-    """Say what a memory is, how long it is and what it is linked to; free of any budget."""
+    """Show a memory without its content: its kind, its length and its links; free of any budget."""
     return await chunks.peek(memory_id, context)
 
 
@@ -44,9 +44,9 @@ async def chunk(
     data: Annotated[ChunkOptions, BodyKwarg(examples=[CHUNK])],
     context: NamedDependency[Context],
 ) -> ChunkResult:
-    """Give a memory's full text in at most `max_tokens`, header and ellipsis included.
+    """Return a memory's full text in at most `max_tokens`, header and ellipsis included.
 
     `end` keeps the beginning, `sentence` whole sentences, `middle` 60 % from the beginning and 40 %
-    from the end. Where not even the header fits the content is empty.
+    from the end. If not even the header fits, the content is empty.
     """
     return await chunks.chunk(memory_id, data, context)

@@ -1,8 +1,8 @@
-"""Who asks: the client, and what it may do.
+"""Authentication: the client of a request, and its role.
 
-Without a keys file the header `X-Client-Id` says who asks, and only this machine may listen. With
-one, `Authorization: Bearer <key>` decides: `X-Client-Id` is then best left out, and refused (401)
-when it names another client than the key does.
+Without a keys file the header `X-Client-Id` names the client, and only a loopback address may listen. With
+one, `Authorization: Bearer <key>` decides: omit `X-Client-Id` then; it is refused (401) if it names another
+client than the key.
 """
 
 import hashlib
@@ -38,10 +38,10 @@ HEADER = "X-Client-Id"
 DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 
 FROM_ELSEWHERE = ("forwarded", "x-forwarded-for", "x-real-ip", "via", "origin")
-"""Headers of requests that a proxy passes on or a page sends."""
+"""Headers of requests that a proxy forwards or a page sends."""
 
 SETTLED_SECONDS = 2.0
-"""A file changed less than this ago may change again without a new time: it is read once more."""
+"""A file changed more recently may change again without a new timestamp: it is read once more."""
 
 Connection = ASGIConnection[Any, Any, Any, Any]
 Stamp = tuple[int, int, int]
@@ -50,17 +50,17 @@ log = logging.getLogger(__name__)
 
 
 class Client(Struct, frozen=True):
-    """Who asks, and what it may do."""
+    """The client of a request, and its role."""
 
     id: str
     role: Role
 
 
 class Keys:
-    """The keys in a file, by their SHA-256; a change of the file counts from the next request.
+    """The keys in a file, by their SHA-256; a change of the file takes effect with the next request.
 
-    Raises `SettingError` at first when the file cannot be used. Later the keys that were known
-    stay good and the log says why, so that a half-written file locks nobody out.
+    Raises `SettingError` at first if the file cannot be used. Later the known keys stay valid and the error
+    is logged, so that a half-written file locks nobody out.
     """
 
     def __init__(self, path: Path) -> None:
@@ -69,9 +69,9 @@ class Keys:
         self._clients = read_keys(path)
 
     def client(self, key: str) -> Client | None:
-        """Return whose key this is.
+        """Return the client of a key.
 
-        A digest is looked up, so that how long it takes says nothing about a key.
+        A digest is looked up, so that the time it takes reveals nothing about a key.
         """
         self._refresh()
         return self._clients.get(hashlib.sha256(key.encode(errors="replace")).digest())
@@ -88,15 +88,15 @@ class Keys:
 
 
 class Guard:
-    """Lets in who may ask, and notes on the request who it is."""
+    """Authenticates requests, and stores their client on them."""
 
     def __init__(self, settings: Settings) -> None:
         self._keys = Keys(settings.keys_file) if settings.keys_file else None
 
-    # Async although it waits for nothing: Litestar would run it in a thread, where what it notes
-    # for the log is lost.
+    # Async although it awaits nothing: Litestar would run it in a thread, where the client's name for the
+    # log would be lost.
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
-        """Raise `Unauthorized`, or `InvalidInput` for a client id that cannot be one."""
+        """Raise `Unauthorized`, or `InvalidInput` for an invalid client id."""
         if self._keys is None:
             _refuse_foreign_pages(connection)
             client = Client(_named(connection) or DEFAULT_CLIENT, "operator")
@@ -107,20 +107,20 @@ class Guard:
 
 
 def current_client(scope: Scope) -> Client:
-    """Return who asks."""
+    """Return the client of the request."""
     client: Client = scope["state"]["client"]
     return client
 
 
 def current_context(client: NamedDependency[Client], runtime: NamedDependency[Runtime]) -> Context:
-    """Return what a use case works with for the client of a request."""
+    """Return the context of the request's client for a use case."""
     return runtime.context(client.id)
 
 
 def read_keys(path: Path) -> dict[bytes, Client]:
     """Return the clients in a keys file by their keys' digests.
 
-    Raises `SettingError` that names the line and never shows what stands in it.
+    Raises a `SettingError` that names the line and never shows its content.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -139,7 +139,7 @@ def read_keys(path: Path) -> dict[bytes, Client]:
 
 
 def check_listener(settings: Settings) -> None:
-    """Raise `SettingError` when others could ask without a key."""
+    """Raise `SettingError` if other machines could send requests without a key."""
     if not settings.keys_file and not is_loopback(settings.host):
         raise SettingError(
             variable("host"),
@@ -149,7 +149,7 @@ def check_listener(settings: Settings) -> None:
 
 
 def is_loopback(host: str | None) -> bool:
-    """Tell whether a host is this machine seen from itself only."""
+    """Tell whether a host is a loopback address."""
     try:
         return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
     except ValueError:
@@ -157,9 +157,9 @@ def is_loopback(host: str | None) -> bool:
 
 
 def is_near(connection: Connection) -> bool:
-    """Tell whether a request comes from this machine, and not through a proxy on it or a foreign page.
+    """Tell whether a request comes from this machine, and not through a proxy or from a foreign page.
 
-    A forged header can only make a request look farther away than it is.
+    A forged header can only make a request look more remote.
     """
     peer = connection.scope["client"]
     if peer is None or not is_loopback(peer[0]):
@@ -191,7 +191,7 @@ def _unusable(problem: str) -> SettingError:
 
 
 def _stamp(path: Path) -> Stamp | None:
-    """Return what changes when a file does; None where it changed too lately to be told apart."""
+    """Return the stamp of a file's content; None if it changed too recently for a reliable one."""
     try:
         status = path.stat()
     except OSError:
@@ -226,9 +226,9 @@ def _named(connection: Connection) -> str | None:
 
 
 def _refuse_foreign_pages(connection: Connection) -> None:
-    """Raise 403 for what a browser sends for a page from elsewhere: DNS rebinding gets this far.
+    """Raise 403 for a browser's requests for a foreign page: DNS rebinding gets this far.
 
-    Such a page shows in `Origin` or, where a browser leaves that out, in the `Host` it believes in.
+    Such a page shows in `Origin` or, if the browser omits that, in `Host`.
     """
     origin, host = connection.headers.get("origin"), connection.headers.get("host")
     named = [origin] if origin is not None else []

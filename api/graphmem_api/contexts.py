@@ -32,17 +32,17 @@ ADDITION = Example(
 @post(
     "/",
     summary="Begin a context",
-    response_description="It holds its system prompt, if it has one",
+    response_description="The context, with its system prompt if it has one",
     responses=failures(413, 415),
 )
 async def create_context(
     data: Annotated[CreateContextOptions, BodyKwarg(examples=[NEW])],
     context: NamedDependency[Context],
 ) -> RetrievalContext:
-    """Begin a context that ends after `ttl_seconds`.
+    """Create a context that expires after `ttl_seconds`.
 
-    A system prompt and a reserve that together exceed `max_tokens` are refused; exactly nothing left
-    is legal, and every add then answers false.
+    A system prompt and a reserve that together exceed `max_tokens` are refused. If they leave no token,
+    every addition answers false.
     """
     return await retrieval_contexts.create_context(data, context)
 
@@ -50,13 +50,13 @@ async def create_context(
 @get(
     "/{context_id:str}",
     summary="Show a context",
-    response_description="Its sections, and what room is left",
+    response_description="Its sections and its remaining tokens",
     responses=failures(404),
 )
 async def show_context(
     context_id: ContextId, context: NamedDependency[Context]
 ) -> RetrievalContext:
-    """Show a context as it stands; one that has expired is gone."""
+    """Show a context; an expired one is not found."""
     return await retrieval_contexts.show_context(context_id, context)
 
 
@@ -64,7 +64,7 @@ async def show_context(
     "/{context_id:str}/memories",
     summary="Add a memory to a context",
     status_code=200,
-    response_description="Whether the context holds it, and what room is left",
+    response_description="Whether the context holds it, and its remaining tokens",
     responses=failures(404, 409, 413, 415),
 )
 async def add_to_context(
@@ -74,7 +74,7 @@ async def add_to_context(
 ) -> Added:
     """Add as much of a memory as fits, at most 500 tokens, under a header.
 
-    One that the context holds already is not charged again. Any number of callers may add at once.
+    A memory that the context already holds is not charged again. Any number of callers may add at once.
     """
     return await retrieval_contexts.add_to_context(context_id, data, context)
 
@@ -87,14 +87,14 @@ async def add_to_context(
     responses=failures(404),
 )
 async def composed_context(context_id: ContextId, context: NamedDependency[Context]) -> str:
-    """Give a context as one text: the system prompt, then what was added, a blank line between."""
+    """Return a context as one text: the system prompt, then the sections, separated by blank lines."""
     return await retrieval_contexts.compose_context(context_id, context)
 
 
 @delete(
     "/{context_id:str}",
     summary="Delete a context",
-    response_description="It is gone",
+    response_description="The context is deleted",
     responses=failures(404),
 )
 async def delete_context(context_id: ContextId, context: NamedDependency[Context]) -> None:

@@ -1,4 +1,4 @@
-"""Contextual retrieval: sessions first, then what was said in them; and more of what was shown."""
+"""Contextual retrieval: sessions first, then their messages; and more messages of a session."""
 
 from typing import Annotated
 
@@ -45,39 +45,39 @@ BEGINNING = Example(
     "/search",
     summary="Search sessions, then in them",
     status_code=200,
-    response_description="Sessions with hits and what stands around them, and related sessions",
+    response_description="Sessions with hits and the messages around them, and related sessions",
     responses=failures(413, 415),
 )
 async def search_contextual(
     data: Annotated[ContextualQuery, BodyKwarg(examples=[QUERY, THEN])],
     context: NamedDependency[Context],
 ) -> ContextualResult:
-    """Return the sessions that answer, the best first, each with its messages that do and their neighbours.
+    """Return the sessions that answer, best first, each with its hits and the messages around them.
 
-    Sessions are found by their summaries and their own messages (`soft`), or by summaries first (`hard`).
-    Where none is as relevant as `min_relevance` everything is searched: `fallback` is `global`, and `items`
-    holds what was found. An unknown conversation gives an empty answer. With `max_tokens` the prompt is no
-    longer than that, and `omitted` names what did not fit. `as_of` and `known_as_of` show what had been said,
-    summarized and linked then, as far as that was known.
+    Sessions are found by their summaries and their own messages (`soft`), or by summaries first (`hard`). If
+    none reaches `min_relevance`, all memories are searched: `fallback` is `global`, and `items` contains the
+    hits. An unknown conversation gives an empty answer. `max_tokens` limits the prompt, and `omitted` lists
+    the memories that did not fit. `as_of` and `known_as_of` restrict the answer to messages, summaries and
+    links of that valid time and transaction time.
     """
     return await ask.search_contextual(data, context)
 
 
 @post(
     "/expand",
-    summary="Tell more of a session",
+    summary="Return more of a session",
     status_code=200,
-    response_description="Further messages, in their order",
+    response_description="More messages, in order",
     responses=failures(404, 413, 415),
 )
 async def expand_context(
     data: Annotated[ExpansionAsked, BodyKwarg(examples=[LATER, BEGINNING])],
     context: NamedDependency[Context],
 ) -> MoreTurns:
-    """Return more messages of a session: earlier or later than a hit or than what was shown, or around it.
+    """Return more messages of a session: earlier, later or around a hit or the messages already shown.
 
-    The nearest come first into the budget; what was shown is not repeated. With `as_of` or `known_as_of` only
-    what had been said by then, as far as it was known, is there.
+    The nearest messages go into the budget first; those already shown are not repeated. `as_of` and
+    `known_as_of` restrict the messages to that valid time and transaction time.
     """
     return await more_turns.expand_context(data, context)
 

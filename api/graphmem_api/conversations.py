@@ -45,18 +45,16 @@ BATCH = Example(
 @post(
     "/",
     summary="Open a conversation",
-    response_description="It is new",
+    response_description="The new conversation",
     responses={
-        200: ResponseSpec(
-            Conversation, generate_examples=False, description="It was there already"
-        ),
+        200: ResponseSpec(Conversation, generate_examples=False, description="It existed already"),
         **failures(413, 415),
     },
 )
 async def open_conversation(
     data: Annotated[NewConversation, BodyKwarg(examples=[NEW])], context: NamedDependency[Context]
 ) -> Response[Conversation]:
-    """Open a conversation: 201, or 200 when this id is one already."""
+    """Open a conversation: 201, or 200 if one with this id exists."""
     conversation = await use_case.open_conversation(data, context)
     return Response(conversation, status_code=201 if conversation.created else 200)
 
@@ -64,7 +62,7 @@ async def open_conversation(
 @post(
     "/{conversation_id:str}/messages",
     summary="Remember messages",
-    response_description="They are remembered and searchable",
+    response_description="The messages are stored and searchable",
     responses=failures(404, 413, 415),
 )
 async def remember(
@@ -72,9 +70,9 @@ async def remember(
     data: Annotated[Batch, BodyKwarg(examples=[BATCH])],
     context: NamedDependency[Context],
 ) -> Remembered:
-    """Append 1–1,000 messages, all or none; once answered they are searchable.
+    """Append 1–1,000 messages, all or none; they are searchable once this answers.
 
-    A message whose `external_id` the conversation has already changes nothing and gives its id.
+    A message whose `external_id` the conversation already has changes nothing; its id is returned.
     """
     return await remember_messages(conversation_id, data, context)
 
@@ -83,13 +81,13 @@ async def remember(
     "/{conversation_id:str}",
     summary="Delete a conversation",
     status_code=200,
-    response_description="It is gone",
+    response_description="The numbers of deleted nodes",
     responses=failures(404),
 )
 async def delete_conversation(
     conversation_id: ConversationId, context: NamedDependency[Context]
 ) -> Deleted:
-    """Delete a conversation with everything in it, and say how much that was."""
+    """Delete a conversation with all its contents, and return their number."""
     return await use_case.delete_conversation(conversation_id, context)
 
 

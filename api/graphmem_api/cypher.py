@@ -48,13 +48,13 @@ CHAIN = Example(
 
 
 class OperatorsOnly:
-    """Lets in operators, and who is alone on this machine where that was said."""
+    """Admits operators and, if the settings allow it, callers on this machine without keys."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
-        """Raise 403 for who may not see every client."""
+        """Raise 403 for callers that may not see all clients."""
         if self._settings.cypher == "off":
             raise PermissionDeniedException(OFF)
         if self._settings.keys_file is None and self._settings.cypher != "on":
@@ -67,7 +67,7 @@ class OperatorsOnly:
     "/",
     summary="Ask the graph in Cypher",
     status_code=200,
-    response_description="The rows, as maps, and how the database went about it",
+    response_description="The rows, as maps, and the plan",
     responses=failures(403, 408, 413, 415, 429),
 )
 async def ask_cypher(
@@ -75,25 +75,25 @@ async def ask_cypher(
     context: NamedDependency[Context],
     request: Request[Any, Any, Any],
 ) -> Table:
-    """Ask the graph of all clients in Cypher; whatever may do more than read is refused before it runs.
+    """Query the graph of all clients in Cypher; a statement that may do more than read is refused.
 
-    The database's plan decides, not how the text looks: a 403 names the rule in `code` and the `place` in
-    the text, a 400 carries Neo4j's own sentence about a mistake. `CYPHER 25` may stand before it, `;` behind.
-    What the database could not interrupt is refused too: deep nesting (`cypher_nesting`), long loops inside
-    an expression (`cypher_range`), and regular expressions that may backtrack for ever (`cypher_regex`,
-    `cypher_fulltext`); the sentence says what passes.
+    The database's plan decides, not the text: a 403 names the rule in `code` and the `place` in the text, a
+    400 contains Neo4j's message about a mistake. `CYPHER 25` may precede the statement, `;` may follow it.
+    Statements that the database could not interrupt are refused too: deep nesting (`cypher_nesting`), long
+    loops inside an expression (`cypher_range`), and regular expressions that may backtrack for ever
+    (`cypher_regex`, `cypher_fulltext`); the message says what is allowed.
 
     A row is a map, with `columns` in their order. A node is `{id, labels, properties}`, a relationship
     `{id, type, start, end, properties}`, a path `{nodes, relationships}`; times and durations are ISO 8601,
     bytes Base64, a point `{srid, x, y}` or `{srid, longitude, latitude}`, and NaN and Infinity texts.
-    Embeddings are left out of nodes and maps, and null where they are a value by themselves: so is every list
-    of 64 or more fractions of length 1, whatever it comes from.
+    Embeddings are omitted from nodes and maps, and null as separate values; so is every list of 64 or more
+    fractions of length 1, whatever its origin.
 
-    It ends at `max_rows`, or 8 MiB of rows, with `truncated`, and at `timeout_ms`, or the server's limit of
-    memory, with 408. Every statement is kept in the audit. A caller who hangs up cancels it.
+    The answer ends at `max_rows` or 8 MiB of rows, with `truncated`; at `timeout_ms`, or the server's limit
+    of memory, the statement ends with 408. Every statement is recorded in the audit. Hanging up cancels it.
 
-    The database works on a few statements at a time (`GRAPHMEM_CYPHER_AT_ONCE`, 4), of all operators; those
-    that were cut off and do not end count too. One more is a 429 with `Retry-After`, and leaves no entry.
+    The database runs a few statements at a time (`GRAPHMEM_CYPHER_AT_ONCE`, 4) of all operators, including
+    those that were cut off and do not end. One more gets 429 with `Retry-After`, and no audit entry.
     """
     return await while_connected(
         run_statement(
@@ -109,8 +109,8 @@ async def ask_cypher(
 
 @get(
     "/audit",
-    summary="List what was asked in Cypher",
-    response_description="Some entries, and where the list goes on",
+    summary="List the audit of Cypher statements",
+    response_description="A page of entries",
     responses=failures(403),
     **query(AuditAsked),
 )
@@ -118,17 +118,17 @@ async def list_cypher_audit(
     context: NamedDependency[Context],
     asked: NamedDependency[AuditAsked],
 ) -> Audit:
-    """List the statements that were sent, by whom and how they ended, newest first, of all clients.
+    """List the statements of all clients with their senders and outcomes, newest first.
 
-    They hold the text as it was sent and the names of its parameters; `still_running` marks what the database
-    works on although its caller was answered. An entry goes after 90 days, or
+    An entry has the text as it was sent and the names of its parameters; `still_running` marks a statement
+    that the database still works on after its caller has got an answer. An entry is deleted after 90 days, or
     when there are more than 100,000.
     """
     return await show_audit(asked, context)
 
 
 def cypher(settings: Settings) -> Router:
-    """Return the routes, for whom the settings let in."""
+    """Return the routes, with access as the settings say."""
     return Router(
         "/cypher",
         route_handlers=[ask_cypher, list_cypher_audit],

@@ -22,7 +22,7 @@ Described = dict[str, Any]
 
 
 class Structs(OpenAPISchemaPlugin):
-    """Collects the structs that the routes take and answer with; msgspec describes them."""
+    """Collects the structs of requests and answers; msgspec describes them."""
 
     def __init__(self) -> None:
         self._found: dict[str, type[Struct]] = {}
@@ -42,7 +42,7 @@ class Structs(OpenAPISchemaPlugin):
         return schema
 
     def components(self) -> Described:
-        """Return the schemas of the structs and of those that they hold, by their names."""
+        """Return the schemas of the structs and of those inside them, by name."""
         every = self._found.values()
         _, schemas = msgspec.json.schema_components(every, ref_template=f"{REFERENCE}{{name}}")
         for schema in schemas.values():
@@ -97,7 +97,7 @@ def recorded_answers() -> dict[str, dict[str, Any]]:
 
 
 def _show_bodies(operation: Described) -> None:
-    """Put the examples of a body beside its schema: inside, a reference may have no neighbours."""
+    """Put the examples of a body beside its schema: inside it, a `$ref` may have no siblings."""
     for content in operation.get("requestBody", {}).get("content", {}).values():
         examples = content["schema"].pop("examples", [])
         content["examples"] = {str(n): {"value": one} for n, one in enumerate(examples, start=1)}

@@ -32,7 +32,7 @@ UNDONE = Example(summary="It was another Anna", value={"alias": "Anna"})
 
 @get(
     summary="List entities",
-    response_description="Some entities, and where the list goes on",
+    response_description="A page of entities",
     responses=failures(),
     **query(EntitiesAsked),
 )
@@ -40,10 +40,10 @@ async def list_entities(
     context: NamedDependency[Context],
     asked: NamedDependency[EntitiesAsked],
 ) -> Entities:
-    """List the names that memories mention, in their order; `cursor` is null where it ends.
+    """List the names that memories mention, in order; `cursor` is null on the last page.
 
-    `mentions` counts the memories that use this very name. A name that means another has `alias_of`, with
-    the rule that found it; that other one lists it under `aliases`.
+    `mentions` counts the memories that use this very name. An alias has `alias_of`, with the rule that found
+    it; its canonical name lists it under `aliases`.
     """
     return await show_entities(asked, context)
 
@@ -51,9 +51,9 @@ async def list_entities(
 @post(
     "/aliases",
     summary="Make a name an alias",
-    response_description="It is an alias",
+    response_description="The new alias",
     responses={
-        200: ResponseSpec(Alias, generate_examples=False, description="It was that already"),
+        200: ResponseSpec(Alias, generate_examples=False, description="It existed already"),
         **failures(404, 413, 415),
     },
 )
@@ -61,10 +61,10 @@ async def add_alias(
     data: Annotated[NewAlias, BodyKwarg(examples=[ALIAS])],
     context: NamedDependency[Context],
 ) -> Response[Alias]:
-    """Say that one name means another, by the rule `manual`: 201, or 200 when it was so already.
+    """Make one name an alias of another, by the rule `manual`: 201, or 200 if it already was.
 
-    What is said goes before what the rules find, and before what was undone. When `canonical` is itself an
-    alias, both mean what that means. Nothing is renamed: the memories keep the names that they mention.
+    A manual alias overrides those that rules find, and those that were undone. If `canonical` is itself an
+    alias, both lead to its canonical name. Nothing is renamed: the memories keep the names that they mention.
     """
     made = await aliases.add_alias(data, context)
     return Response(made, status_code=201 if made.created else 200)
@@ -74,14 +74,14 @@ async def add_alias(
     "/aliases/undo",
     status_code=HTTP_200_OK,
     summary="Undo an alias",
-    response_description="What it was",
+    response_description="The former alias",
     responses=failures(404, 413, 415),
 )
 async def undo_alias(
     data: Annotated[UndoneAlias, BodyKwarg(examples=[UNDONE])],
     context: NamedDependency[Context],
 ) -> Alias:
-    """Make a name an alias of nothing. No rule makes it an alias of the same name again."""
+    """Undo an alias. No rule makes it an alias of the same name again."""
     return await aliases.undo_alias(data, context)
 
 
@@ -89,11 +89,11 @@ async def undo_alias(
     "/aliases/run",
     status_code=HTTP_200_OK,
     summary="Find aliases now",
-    response_description="How many names were looked at, and what came of it",
+    response_description="The numbers of names examined, and of aliases made and dropped",
     responses=failures(),
 )
 async def find_aliases(context: NamedDependency[Context]) -> AliasesFound:
-    """Find the aliases of new names, which the background work does some seconds after they are written."""
+    """Find the aliases of new names now; background work does so some seconds after they are written."""
     return await aliases.find_aliases(context)
 
 

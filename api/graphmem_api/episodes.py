@@ -41,14 +41,14 @@ class SegmentAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Options of segmenting a conversation."""
 
     leave_growing: Annotated[
-        bool, Meta(description="leave the last run of each session that is not idle: it may go on")
+        bool, Meta(description="leave the last run of each session that is not idle: it may grow")
     ] = False
 
 
 @post(
     "/episodes",
     summary="Remember an episode",
-    response_description="It is remembered and searchable, and so are its messages",
+    response_description="The episode and its messages are stored and searchable",
     tags=["episodes"],
     responses=failures(404, 413, 415),
 )
@@ -56,11 +56,11 @@ async def remember_episode(
     data: Annotated[NewEpisode, BodyKwarg(examples=[INLINE, RANGE])],
     context: NamedDependency[Context],
 ) -> KeptEpisode:
-    """Remember a run of messages: `messages` to be stored, or `message_ids` or a `range` of a session.
+    """Remember a run of messages: new `messages`, stored `message_ids`, or a `range` of a session.
 
-    A title and a summary that are not given are made of the messages' own sentences; the surprise, 0–1,
-    is how far the episode lies from the conversation's earlier ones. A repeat is the same episode: where one
-    with exactly these messages is there, and all that is said about it holds, `action` is `repeated`.
+    An omitted title or summary is made of the messages' own sentences; the surprise, 0–1, is the distance to
+    the conversation's earlier episodes. A repetition changes nothing: if an episode with exactly these
+    messages and all given values exists, `action` is `repeated`.
     """
     return await remember.remember_episode(data, context)
 
@@ -69,7 +69,7 @@ async def remember_episode(
     "/conversations/{conversation_id:str}/segment",
     summary="Make episodes of a conversation's messages",
     status_code=200,
-    response_description="What was made",
+    response_description="The new episodes",
     tags=["episodes"],
     responses=failures(404),
     **query(SegmentAsked),
@@ -79,9 +79,9 @@ async def segment(
     context: NamedDependency[Context],
     asked: NamedDependency[SegmentAsked],
 ) -> Segmented:
-    """Make episodes of all messages that none holds, and rate the reviews that wait.
+    """Make episodes of all messages without one, and rate the pending reviews.
 
-    The same happens by itself when nothing was written to the conversation for half an hour.
+    Background work does the same when nothing was written to the conversation for half an hour.
     """
     return await segmentation.segment(conversation_id, context, leave_growing=asked.leave_growing)
 
@@ -90,15 +90,15 @@ async def segment(
     "/conversations/{conversation_id:str}/consolidate",
     summary="Make facts of episodes",
     status_code=200,
-    response_description="What was done, or why nothing was",
+    response_description="The outcome, or why nothing was done",
     tags=["episodes"],
     responses=failures(404),
 )
 async def consolidate(
     conversation_id: ConversationId, context: NamedDependency[Context]
 ) -> Consolidated:
-    """Have the language model make facts of up to five episodes that none were made of, oldest first.
+    """Let the language model make facts of up to five episodes without facts, oldest first.
 
-    Without a language model it is off: `consolidated` is false and `reason` is `no_llm`.
+    Without a language model, `consolidated` is false and `reason` is `no_llm`.
     """
     return await consolidation.consolidate(conversation_id, context)

@@ -37,7 +37,7 @@ NEXT = Example(
         "reason": "one file is easier to back up",
     },
 )
-# Litestar takes a union, which the annotation that it gives for that leaves out.
+# Litestar accepts a union here, although its own annotation excludes one.
 ONE_OR_MANY: Any = KeptFact | list[KeptFact]
 CHOSEN = Example(summary="Three categories", value={"categories": ["recipe", "guest", "supplier"]})
 
@@ -45,13 +45,13 @@ CHOSEN = Example(summary="Three categories", value={"categories": ["recipe", "gu
 @post(
     "/facts",
     summary="Remember facts",
-    response_description="At least one of them is new",
+    response_description="At least one fact is new",
     tags=["facts"],
     responses={
         200: ResponseSpec(
             ONE_OR_MANY,
             generate_examples=False,
-            description="All of them were known and are reinforced",
+            description="All facts were known and are reinforced",
         ),
         **failures(404, 413, 415),
     },
@@ -60,11 +60,11 @@ async def remember_facts(
     data: Annotated[NewFact | list[NewFact], BodyKwarg(examples=[ONE, MANY])],
     context: NamedDependency[Context],
 ) -> Response[KeptFact | list[KeptFact]]:
-    """Remember one fact or 1–100, all or none, and say what became of each.
+    """Remember one fact or 1–100, all or none, and return the outcome of each.
 
-    One that says in the same words what is known of the same conversation and scope reinforces that
-    fact, which gets its keywords, and its category beside its own (`other_categories`). Any other is new; it
-    is linked to those that lie near, and they stand in `similar`.
+    A fact with the same words, conversation and scope as a known one reinforces that fact, which gets its
+    keywords, and its category as one of its `other_categories`. Any other fact is new; it is linked to
+    similar facts, which are listed in `similar`.
     """
     listed = isinstance(data, list)
     new = data if isinstance(data, list) else [data]
@@ -85,10 +85,10 @@ async def supersede_fact(
     data: Annotated[NextFact, BodyKwarg(examples=[NEXT])],
     context: NamedDependency[Context],
 ) -> FactVersion:
-    """Write what a fact says from now on, or since `valid_at`, as its next version.
+    """Write the next version of a fact, valid from now on or since `valid_at`.
 
-    What is left out stays as it was. The old version is found no more unless it is asked for, by time or
-    with `include_superseded`. Where another version has come first the problem's `head_id` names it (409).
+    Omitted fields keep their values. The old version is no longer found, except by time or with
+    `include_superseded`. If another version was first, the problem's `head_id` names it (409).
     """
     return await supersede.supersede_fact(fact_id, data, context)
 
@@ -108,12 +108,12 @@ async def show_categories(context: NamedDependency[Context]) -> Categories:
 @put(
     "/categories",
     summary="Choose the categories of facts",
-    response_description="The categories from now on",
+    response_description="The new categories",
     tags=["facts"],
     responses=failures(413, 415),
 )
 async def set_categories(
     data: Annotated[Categories, BodyKwarg(examples=[CHOSEN])], context: NamedDependency[Context]
 ) -> Categories:
-    """Choose 1–100 categories; facts that are there keep theirs."""
+    """Choose 1–100 categories; existing facts keep theirs."""
     return await categories.set_categories(data, context)

@@ -61,19 +61,19 @@ EXAMPLE = Example(summary="A message and a name that it mentions", value=to_buil
 @get(
     "/schema",
     summary="Show the graph's schema",
-    response_description="What there is, and what of it is exact",
+    response_description="The schema, and which parts of it are exact",
     responses=failures(408),
 )
 async def show_graph_schema(context: NamedDependency[Context]) -> GraphSchema:
-    """Show the labels, properties, edges and indexes that the client's graph has, with examples of its own.
+    """Show the labels, properties, edges and indexes of the client's graph, with its own values as examples.
 
-    Counts of labels are exact up to 100,000 nodes each; properties and edges are seen in a sample of each
-    label, spread evenly over it; `sampling` says what of the answer is exact.
+    Counts of labels are exact up to 100,000 nodes each; properties and edges come from an even sample of each
+    label; `sampling` says which parts of the answer are exact.
     """
     return await schema.show_graph_schema(context)
 
 
-# An entity's name may have a slash; a `path` begins with the one before it.
+# An entity's name may contain a slash; a `path` begins with the one before it.
 @get(
     "/{node_id:path}",
     summary="Show a node's neighbourhood",
@@ -81,7 +81,7 @@ async def show_graph_schema(context: NamedDependency[Context]) -> GraphSchema:
         200: ResponseSpec(
             Neighbourhood,
             generate_examples=False,
-            description="Nodes, the nearest first, and the edges between them",
+            description="Nodes, nearest first, and the edges between them",
             examples=[EXAMPLE],
         ),
         **failures(404, 408),
@@ -99,11 +99,11 @@ async def show_neighbourhood(
     context: NamedDependency[Context],
     asked: NamedDependency[NeighbourhoodAsked],
 ) -> Neighbourhood:
-    """Show what lies within 1–3 edges of a node, either way, and every edge between what is shown.
+    """Show the nodes within 1–3 edges of a node, in both directions, and every edge between them.
 
-    The nearest come first, the types of edges take turns, and of each type the newest. The node that is
-    asked for leads to as many as the limit lets, each other one to 32 at most. Where something is
-    missing `truncated` is true, and `why` says what was cut and what would show more.
+    The nearest nodes come first; the types of edges take turns, each with its newest. The centre leads to as
+    many nodes as the limit allows, each other node to at most 32. If something is missing, `truncated` is
+    true, and `why` says what was cut and what would show more.
     """
     return await walk.show_neighbourhood(node_id.removeprefix("/"), asked, context)
 

@@ -1,4 +1,4 @@
-"""Whether the process lives, and whether it can answer."""
+"""Health: liveness and readiness of the process."""
 
 import asyncio
 from typing import Literal
@@ -13,18 +13,18 @@ from graphmem.runtime import Runtime
 from graphmem_api.problems import described
 
 DEADLINE_SECONDS = 2.0
-"""How long the database may take to show that it is there."""
+"""The time limit for the database to answer."""
 
 
 class Health(Struct, frozen=True):
-    """How it is."""
+    """The state of health."""
 
     status: Literal["live", "ready"]
 
 
 @get("/live", summary="Is it alive?", response_description="It is")
 async def live() -> Health:
-    """Say that the process lives; asks nothing of anybody."""
+    """Say that the process lives, without asking the database."""
     return Health("live")
 
 
@@ -35,7 +35,7 @@ async def live() -> Health:
     responses=described(503),
 )
 async def ready(runtime: NamedDependency[Runtime]) -> Health:
-    """Say that the database answers, or 503 within two seconds."""
+    """Say that the database answers, or return 503 within two seconds."""
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
             await runtime.graph.rows(SERVER_VERSION)

@@ -1,4 +1,4 @@
-"""Retrieval by hypotheses: what a turn of an agent should know, within two seconds."""
+"""Retrieval by hypotheses (HyDE): facts for an agent's next turn, within two seconds."""
 
 from typing import Annotated
 
@@ -25,7 +25,7 @@ ASKED = Example(
 
 @post(
     "/hyde/retrieve",
-    summary="Find what a turn should know",
+    summary="Find facts for a turn",
     status_code=200,
     response_description="The facts, the hypotheses that found them, and the block to inject",
     tags=["recall"],
@@ -34,11 +34,11 @@ ASKED = Example(
 async def hyde_retrieve(
     data: Annotated[TurnAsked, BodyKwarg(examples=[ASKED])], context: NamedDependency[Context]
 ) -> Turn:
-    """Let the language model write what a relevant fact might say, and find the facts that do.
+    """Let the language model write hypothetical facts, and find the stored facts that are like them.
 
-    Within two seconds, whatever the model does: what it lacks stands in `degraded`. The same `turn_id`
-    of a conversation with the same filters, `top_k`, `hop_depth`, `hypotheses`, `mode`, `on_failure` and
-    times gets the same findings for ten minutes without asking the model again, whatever its window has grown
-    to; memories that were deleted meanwhile are left out.
+    It answers within two seconds, whatever the model does; `degraded` lists the missing parts. For ten
+    minutes, a repeated `turn_id` of a conversation with the same filters, `top_k`, `hop_depth`, `hypotheses`,
+    `mode`, `on_failure` and times gets the same findings without the model, even if its window has grown;
+    memories deleted meanwhile are left out.
     """
     return await ask.hyde_retrieve(data, context)

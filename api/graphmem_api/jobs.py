@@ -1,4 +1,4 @@
-"""Background work: how far it is."""
+"""Background work: the state of jobs."""
 
 from litestar import get
 from litestar.di import NamedDependency
@@ -12,7 +12,7 @@ from graphmem_api.queries import query
 @get(
     "/jobs",
     summary="List background work",
-    response_description="Some jobs, and where the list goes on",
+    response_description="A page of jobs",
     tags=["jobs"],
     responses=failures(),
     **query(JobsAsked),
@@ -21,8 +21,8 @@ async def list_jobs(
     context: NamedDependency[Context],
     asked: NamedDependency[JobsAsked],
 ) -> Jobs:
-    """List the client's background work, newest first; `cursor` is null where it ends.
+    """List the client's background work, newest first; `cursor` is null on the last page.
 
-    `dead` was given up after too many attempts; `error` names the class of the last failure.
+    A `dead` job was given up after too many attempts; `error` names the class of the last failure.
     """
     return await show_jobs(asked, client_id=context.client_id, graph=context.graph)

@@ -34,18 +34,18 @@ LINK = Example(
     },
 )
 
-# Litestar takes a union, which the annotation that it gives for that leaves out.
+# Litestar accepts a union here, although its own annotation excludes one.
 ONE_OR_MANY: Any = Link | list[Link]
 
 
 @post(
     "/links",
     summary="Link memories",
-    response_description="They are linked",
+    response_description="The links are stored",
     tags=["links"],
     responses={
         200: ResponseSpec(
-            ONE_OR_MANY, generate_examples=False, description="They were linked already"
+            ONE_OR_MANY, generate_examples=False, description="All of them existed already"
         ),
         **failures(404, 413, 415),
     },
@@ -54,10 +54,10 @@ async def add_links(
     data: Annotated[NewLink | NewLinks, BodyKwarg(examples=[LINK])],
     context: NamedDependency[Context],
 ) -> Response[Link | list[Link]]:
-    """Make one link or 1–500, all or none: 201, or 200 when all of them were there already.
+    """Make one link or 1–500, all or none: 201, or 200 if all of them existed.
 
-    `relates_to` (also `related_to`) holds both ways and is kept once; `references`, `refines`,
-    `contradicts` and `derived_from` have a direction. Versions are superseded elsewhere.
+    `relates_to` (also `related_to`) is symmetric and stored once; `references`, `refines`, `contradicts` and
+    `derived_from` have a direction. Other routes supersede versions.
     """
     many = isinstance(data, list)
     links = await link_memories(data if isinstance(data, list) else [data], context)
@@ -68,16 +68,16 @@ async def add_links(
 @delete(
     "/links",
     summary="Delete a link",
-    response_description="It is gone",
+    response_description="The link is deleted",
     tags=["links"],
     responses=failures(404),
     **query(NewLink),
 )
 async def delete_link(context: NamedDependency[Context], asked: NamedDependency[NewLink]) -> None:
-    """Delete the link that `POST /links` made from the same fields, here in the query string.
+    """Delete a link, given by the fields of `POST /links` in the query string.
 
-    `relates_to` is found from either end. Without a byte range the link without one is meant. An unknown
-    link, or one of another client, is 404.
+    `relates_to` is found from either end. Without a byte range, the link without one is deleted. An unknown
+    link, or one of another client, is a 404.
     """
     await unlink_memories(asked, context)
 
@@ -85,7 +85,7 @@ async def delete_link(context: NamedDependency[Context], asked: NamedDependency[
 @get(
     "/memories/{memory_id:str}/links",
     summary="List a memory's links",
-    response_description="Some links, and where the list goes on",
+    response_description="A page of links",
     tags=["links"],
     responses=failures(404),
     **query(LinksAsked),
@@ -95,5 +95,5 @@ async def list_links(
     context: NamedDependency[Context],
     asked: NamedDependency[LinksAsked],
 ) -> Links:
-    """List what a memory is linked to, in either direction, newest first."""
+    """List a memory's links in both directions, newest first."""
     return await show_links(memory_id, asked, context)

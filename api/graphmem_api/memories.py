@@ -1,4 +1,4 @@
-"""Single memories: looking at one, deleting one."""
+"""Single memories: showing one, deleting one."""
 
 from typing import Annotated
 
@@ -22,7 +22,7 @@ MemoryId = Annotated[str, PathParameter(description="the memory's id")]
     responses=failures(404),
 )
 async def show_memory(memory_id: MemoryId, context: NamedDependency[Context]) -> Memory:
-    """Show one memory of any kind; what its kind does not have is null."""
+    """Show one memory of any kind; fields that its kind does not have are null."""
     return await single.show_memory(memory_id, context)
 
 
@@ -30,14 +30,14 @@ async def show_memory(memory_id: MemoryId, context: NamedDependency[Context]) ->
     "/{memory_id:str}",
     summary="Delete a memory",
     status_code=200,
-    response_description="It is gone",
+    response_description="The numbers of deleted nodes",
     responses=failures(404, 409),
 )
 async def delete_memory(memory_id: MemoryId, context: NamedDependency[Context]) -> Deleted:
-    """Delete one memory for good, with all its versions, and a reference with its spans.
+    """Delete one memory for good, with all its versions; a reference with its spans.
 
-    409 for a span of a reference's content, which would not be whole any more: put another content on
-    the reference, or delete it.
+    409 for a span of a reference's content, which would become incomplete: replace the reference's content,
+    or delete the reference.
     """
     return await deleting.delete_memory(memory_id, context)
 

@@ -1,4 +1,4 @@
-"""What Prometheus scrapes: counters kept since the start, and gauges read at that moment."""
+"""Metrics for Prometheus: counters since the start, and gauges read during the scrape."""
 
 import asyncio
 import logging
@@ -26,10 +26,10 @@ from graphmem_api.clients import Connection, Guard, current_client, is_near
 from graphmem_api.problems import described
 
 DEADLINE_SECONDS = 1.0
-"""How long the database may take for a count; a scrape never waits longer for it."""
+"""The time limit of a count in the database; a scrape never waits longer for it."""
 
 FRESH_SECONDS = 5.0
-"""How long a count is shown again before the database is asked anew."""
+"""The time for which a count is reused."""
 
 SECURITY: list[SecurityRequirement] = [{}, {"key": []}]
 
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 class Counted(Struct, frozen=True):
-    """Open jobs by state, and operators' statements at work; None while the database does not answer."""
+    """Open jobs by state, and operators' running statements; None while the database does not answer."""
 
     jobs: list[JobCount] | None = None
     statements: list[AtWork] | None = None
@@ -54,7 +54,7 @@ class Counts:
         self._asking = asyncio.Lock()
 
     async def read(self, graph: Graph) -> Counted:
-        """Return what was counted a few seconds ago at most."""
+        """Return the counts, at most a few seconds old."""
         async with self._asking:
             if time.monotonic() - self._asked > FRESH_SECONDS:
                 self._counted = await _count(graph)
@@ -63,14 +63,14 @@ class Counts:
 
 
 class Gauges(Struct, frozen=True):
-    """What is read for one scrape."""
+    """The gauges of one scrape."""
 
     counted: Counted
     pool: Pool | None
     waiting: int
 
     def collect(self) -> Iterator[Metric]:
-        """Yield what is counted since the start, then the gauges."""
+        """Yield the counters since the start, then the gauges."""
         yield from REGISTRY.collect()
         yield GaugeMetricFamily(
             "graphmem_database_up",
@@ -110,13 +110,13 @@ class Gauges(Struct, frozen=True):
 
 
 class ScrapeGuard:
-    """Lets in this machine, and from elsewhere who has an operator's key."""
+    """Admits this machine, and remote callers with an operator's key."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
 
     async def __call__(self, connection: Connection, handler: BaseRouteHandler) -> None:
-        """Raise 401 without a known key and 403 without an operator's."""
+        """Raise 401 without a known key, and 403 without an operator's."""
         if is_near(connection):
             return
         await self._guard(connection, handler)
@@ -128,7 +128,7 @@ class ScrapeGuard:
     "/",
     summary="Metrics for Prometheus",
     media_type="text/plain",
-    response_description="Prometheus' text, or OpenMetrics where that is asked for",
+    response_description="Prometheus' text format, or OpenMetrics if requested",
     responses=described(401, 403),
     security=SECURITY,
 )
@@ -137,10 +137,10 @@ async def show_metrics(
     runtime: NamedDependency[Runtime],
     counts: NamedDependency[Counts],
 ) -> Response[bytes]:
-    """Show what is counted and timed: by route, reason and kind, never by client.
+    """Show counts and durations: by route, reason and kind, never by client.
 
-    This machine needs no key; from elsewhere, or through a proxy, one of the role operator is
-    needed. While the database does not answer, `graphmem_jobs` and `graphmem_cypher_statements` are empty.
+    This machine needs no key; remote callers, and those behind a proxy, need one of the role operator.
+    While the database does not answer, `graphmem_jobs` and `graphmem_cypher_statements` are empty.
     """
     gauges = Gauges(
         counted=await counts.read(runtime.graph),
@@ -150,13 +150,13 @@ async def show_metrics(
     try:
         encode, content_type = choose_encoder(request.headers.get("accept", ""))
     except (TypeError, ValueError):
-        # An Accept that it cannot read.
+        # An Accept header that it cannot parse.
         encode, content_type = generate_latest, CONTENT_TYPE_PLAIN_0_0_4
     return Response(encode(gauges), headers={"Content-Type": content_type})
 
 
 def metrics(guard: Guard) -> Router:
-    """Return the route, with counts of its own."""
+    """Return the route, with its own cache of counts."""
     counts = Counts()
     return Router(
         "/metrics",
@@ -181,7 +181,7 @@ async def _within_deadline(counting: Coroutine[Any, Any, list[Row]]) -> list[Row
     except (TimeoutError, Unavailable):
         return None
     except Exception as problem:
-        # Whatever it is, the rest of the metrics is what helps to find it.
+        # Whatever the cause, the other metrics help to find it.
         log.warning("the database cannot be asked for counts: %s", traced(problem))
         return None
 

@@ -1,4 +1,4 @@
-"""Patterns: the catalogue, and running one of it."""
+"""Patterns: the catalogue, and running one of them."""
 
 from typing import Annotated
 
@@ -27,7 +27,7 @@ DEFAULTS = Example(summary="With its defaults", value={"parameters": {}})
     responses=failures(),
 )
 async def list_patterns() -> Patterns:
-    """List what may be looked for across sessions: parameters with their bounds, columns, an example."""
+    """List the patterns that can be searched across sessions: parameters with bounds, columns, an example."""
     return running.patterns()
 
 
@@ -35,7 +35,7 @@ async def list_patterns() -> Patterns:
     "/patterns/{name:str}",
     summary="Run a pattern",
     status_code=200,
-    response_description="What was found",
+    response_description="The rows found",
     tags=["patterns"],
     responses=failures(404, 408, 413, 415),
 )
@@ -44,8 +44,8 @@ async def run_pattern(
     data: Annotated[PatternAsked, BodyKwarg(examples=[THEME, DEFAULTS])],
     context: NamedDependency[Context],
 ) -> PatternAnswer:
-    """Run a pattern of the catalogue; each row brings `memory_ids`, the memories behind it.
+    """Run a pattern of the catalogue; each row has `memory_ids`, the memories behind it.
 
-    It only reads, works for ten seconds at most and answers at most 1,000 rows.
+    It only reads, for at most ten seconds, and returns at most 1,000 rows.
     """
     return await running.run_pattern(name, data, context)

@@ -57,10 +57,10 @@ HTTP_CODES = {
     413: "too_large",
     415: "unsupported_media_type",
 }
-"""What failures that HTTP alone knows are called; Python's phrases differ between versions."""
+"""The names of failures that only HTTP knows; Python's phrases differ between versions."""
 
 DETAIL_CHARACTERS = 1_000
-"""How much of a sentence is shown: it may quote what was sent."""
+"""The length at which a message is cut: it may quote the request."""
 
 FIELD_CHARACTERS = 200
 
@@ -77,14 +77,14 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     title: Annotated[str, Meta(description="the kind of problem in words")]
     status: int
     detail: Annotated[str, Meta(description="what happened, and what to do about it")]
-    instance: Annotated[str, Meta(description="the path that was asked")]
+    instance: Annotated[str, Meta(description="the path of the request")]
     code: Annotated[str, Meta(description="the kind of problem for programs")]
-    request_id: Annotated[str, Meta(description="the id under which the log knows the request")]
-    field: Annotated[str, Meta(description="the field or header that cannot be used")] | None = None
-    requested: Annotated[int, Meta(description="how many tokens were asked for")] | None = None
-    remaining: Annotated[int, Meta(description="how many tokens the run has left")] | None = None
-    limit: Annotated[int, Meta(description="how many there may be")] | None = None
-    place: Annotated[Place, Meta(description="where in the statement")] | None = None
+    request_id: Annotated[str, Meta(description="the id of the request in the log")]
+    field: Annotated[str, Meta(description="the invalid field or header")] | None = None
+    requested: Annotated[int, Meta(description="the requested tokens")] | None = None
+    remaining: Annotated[int, Meta(description="the remaining tokens of the run")] | None = None
+    limit: Annotated[int, Meta(description="the maximum number")] | None = None
+    place: Annotated[Place, Meta(description="the position in the statement")] | None = None
     head_id: (
         Annotated[str, Meta(description="the newest version, which can be superseded")] | None
     ) = None
@@ -94,11 +94,11 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 CARRIED = ("requested", "remaining", "limit", "head_id", "reference_id")
-"""What an error may carry for programs beside its sentence, under the same name in a problem."""
+"""Attributes of an error for programs, which have the same names in a problem."""
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """What an error means in HTTP, before it is known which request it belongs to."""
+    """An error in terms of HTTP, independent of the request."""
 
     status: int
     code: str
@@ -109,7 +109,7 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 
 def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
-    """Return the answer to a request that failed; log what nobody foresaw, without its texts."""
+    """Return the answer to a failed request; log an unexpected error, without its texts."""
     failure = failure_of(error)
     if failure.status == 500:
         log_unforeseen(error)
@@ -122,7 +122,7 @@ def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Proble
 
 
 def encoded(error: Exception, scope: Scope) -> tuple[int, bytes]:
-    """Return the status and the body of a failure for which there is no request object."""
+    """Return the status and the body of a failure without a request object."""
     failure = failure_of(error)
     body = problem(failure, _path(scope), scope["state"]["request_id"])
     return failure.status, json.encode(body)
@@ -144,7 +144,7 @@ def problem(failure: Failure, instance: str, request_id: str) -> Problem:
 
 
 def failure_of(error: Exception) -> Failure:
-    """Return what an error means in HTTP; what nobody foresaw says nothing of itself."""
+    """Return an error in terms of HTTP; an unexpected one reveals nothing."""
     if isinstance(error, GraphmemError) and (status := status_of(type(error))) != 500:
         return Failure(
             status=status,
@@ -177,12 +177,12 @@ def log_unforeseen(error: Exception) -> None:
 
 
 def failures(*statuses: int) -> dict[int, ResponseSpec]:
-    """Describe the problems that a route of a client can end in, beside those that all can."""
+    """Describe the problems of a client's route, beside those of all routes."""
     return described(*statuses, 400, 401, 500, 503)
 
 
 def described(*statuses: int) -> dict[int, ResponseSpec]:
-    """Return how the API's description shows problems."""
+    """Return the descriptions of problems for the OpenAPI document."""
     return {status: _described(status) for status in sorted(set(statuses))}
 
 
@@ -202,13 +202,13 @@ def _headers(error: GraphmemError) -> dict[str, str]:
 
 
 def _misfit(error: ValidationException) -> InvalidInput:
-    """Return Litestar's complaint about a parameter of the path or the query string as ours."""
+    """Return Litestar's error about a parameter of the path or the query string as ours."""
     first: Any = error.extra[0] if isinstance(error.extra, list) else error.extra
     return InvalidInput(str(first.get("key", "query string")), str(first.get("message", "")))
 
 
 def _remedy(error: HTTPException) -> str:
-    """Return a sentence for what HTTP alone knows."""
+    """Return a sentence for a failure that only HTTP knows."""
     if error.status_code == 404:
         return "there is no such route; GET /schema lists them"
     if error.status_code == 405:

@@ -23,10 +23,10 @@ AnyRequest = Request[Any, Any, Any]
 
 
 def query(wanted: type[Struct], lists: Mapping[str, ReadItems] | None = None) -> dict[str, Any]:
-    """Return what a route needs so that its handler is given the query string as the struct `asked`.
+    """Return the options of a route whose handler gets the query string as the struct `asked`.
 
-    Litestar alone would ignore unknown names and not say which values are legal. The parameters in
-    `lists` may be repeated or separated by commas; their function reads the items.
+    Litestar alone would ignore unknown names and not name the legal values. The parameters in
+        `lists` may be repeated or separated by commas; their function reads the items.
     """
     lists = lists or {}
 
@@ -76,21 +76,21 @@ def _parameter(field: FieldInfo, *, listed: bool) -> Parameter:
     for meta in _metas(field.type):
         found |= {name: value for name in found if (value := getattr(meta, name)) is not None}
     if str not in _choices(field.type):
-        # The lengths of a list are not those of its items, which is what they would be shown as.
+        # The lengths of a list would be shown as those of its items.
         found["min_length"] = found["max_length"] = None
     shown = QueryParameter(name=field.encode_name, **found)
-    # A name of its own: `state` and `query` alone are words of Litestar's.
+    # A prefix, since `state` and `query` are reserved by Litestar.
     return Parameter(
         f"asked_{field.name}",
         Parameter.KEYWORD_ONLY,
         default=Parameter.empty if field.required else field.default,
-        # The items of a list are read by its own function; to Litestar they are words.
+        # The items of a list are read by its own function; for Litestar they are strings.
         annotation=Annotated[list[str] | None if listed else _plain(field.type), shown],
     )
 
 
 def _metas(declared: Any) -> Iterator[Meta]:
-    """Yield the constraints of a type that is a value or a choice, not those of a list's items."""
+    """Yield the constraints of a value or a union, not those of a list's items."""
     if get_origin(declared) is Annotated:
         yield from _metas(get_args(declared)[0])
         yield from (one for one in declared.__metadata__ if isinstance(one, Meta))
@@ -115,5 +115,5 @@ def _plain(declared: Any) -> Any:
 
 
 def _items(given: Iterable[str]) -> list[str]:
-    """Return the items of a list that is repeated, has commas, or both."""
+    """Return the items of a list that is repeated, separated by commas, or both."""
     return [item for one in given for item in one.split(",")]

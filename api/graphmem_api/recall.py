@@ -27,15 +27,15 @@ QUESTION = Example(
     "/recall",
     summary="Recall the best context within a budget",
     status_code=200,
-    response_description="The context, its items and what was left out",
+    response_description="The context, its items and the omitted ones",
     tags=["recall"],
     responses=failures(413, 415),
 )
 async def recall(
     data: Annotated[Question, BodyKwarg(examples=[QUESTION])], context: NamedDependency[Context]
 ) -> Recalled:
-    """Answer with a context that fits the budget, what it is made of and what was left out.
+    """Return a context that fits the budget, its items, and the omitted ones.
 
-    Without `conversation_id` everything the client has is searched. An empty result is a result.
+    Without `conversation_id` all memories of the client are searched. An empty result is not an error.
     """
     return await ask.recall(data, context)

@@ -44,14 +44,14 @@ CONTENT = Example(
 @post(
     "/",
     summary="Write references",
-    response_description="They are written and searchable",
+    response_description="The references are stored and searchable",
     responses=failures(413, 415),
 )
 async def add_references(
     data: Annotated[NewReference | NewReferences, BodyKwarg(examples=[REFERENCE])],
     context: NamedDependency[Context],
 ) -> Reference | list[Reference]:
-    """Write one card or 1–1,000, all or none; each is new, also where its target has others."""
+    """Write one card or 1–1,000, all or none; each is new, even if its target has others."""
     if isinstance(data, list):
         return await putting.add_references(data, context)
     return (await putting.add_references([data], context))[0]
@@ -60,7 +60,7 @@ async def add_references(
 @get(
     "/",
     summary="List references",
-    response_description="Some references, and where the list goes on",
+    response_description="A page of references",
     responses=failures(),
     **query(ReferencesAsked),
 )
@@ -68,7 +68,7 @@ async def list_references(
     context: NamedDependency[Context],
     asked: NamedDependency[ReferencesAsked],
 ) -> References:
-    """List the client's references, newest first, without versions that were superseded."""
+    """List the client's references, newest first, without superseded versions."""
     return await showing.show_references(asked, context)
 
 
@@ -94,12 +94,11 @@ async def put_content(
     data: Annotated[NewContent, BodyKwarg(examples=[CONTENT])],
     context: NamedDependency[Context],
 ) -> Content:
-    """Cut what a source says into searchable spans of at most 1,000 bytes.
+    """Cut the content of a source into searchable spans of at most 1,000 bytes.
 
-    The first content stays with the reference; another one makes a new version with an `id` of its
-    own, and the old spans are not found any more. The same content again changes nothing; spans of
-    it that are missing or damaged are written again. 409 when the reference has been superseded, or another
-    content came first.
+    The first content belongs to the reference; another one makes a new version with its own `id`, and the old
+    spans are no longer found. A repeated content changes nothing, but missing or damaged spans are written
+    again. 409 if the reference has been superseded, or another content was first.
     """
     return await putting.put_content(reference_id, data, context)
 

@@ -17,12 +17,12 @@ MARKDOWN = "text/markdown"
 """Litestar adds the charset, UTF-8."""
 
 DEGRADED = "X-Graphmem-Degraded"
-"""What an answer lacks; the bodies, which a specification fixes, have no place for it."""
+"""The missing parts of an answer, as a header: a specification fixes the bodies."""
 
 HEADERS = [
     ResponseHeader(
         name=DEGRADED,
-        description="`no_vector` when the embedding model failed, so that only words were searched",
+        description="`no_vector` if the embedding model failed, so that only words were searched",
         documentation_only=True,
         required=False,
     )
@@ -55,7 +55,7 @@ FACTS_ASKED = Example(
     summary="Retrieve memory as Markdown",
     status_code=200,
     media_type=MARKDOWN,
-    response_description="Facts as bullets, then episodes; empty when there is nothing",
+    response_description="Facts as bullets, then episodes; empty if there are none",
     response_headers=HEADERS,
     tags=["retrieve memory"],
     responses=failures(413, 415),
@@ -66,7 +66,7 @@ async def retrieve_memory(
 ) -> Response[str]:
     """Answer a question with the facts and episodes of a conversation, as Markdown for a language model.
 
-    Episodes rank by how well they are remembered too. Those shown are kept as a pending review.
+    The rank of episodes includes their retrievability. Those in the answer become a pending review.
     """
     retrieved = await ask.retrieve_memory(data, context)
     return Response(retrieved.markdown, media_type=MARKDOWN, headers=_degraded(retrieved))
@@ -87,7 +87,7 @@ async def retrieve_memory_raw(
 ) -> Response[Found]:
     """Answer with the same facts and episodes as data, every episode with its messages.
 
-    `detail` changes nothing here. The episodes are kept as a pending review.
+    `detail` has no effect here. The episodes become a pending review.
     """
     retrieved = await ask.retrieve_memory(data, context, raw=True)
     return Response(retrieved.found, headers=_degraded(retrieved))
@@ -98,7 +98,7 @@ async def retrieve_memory_raw(
     summary="Retrieve facts for a system prompt",
     status_code=200,
     media_type=MARKDOWN,
-    response_description="Facts as bullets; empty when there is nothing",
+    response_description="Facts as bullets; empty if there are none",
     response_headers=HEADERS,
     tags=["retrieve memory"],
     responses=failures(413, 415),
@@ -107,7 +107,7 @@ async def context_pre_retrieve(
     data: Annotated[FactsAsked, BodyKwarg(examples=[FACTS_ASKED])],
     context: NamedDependency[Context],
 ) -> Response[str]:
-    """Answer with the facts of a conversation alone, as Markdown; nothing is kept."""
+    """Answer with the facts of a conversation only, as Markdown; nothing is stored."""
     retrieved = await ask.context_pre_retrieve(data, context)
     return Response(retrieved.markdown, media_type=MARKDOWN, headers=_degraded(retrieved))
 

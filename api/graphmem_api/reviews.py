@@ -35,7 +35,7 @@ RUN = Example(
 @get(
     "/reviews",
     summary="List reviews",
-    response_description="Some reviews, and where the list goes on",
+    response_description="A page of reviews",
     tags=["reviews"],
     responses=failures(),
     **query(ReviewsAsked),
@@ -44,30 +44,30 @@ async def list_reviews(
     context: NamedDependency[Context],
     asked: NamedDependency[ReviewsAsked],
 ) -> Reviews:
-    """List the client's reviews, newest first; `cursor` is null where it ends.
+    """List the client's reviews, newest first; `cursor` is null on the last page.
 
-    A review holds the episodes that one question was shown, and what their ratings did; it expires when
-    nothing spoke about them for seven days. A caller's own rating has no question.
+    A review contains the episodes in the answer to a question, and the effects of their ratings; it expires
+    after seven days without evidence about them. A caller's own rating has no question.
     """
     return await show_reviews(asked, context)
 
 
 @post(
     "/reviews/run",
-    summary="Rate what waits",
+    summary="Rate pending reviews",
     status_code=200,
-    response_description="What became of the reviews and their episodes",
+    response_description="The outcome of the reviews and their episodes",
     tags=["reviews"],
     responses=failures(413, 415),
 )
 async def run_reviews(
     data: Annotated[RunAsked, BodyKwarg(examples=[RUN])], context: NamedDependency[Context]
 ) -> ReviewsRun:
-    """Rate the episodes of pending reviews by what happened since, of one conversation or of all.
+    """Rate the episodes of pending reviews by later events, of one conversation or of all.
 
-    `again` when one was superseded or contradicted; `easy` (shown first) or `good` when later messages
-    came back to it; `hard` when the same question came again within ten minutes. Where nothing speaks
-    yet a review goes on waiting.
+    `again` if an episode was superseded or contradicted; `easy` (shown first) or `good` if later messages
+    refer to it; `hard` if the same question was repeated within ten minutes. Without evidence a review stays
+    pending.
     """
     return await use_case.run_reviews(data.conversation_id, context)
 
@@ -85,8 +85,8 @@ async def review(
     data: Annotated[NewRating, BodyKwarg(examples=[RATING])],
     context: NamedDependency[Context],
 ) -> Applied:
-    """Rate an episode as FSRS does: its stability, difficulty and time of review change.
+    """Rate an episode with FSRS: updates its stability, difficulty and time of review.
 
-    `applied` is false when it was reviewed at that time or later already.
+    `applied` is false if it was already reviewed at that time or later.
     """
     return await use_case.review(memory_id, data, context)

@@ -67,7 +67,7 @@ END = Example(summary="It has done what it was to do", value={"outcome": "succes
 @post(
     "/",
     summary="Start a run",
-    response_description="It is active",
+    response_description="The active run",
     responses=failures(404, 409, 413, 415, 429),
 )
 async def start_run(
@@ -77,8 +77,8 @@ async def start_run(
 ) -> Run:
     """Start a run with a budget of tokens, milliseconds and retries; defaults 10,000, 60,000 and 3.
 
-    With `parent_session_id` the budget comes out of the parent's, capped by what remains there. 429
-    when too many runs of the client are active.
+    With `parent_session_id` the budget is taken from the parent's remaining one, which caps it. 429 if too
+    many runs of the client are active.
     """
     return await starting.start(
         data,
@@ -91,23 +91,23 @@ async def start_run(
 @get(
     "/",
     summary="List runs",
-    response_description="Some runs, and where the list goes on",
+    response_description="A page of runs",
     responses=failures(),
     **query(RunsAsked),
 )
 async def list_runs(context: NamedDependency[Context], asked: NamedDependency[RunsAsked]) -> Runs:
-    """List the client's runs, the last that were started first; one whose id was lost can be ended so."""
+    """List the client's runs, latest start first, for example to end one whose id was lost."""
     return await show.show_runs(asked, context)
 
 
 @get(
     "/{session_id:str}",
     summary="Show a run",
-    response_description="The run as it stands",
+    response_description="The present state of the run",
     responses=failures(404),
 )
 async def show_run(session_id: RunId, context: NamedDependency[Context]) -> Run:
-    """Show a run and what is left of its budget; `tokens_used` includes what its children have used."""
+    """Show a run and its remaining budget; `tokens_used` includes the tokens of its children."""
     return await show.show_run(session_id, context)
 
 
@@ -115,7 +115,7 @@ async def show_run(session_id: RunId, context: NamedDependency[Context]) -> Run:
     "/{session_id:str}/retrieve",
     summary="Retrieve in a run",
     status_code=200,
-    response_description="The spans that fit, with what they cost",
+    response_description="The spans that fit, with their cost",
     responses=failures(404, 409, 413, 415),
 )
 async def retrieve_in_run(
@@ -125,9 +125,9 @@ async def retrieve_in_run(
 ) -> RetrievalResult:
     """Return the spans and summaries that answer best, in at most `max_tokens`, charged to the run.
 
-    `query` is a text, or an embedding of the model's length. `max_tokens` above what remains is refused
-    (409 `budget_exhausted`, with the numbers); else it is held while the search runs, and what was not
-    delivered is given back. `cursor` goes on without repeating what the same question has delivered.
+    `query` is a text, or an embedding of the model's length. `max_tokens` above the remaining tokens is
+    refused (409 `budget_exhausted`, with the numbers); else it is reserved during the search, and tokens not
+    delivered are released. `cursor` continues without repeating spans already delivered.
     """
     return await retrieve.retrieve(session_id, data, context)
 
@@ -136,7 +136,7 @@ async def retrieve_in_run(
     "/{session_id:str}/peek",
     summary="Peek at a span in a run",
     status_code=200,
-    response_description="The span, and a preview where it was asked for",
+    response_description="The span and, if requested, a preview",
     responses=failures(404, 409, 413, 415),
 )
 async def peek_in_run(
@@ -144,14 +144,14 @@ async def peek_in_run(
     data: Annotated[PeekAsked, BodyKwarg(examples=[PEEK])],
     context: NamedDependency[Context],
 ) -> RunPeek:
-    """Show a span for nothing; of its content at most the first 100 tokens."""
+    """Show a span free of charge, with at most the first 100 tokens of its content."""
     return await spans.peek(session_id, data, context)
 
 
 @post(
     "/{session_id:str}/write",
     summary="Write in a run",
-    response_description="It is written and found at once",
+    response_description="The written reference, searchable at once",
     responses=failures(404, 409, 413, 415),
 )
 async def write_in_run(
@@ -159,14 +159,14 @@ async def write_in_run(
     data: Annotated[NewWrite, BodyKwarg(examples=[WRITE])],
     context: NamedDependency[Context],
 ) -> WriteResult:
-    """Leave a text for every agent of the client: a reference with this id, cut into spans. It is free."""
+    """Write a text for all agents of the client: a reference with this id, cut into spans. It is free."""
     return await write.write(session_id, data, context)
 
 
 @post(
     "/{session_id:str}/subcall",
     summary="Start a run under a run",
-    response_description="The child is active",
+    response_description="The active child",
     responses=failures(404, 409, 413, 415, 429),
 )
 async def subcall_in_run(
@@ -175,10 +175,10 @@ async def subcall_in_run(
     context: NamedDependency[Context],
     runtime: NamedDependency[Runtime],
 ) -> Run:
-    """Start a child with a fraction of what remains, moved out of this run's budget.
+    """Start a child with a fraction of the remaining budget, taken from this run.
 
-    `fixed_budget` overrides it field by field, capped by what remains. What the child leaves unspent
-    comes back at its end. Four levels may lie below a root (409 `depth`).
+    `fixed_budget` overrides the fraction field by field, capped by the remaining budget. The child's unspent
+    tokens return at its end. A tree has at most four levels below its root (409 `depth`).
     """
     return await starting.start_child(
         session_id, data, context, most_active=runtime.settings.max_concurrent_sessions
@@ -189,7 +189,7 @@ async def subcall_in_run(
     "/{session_id:str}/end",
     summary="End a run",
     status_code=200,
-    response_description="What it came to",
+    response_description="The result of the run",
     responses=failures(404, 413, 415),
 )
 async def end_run(
@@ -199,15 +199,15 @@ async def end_run(
 ) -> RunResult:
     """End a run, its active children first; ending it again changes nothing.
 
-    One whose time was over stays `timeout`, whatever the outcome.
+    A run past its deadline stays `timeout`, whatever the outcome.
     """
     return await end.end(session_id, data, context)
 
 
 @get(
     "/{session_id:str}/accesses",
-    summary="List what was done in a run",
-    response_description="Some accesses, and where the list goes on",
+    summary="List a run's operations",
+    response_description="A page of accesses",
     responses=failures(404),
     **query(AccessesAsked),
 )
@@ -223,11 +223,11 @@ async def list_accesses(
 @get(
     "/{session_id:str}/tree",
     summary="Show a run's tree",
-    response_description="The run and all below it",
+    response_description="The run and all runs below it",
     responses=failures(404),
 )
 async def show_run_tree(session_id: RunId, context: NamedDependency[Context]) -> TreeRun:
-    """Show where the budget of a run went: for each run spent + held + given + remaining = max_tokens."""
+    """Show the budgets in a tree of runs: for each run spent + held + given + remaining = max_tokens."""
     return await show.show_tree(session_id, context)
 
 

@@ -22,21 +22,20 @@ PATH = "/schema"
 DOCUMENT = f"{PATH}/openapi.json"
 
 SECURITY: list[SecurityRequirement] = [{"key": []}, {"client": []}, {}]
-"""A key; or, where no keys file is set, the client's name or nothing."""
+"""A key; or, without a keys file, the client's name or nothing."""
 
 ABOUT = f"""\
-A memory service for agents: what was said is kept in a graph, and the best context for a question
-comes back within a token budget.
+A memory service for agents: it stores messages and facts in a graph, and returns the best context for a
+question within a token budget.
 
-**Who asks.** With a keys file, `Authorization: Bearer <key>` decides client and role; `{HEADER}` is
-left out, or names the same client (401 when it does not). Without one, only this machine may ask,
-and `{HEADER}` names the client (`default` where it is missing). What belongs to another client
-looks like what does not exist.
+**Authentication.** With a keys file, `Authorization: Bearer <key>` decides client and role; `{HEADER}` is
+omitted, or names the same client (else 401). Without one, only requests from this machine are accepted,
+and `{HEADER}` names the client (`default` if it is missing). Data of other clients appear not to exist.
 
-**Bodies** are JSON in UTF-8, at most 32 MiB. Times carry their zone.
+**Bodies** are JSON in UTF-8, at most 32 MiB. Times have a zone.
 
-**Failures** are `application/problem+json` with a machine-readable `code`. A request may bring an
-`X-Request-Id`; every answer carries one.
+**Failures** are `application/problem+json` with a machine-readable `code`. A request may have an
+`X-Request-Id`; every answer has one.
 """
 
 SCHEMES = Components(
@@ -56,27 +55,27 @@ SCHEMES = Components(
 TAGS = [
     Tag("conversations", "Durable memory spaces between an agent and a user"),
     Tag("facts", "Distilled statements, and the categories that they may have"),
-    Tag("episodes", "Coherent runs of messages, and what is made of them"),
+    Tag("episodes", "Coherent runs of messages, and the facts made of them"),
     Tag("memories", "Single memories"),
-    Tag("references", "The catalogue cards of sources, and what the sources say"),
+    Tag("references", "The catalogue cards of sources, and their contents"),
     Tag("summaries", "Versioned digests of threads, plans and sessions"),
-    Tag("sessions", "The summaries of sessions, and how sessions are related"),
+    Tag("sessions", "The summaries of sessions, and related sessions"),
     Tag("spans", "Byte ranges of sources"),
-    Tag("links", "What was said of two memories"),
-    Tag("entities", "The names that memories mention, and which of them mean the same"),
-    Tag("contexts", "What an agent collects for its model, within a budget"),
+    Tag("links", "Links between memories"),
+    Tag("entities", "The names that memories mention, and their aliases"),
+    Tag("contexts", "Parts of memories that an agent collects for its model, within a budget"),
     Tag("recall", "The best context for a question within a budget"),
-    Tag("contextual", "Sessions first, then what was said in them, then more of it"),
-    Tag("search", "What matches a query, with how well and why, along links if asked"),
+    Tag("contextual", "Sessions first, then their messages, then more of these"),
+    Tag("search", "Memories that match a query, with scores and reasons, along links if requested"),
     Tag("retrieve memory", "Facts and episodes of one conversation"),
-    Tag("reviews", "What was shown, and how well it did"),
-    Tag("patterns", "What shows only across sessions"),
-    Tag("graph", "The graph itself: what lies around a node, and what there is"),
+    Tag("reviews", "Episodes in answers, and their ratings"),
+    Tag("patterns", "Patterns across sessions"),
+    Tag("graph", "The graph itself: the neighbourhood of a node, and the schema"),
     Tag("cypher", "The whole graph, of all clients, for operators"),
     Tag("runs", "Budgeted retrieval sessions of agents"),
     Tag("jobs", "Background work"),
-    Tag("metrics", "What Prometheus scrapes"),
-    Tag("health", "Whether it lives, and whether it can answer"),
+    Tag("metrics", "Metrics for Prometheus"),
+    Tag("health", "Liveness and readiness"),
 ]
 
 REFERENCE = re.compile(r"#/components/schemas/([\w.-]+)")
@@ -99,7 +98,7 @@ class Page(OpenAPIRenderPlugin):
 
 
 def description(version: str, structs: Structs) -> OpenAPIConfig:
-    """Return how the API is described: a browser gets the page, a program the document."""
+    """Return the configuration of the API's description: a browser gets the page, a program the document."""
     return DocumentConfig(
         structs=structs,
         title="graphmem",
@@ -177,7 +176,7 @@ def _operation_id(handler: HTTPRouteHandler, method: object, path: object) -> st
 
 
 def _for_programs(request: Request[Any, Any, Any]) -> Response[dict[str, Any]] | None:
-    """Answer with the document who does not ask for HTML; raise for what is not there."""
+    """Return the document unless the request asks for HTML; raise for an unknown path."""
     if request.scope["path"] not in {PATH, DOCUMENT}:
         raise NotFoundException
     if "text/html" in request.headers.get("accept", ""):

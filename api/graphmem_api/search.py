@@ -1,4 +1,4 @@
-"""Search: what matches a query, with or without hops."""
+"""Search for memories and spans, with or without hops."""
 
 from typing import Annotated
 
@@ -41,7 +41,7 @@ SPANS = Example(
     "/search",
     summary="Search memories",
     status_code=200,
-    response_description="What was found, what was left out, and why",
+    response_description="The memories found, the omitted ones, and the reasons",
     tags=["search"],
     responses=failures(413, 415),
 )
@@ -49,14 +49,14 @@ async def search(
     data: Annotated[SearchQuery, BodyKwarg(examples=[QUERY, EXACT])],
     context: NamedDependency[Context],
 ) -> SearchResult:
-    """Return what matches a query, `*` for everything, ordered and within the limits asked for.
+    """Return the memories that match a query, `*` for all, ordered and limited as requested.
 
-    Everything that the client has is searched, messages, facts and episodes too, unless `source_types` says
-    what.
+    All memories of the client are searched, messages, facts and episodes too, unless `source_types` restricts
+    them.
 
-    With `max_hops` also what it is linked with: a hop passes half of the relevance on. What is found
-    both ways counts for more. `match: exact` finds the texts of a session or a conversation that hold the
-    query, whatever its case. An unknown source, session or conversation gives an empty result.
+    With `max_hops`, linked memories are found too: a hop passes on half of the relevance. A memory that is
+    found both ways ranks higher. `match: exact` finds the texts of a session or a conversation that contain
+    the query, in any case. An unknown source, session or conversation gives an empty result.
     """
     return await ask.search(data, context)
 
@@ -72,9 +72,9 @@ async def search(
 async def search_spans(
     data: Annotated[SpanQuery, BodyKwarg(examples=[SPANS])], context: NamedDependency[Context]
 ) -> SpanSearchResult:
-    """Return the spans that match a query, ordered by relevance; `query` shows the search behind it.
+    """Return the spans that match a query, ordered by relevance; `query` shows the equivalent search.
 
-    `span_id`, `token_count` and `relevance_score` are the names that a run's `retrieve` uses; they stand
-    beside those of a search.
+    The names of a run's `retrieve`, `span_id`, `token_count` and `relevance_score`, are added to those of a
+    search.
     """
     return await ask.search_spans(data, context)

@@ -28,13 +28,13 @@ from graphmem_api.clients import check_listener
 from graphmem_api.problems import HTTP_CODES, MEDIA_TYPE, Failure, problem
 
 HEADER_BYTES = 64 * 1024
-"""How long a request's line and headers may be."""
+"""The maximum length of a request's line and headers."""
 
 GRACE_SECONDS = 10
-"""How long requests in progress may take to end once a signal has come."""
+"""The time that requests in progress have to end after a signal."""
 
 LINGER_SECONDS = 2.0
-"""How long a caller that sent no HTTP may go on before the connection ends."""
+"""The time that a caller that sent invalid HTTP may go on before the connection is closed."""
 
 BACKLOG = 512
 
@@ -46,10 +46,10 @@ async def serve(
     progress: Progress = silent,
     on_ready: Callable[[str], None] = lambda url: None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM; `on_ready` hears the URL once requests are answered.
+    """Serve until SIGINT or SIGTERM; call `on_ready` with the URL once requests are answered.
 
     A signal during the start gives it up; later it lets requests in progress end. Raises a
-    `SetupError` whose sentence says what to do.
+    `SetupError` whose sentence names the remedy.
     """
     check_listener(settings)
     with (
@@ -72,26 +72,26 @@ async def serve(
 
 
 async def _prepare(runtime: Runtime) -> None:
-    """Spare the first turn what a database that has just started takes to plan it."""
+    """Let a database that has just started plan the first turn's queries in advance."""
     if runtime.llm is not None:
         await prepare(runtime.context(client_id=""))
 
 
 def listener(host: str, port: int) -> socket.socket:
-    """Take a port, before anything slow is started. Raises `SettingError`."""
+    """Bind a port before anything slow is started. Raises `SettingError`."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as problem:
         raise SettingError(
             variable("host"), f"{host!r} is no address of this machine: try 127.0.0.1"
         ) from problem
-    # `localhost` may be both: more programs try the older family.
+    # `localhost` may be IPv4 and IPv6: more programs try IPv4.
     family, kind, protocol, _, address = min(found, key=lambda place: place[0] != socket.AF_INET)
     listening = socket.socket(family, kind, protocol)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
-        # Two sockets may bind one port; only listening makes it ours.
+        # Two sockets may bind one port; only listening reserves it.
         listening.listen(BACKLOG)
     except OSError as problem:
         listening.close()
@@ -101,7 +101,7 @@ def listener(host: str, port: int) -> socket.socket:
 
 
 def url(host: str, listening: socket.socket) -> str:
-    """Return where a socket is reached, with the port that it really has."""
+    """Return the URL of a socket, with its actual port."""
     return f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
 
 
@@ -136,20 +136,20 @@ class Server(uvicorn.Server):
         self._background = background
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer, and say so; background work begins when that is done."""
+        """Begin to answer, report it, and then start the background work."""
         await super().startup(sockets)
         self._on_ready(self._url)
         if self._background:
             self._background.start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let requests in progress end, and background work at the same time."""
+        """Let requests in progress and background work end at the same time."""
         if self._background:
             self._background.stop()
         await super().shutdown(sockets)
 
     async def main_loop(self) -> None:
-        """Answer until told to end; end as gracefully when the task is cancelled."""
+        """Answer until told to end; end just as gracefully if the task is cancelled."""
         try:
             await super().main_loop()
         except asyncio.CancelledError:
@@ -158,17 +158,17 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave signals to `GracefulEnd`, which hears them before the server is there and after."""
+        """Leave signals to `GracefulEnd`, which handles them before the server starts and after it ends."""
         yield
 
 
 class Protocol(H11Protocol):
-    """HTTP/1.1 that complains about what is no HTTP in the shape of all other problems."""
+    """HTTP/1.1 that reports invalid HTTP as a problem, like all other failures."""
 
     _refused = False
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what cannot be read, headers beyond the limit among it, and hang up."""
+        """Answer an invalid request, for example one with headers beyond the limit, and hang up."""
         detail = f"this is no HTTP, or its headers are longer than {HEADER_BYTES:,} bytes"
         failure = Failure(status=400, code=HTTP_CODES[400], detail=detail)
         request_id = uuid.uuid4().hex
@@ -190,7 +190,7 @@ class Protocol(H11Protocol):
         self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
     def data_received(self, data: bytes) -> None:
-        """Take what comes; after a refusal only to let the caller finish, and so see the answer."""
+        """Take data; after a refusal only to let the caller finish sending and read the answer."""
         if not self._refused:
             super().data_received(data)
 
@@ -209,7 +209,7 @@ class GracefulEnd:
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "GracefulEnd":
-        """Begin to listen for signals; elsewhere than in the main thread none arrive."""
+        """Begin to handle signals; they only arrive in the main thread."""
         self._task = asyncio.current_task()
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
@@ -220,7 +220,7 @@ class GracefulEnd:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        """Put the signals back; a start that was given up is no error."""
+        """Restore the signal handlers; a start that was given up is no error."""
         loop = asyncio.get_running_loop()
         for number, before in self._before.items():
             loop.remove_signal_handler(number)

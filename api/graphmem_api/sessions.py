@@ -13,7 +13,7 @@ from graphmem.summaries.types import Summary
 from graphmem_api.problems import failures
 
 SessionId = Annotated[
-    str, PathParameter(description="the session's own id, as hits and contexts give it")
+    str, PathParameter(description="the session's own id, as in hits and contexts")
 ]
 
 
@@ -21,15 +21,15 @@ SessionId = Annotated[
     "/{session_id:str}/summarize",
     summary="Summarize a session",
     status_code=200,
-    response_description="The summary that holds now",
+    response_description="The current summary",
     responses=failures(404),
 )
 async def summarize_session(session_id: SessionId, context: NamedDependency[Context]) -> Summary:
-    """Summarize a session in its own words, or a language model's where one is configured.
+    """Summarize a session in its own sentences, or with the language model if one is configured.
 
-    It is the next version of the session's summary, unless it says what that says. The session is linked to
-    the client's others that are alike or mention the same rare things. The same happens by itself when a
-    session has been idle for half an hour, or has twenty new messages.
+    The result is the next version of the session's summary, unless nothing has changed. The session is linked
+    to the client's sessions that are similar or mention the same rare names. Background work does the same
+    when a session has been idle for half an hour, or has twenty new messages.
     """
     return await summarize.summarize_session(session_id, context)
 
@@ -37,16 +37,16 @@ async def summarize_session(session_id: SessionId, context: NamedDependency[Cont
 @get(
     "/{session_id:str}/related",
     summary="List related sessions",
-    response_description="The sessions, the strongest first, with why they are related",
+    response_description="The sessions, strongest relation first, with the reasons",
     responses=failures(404),
 )
 async def related_sessions(
     session_id: SessionId, context: NamedDependency[Context]
 ) -> RelatedSessions:
-    """List the sessions that one is related to, at most five for each reason, either way round.
+    """List the sessions related to a session in either direction, at most five for each reason.
 
-    The reasons: `similarity` of their summaries and `entities` that few sessions mention, as written with
-    the summaries; `links` between memories of the two.
+    The reasons: `similarity` of their summaries and `entities` that few sessions mention, both stored with
+    the summaries; `links` between their memories.
     """
     return await related.show_related_sessions(session_id, context)
 

@@ -31,17 +31,17 @@ SPAN = Example(
 @post(
     "/",
     summary="Register spans",
-    response_description="They are registered, and searchable where they have content",
+    response_description="The spans; those with content are searchable",
     responses=failures(409, 413, 415),
 )
 async def register_spans(
     data: Annotated[NewSpan | NewSpans, BodyKwarg(examples=[SPAN])],
     context: NamedDependency[Context],
 ) -> Span | list[Span]:
-    """Register one span or 1–1,000, all or none; a span whose `id` is there already is replaced.
+    """Register one span or 1–1,000, all or none; a span whose `id` exists is replaced.
 
-    Hash and length must be the content's. Tokens are measured. Without `content` a span keeps its card
-    and is not searched. 409 when the id belongs to another kind of memory, or to a reference's content.
+    Hash and length must match the content. Tokens are measured. Without `content` a span is only a card and
+    is not searched. 409 if the id belongs to another kind of memory, or to a reference's content.
     """
     if isinstance(data, list):
         return await registry.register_spans(data, context)
@@ -66,9 +66,9 @@ async def show_span(span_id: SpanId, context: NamedDependency[Context]) -> Span:
     responses=failures(404, 409),
 )
 async def show_span_content(span_id: SpanId, context: NamedDependency[Context]) -> SpanContent:
-    """Show a span's text; null where it was registered without one.
+    """Show a span's text; null if it was registered without one.
 
-    409 when the text's SHA-256 is not the one that was stored with it.
+    409 if the text does not match its stored SHA-256.
     """
     return await registry.show_span_content(span_id, context)
 

@@ -1,4 +1,4 @@
-"""Serving tools over stdin and stdout: the protocol has these for itself, until stdin ends."""
+"""Serving tools over stdin and stdout, which only the protocol uses, until stdin ends."""
 
 import asyncio
 import os
@@ -13,15 +13,15 @@ CHUNK = 65_536
 
 
 async def serve(server: Server) -> None:
-    """Answer what comes on stdin until it ends. What anything else would print on stdout goes to stderr."""
-    # The SDK's own reader is a thread that waits: a signal would not end this before the next line came.
+    """Answer messages on stdin until it ends. Other output to stdout goes to stderr."""
+    # The SDK's own reader is a blocking thread: a signal would only end this after the next line.
     heard: Any = lines(sys.stdin.fileno())
     async with stdio_server(stdin=heard) as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 async def lines(descriptor: int) -> AsyncIterator[str]:
-    """Yield what comes, line by line; waiting for it can be cancelled."""
+    """Yield the input, line by line; waiting for it can be cancelled."""
     begun: list[bytes] = []
     while chunk := await _chunk(descriptor):
         *ended, rest = chunk.split(b"\n")
@@ -39,7 +39,7 @@ async def _chunk(descriptor: int) -> bytes:
     try:
         loop.add_reader(descriptor, readable.set)
     except PermissionError:
-        # A file: there is nothing to wait for.
+        # A file is always readable: no waiting.
         return os.read(descriptor, CHUNK)
     try:
         await readable.wait()

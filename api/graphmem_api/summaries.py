@@ -62,7 +62,7 @@ SESSION = Example(
 @post(
     "/",
     summary="Write a summary",
-    response_description="It is written and searchable",
+    response_description="The summary is stored and searchable",
     responses=failures(413, 415),
 )
 async def add_summary(
@@ -72,10 +72,10 @@ async def add_summary(
     ],
     context: NamedDependency[Context],
 ) -> Summary:
-    """Write the summary of a thread, a plan or a session, as `type` says.
+    """Write the summary of a thread, a plan or a session, according to `type`.
 
-    A second one of the same type and target is the next version, and the first is not found any more.
-    A target that is a session of the client, by its own id, is joined to the summary.
+    Another one of the same type and target is the next version, and the old one is no longer found. A target
+    that is a session of the client, by its own id, is linked to the summary.
     """
     return await add.add_summary(data, context)
 
@@ -83,7 +83,7 @@ async def add_summary(
 @get(
     "/",
     summary="List summaries",
-    response_description="Some summaries, and where the list goes on",
+    response_description="A page of summaries",
     responses=failures(),
     **query(SummariesAsked),
 )
@@ -91,7 +91,7 @@ async def list_summaries(
     context: NamedDependency[Context],
     asked: NamedDependency[SummariesAsked],
 ) -> Summaries:
-    """List the client's summaries, newest activity first, without versions that were superseded."""
+    """List the client's summaries, newest activity first, without superseded versions."""
     return await show.show_summaries(asked, context)
 
 

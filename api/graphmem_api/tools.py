@@ -21,7 +21,7 @@ from graphmem.observing.logs import traced
 SEARCH_CONTEXTUAL = "search_contextual"
 
 TEXT_TOKENS = 4_096
-"""The length of a tool's text unless the agent asks for another: the text fills the agent's own context."""
+"""The default length of a tool's text, in tokens: the text fills the agent's own context."""
 
 INSTRUCTIONS = """\
 This is a long-term memory of earlier sessions. Call search_contextual whenever an answer may depend on what \
@@ -56,9 +56,9 @@ log = logging.getLogger(__name__)
 class ToolQuery(ContextualQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An agent's question to its earlier sessions, and the length of the answer."""
 
-    max_tokens: Annotated[
-        int, Meta(ge=1, le=200_000, description="how many tokens the text may have")
-    ] = TEXT_TOKENS
+    max_tokens: Annotated[int, Meta(ge=1, le=200_000, description="maximum tokens of the text")] = (
+        TEXT_TOKENS
+    )
 
 
 def tools(opened: Opened) -> Server:
@@ -101,7 +101,7 @@ def search_tool() -> types.Tool:
 
 
 async def search_contextual(arguments: dict[str, Any], opened: Opened) -> types.CallToolResult:
-    """Return the prompt as text, and the same answer as HTTP gives.
+    """Return the prompt as text, and the same answer as over HTTP.
 
     Raises `InvalidInput`, `Unavailable`, and the error that keeps graphmem from running.
     """

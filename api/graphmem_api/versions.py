@@ -27,5 +27,5 @@ async def list_versions(
     context: NamedDependency[Context],
     asked: NamedDependency[VersionsAsked],
 ) -> Versions:
-    """List the chain that a memory belongs to, whichever of its versions is asked."""
+    """List the version chain of a memory, by the id of any version."""
     return await show_versions(memory_id, asked, context)
