@@ -560,7 +560,7 @@ class Graphmem:
         truncation_strategy: TruncationStrategy = "end",
         include_header: bool = False,
     ) -> ChunkResult:
-        """Return as much of a memory's text as fits into 1–200,000 tokens.
+        """Return as much of a memory's text as fits into 1–1,000,000 tokens.
 
         Raises `ItemNotFound`, `ContentDamaged`.
         """

@@ -46,6 +46,8 @@ async def chunk(
 ) -> ChunkResult:
     """Return a memory's full text in at most `max_tokens`, header and ellipsis included.
 
+    1,000,000 tokens are enough for every text.
+
     `end` keeps the beginning, `sentence` whole sentences, `middle` 60 % from the beginning and 40 %
     from the end. If not even the header fits, the content is empty.
     """

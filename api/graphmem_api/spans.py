@@ -55,7 +55,7 @@ async def register_spans(
     responses=failures(404),
 )
 async def show_span(span_id: SpanId, context: NamedDependency[Context]) -> Span:
-    """Show a span's card."""
+    """Show a span's card; a summary is a span of all its bytes, as in a run."""
     return await registry.show_span(span_id, context)
 
 

@@ -17,7 +17,10 @@ from graphmem.prompts.truncation import truncated
 from graphmem.tokens import TokenCounter
 
 MOST_TOKENS = 200_000
-"""The most tokens that one answer may have."""
+"""The most tokens that a context may have."""
+
+CHUNK_TOKENS = 1_000_000
+"""The most tokens of a chunk: any content, of as many bytes at most, comes back whole."""
 
 RELATED = 500
 """The most linked memories that a peek names."""
@@ -43,7 +46,7 @@ class PeekResult(Struct, frozen=True, kw_only=True):
 class ChunkOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The size of a chunk, and the way in which a longer text is cut."""
 
-    max_tokens: Tokens
+    max_tokens: Annotated[int, Meta(ge=1, le=CHUNK_TOKENS)]
     truncation_strategy: TruncationStrategy = "end"
     include_header: bool = False
 

@@ -1,11 +1,13 @@
 """Spans that a caller registers, with or without text: writing and showing them."""
 
+import math
 from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from graphmem.context import Context
 from graphmem.errors import ContentDamaged, IdTaken, InvalidInput, SpanNotFound
@@ -15,6 +17,7 @@ from graphmem.memories.delete import delete_unmentioned
 from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.text import checked_text
 from graphmem.model.times import END, utc
+from graphmem.model.vocabulary import SourceType
 from graphmem.references.types import (
     SPAN_BYTES,
     NewSpan,
@@ -23,6 +26,9 @@ from graphmem.references.types import (
     SpanContent,
     StoredSpan,
 )
+
+BYTES_A_TOKEN = 4
+"""The bytes of a token in English prose, about: only for spans that are registered without content."""
 
 
 class SetAside(Struct, frozen=True):
@@ -41,20 +47,49 @@ class ReplacedSpan(Struct, frozen=True):
     entities: list[str]
 
 
-class StoredSpanText(Struct, frozen=True):
-    """A span's text as the database holds it."""
+class FullSpan(Struct, frozen=True, kw_only=True):
+    """A span or a summary with its text; one without content has an empty text."""
 
     id: str
-    text: str
-    token_count: int
+    source_type: SourceType
+    source_id: str
+    start_byte: int | None = None
+    end_byte: int | None = None
     sha256: str | None = None
+    token_count: int
     token_estimate: int | None = None
+    importance: float
+    recency: float | None = None
+    tags: list[str] | None = None
+    metadata: str | None = None
+    embedding_truncated: bool
+    text: str
+    occurred_at: datetime
+    created_at: datetime
+
+    @property
+    def sound(self) -> bool:
+        """Whether the text has its stored hash; a summary has none."""
+        return not self.text or self.sha256 in {None, self._hash}
+
+    @property
+    def shown(self) -> Span:
+        """The span without its text."""
+        properties = asdict(self)
+        text = properties.pop("text")
+        if self.start_byte is None:
+            whole = {"start_byte": 0, "end_byte": len(text.encode()), "sha256": self._hash}
+            properties |= whole
+        return StoredSpan(**properties, has_content=bool(text)).shown
+
+    @property
+    def _hash(self) -> str:
+        return sha256(self.text.encode()).hexdigest()
 
 
 SET_ASIDE = Query("references/set_aside", SetAside, writes=True)
 REPLACE_SPAN = Query("references/replace_span", ReplacedSpan, writes=True)
-SPAN = Query("references/span", StoredSpan)
-SPAN_CONTENT = Query("references/span_content", StoredSpanText)
+FULL_SPANS = Query("references/full_spans", FullSpan)
 
 
 async def register_spans(new: Sequence[NewSpan], context: Context) -> list[Span]:
@@ -78,14 +113,11 @@ async def register_spans(new: Sequence[NewSpan], context: Context) -> list[Span]
 
 
 async def show_span(span_id: str, context: Context) -> Span:
-    """Return a span without its text.
+    """Return a span without its text; a summary is a span of all its bytes.
 
     Raises `SpanNotFound`, also for a span of another client, and `Unavailable`.
     """
-    rows = await context.graph.rows(SPAN, client_id=context.client_id, id=span_id)
-    if not rows:
-        raise SpanNotFound(span_id)
-    return rows[0].shown
+    return (await _fetch_span(span_id, context)).shown
 
 
 async def show_span_content(span_id: str, context: Context) -> SpanContent:
@@ -94,19 +126,29 @@ async def show_span_content(span_id: str, context: Context) -> SpanContent:
     Raises `SpanNotFound`, also for a span of another client; `ContentDamaged` when the text's SHA-256 is
     not the one that was stored with it; `Unavailable`.
     """
-    rows = await context.graph.rows(SPAN_CONTENT, client_id=context.client_id, id=span_id)
-    if not rows:
-        raise SpanNotFound(span_id)
-    stored = rows[0]
-    if not stored.text:
-        return SpanContent(
-            id=span_id, content=None, hash=stored.sha256, token_count=stored.token_estimate or 0
-        )
-    if sha256(stored.text.encode()).hexdigest() != stored.sha256:
+    found = await _fetch_span(span_id, context)
+    if not found.sound:
         raise ContentDamaged(span_id)
+    shown = found.shown
     return SpanContent(
-        id=span_id, content=stored.text, hash=stored.sha256, token_count=stored.token_count
+        id=span_id,
+        content=found.text or None,
+        hash=shown.hash,
+        token_count=shown.token_count,
     )
+
+
+async def _fetch_span(span_id: str, context: Context) -> FullSpan:
+    found = (await fetch_spans([span_id], context)).get(span_id)
+    if found is None:
+        raise SpanNotFound(span_id)
+    return found
+
+
+async def fetch_spans(ids: Sequence[str], context: Context) -> dict[str, FullSpan]:
+    """Return spans and summaries by their ids; unknown ids are absent. Raises `Unavailable`."""
+    rows = await context.graph.rows(FULL_SPANS, client_id=context.client_id, ids=list(ids))
+    return {row.id: row for row in rows}
 
 
 def registered(memory: Prepared) -> StoredSpan:
@@ -179,11 +221,16 @@ def _draft(new: NewSpan, place: str, client_id: str, id: str, now: datetime) -> 
             "start_byte": new.start_byte,
             "end_byte": new.end_byte,
             "sha256": hashed(text) if text else new.hash,
-            "token_estimate": None if text else new.token_count,
+            "token_estimate": None if text else new.token_count or _estimate(new),
             "recency": metadata.recency,
             "tags": metadata.tags or None,
         },
     )
+
+
+def _estimate(new: NewSpan) -> int:
+    """Return the tokens of a span by its length, where neither its content nor a count is known."""
+    return math.ceil((new.end_byte - new.start_byte) / BYTES_A_TOKEN)
 
 
 def _check(new: NewSpan, metadata: NewSpanMetadata, place: str) -> None:

@@ -255,7 +255,7 @@ class Span(Struct, frozen=True, kw_only=True):
     end_byte: int
     hash: str | None
     token_count: int
-    """Measured; for a card without content, the caller's estimate or 0."""
+    """Measured; for a card without content, the caller's estimate or one by the length in bytes."""
     metadata: dict[str, Any]
     has_content: bool
     embedding_truncated: bool

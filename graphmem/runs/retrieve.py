@@ -16,6 +16,7 @@ from graphmem.graph.query import Query
 from graphmem.model.pages import opened, sealed
 from graphmem.model.text import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
+from graphmem.references.spans import fetch_spans
 from graphmem.retrieval.filters import Sources
 from graphmem.retrieval.finding import Candidate, Findings, find_matching, find_pool
 from graphmem.retrieval.listing import list_memories
@@ -24,7 +25,7 @@ from graphmem.retrieval.understanding import Understood
 from graphmem.runs import parameters
 from graphmem.runs.parameters import LABEL_BYTES, check_labels, continued
 from graphmem.runs.performing import Done, RunOperation, impatient, new_operation, perform
-from graphmem.runs.spans import fetch_spans
+from graphmem.runs.stored import fetch_run
 from graphmem.runs.types import LeftOutSpan, OnAccess, RetrievalResult, RetrievedSpan, RunQuestion
 from graphmem.search.ask import Hit, first_matching, ordered, weigh_first, weighed
 from graphmem.text.words import terms, weights
@@ -123,7 +124,9 @@ async def retrieve(
         operation_id=question.operation_id,
         tokens=question.max_tokens,
     )
-    ahead = SearchAhead(lambda: _search(question, operation, context))
+    # Before the operation begins: a foreign cursor leaves no record.
+    page = await _continuation(question, operation, patient)
+    ahead = SearchAhead(lambda: _search(question, page, context))
 
     async def work() -> Done[RetrievalResult]:
         result = await _deliver(question, await ahead.hits(), operation.access_id, context)
@@ -168,14 +171,9 @@ def _checked(question: RunQuestion, dimensions: int) -> RunQuestion:
     return replace(question, query=unit_vector(question.query, dimensions))
 
 
-async def _search(question: RunQuestion, operation: RunOperation, context: Context) -> list[Hit]:
-    """Return the hits that this question has not delivered yet, best first.
-
-    Raises `InvalidInput` for a cursor of another question or run, `Unavailable`.
-    """
-    page, understood = await asyncio.gather(
-        _continuation(question, operation, context), _understand(question, context)
-    )
+async def _search(question: RunQuestion, page: Continuation, context: Context) -> list[Hit]:
+    """Return the hits that this question has not delivered yet, best first. Raises `Unavailable`."""
+    understood = await _understand(question, context)
     return ordered(await _hits(question, understood, page, context), question.sort_by)
 
 
@@ -238,7 +236,7 @@ def _done(result: RetrievalResult, cursor: str | None) -> Done[RetrievalResult]:
 
 
 async def _fetch_result(answer: str, context: Context) -> RetrievalResult:
-    """Return the result of a retrieval that was charged before, with the present texts."""
+    """Return the result of a retrieval that was charged before, with the texts that are there still."""
     kept = msgspec.json.decode(answer, type=RetrievalResult)
     texts = await fetch_spans([span.span_id for span in kept.spans], context)
     spans = [
@@ -246,7 +244,12 @@ async def _fetch_result(answer: str, context: Context) -> RetrievalResult:
         for span in kept.spans
         if span.span_id in texts
     ]
-    return replace(kept, spans=spans)
+    gone = [
+        LeftOutSpan(span_id=span.span_id, token_count=span.token_count, reason="deleted")
+        for span in kept.spans
+        if span.span_id not in texts
+    ]
+    return replace(kept, spans=spans, omitted=[*kept.omitted, *gone])
 
 
 def _previous(cursor: str | None) -> str:
@@ -262,6 +265,10 @@ def _previous(cursor: str | None) -> str:
 async def _continuation(
     question: RunQuestion, operation: RunOperation, context: Context
 ) -> Continuation:
+    """Return what a cursor leads on from.
+
+    Raises `InvalidInput` for a cursor of another question or run, `RunNotFound`, `Unavailable`.
+    """
     if question.cursor is None:
         return Continuation()
     access_id = _previous(question.cursor)
@@ -271,6 +278,9 @@ async def _continuation(
     if not rows or continued(msgspec.json.decode(rows[0].params)) != continued(
         operation.parameters
     ):
+        await fetch_run(
+            operation.run_id, client_id=context.client_id, now=context.now(), graph=context.graph
+        )
         raise _foreign()
     return Continuation(access_id, frozenset(rows[0].ids))
 

@@ -156,11 +156,14 @@ class RetrievedSpan(SpanRef, frozen=True, kw_only=True):
 
 
 class LeftOutSpan(Struct, frozen=True, kw_only=True):
-    """A span that was found and omitted: it did not fit, or its text does not match its stored hash."""
+    """A span that was found and omitted: it did not fit, or its text does not match its stored hash.
+
+    In the answer to a repetition also a span that was delivered and has been deleted since.
+    """
 
     span_id: str
     token_count: int
-    reason: Literal["no_room", "damaged"] = "no_room"
+    reason: Literal["no_room", "damaged", "deleted"] = "no_room"
 
 
 class RetrievalResult(Struct, frozen=True, kw_only=True):

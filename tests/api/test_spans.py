@@ -10,7 +10,9 @@ import pytest
 from graphmem_api.bodies import decoded
 from graphmem_api.spans import SPAN
 
+from graphmem.client import Graphmem
 from graphmem.references.types import NewSpan
+from tests.planted import plant, thread
 
 PATH = "/api/v0/spans"
 TEXT = "Information about product pricing and features."
@@ -81,6 +83,28 @@ async def test_without_content_a_span_keeps_its_card_and_is_not_searched(
         assert found.items == []
     stored = (await http.get("/api/v0/memories/span-1")).json()
     assert (stored["text"], stored["active"], stored["valid_at"]) == ("", False, None)
+    bare = {name: value for name, value in CARD.items() if name not in {"id", "token_count"}}
+    guessed = (await http.post(PATH, json=bare | {"end_byte": 9})).json()
+    assert guessed["token_count"] == 3  # S3.5
+    peek = (await http.get(f"/api/v0/memories/{guessed['id']}/peek")).json()
+    assert peek["token_estimate"] == 3
+
+
+async def test_a_summary_is_a_span_of_all_its_bytes_as_in_a_run(
+    http: httpx.AsyncClient, memory: Graphmem
+) -> None:
+    [id] = await plant(memory, thread())
+    text = thread()["text"]
+    run = await memory.run(agent_type="a", episode_id="e")
+    peeked = (await run.peek(id)).span
+
+    shown = (await http.get(f"{PATH}/{id}")).json()
+    content = (await http.get(f"{PATH}/{id}/content")).json()
+
+    assert await memory.span(id) == peeked
+    assert (shown["start_byte"], shown["end_byte"]) == (0, len(text.encode()))
+    assert shown["hash"] == content["hash"] == sha256(text.encode()).hexdigest()
+    assert (content["content"], content["token_count"]) == (text, shown["token_count"])
 
 
 async def test_many_spans_are_registered_in_order(http: httpx.AsyncClient) -> None:

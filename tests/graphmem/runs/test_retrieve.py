@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from graphmem.client import Graphmem
-from graphmem.errors import InvalidInput
+from graphmem.errors import InvalidInput, RunNotFound
 from graphmem.retrieval import finding
 from graphmem.runs.session import RunSession
 from graphmem.runs.types import RetrievalResult, RetrievedSpan
@@ -270,7 +270,15 @@ async def test_a_cursor_belongs_to_its_question_and_its_run(memory: Graphmem) ->
         with pytest.raises(InvalidInput) as refused:
             await asker.retrieve(query, max_tokens=50, cursor=cursor, **options)
         assert refused.value.field == "cursor"
+    with pytest.raises(InvalidInput, match="cursor"):
+        await run.retrieve("product pricing", max_tokens=50, cursor="x")
     assert (await run.tree()).held == 0
+    recorded = [one.operation for one in (await run.accesses()).accesses]
+    assert recorded == ["retrieve", "start"], "what was refused leaves no record"
+    with pytest.raises(RunNotFound):
+        await memory.runs().retrieve(
+            "session-none", query="product pricing", max_tokens=50, cursor=cursor
+        )
 
 
 async def test_a_span_that_was_deleted_since_is_left_out_of_the_same_answer(
@@ -282,3 +290,5 @@ async def test_a_span_that_was_deleted_since_is_left_out_of_the_same_answer(
     await memory.delete_memory("span-0")
     again = await run.retrieve("product pricing", max_tokens=100, operation_id="a")
     assert (ids(again), again.tokens_used) == (["span-1"], first.tokens_used)
+    [gone] = again.omitted
+    assert (gone.span_id, gone.reason, gone.token_count > 0) == ("span-0", "deleted", True)

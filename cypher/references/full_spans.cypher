@@ -1,5 +1,5 @@
 CYPHER 25
-// Some spans and summaries with their texts, for a run.
+// Some spans and summaries with their texts.
 //
 // $client_id  string        the client
 // $ids        list<string>  their ids
