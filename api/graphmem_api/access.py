@@ -39,7 +39,7 @@ class CallerLeft(asyncio.CancelledError):
 async def while_connected(
     work: Coroutine[Any, Any, Answer], request: Request[Any, Any, Any]
 ) -> Answer:
-    """Return what comes of a piece of work, or cancel it when the caller hangs up. Raises `CallerLeft`."""
+    """Return the result of a piece of work, or cancel it if the caller hangs up. Raises `CallerLeft`."""
     task = asyncio.create_task(work)
     leaving = asyncio.create_task(_hung_up(request))
     try:

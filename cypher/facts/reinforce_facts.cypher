@@ -2,7 +2,7 @@ CYPHER 25
 // Reinforces facts that were stated again, and links them to their new sources.
 //
 // $client_id  string     the client
-// $now        datetime   now; facts already reinforced at it were so by this call, whose answer was lost
+// $now        datetime   now; facts already marked with it were reinforced by this call; its answer was lost
 // $rows       list<map>  {id, times, importance, source_ids, keywords, search_text, other_categories, scope_words}
 // The last four hold the fact's new values: null, or no scope words, for no change.
 UNWIND $rows AS row

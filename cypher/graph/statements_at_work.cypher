@@ -1,5 +1,5 @@
 CYPHER 25
-// The statements that the server works on, of any client, also those whose callers have long been answered.
+// The running statements of any client, including those whose callers have already got an answer.
 SHOW TRANSACTIONS
 YIELD metaData, status, elapsedTime
 WHERE metaData.graphmem_statement IS NOT NULL

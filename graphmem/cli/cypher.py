@@ -67,7 +67,7 @@ def cypher(
     show: str | None,
     settings: Settings,
 ) -> None:
-    """Explore the graph with Cypher that only reads: a STATEMENT, what is piped in, or a shell."""
+    """Explore the graph with Cypher that only reads: a STATEMENT, piped input, or a shell."""
     from graphmem.cli.running import run
     from graphmem.cli.statements import parameter
     from graphmem.exploring.types import Limits

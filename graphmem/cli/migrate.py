@@ -22,7 +22,7 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print the applied files as JSON.")
 @settings_options(*RUNNING)
 def migrate(as_json: bool, settings: Settings) -> None:
-    """Bring the database's schema up to date and say what was applied."""
+    """Bring the database's schema up to date, and print the applied files."""
     from graphmem.cli.running import run
 
     applied = run(_migrate(settings))

@@ -1,4 +1,4 @@
-"""`graphmem reembed`: change the embedding model of what is stored."""
+"""`graphmem reembed`: change the embedding model of the stored memories."""
 
 import asyncio
 from typing import TYPE_CHECKING

@@ -36,7 +36,7 @@ Result = TypeVar("Result")
 Session = neo4j.AsyncSession
 
 RETRY_SECONDS = 15.0
-"""How long a read or a transaction is retried while the database is unavailable."""
+"""The time during which a read or a transaction is retried while the database is unavailable."""
 
 FAULTS = 5
 """The retries of an unexpected error: it may be due to a concurrent deletion or write."""
@@ -345,7 +345,7 @@ def _explained(uri: str, user: str) -> Iterator[None]:
 
 
 def _cut_off(seconds: float | None) -> GraphmemError:
-    """Return what a caller hears of a call that took longer than its own limit, or than the server's."""
+    """Return the error of a call that exceeded its own time limit, or the server's."""
     if seconds is not None:
         return TookTooLong(seconds)
     return Unavailable(

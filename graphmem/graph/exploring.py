@@ -63,7 +63,7 @@ class CypherStatement(Struct, frozen=True):
         return f"{self.head}\n{self.text}"
 
     def query(self, seconds: float, *, prefix: str = "") -> neo4j.Query:
-        """Return what is sent to the database, which may work on it for some seconds."""
+        """Return the query to send, with its time limit on the server."""
         return neo4j.Query(
             f"{prefix}{self.whole}", metadata=metadata(self.id, seconds), timeout=seconds
         )

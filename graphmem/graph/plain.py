@@ -19,7 +19,7 @@ from graphmem.model.side import SIDES
 EMBEDDINGS = frozenset(side.embedding for side in SIDES)
 
 SHORTEST_EMBEDDING = 64
-"""A shorter list of numbers is no embedding: every model has at least so many dimensions."""
+"""The least length of an embedding: every model has at least as many dimensions."""
 
 UNIT = 1e-3
 """The tolerance of an embedding's length: models make it 1, Neo4j stores four bytes per number."""

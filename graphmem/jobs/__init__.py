@@ -1,1 +1,1 @@
-"""Background jobs: an outbox in the graph, and the worker that runs what is due."""
+"""Background jobs: an outbox in the graph, and the worker that runs due jobs."""

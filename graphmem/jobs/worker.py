@@ -34,7 +34,7 @@ LEASE = timedelta(seconds=30)
 POLL_SECONDS = 1.0
 SWEEP_SECONDS = 3_600.0
 STOP_SECONDS = 5.0
-"""How long a running job may take when the worker stops; then it is given back."""
+"""The time that a running job has to end when the worker stops; then it is given back."""
 
 Handler = Callable[[Claim], Awaitable[Effect | None]]
 """Does the work of a job; the effect that it returns is committed together with the job's completion."""

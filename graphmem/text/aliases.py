@@ -89,7 +89,7 @@ class Named(Struct, frozen=True, kw_only=True):
     forms: Sequence[str] = ()
     """The long forms that texts give of it, in normal form."""
     sources: Sequence[str] = ("",)
-    """The sources that use it; '' stands for all conversations and notes."""
+    """The sources that use it; '' for all conversations and notes."""
     apart: Sequence[str] = ()
     """The names that a caller has separated from it, in either direction."""
     alias_of: str = ""
