@@ -11,10 +11,12 @@ CALL (session) {
   OPTIONAL MATCH (session)<-[:SUMMARIZES]-(summary:Summary {
     client_id: $client_id, source_type: 'session_summary'
   })
-  WHERE (summary.active = true OR $timed)
+  // Without a time the newest counts, not what is active: beside a write neither version may be, or both.
+  WHERE NOT $timed OR (true
     // include held_then(summary)
+  )
   RETURN summary
-  ORDER BY summary.created_at DESC
+  ORDER BY summary.created_at DESC, summary.version DESC
   LIMIT 1
 }
 CALL (session) {

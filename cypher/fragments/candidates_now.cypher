@@ -5,5 +5,6 @@ WITH memory, collect(place) AS places, max(vector) AS vector, max(bm25) AS bm25
 RETURN collect(memory {
   // include candidate
   // include scores
-  passes: memory.active
+  // A memory that was superseded during the search passes: its head replaces it in the answer.
+  passes: (memory.active OR memory.invalidated_at IS NULL)
 }) AS rows

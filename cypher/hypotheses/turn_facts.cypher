@@ -1,12 +1,10 @@
 CYPHER 25
 // Facts for a turn, each with its version chain, oldest first, as of a transaction time.
 //
-// $client_id    string        the client
-// $ids          list<string>  their ids
-// $known_as_of  datetime      the last created_at that is shown
-// $end          datetime      the value for no upper bound
-UNWIND $ids AS id
-MATCH (fact:Memory {client_id: $client_id, id: id})
+// $client_id    string    the client
+// $known_as_of  datetime  the last created_at that is shown
+// $end          datetime  the value for no upper bound
+// include heads(fact)
 RETURN collect(fact {
   .id, .text, .category, .scope,
   version: coalesce(fact.version, 1),
@@ -21,6 +19,8 @@ RETURN collect(fact {
     MATCH (fact)(()-[:SUPERSEDES]-(:Memory {client_id: $client_id})){0,}(version:Memory)
     WITH DISTINCT version
     WHERE version.created_at <= $known_as_of
+      // One that was written while this was read is newer than what is shown.
+      AND (NOT $now_only OR coalesce(version.version, 1) <= coalesce(fact.version, 1))
     OPTIONAL MATCH (version)-[edge:SUPERSEDES]->(:Memory {client_id: $client_id})
     WITH version, edge, coalesce(version.version, 1) AS number
     ORDER BY number
@@ -34,5 +34,6 @@ RETURN collect(fact {
           THEN toString(nullIf(version.superseded_at, $end)) END,
       reason: edge.reason
     }
-  }
+  },
+  // include head(fact)
 }) AS rows

@@ -1,11 +1,9 @@
 CYPHER 25
 // The properties of the cards of some memories.
 //
-// $client_id           string        the client
-// $ids                 list<string>  their ids
-// $snippet_characters  int           the number of characters of a text to return
-UNWIND $ids AS id
-MATCH (memory:Memory {client_id: $client_id, id: id})
+// $client_id           string  the client
+// $snippet_characters  int     the number of characters of a text to return
+// include heads
 RETURN collect(memory {
   .id, .kind, .source_type, .source_id, .importance, .token_count, .label, .description, .metadata,
   .platform, .participant_count, .message_count, .key_points, .sentiment, .plan_type,
@@ -17,5 +15,6 @@ RETURN collect(memory {
   last_activity_at: toString(memory.last_activity_at),
   start_at: toString(memory.start_at),
   end_at: toString(memory.end_at),
-  beginning: left(memory.text, $snippet_characters)
+  beginning: left(memory.text, $snippet_characters),
+  // include head
 }) AS rows

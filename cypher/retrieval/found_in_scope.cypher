@@ -2,21 +2,22 @@ CYPHER 25
 // The memories that pass any filters and are nearest to the question, and those that share the most words
 // with it.
 //
-// $client_id             string  the client
-// $kind_from             string  the least kind that passes
-// $kind_to               string  the greatest
-// $conversation_id_from  string  the least conversation_id that passes
-// $conversation_id_to    string  the greatest
-// $session_id_from       string  the least session_id that passes
-// $session_id_to         string  the greatest
-// $source_type_from      string  the least source_type that passes
-// $source_type_to        string  the greatest
-// $source_id_from        string  the least source_id that passes
-// $source_id_to          string  the greatest
-// $category_from         string  the least category that passes
-// $category_to           string  the greatest
-// $scope_from            string  the least scope that passes
-// $scope_to              string  the greatest
+// $client_id             string   the client
+// $kind_from             string   the least kind that passes
+// $kind_to               string   the greatest
+// $conversation_id_from  string   the least conversation_id that passes
+// $conversation_id_to    string   the greatest
+// $session_id_from       string   the least session_id that passes
+// $session_id_to         string   the greatest
+// $source_type_from      string   the least source_type that passes
+// $source_type_to        string   the greatest
+// $source_id_from        string   the least source_id that passes
+// $source_id_to          string   the greatest
+// $category_from         string   the least category that passes
+// $category_to           string   the greatest
+// $scope_from            string   the least scope that passes
+// $scope_to              string   the greatest
+// $now_only              boolean  whether no time is requested
 // Filters that the indexes cannot decide, lists and the times of the word hits, are returned as `passes`.
 CALL () {
   // include words_branch
@@ -43,5 +44,8 @@ RETURN collect(memory {
   // include scores
   passes: memory.client_id = $client_id
     // include values_in
-    // include held_then
+    // A memory that was superseded during the search passes: its head replaces it in the answer.
+    AND ($now_only AND memory.invalidated_at IS NULL OR (true
+      // include held_then
+    ))
 }) AS rows

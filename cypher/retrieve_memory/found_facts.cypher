@@ -2,16 +2,15 @@ CYPHER 25
 // Facts, each with its source episodes and the number of supporting sessions: those of the episodes'
 // messages, and those of its direct sources.
 //
-// $client_id   string        the client
-// $ids         list<string>  their ids
-// $now_only    boolean       whether to drop facts that ended during the search
-// $created_by  datetime      the transaction time: later versions and later ends are not known yet
-// $end         datetime      the value for no upper bound
-UNWIND $ids AS id
-MATCH (fact:Memory {client_id: $client_id, id: id})
-WHERE NOT $now_only OR fact.active = true AND fact.invalid_at = $end
+// $client_id   string    the client
+// $created_by  datetime  the transaction time: later versions and later ends are not known yet
+// $end         datetime  the value for no upper bound
+// include heads(fact)
+  // A current version has no end.
+  AND (NOT $now_only OR fact.active = false OR fact.invalid_at = $end)
 WITH
   fact,
+  chain,
   COLLECT {
     MATCH (fact)-[:DERIVED_FROM]->(episode:Episode)
     WHERE episode.client_id = $client_id
@@ -32,7 +31,7 @@ WITH
     WHERE session_id <> ''
     RETURN session_id
   } AS sources,
-  COLLECT {
+  CASE WHEN $now_only THEN [] ELSE COLLECT {
     CALL (fact) {
       MATCH (fact)(()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
       WHERE newer.created_at <= $created_by
@@ -47,7 +46,7 @@ WITH
     RETURN moment
     ORDER BY moment
     LIMIT 1
-  } AS ends
+  } END AS ends
 RETURN collect(fact {
   .id, .conversation_id, .category, .keywords,
   other_categories: coalesce(fact.other_categories, []),
@@ -55,5 +54,6 @@ RETURN collect(fact {
   source_episodic_ids: source_episodic_ids,
   sources: sources,
   valid_at: toString(fact.valid_at),
-  invalid_at: toString(nullIf(head(ends), $end))
+  invalid_at: toString(nullIf(head(ends), $end)),
+  // include head(fact)
 }) AS rows

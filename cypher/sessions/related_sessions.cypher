@@ -77,8 +77,12 @@ WHERE other.next_idx IS NOT NULL
 OPTIONAL MATCH (other)<-[:SUMMARIZES]-(summary:Summary {
   client_id: $client_id, source_type: 'session_summary'
 })
-WHERE (summary.active = true OR $timed)
+// Without a time the newest counts, not what is active: beside a write neither version may be, or both.
+WHERE NOT $timed OR (true
   // include held_then(summary)
+)
+WITH session, other, basis, score, entities, summary
+ORDER BY summary.created_at DESC, summary.version DESC
 WITH session, other, basis, score, entities, collect(summary.text)[0] AS summary
 ORDER BY score DESC, basis, other.id
 RETURN collect({

@@ -22,6 +22,7 @@ from graphmem.contextual.narrowing import (
     ContextualSearch,
     NarrowedSearch,
     answering,
+    filters_of,
     find_candidates,
     load_heads,
     narrow,
@@ -221,6 +222,7 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
     found = await find_candidates(search, context)
     composed = await compose(
         ranked(found, question.words, "bm25" if question.degraded else "default"),
+        filters_of(search),
         context,
         limit=query.top_sessions * query.top_k,
         max_tokens=query.max_tokens or FALLBACK_TOKENS,
@@ -236,7 +238,7 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
         omitted=[
             OmittedTurn(
                 id=one.id,
-                session_id=sessions[one.id] or None,
+                session_id=sessions.get(one.id) or None,
                 hit=True,
                 tokens=one.tokens,
                 reason=one.reason,

@@ -140,18 +140,23 @@ async def find_candidates(
     search: ContextualSearch, context: Context, *, source_type: str | None = None
 ) -> list[Candidate]:
     """Return the candidates of a source type, without one those of everything."""
-    conversation = search.query.conversation_id
     return await find_best(
         search.question.embedding,
         search.question.words,
-        Filters(
-            source_type=frozenset({source_type}) if source_type else None,
-            conversation_id=frozenset({conversation}) if conversation is not None else None,
-            **asdict(search.validity),
-        ),
+        filters_of(search, source_type),
         client_id=context.client_id,
         weight=search.question.weight,
         graph=context.graph,
+    )
+
+
+def filters_of(search: ContextualSearch, source_type: str | None = None) -> Filters:
+    """Return the filters of a source type, without one those of everything."""
+    conversation = search.query.conversation_id
+    return Filters(
+        source_type=frozenset({source_type}) if source_type else None,
+        conversation_id=frozenset({conversation}) if conversation is not None else None,
+        **asdict(search.validity),
     )
 
 

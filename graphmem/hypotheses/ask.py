@@ -34,6 +34,7 @@ from graphmem.retrieval.expansion import expand
 from graphmem.retrieval.filters import Filters, Validity, sources_asked, validity_asked
 from graphmem.retrieval.finding import Candidate, IndexQuery, find
 from graphmem.retrieval.fusion import Scores, best_first, by_maximum, weighted
+from graphmem.retrieval.heads import Head, at_heads, heads_of
 from graphmem.retrieval.ranking import DENSE_SHARE
 from graphmem.retrieval.understanding import Stopwatch
 from graphmem.single_flight import TURN_BYTES, Key, SingleFlight
@@ -70,6 +71,13 @@ class FactHit(Struct, frozen=True):
     hop_from: str | None = None
 
 
+class TurnHit(Struct, frozen=True):
+    """A hit with the id of its fact."""
+
+    id: str
+    hit: FactHit
+
+
 class TurnFindings:
     """The findings of a turn so far; a deadline leaves them as they are.
 
@@ -88,7 +96,13 @@ class TurnFindings:
         _note(what, self.degraded, why)
 
 
-TURN_FACTS = Query("hypotheses/turn_facts", TurnFact)
+class LoadedFact(TurnFact, frozen=True, kw_only=True):
+    """A fact as it is loaded for a turn."""
+
+    head: Head | None = None
+
+
+TURN_FACTS = Query("hypotheses/turn_facts", LoadedFact)
 
 
 def new_turns(most: int = TURN_BYTES) -> SingleFlight[TurnFindings]:
@@ -370,20 +384,31 @@ async def _follow_links(
 async def _load_facts(
     hits: Mapping[str, FactHit], asked: TurnAsked, context: Context
 ) -> list[TurnMemory]:
-    """Return the facts in their order, without those deleted meanwhile."""
+    """Return the facts in their order, superseded ones as their heads, without those deleted meanwhile."""
+    filters, validity = _filters(asked), _validity(asked)
     rows = await context.graph.rows(
         TURN_FACTS,
         client_id=context.client_id,
         ids=list(hits),
-        known_as_of=_validity(asked).known_as_of or END,
+        now_only=validity.only_active,
+        known_as_of=validity.known_as_of or END,
         end=END,
     )
     facts = {row.id: row for row in rows if not asked.scopes or row.scope in asked.scopes}
-    return [
-        TurnMemory(**asdict(facts[id]), score=hit.score, hop=hit.hop, hop_from=hit.hop_from)
-        for id, hit in hits.items()
-        if id in facts
-    ]
+    heads = heads_of(rows)
+    found = [TurnHit(id, hit) for id, hit in hits.items()]
+    shown = at_heads(found, heads, filters.admit, lambda one, head: TurnHit(head.id, one.hit))
+    return [_memory(facts[one.id], one.hit, heads) for one in shown if one.id in facts]
+
+
+def _memory(fact: LoadedFact, hit: FactHit, heads: Mapping[str, Head]) -> TurnMemory:
+    before = heads.get(hit.hop_from or "")
+    return TurnMemory(
+        **{name: getattr(fact, name) for name in TurnFact.__struct_fields__},
+        score=hit.score,
+        hop=hit.hop,
+        hop_from=before.id if before else hit.hop_from,
+    )
 
 
 def _seen(asked: TurnAsked, answer: Turn, tokens: int) -> Seen:

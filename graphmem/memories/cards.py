@@ -10,6 +10,7 @@ from msgspec import Struct
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.vocabulary import Kind, SourceType, kind_label
+from graphmem.retrieval.heads import Head, by_found_id
 
 SNIPPET_CHARACTERS = 200
 """The length of a snippet, where the kind has nothing shorter than its text."""
@@ -97,6 +98,8 @@ class StoredCard(Struct, frozen=True, kw_only=True):
     surprise: float | None = None
     category: str | None = None
     scope: str | None = None
+    head: Head | None = None
+    """Set where it has taken the place of the memory that was asked for."""
 
 
 CARDS = Query("memories/cards", StoredCard)
@@ -108,17 +111,21 @@ async def load_cards(ids: Sequence[str], *, client_id: str, graph: Graph) -> lis
 
 
 async def load_stored_cards(
-    ids: Sequence[str], *, client_id: str, graph: Graph
+    ids: Sequence[str], *, client_id: str, graph: Graph, now_only: bool = False
 ) -> list[StoredCard]:
-    """Return the properties from which the cards of memories are made, in the order of `ids`."""
+    """Return the properties from which the cards of memories are made, in the order of `ids`.
+
+    With `now_only` what is superseded gives its place to its head.
+    """
     rows = await graph.rows(
         CARDS,
         client_id=client_id,
         ids=list(dict.fromkeys(ids)),
+        now_only=now_only,
         # One character more than a snippet has tells whether the text goes on.
         snippet_characters=SNIPPET_CHARACTERS + 1,
     )
-    by_id = {row.id: row for row in rows}
+    by_id = by_found_id(rows)
     return [by_id[id] for id in ids if id in by_id]
 
 

@@ -54,7 +54,9 @@ async def _answer(question: Question, context: Context) -> Recalled:
     watch.lap("candidates")
     ranking = ranked(found, asked.words, "bm25" if asked.degraded else question.ranking)
     watch.lap("rank")
-    composed = await compose(ranking, context, limit=question.limit, max_tokens=question.max_tokens)
+    composed = await compose(
+        ranking, filters, context, limit=question.limit, max_tokens=question.max_tokens
+    )
     watch.lap("compose")
     return Recalled(
         items=composed.items,

@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from graphmem.context import Context
 from graphmem.graph.query import Query
 from graphmem.prompts.packing import Parcel, fitting
 from graphmem.prompts.rendering import Entry, heading, markdown, prefix
 from graphmem.recall.types import Item, Omitted, Reason
+from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.finding import Candidate
+from graphmem.retrieval.heads import Head, at_heads, heads_of
 from graphmem.retrieval.ranking import Ranked
 from graphmem.tokens import TokenCounter
 
@@ -26,6 +29,7 @@ class MemoryText(Struct, frozen=True):
     id: str
     text: str
     session_external_id: str | None
+    head: Head | None = None
 
 
 class ComposedContext(Struct, frozen=True):
@@ -42,16 +46,19 @@ TEXTS = Query("recall/texts", MemoryText)
 
 
 async def compose(
-    ranking: Sequence[Ranked], context: Context, *, limit: int, max_tokens: int
+    ranking: Sequence[Ranked], filters: Filters, context: Context, *, limit: int, max_tokens: int
 ) -> ComposedContext:
     """Pack memories by rank into `max_tokens`, headings and separators included.
 
     The tokens of the returned text are counted as a whole. Texts are fetched only for memories that may
-    fit; the room that is left then is filled once more.
+    fit; the room that is left then is filled once more. Of what was superseded since it was found the head
+    is shown, if the filters admit it.
     """
-    packing = Packing(ranking, limit, max_tokens, context.tokens)
+    packing = Packing(ranking, filters, limit, max_tokens, context.tokens)
     while wanted := packing.wanted():
-        texts = await context.graph.rows(TEXTS, client_id=context.client_id, ids=wanted)
+        texts = await context.graph.rows(
+            TEXTS, client_id=context.client_id, ids=wanted, now_only=filters.only_active
+        )
         packing.add(wanted, texts)
     return packing.composed()
 
@@ -60,9 +67,15 @@ class Packing:
     """A context in the making: it names the texts that it needs, and packs those that it is given."""
 
     def __init__(
-        self, ranking: Sequence[Ranked], limit: int, max_tokens: int, tokens: TokenCounter
+        self,
+        ranking: Sequence[Ranked],
+        filters: Filters,
+        limit: int,
+        max_tokens: int,
+        tokens: TokenCounter,
     ) -> None:
-        self._ranking = ranking
+        self._ranking = list(ranking)
+        self._filters = filters
         self._limit = limit
         self._max_tokens = max_tokens
         self._tokens = tokens
@@ -89,6 +102,10 @@ class Packing:
         """Pack again with these texts too; a memory that was deleted meanwhile has none."""
         self._asked |= set(asked)
         self._texts |= {text.id: text for text in texts}
+        if heads := heads_of(texts):
+            self._ranking = at_heads(self._ranking, heads, self._filters.admit, _moved)
+            self._estimates = [_estimate(one.candidate, self._tokens) for one in self._ranking]
+            self._asked |= {head.id for head in heads.values()}
         known = [r.candidate for r in self._ranking if r.candidate.id in self._texts]
         for candidate in known:
             if candidate.id not in self._exact:
@@ -131,6 +148,11 @@ class Packing:
             if candidate.id in taken
         )
         self._used = self._tokens.count(self._context)
+
+
+def _moved(ranked: Ranked, head: Head) -> Ranked:
+    """Return a head with the score of the version that was found."""
+    return replace(ranked, candidate=head)
 
 
 def _likely(estimates: Sequence[Parcel], max_tokens: int, limit: int) -> list[str]:

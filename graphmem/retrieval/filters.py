@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence, Set
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -97,6 +97,20 @@ def _after(moment: datetime | None) -> datetime | None:
     return moment + datetime.resolution if moment else None
 
 
+class Filtered(Protocol):
+    """A memory with what filters test; it holds now."""
+
+    @property
+    def occurred_at(self) -> datetime:
+        """When it happened."""
+        ...
+
+    @property
+    def other_categories(self) -> Sequence[str]:
+        """The categories that it has beside its own."""
+        ...
+
+
 class Filters(Struct, frozen=True, kw_only=True):
     """The conditions that a memory must meet to be found; of a set it must have one of the values.
 
@@ -146,6 +160,15 @@ class Filters(Struct, frozen=True, kw_only=True):
         """Whether no memory can pass: an empty set, or times the wrong way round."""
         return self.since >= self.until or any(
             self.values(name) is not None and not self.values(name) for name in SCOPED
+        )
+
+    def admit(self, memory: Filtered) -> bool:
+        """Tell whether a memory that holds now has one of the values, and happened in the period."""
+        return self.since <= memory.occurred_at < self.until and all(
+            (values := self.values(name)) is None
+            or getattr(memory, name) in values
+            or (name == "category" and not values.isdisjoint(memory.other_categories))
+            for name in SCOPED
         )
 
     @property
@@ -227,6 +250,10 @@ class Sources(Struct, frozen=True, kw_only=True):
         only = {self.only} if self.only else None
         types = [replace(common, kind=only, source_type={one}) for one in self.types]
         return [*kinds, *types]
+
+    def admit(self, memory: Filtered) -> bool:
+        """Tell whether a memory that holds now is of one of the sources."""
+        return any(filters.admit(memory) for filters in self.branches)
 
     @property
     def conditions(self) -> dict[str, Any]:

@@ -344,7 +344,7 @@ def _file_for(filters: Filters) -> tuple[Query[Candidate], dict[str, Any]]:
         file = FOUND_OF_SOURCES
     else:
         file = FOUND_IN_SCOPE
-    every = ranges(filters) | conditions(filters)
+    every = ranges(filters) | conditions(filters) | {"now_only": filters.only_active}
     return file, {name: value for name, value in every.items() if name in file.parameters}
 
 

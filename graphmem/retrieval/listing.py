@@ -6,7 +6,7 @@ newest first, up to a limit.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from msgspec import Struct
 
@@ -14,11 +14,14 @@ from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.vocabulary import KINDS, Kind
 from graphmem.retrieval.filters import Sources
-from graphmem.retrieval.finding import Candidate
+from graphmem.retrieval.finding import Candidate, united
 from graphmem.text.words import folded
 
 MOST_READ = 20_000
 """The most memories that are read for a text."""
+
+VERSIONED: frozenset[Kind] = frozenset({"fact", "summary", "reference", "span"})
+"""The kinds that are superseded."""
 
 READ_AT_ONCE = 500
 READ_TOKENS = 200_000
@@ -67,7 +70,11 @@ async def list_memories(
     found, counted = await asyncio.gather(
         graph.rows(query, limit=limit, **parameters), graph.rows(COUNTED, **parameters)
     )
-    return found, counted[0].memories
+    if sources.validity.only_active and VERSIONED.intersection(sources.kinds_of) & among:
+        # An index that changes while it is read may show neither of two versions; then the next reading
+        # shows the new one. That both are found is no harm: see `heads`.
+        found = united([*found, *await graph.rows(query, limit=limit, **parameters)])
+    return found, max(counted[0].memories, len(found))
 
 
 async def find_text(
@@ -99,6 +106,14 @@ async def find_text(
         matching = await asyncio.to_thread(_containing, rows, wanted)
         found += [one for one in some if one.id in matching]
     return found, len(listed) <= MOST_READ
+
+
+async def contain_text(
+    text: str, ids: Iterable[str], *, client_id: str, graph: Graph
+) -> frozenset[str]:
+    """Return the memories, of a few, that contain a text whatever its case. Raises `Unavailable`."""
+    rows = await graph.rows(SHOWN_TEXTS, client_id=client_id, ids=sorted(ids))
+    return frozenset(await asyncio.to_thread(_containing, rows, folded(text)))
 
 
 def _containing(rows: Sequence[ShownText], wanted: str) -> set[str]:

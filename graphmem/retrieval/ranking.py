@@ -32,6 +32,11 @@ class Ranked(Struct, frozen=True):
     scores: dict[str, float]
     ranks: dict[Leg, int]
 
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.candidate.id
+
 
 def ranked(found: Sequence[Candidate], words: Sequence[str], ranking: Ranking) -> list[Ranked]:
     """Return the candidates in order, best first; ties go to the newer, then to the lower id."""

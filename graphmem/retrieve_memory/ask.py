@@ -19,6 +19,7 @@ from graphmem.retrieval.decay import retrievability_at
 from graphmem.retrieval.filters import Filters, Validity, validity_asked
 from graphmem.retrieval.finding import find_best
 from graphmem.retrieval.fusion import best_first
+from graphmem.retrieval.heads import Head, at_heads, heads_of
 from graphmem.retrieval.ranking import ranked
 from graphmem.retrieval.understanding import Understood, understand
 from graphmem.retrieve_memory.tool_result import detailed_ranks, tool_result
@@ -51,6 +52,7 @@ class FoundFactRow(Struct, frozen=True, kw_only=True):
     sources: int
     valid_at: datetime
     invalid_at: datetime | None
+    head: Head | None = None
 
 
 class EpisodeStrength(Struct, frozen=True):
@@ -157,7 +159,8 @@ async def _search(asked: FactsAsked, context: Context, now: datetime) -> MemoryS
 async def _find_facts(
     search: MemorySearch, category: str | None, limit: int, context: Context
 ) -> FactsFound:
-    best = (await _rank(search, "fact", category, context))[:limit]
+    filters = _filters(search, "fact", category)
+    best = (await _rank(search, filters, context))[:limit]
     rows = await context.graph.rows(
         FOUND_FACTS,
         client_id=context.client_id,
@@ -167,6 +170,8 @@ async def _find_facts(
         end=END,
     )
     by_id = {row.id: row for row in rows}
+    heads = heads_of(rows)
+    best = at_heads(best, heads, filters.admit, _at_head)
     facts = [
         FoundFact(
             id=row.id,
@@ -190,7 +195,7 @@ async def _find_facts(
 async def _find_episodes(
     search: MemorySearch, detail: Detail, limit: int, context: Context
 ) -> list[FoundEpisode]:
-    fused = await _rank(search, "episode", None, context)
+    fused = await _rank(search, _filters(search, "episode", None), context)
     if not fused:
         return []
     best = await _weigh_by_retrievability(fused, search.now, context)
@@ -228,19 +233,21 @@ async def _weigh_by_retrievability(
     return best_first(weighed, lambda hit: hit.score)
 
 
-async def _rank(
-    search: MemorySearch, kind: Kind, category: str | None, context: Context
-) -> list[FusedHit]:
-    """Return the candidates of one kind by Σ 1 / (60 + rank) over the vector leg and the words leg."""
+def _filters(search: MemorySearch, kind: Kind, category: str | None) -> Filters:
+    return Filters(
+        kind=frozenset({kind}),
+        conversation_id=frozenset({search.conversation_id}),
+        category=None if category is None else frozenset({category}),
+        **asdict(search.validity),
+    )
+
+
+async def _rank(search: MemorySearch, filters: Filters, context: Context) -> list[FusedHit]:
+    """Return the candidates by Σ 1 / (60 + rank) over the vector leg and the words leg."""
     found = await find_best(
         search.question.embedding,
         search.question.words,
-        Filters(
-            kind=frozenset({kind}),
-            conversation_id=frozenset({search.conversation_id}),
-            category=None if category is None else frozenset({category}),
-            **asdict(search.validity),
-        ),
+        filters,
         client_id=context.client_id,
         weight=search.question.weight,
         graph=context.graph,
@@ -255,6 +262,11 @@ async def _rank(
         )
         for one in ranked(found, search.question.words, "rrf")
     ]
+
+
+def _at_head(hit: FusedHit, head: Head) -> FusedHit:
+    """Return a head with the score of the version that was found."""
+    return replace(hit, id=head.id, occurred_at=head.occurred_at)
 
 
 Stored = TypeVar("Stored")

@@ -1,9 +1,8 @@
 """Search: the memories that match a query, with relevance and reasons, and on request along their links."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -13,7 +12,7 @@ from graphmem.context import RELEVANT, Context
 from graphmem.embedding import Vector
 from graphmem.errors import InvalidInput
 from graphmem.graph.installation import Calibration
-from graphmem.memories.cards import Card, load_cards
+from graphmem.memories.cards import Card, card_of, load_stored_cards
 from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg
@@ -29,7 +28,8 @@ from graphmem.retrieval.finding import (
     with_texts,
 )
 from graphmem.retrieval.fusion import best_first
-from graphmem.retrieval.listing import find_text, list_memories
+from graphmem.retrieval.heads import Head, at_heads, heads_of
+from graphmem.retrieval.listing import contain_text, find_text, list_memories
 from graphmem.retrieval.relevance import (
     EVERYTHING,
     MEANING_SHARE,
@@ -110,6 +110,10 @@ class PackedHits(Struct, frozen=True):
 
     taken: list[tuple[int, Hit, Card]]
     omitted: list[LeftOut]
+    heads: dict[str, Head]
+    """The heads that have taken the places of superseded memories, by the ids of these."""
+    twice: int
+    """How many were left out because another version of theirs is shown, or the filters refuse it."""
 
 
 async def search(query: SearchQuery, context: Context, *, only: Kind | None = None) -> SearchResult:
@@ -156,7 +160,7 @@ async def _answer(query: SearchQuery, only: Kind | None, context: Context) -> Se
         own = {hit.id for hit in hits}
         hits = ordered(_with_hops(hits, expansion, query.min_relevance or 0.0), query.sort_by)
         matches = replace(matches, total=matches.total + sum(hit.id not in own for hit in hits))
-    packed = await _pack(hits, query, context)
+    packed = await _pack(hits, query, sources, context)
     return _result(query, packed, matches, expansion)
 
 
@@ -424,30 +428,75 @@ def _with_hops(hits: Sequence[Hit], expansion: Expansion, least: float) -> list[
     return [hit for hit in by_id.values() if hit.passes(least)]
 
 
-async def _pack(hits: Sequence[Hit], query: SearchQuery, context: Context) -> PackedHits:
+async def _pack(
+    hits: Sequence[Hit], query: SearchQuery, sources: Sources, context: Context
+) -> PackedHits:
     """Take hits by rank into `max_tokens`, at most `max_results`: one that does not fit is left out.
 
-    Memories that were deleted meanwhile are skipped.
+    Memories that were deleted meanwhile are skipped, superseded ones give their places to their heads.
     """
+    found, heads = list(hits), dict[str, Head]()
+    cards: dict[str, Card] = {}
+    asked: set[str] = set()
+    taken: list[tuple[int, Hit, Card]] = []
+    step = max(CARDS_AT_ONCE, query.max_results)
+    while not _is_full(taken, query) and (some := _next(found, asked, step)):
+        stored = await load_stored_cards(
+            some,
+            client_id=context.client_id,
+            graph=context.graph,
+            now_only=sources.validity.only_active,
+        )
+        cards |= {one.id: card_of(one) for one in stored}
+        if new := heads_of(stored):
+            admitted = await _admitted(new.values(), query, sources, context)
+            found = at_heads(found, new, lambda head: head.id in admitted, _at_head)  # noqa: B023
+            found = ordered(found, query.sort_by)
+            heads |= new
+        asked |= {*some, *(head.id for head in new.values())}
+        taken = _taken(found, cards, query)
+    omitted = _left_out(found, taken, cards, asked - set(cards), query.max_results)
+    return PackedHits(taken, omitted, heads, len(hits) - len(found))
+
+
+def _next(hits: Sequence[Hit], asked: Container[str], most: int) -> list[str]:
+    """Return the ids of the next hits whose cards are to be fetched."""
+    return [hit.id for hit in hits if hit.id not in asked][:most]
+
+
+def _is_full(taken: Sequence[tuple[int, Hit, Card]], query: SearchQuery) -> bool:
+    """Tell whether nothing more can be taken."""
+    used = sum(card.token_estimate for _, _, card in taken)
+    return len(taken) == query.max_results or used == query.max_tokens
+
+
+async def _admitted(
+    heads: Iterable[Head], query: SearchQuery, sources: Sources, context: Context
+) -> Collection[str]:
+    """Return the ids of the heads that the search would find itself, whatever their relevance."""
+    ids = {head.id for head in heads if sources.admit(head)}
+    if query.match != "exact" or not ids:
+        return ids
+    return await contain_text(query.query, ids, client_id=context.client_id, graph=context.graph)
+
+
+def _at_head(hit: Hit, head: Head) -> Hit:
+    """Return a head with the relevance of the version that was found."""
+    return replace(hit, found=head)
+
+
+def _taken(
+    hits: Sequence[Hit], cards: Mapping[str, Card], query: SearchQuery
+) -> list[tuple[int, Hit, Card]]:
+    """Return the hits that fit, with their ranks and cards, as far as their cards are known."""
     room = query.max_tokens
     taken: list[tuple[int, Hit, Card]] = []
-    seen: dict[str, Card] = {}
-    gone: set[str] = set()
-    step = max(CARDS_AT_ONCE, query.max_results)
-    for start in range(0, len(hits), step):
-        if len(taken) == query.max_results or room == 0:
-            break
-        some = hits[start : start + step]
-        ids = [hit.id for hit in some]
-        cards = await load_cards(ids, client_id=context.client_id, graph=context.graph)
-        seen |= {card.id: card for card in cards}
-        gone |= set(ids) - set(seen)
-        for rank, hit in enumerate(some, start=start + 1):
-            card = seen.get(hit.id)
-            if card and len(taken) < query.max_results and _fits(card, room):
-                taken.append((rank, hit, card))
-                room = None if room is None else room - card.token_estimate
-    return _left_out(hits, taken, seen, gone, query.max_results)
+    for rank, hit in enumerate(hits, start=1):
+        card = cards.get(hit.id)
+        if card and len(taken) < query.max_results and _fits(card, room):
+            taken.append((rank, hit, card))
+            room = None if room is None else room - card.token_estimate
+    return taken
 
 
 def _fits(card: Card, room: int | None) -> bool:
@@ -460,7 +509,7 @@ def _left_out(
     seen: Mapping[str, Card],
     gone: set[str],
     most: int,
-) -> PackedHits:
+) -> list[LeftOut]:
     last = taken[-1][0] if taken else 0
     ids = {hit.id for _, hit, _ in taken} | gone
     left = [(rank, hit) for rank, hit in enumerate(hits, start=1) if hit.id not in ids]
@@ -468,7 +517,7 @@ def _left_out(
     def reason(rank: int) -> Reason:
         return "beyond_limit" if len(taken) == most and rank > last else "no_room"
 
-    omitted = [
+    return [
         LeftOut(
             id=hit.id,
             rank=rank,
@@ -479,34 +528,46 @@ def _left_out(
         )
         for rank, hit in left[:OMITTED_SHOWN]
     ]
-    return PackedHits(taken, omitted)
 
 
 def _result(
     query: SearchQuery, packed: PackedHits, matches: Matches, expansion: Expansion
 ) -> SearchResult:
-    items = [_item(rank, hit, card) for rank, hit, card in packed.taken]
-    # A step that several hits share is listed once, by how it was walked.
-    paths: dict[tuple[Any, ...], HopPath] = {}
-    for item in items:
-        for step in expansion.path(item.id):
-            paths.setdefault((step.from_id, step.to_id), step)
+    items = [_item(rank, hit, card, packed.heads) for rank, hit, card in packed.taken]
+    total = matches.total - packed.twice
     return SearchResult(
         items=items,
-        total_count=matches.total,
+        total_count=total,
         total_is_exact=matches.exact and not expansion.cut_at,
         tokens_used=sum(item.token_estimate for item in items),
         omitted=packed.omitted,
-        omitted_total=matches.total - len(items),
+        omitted_total=total - len(items),
         degraded=[*matches.degraded, *([FAN_OUT] if expansion.cut_at else [])],
         hops_used=max((item.hop for item in items), default=0),
-        hop_paths=list(paths.values()),
+        hop_paths=_paths(items, expansion, packed.heads),
         fan_out=expansion.cut_at[:OMITTED_SHOWN],
         query=query,
     )
 
 
-def _item(rank: int, hit: Hit, card: Card) -> SearchItem:
+def _paths(
+    items: Sequence[SearchItem], expansion: Expansion, heads: Mapping[str, Head]
+) -> list[HopPath]:
+    """Return the steps to all items; one that several share is listed once, by how it was walked."""
+    found_as = {head.id: id for id, head in heads.items()}
+    paths: dict[tuple[str, str], HopPath] = {}
+    for item in items:
+        for step in expansion.path(found_as.get(item.id, item.id)):
+            from_id, to_id = _shown_id(step.from_id, heads), _shown_id(step.to_id, heads)
+            paths.setdefault((from_id, to_id), replace(step, from_id=from_id, to_id=to_id))
+    return list(paths.values())
+
+
+def _shown_id(id: str, heads: Mapping[str, Head]) -> str:
+    return heads[id].id if id in heads else id
+
+
+def _item(rank: int, hit: Hit, card: Card, heads: Mapping[str, Head]) -> SearchItem:
     return SearchItem(
         id=card.id,
         kind=card.kind,
@@ -524,7 +585,7 @@ def _item(rank: int, hit: Hit, card: Card) -> SearchItem:
         scores=hit.scores,
         ranks=hit.ranks,
         hop=hit.hop,
-        hop_from=hit.hop_from,
+        hop_from=None if hit.hop_from is None else _shown_id(hit.hop_from, heads),
     )
 
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from graphmem.recall.compose import TEXTS, ComposedContext, MemoryText, compose
+from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.finding import Candidate
 from graphmem.retrieval.ranking import Ranked
 from graphmem.tokens import TokenCounter
@@ -44,13 +45,13 @@ async def composed(
     """Compose texts that stand in their order of rank."""
     counter = tokens or TokenCounter()
 
-    def rows(client_id: str, ids: list[str]) -> list[MemoryText]:
+    def rows(client_id: str, ids: list[str], now_only: bool) -> list[MemoryText]:
         return [MemoryText(id, texts[id], "name") for id in ids]
 
     graph = ScriptedGraph({TEXTS.name: rows})
     ranking = [ranked(id, counter.count(text)) for id, text in texts.items()]
     context = scripted_context(graph, tokens=counter)
-    answer = await compose(ranking, context, limit=limit, max_tokens=max_tokens)
+    answer = await compose(ranking, Filters(), context, limit=limit, max_tokens=max_tokens)
     return answer, graph
 
 

@@ -410,7 +410,7 @@ async def test_a_hot_file_answers_as_the_general_one(
 
     query, parameters = module._file_for(filters)
     general = await runtime.graph.rows(
-        FOUND_IN_SCOPE, **asked, **ranges(filters), **conditions(filters)
+        FOUND_IN_SCOPE, **asked, **ranges(filters), **conditions(filters), now_only=True
     )
 
     assert query is hot
@@ -429,10 +429,10 @@ async def test_words_alone_and_exact_cosines_answer_as_both_legs(
     vectors = [{"place": 0, "vector": question}]
 
     both = await runtime.graph.rows(
-        FOUND_IN_SCOPE, **asked, **ranges(filters), vectors=vectors, words=words
+        FOUND_IN_SCOPE, now_only=True, **asked, **ranges(filters), vectors=vectors, words=words
     )
     by_words = await runtime.graph.rows(
-        FOUND_IN_SCOPE, **asked, **ranges(filters), vectors=[], words=words
+        FOUND_IN_SCOPE, now_only=True, **asked, **ranges(filters), vectors=[], words=words
     )
     nearest = await runtime.graph.rows(
         FOUND_EXACTLY,

@@ -11,7 +11,7 @@ import pytest_asyncio
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.graph.installation import Calibration
-from graphmem.memories.cards import load_cards
+from graphmem.memories.cards import load_stored_cards
 from graphmem.model.vocabulary import SourceType
 from graphmem.retrieval import finding
 from graphmem.retrieval.finding import Candidate
@@ -379,10 +379,10 @@ async def test_what_is_deleted_while_it_is_searched_is_passed_over(
 ):
     async def late(wanted, **more):
         await memory.delete_memory(catalogue["faq"])
-        monkeypatch.setattr(module, "load_cards", load_cards)
-        return await load_cards(wanted, **more)
+        monkeypatch.setattr(module, "load_stored_cards", load_stored_cards)
+        return await load_stored_cards(wanted, **more)
 
-    monkeypatch.setattr(module, "load_cards", late)
+    monkeypatch.setattr(module, "load_stored_cards", late)
     found = await memory.search("pricing", max_results=4)
     assert set(ids(found)) == set(catalogue.values()) - {catalogue["faq"]}
     assert catalogue["faq"] not in {one.id for one in found.omitted}

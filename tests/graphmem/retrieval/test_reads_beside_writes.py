@@ -1,0 +1,275 @@
+"""Reads beside a supersede on a real Neo4j: of a chain each shows one version, never two and never none."""
+
+import asyncio
+import re
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from msgspec.structs import replace
+
+from graphmem.client import Graphmem
+from graphmem.graph.driver import Graph
+from graphmem.hypotheses.ask import new_turns
+
+QUESTION = "Which rate does the harbour plan have?"
+NUMBER = re.compile(r"harbour plan has rate (\d+)")
+DIGEST = re.compile(r"Digest (\d+)")
+
+Read = Callable[["Chains"], Awaitable[list[str]]]
+
+
+def rate(number: int) -> str:
+    return f"The harbour plan has rate {number}."
+
+
+class Chains:
+    """A fact and a session's summary that change, and how far they are."""
+
+    def __init__(self, memory: Graphmem) -> None:
+        self.memory = memory
+        self.conversation = str(uuid.uuid4())
+        self.session = ""
+        self.fact = ""
+        self.begun = self.written = 0
+
+    async def start(self) -> None:
+        await self.memory.open_conversation(self.conversation)
+        said = [
+            {"session_id": "s", "role": "user", "content": QUESTION},
+            {"session_id": "s", "role": "assistant", "content": "The harbour plan has its rates."},
+        ]
+        [id, _] = (await self.memory.remember(self.conversation, said)).ids
+        self.session = (await self.memory.memory(id)).session_id or ""
+        kept = await self.memory.remember_fact(rate(0), conversation_id=self.conversation)
+        self.fact = kept.id
+        await self._summarize()
+
+    async def change(self) -> None:
+        """Write the next version of both."""
+        self.begun += 1
+        self.fact = (await self.memory.supersede_fact(self.fact, rate(self.begun))).id
+        await self._summarize()
+        self.written = self.begun
+
+    async def _summarize(self) -> None:
+        await self.memory.add_summary(
+            type="session",
+            target_id=self.session,
+            text=f"Digest {self.begun} of the rates of the harbour plan.",
+        )
+
+
+async def recall(chains: Chains) -> list[str]:
+    return [one.text for one in (await chains.memory.recall(QUESTION, kinds=["fact"])).items]
+
+
+async def search(chains: Chains) -> list[str]:
+    found = await chains.memory.search(QUESTION, source_types=["fact"])
+    return [one.snippet or "" for one in found.items]
+
+
+async def everything(chains: Chains) -> list[str]:
+    found = await chains.memory.search("*", source_types=["fact"])
+    return [one.snippet or "" for one in found.items]
+
+
+async def raw(chains: Chains) -> list[str]:
+    found = await chains.memory.retrieve_memory(QUESTION, chains.conversation, raw=True)
+    assert all(one.invalid_at is None for one in found.found.semantic)
+    return [one.fact for one in found.found.semantic]
+
+
+async def of_a_category(chains: Chains) -> list[str]:
+    found = await chains.memory.retrieve_memory(QUESTION, chains.conversation, category="user_fact")
+    return [found.markdown]
+
+
+async def pre_retrieve(chains: Chains) -> list[str]:
+    found = await chains.memory.context_pre_retrieve(QUESTION, chains.conversation)
+    return [found.markdown]
+
+
+async def contextual(chains: Chains) -> list[str]:
+    found = await chains.memory.search_contextual(QUESTION, min_relevance=0.0)
+    return [one.summary or "" for one in found.contexts]
+
+
+async def contextual_fallback(chains: Chains) -> list[str]:
+    found = await chains.memory.search_contextual("rate", min_relevance=1.0)
+    assert found.fallback
+    return [one.text for one in found.items if one.kind == "fact"]
+
+
+async def turn(chains: Chains) -> list[str]:
+    asked: dict[str, Any] = {"window": [f"user: {QUESTION}"], "on_failure": "window"}
+    found = await chains.memory.hyde_retrieve(str(uuid.uuid4()), **asked)
+    return [one.text for one in found.memories]
+
+
+async def known_turn(chains: Chains) -> list[str]:
+    asked: dict[str, Any] = {"window": [f"user: {QUESTION}"], "on_failure": "window"}
+    found = await chains.memory.hyde_retrieve("turn", **asked)
+    return [found.injection]
+
+
+READS: list[Read] = [
+    recall,
+    search,
+    everything,
+    raw,
+    of_a_category,
+    pre_retrieve,
+    contextual,
+    contextual_fallback,
+    turn,
+    known_turn,
+]
+PATTERNS: dict[Read, re.Pattern[str]] = {contextual: DIGEST}
+
+
+@pytest_asyncio.fixture
+async def chains(memory: Graphmem, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Chains]:
+    """A fact and a summary of a client without a language model."""
+    monkeypatch.setattr("graphmem.hypotheses.ask.SECONDS", 60.0)
+    plain = replace(memory.runtime, llm=None, turns=new_turns())
+    chains = Chains(Graphmem(plain, memory.client_id))
+    await chains.start()
+    yield chains
+
+
+async def wrong_reads(chains: Chains, *, reads: int, changes: int) -> list[str]:
+    """Read in all ways while versions are written, until both are done; return what wrong reads showed."""
+    wrong: list[str] = []
+    done = asyncio.Event()
+
+    async def write() -> None:
+        try:
+            for _ in range(changes):
+                await chains.change()
+        finally:
+            done.set()
+
+    async def check(read: Read) -> None:
+        least = chains.written
+        text = "\n".join(await read(chains))
+        shown = {int(number) for number in PATTERNS.get(read, NUMBER).findall(text)}
+        if len(shown) != 1 or not least <= min(shown) <= chains.begun:
+            wrong.append(f"{read.__name__}: {sorted(shown)} of {least}–{chains.begun}")
+
+    async def go_on(read: Read) -> None:
+        counted = 0
+        while counted < reads or not done.is_set():
+            await check(read)
+            counted += 1
+
+    await asyncio.gather(write(), *map(go_on, READS))
+    return wrong
+
+
+async def test_one_version_is_shown_beside_writes(chains: Chains):
+    assert await wrong_reads(chains, reads=1, changes=5) == []
+
+
+@pytest.mark.usefixtures("bulk_data")
+async def test_one_version_is_shown_beside_many_writes(chains: Chains):
+    assert await wrong_reads(chains, reads=500, changes=200) == []
+
+
+LOADING: dict[Read, str] = {
+    recall: "recall/texts",
+    search: "memories/cards",
+    everything: "memories/cards",
+    raw: "retrieve_memory/found_facts",
+    of_a_category: "retrieve_memory/found_facts",
+    pre_retrieve: "retrieve_memory/found_facts",
+    contextual_fallback: "recall/texts",
+    turn: "hypotheses/turn_facts",
+}
+
+
+@pytest.mark.parametrize("read", LOADING, ids=lambda read: read.__name__)
+async def test_what_is_superseded_before_it_is_loaded_is_shown_as_its_head(
+    chains: Chains, read: Read, monkeypatch: pytest.MonkeyPatch
+):
+    rows = Graph.rows
+
+    async def late(self: Graph, query: Any, **parameters: Any) -> Any:
+        if query.name == LOADING[read]:
+            monkeypatch.setattr(Graph, "rows", rows)
+            await chains.change()
+        return await rows(self, query, **parameters)
+
+    monkeypatch.setattr(Graph, "rows", late)
+    text = "\n".join(await read(chains))
+
+    assert NUMBER.findall(text) == ["1"]
+
+
+async def test_a_head_of_another_scope_is_not_shown(
+    chains: Chains, monkeypatch: pytest.MonkeyPatch
+):
+    rows = Graph.rows
+
+    async def late(self: Graph, query: Any, **parameters: Any) -> Any:
+        if query.name == "hypotheses/turn_facts":
+            monkeypatch.setattr(Graph, "rows", rows)
+            await chains.memory.supersede_fact(chains.fact, rate(1), scope="repo")
+        return await rows(self, query, **parameters)
+
+    monkeypatch.setattr(Graph, "rows", late)
+    asked: dict[str, Any] = {"window": [f"user: {QUESTION}"], "on_failure": "window"}
+    found = await chains.memory.hyde_retrieve("turn", scopes=["user"], **asked)
+
+    assert found.memories == []
+
+
+async def test_a_known_turn_shows_the_head(chains: Chains):
+    await known_turn(chains)
+    await chains.change()
+    assert NUMBER.findall("\n".join(await known_turn(chains))) == ["1"]
+
+
+async def test_two_versions_that_were_found_are_one_item(
+    chains: Chains, monkeypatch: pytest.MonkeyPatch
+):
+    """The legs of a search read at different moments: here one of them before the write."""
+    before = await chains.memory.search(QUESTION, source_types=["fact"])
+    rows = Graph.rows
+    old: list[Any] = []
+
+    async def both(self: Graph, query: Any, **parameters: Any) -> Any:
+        found = await rows(self, query, **parameters)
+        if query.name.startswith("retrieval/found_") and not old:
+            old.extend(found)
+            await chains.change()
+            found = [*found, *await rows(self, query, **parameters)]
+        return found
+
+    monkeypatch.setattr(Graph, "rows", both)
+    found = await chains.memory.search(QUESTION, source_types=["fact"])
+
+    assert old
+    assert [one.snippet for one in found.items] == [rate(1)]
+    assert (found.total_count, found.omitted_total) == (before.total_count, 0)
+
+
+async def test_a_part_of_a_content_gives_its_place_to_the_part_of_the_new_one(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+):
+    card = await memory.add_reference(type="knowledge_base", target_id="plans", label="Plans")
+    await memory.put_content(card.id, "The harbour plan has a berth.\n" + "Filler of words. " * 200)
+    rows = Graph.rows
+
+    async def late(self: Graph, query: Any, **parameters: Any) -> Any:
+        if query.name == "memories/cards":
+            monkeypatch.setattr(Graph, "rows", rows)
+            await memory.put_content(card.id, "The harbour plan has two berths.")
+        return await rows(self, query, **parameters)
+
+    monkeypatch.setattr(Graph, "rows", late)
+    found = await memory.search_spans("harbour plan berth")
+
+    assert [one.snippet for one in found.items] == ["The harbour plan has two berths."]
