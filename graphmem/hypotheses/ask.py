@@ -20,7 +20,9 @@ from graphmem.graph.query import Query
 from graphmem.hypotheses.prompt import (
     BlockEntry,
     injection,
+    newest,
     sentences,
+    shown,
     system_prompt,
     user_prompt,
     window,
@@ -298,7 +300,7 @@ async def _write_hypotheses(
         return []
     try:
         reply = await llm.reply(
-            user_prompt(said, asked.hypotheses),
+            user_prompt(newest(said), asked.hypotheses),
             instructions=system_prompt(asked.hypotheses),
             seconds=SECONDS - SEARCH_SECONDS,
         )
@@ -313,8 +315,8 @@ async def _write_hypotheses(
 
 def _last_asked(said: Sequence[str]) -> str:
     """Return the last message of the user; where none is marked as the user's, the last of all."""
-    users = [one.removeprefix("user: ") for one in said if one.startswith("user: ")]
-    return users[-1] if users else said[-1]
+    users = (one.removeprefix("user: ") for one in reversed(said) if one.startswith("user: "))
+    return shown(next(users, said[-1]))
 
 
 async def _find_nearest(
@@ -415,7 +417,7 @@ def _seen(asked: TurnAsked, answer: Turn, tokens: int) -> Seen:
     """Return the record of a turn; its question is the last of its window. All facts count as found."""
     said = asked.window or window(asked.messages or [], asked.summarised_until)
     return Seen(
-        question=said[-1] if said else "",
+        question=shown(said[-1]) if said else "",
         conversation_id=asked.conversation_id,
         tokens=tokens,
         found=len(answer.memories),

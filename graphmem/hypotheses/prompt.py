@@ -12,6 +12,8 @@ from typing import Any
 from msgspec import Struct
 
 from graphmem.prompts.rendering import one_line, own_line
+from graphmem.prompts.truncation import GAP
+from graphmem.text.extraction import shortened
 from graphmem.tokens import TokenCounter
 
 SPEAKERS = ("user", "assistant")
@@ -25,8 +27,27 @@ Do not explain or elaborate — only output the sentences."""
 
 SEPARATOR = "\n---\n"
 
+WINDOW_CHARACTERS = 32_000
+"""The length of the newest messages that a model receives, about 8,000 tokens: more costs a turn its time."""
+
+MESSAGE_CHARACTERS = 8_000
+"""The length of one of them; of a longer one its beginning and its end."""
+
+SENTENCE_CHARACTERS = 400
+"""The length of a hypothesis, about 100 tokens: all are embedded in one batch, padded to the longest."""
+
 # A bullet needs a space behind it, a number its mark and a space: `2FA` and `3.11` are words.
-_MARK = re.compile(r"^(?:[-*+•–—]|\(?\d{1,3}[.):])\s+")
+_MARK = re.compile(r"^(?:[-*+•–—]|\(?\d{1,3}[.):])(?:\s+|$)")
+
+# A model that thinks aloud may be cut off before it has ended, or begin before it says so.
+_THOUGHTS = re.compile(r"<(think(?:ing)?)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHTS_ENDED = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+
+_PREAMBLE = re.compile(
+    r"(?:(?:sure|certainly|of course|okay|ok)\b\W*)?here (?:are|is)\b.*\b(?:sentences?|statements?)\b"
+    r"|(?:sure|certainly|of course|okay|ok)\W*$",
+    re.IGNORECASE,
+)
 
 HEADER = (
     "## Relevant Long-Term Memories\n\n"
@@ -77,9 +98,41 @@ def user_prompt(window: Sequence[str], count: int) -> str:
 
 
 def sentences(reply: str, most: int) -> list[str]:
-    """Return the reply's lines, trimmed, without bullets and numbers; at most `most` of them."""
-    lines = (_MARK.sub("", line.strip()).strip() for line in reply.splitlines())
-    return [line for line in lines if line][:most]
+    """Return the reply's lines that are sentences, trimmed and cut, without bullets and numbers.
+
+    At most `most` of them. Thoughts, code fences and what introduces the sentences are none of them.
+    """
+    said = _THOUGHTS_ENDED.sub("", _THOUGHTS.sub("", reply))
+    lines = (_MARK.sub("", line.strip()).strip() for line in said.splitlines())
+    return [shortened(line, SENTENCE_CHARACTERS) for line in lines if _is_sentence(line)][:most]
+
+
+def newest(said: Sequence[str]) -> list[str]:
+    """Return the last messages of a window that fit its length, in their order, long ones cut."""
+    taken: list[str] = []
+    room = WINDOW_CHARACTERS
+    for text in map(shown, reversed(said)):
+        room -= len(text)
+        if room < 0:
+            break
+        taken.append(text)
+    return taken[::-1]
+
+
+def shown(text: str) -> str:
+    """Return a message; of a long one the beginning and the end."""
+    half = MESSAGE_CHARACTERS // 2
+    return text if len(text) <= MESSAGE_CHARACTERS else f"{text[:half]}{GAP}{text[-half:]}"
+
+
+def _is_sentence(line: str) -> bool:
+    """Tell whether a line can be a memory's: it says something, and does not announce or enclose others."""
+    return (
+        any(map(str.isalpha, line))
+        and not line.startswith("```")
+        and not line.endswith((":", "："))
+        and not _PREAMBLE.match(line)
+    )
 
 
 def injection(entries: Sequence[BlockEntry], budget: int, *, tokens: TokenCounter) -> str:

@@ -31,7 +31,8 @@ class TurnAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A turn of a conversation, and limits for its answer.
 
     The conversation is given as `window`, texts that begin with their role, or as `messages`, of which
-    those from `summarised_until` on are used. `injection_tokens` 0 is no limit.
+    those from `summarised_until` on are used: the newest 32,000 characters, of one message 8,000.
+    `injection_tokens` 0 is no limit.
     """
 
     turn_id: Annotated[str, Meta(min_length=1, max_length=256)]

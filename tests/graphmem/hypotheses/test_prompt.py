@@ -8,9 +8,13 @@ from hypothesis import given, strategies as st
 
 from graphmem.hypotheses.prompt import (
     HEADER,
+    MESSAGE_CHARACTERS,
+    SENTENCE_CHARACTERS,
+    WINDOW_CHARACTERS,
     BlockEntry,
     injected,
     injection,
+    newest,
     sentences,
     system_prompt,
     user_prompt,
@@ -72,6 +76,59 @@ def test_bullets_and_numbers_are_stripped(mark: str):
 )
 def test_what_only_begins_like_a_mark_stays(line: str):
     assert sentences(line, 5) == [line]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<think>\nThe user wants two.\n</think>\n\nTabs are preferred.\nTea is hot.",
+        "The user wants two.\n</think>\nTabs are preferred.\nTea is hot.",
+        "<thinking>one\ntwo</thinking>Tabs are preferred.\nTea is hot.\n<think>And then",
+        "```text\nTabs are preferred.\nTea is hot.\n```",
+        "Here are 5 sentences:\n- Tabs are preferred.\n-\n- Tea is hot.",
+        "Sure! Here are two hypothetical memory sentences.\n1. Tabs are preferred.\n2.\n3. Tea is hot.",
+        "Sure.\nSentences:\n---\nTabs are preferred.\n***\nTea is hot.",
+    ],
+)
+def test_thoughts_fences_preambles_and_bare_bullets_are_no_sentences(reply: str):
+    assert sentences(reply, 5) == ["Tabs are preferred.", "Tea is hot."]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Here is where the logs are kept.",
+        "Sure-fire tests are preferred.",
+        "The ratio is 3:1.",
+        "茶",
+    ],
+)
+def test_what_only_resembles_a_preamble_stays(line: str):
+    assert sentences(line, 5) == [line]
+
+
+def test_a_reply_that_only_thinks_holds_no_sentence():
+    assert sentences("<think>The user prefers tabs. So I say", 5) == []
+
+
+def test_a_long_line_is_cut_to_a_sentence_s_length():
+    [cut] = sentences("word " * 1_000, 5)
+    assert 300 < len(cut) <= SENTENCE_CHARACTERS
+    assert cut.startswith("word word")
+
+
+def test_of_a_long_window_the_newest_messages_are_used_and_long_ones_are_cut():
+    said = [f"user: {number} " + "x" * 1_000 for number in range(1_000)]
+    used = newest(said)
+
+    assert used == said[-len(used) :]
+    assert WINDOW_CHARACTERS - 1_100 < sum(map(len, used)) <= WINDOW_CHARACTERS
+    assert newest(said[:3]) == said[:3]
+    assert newest([]) == []
+    [long] = newest(["user: begin " + "x" * 20_000_000 + " end"])
+    assert len(long) < MESSAGE_CHARACTERS + 20
+    assert long.startswith("user: begin x")
+    assert long.endswith("x end")
 
 
 def test_it_stands_as_specified():  # S4.25 S4.26
