@@ -208,22 +208,19 @@ async def test_what_is_superseded_before_it_is_loaded_is_shown_as_its_head(
     assert NUMBER.findall(text) == ["1"]
 
 
-async def test_a_head_of_another_scope_is_not_shown(
+async def test_a_head_that_the_filters_refuse_is_not_shown(
     chains: Chains, monkeypatch: pytest.MonkeyPatch
 ):
     rows = Graph.rows
 
     async def late(self: Graph, query: Any, **parameters: Any) -> Any:
-        if query.name == "hypotheses/turn_facts":
+        if query.name == "retrieve_memory/found_facts":
             monkeypatch.setattr(Graph, "rows", rows)
-            await chains.memory.supersede_fact(chains.fact, rate(1), scope="repo")
+            await chains.memory.supersede_fact(chains.fact, rate(1), category="goal")
         return await rows(self, query, **parameters)
 
     monkeypatch.setattr(Graph, "rows", late)
-    asked: dict[str, Any] = {"window": [f"user: {QUESTION}"], "on_failure": "window"}
-    found = await chains.memory.hyde_retrieve("turn", scopes=["user"], **asked)
-
-    assert found.memories == []
+    assert NUMBER.findall("\n".join(await of_a_category(chains))) == []
 
 
 async def test_a_known_turn_shows_the_head(chains: Chains):
