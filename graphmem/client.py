@@ -368,12 +368,14 @@ class Graphmem:
         """
         return await delete_memory(memory_id, self._context)
 
-    async def versions(self, memory_id: str, *, known_as_of: When | None = None) -> Versions:
-        """Return the chain of versions that a memory belongs to, oldest first, as known at a time.
+    async def versions(
+        self, memory_id: str, *, known_as_of: When | None = None, as_of: When | None = None
+    ) -> Versions:
+        """Return the chain of versions that a memory belongs to, oldest first.
 
-        Raises `MemoryNotFound`.
+        Only those that were known at `known_as_of` and had become valid by `as_of`. Raises `MemoryNotFound`.
         """
-        asked = _made(VersionsAsked, known_as_of=known_as_of)
+        asked = _made(VersionsAsked, known_as_of=known_as_of, as_of=as_of)
         return await show_versions(memory_id, asked, self._context)
 
     async def link(

@@ -4,12 +4,13 @@ CYPHER 25
 // $client_id    string    the client
 // $id           string    the id of any version
 // $known_as_of  datetime  the last created_at that is shown
+// $as_of        datetime  the last valid_at that is shown
 // $end          datetime  the value for no upper bound
 MATCH (memory:Memory {client_id: $client_id, id: $id})
 RETURN COLLECT {
   MATCH (memory)(()-[:SUPERSEDES]-(:Memory {client_id: $client_id})){0,}(version:Memory)
   WITH DISTINCT version
-  WHERE version.created_at <= $known_as_of
+  WHERE version.created_at <= $known_as_of AND version.valid_at <= $as_of
   OPTIONAL MATCH (version)-[edge:SUPERSEDES]->(:Memory {client_id: $client_id})
   WITH version, edge, coalesce(version.version, 1) AS number
   ORDER BY number

@@ -27,6 +27,12 @@ class VersionsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     known_as_of: (
         Annotated[Time, Meta(description="only what was known then; RFC 3339, with a zone")] | None
     ) = None
+    as_of: (
+        Annotated[
+            Time, Meta(description="only what had become valid by then; RFC 3339, with a zone")
+        ]
+        | None
+    ) = None
 
 
 class Version(Struct, frozen=True, kw_only=True):
@@ -68,14 +74,19 @@ VERSIONS = Query("memories/versions", Versions)
 
 
 async def show_versions(memory_id: str, asked: VersionsAsked, context: Context) -> Versions:
-    """Return the chain to which a memory belongs, oldest first, as it was known at a time.
+    """Return the chain to which a memory belongs, oldest first, as far as it was known and valid at a time.
 
     Raises `InvalidInput` for a time without a zone, `MemoryNotFound`, also for a memory of another
     client, and `Unavailable`.
     """
     known_as_of = utc(asked.known_as_of, "known_as_of") if asked.known_as_of else END
     rows = await context.graph.rows(
-        VERSIONS, client_id=context.client_id, id=memory_id, known_as_of=known_as_of, end=END
+        VERSIONS,
+        client_id=context.client_id,
+        id=memory_id,
+        known_as_of=known_as_of,
+        as_of=utc(asked.as_of, "as_of") if asked.as_of else END,
+        end=END,
     )
     if not rows:
         raise MemoryNotFound(memory_id)

@@ -16,6 +16,10 @@ async def test_a_chain_is_listed_as_known_then_and_only_to_its_client(
     answer = await http.get(path, params={"known_as_of": "2026-05-15T00:00:00Z"})
     assert (answer.status_code, [one["id"] for one in answer.json()["versions"]]) == (200, ids[:1])
 
+    for as_of, valid in (("2026-05-31T00:00:00Z", ids[:1]), ("2026-06-02T00:00:00Z", ids[:2])):
+        answer = await http.get(path, params={"as_of": as_of})
+        assert [one["id"] for one in answer.json()["versions"]] == valid, as_of
+
     assert (await rival_http.get(path)).status_code == 404
     refused = await http.get(path, params={"known_as_of": "soon"})
     assert refused.headers["content-type"] == "application/problem+json"
