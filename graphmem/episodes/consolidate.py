@@ -24,7 +24,7 @@ from graphmem.facts.remember import (
     checked_fact,
     draft_of,
     keep,
-    reinforcement,
+    plain_reinforcement,
 )
 from graphmem.facts.types import DEFAULT_CATEGORY, DEFAULT_SCOPE, KeptFact, NewFact
 from graphmem.graph.driver import Transaction
@@ -422,7 +422,9 @@ async def _supersede(
 async def _reinforce(
     transaction: Transaction, repeated: Mapping[str, list[str]], client_id: str, now: datetime
 ) -> None:
-    rows = [reinforcement(id, list(dict.fromkeys(sources))) for id, sources in repeated.items()]
+    rows = [
+        plain_reinforcement(id, list(dict.fromkeys(sources))) for id, sources in repeated.items()
+    ]
     await transaction.rows(REINFORCE_FACTS, client_id=client_id, now=now, rows=rows)
 
 

@@ -93,16 +93,16 @@ class Reinforcement(Struct, frozen=True, kw_only=True):
     @property
     def row(self) -> dict[str, Any]:
         """The row of `reinforce_facts`."""
-        return reinforcement(
-            self.after.id,
-            self.source_ids,
-            times=self.times,
-            importance=self.importance,
-            keywords=self.after.own["keywords"],
-            search_text=self.after.search_text,
-            other_categories=self.other_categories,
-            scope_words=category_words(self.after.client_id, self.other_categories),
-        )
+        return {
+            "id": self.after.id,
+            "source_ids": self.source_ids,
+            "times": self.times,
+            "importance": self.importance,
+            "keywords": self.after.own["keywords"],
+            "search_text": self.after.search_text,
+            "other_categories": self.other_categories,
+            "scope_words": category_words(self.after.client_id, self.other_categories),
+        }
 
 
 class FactDecision(Struct, frozen=True):
@@ -205,15 +205,18 @@ async def _reinforce(
     )
 
 
-def reinforcement(id: str, source_ids: list[str], **added: Any) -> dict[str, Any]:
-    """Return a row of `reinforce_facts`: a fact that is repeated, without anything new by default."""
-    nothing: dict[str, Any] = {
+def plain_reinforcement(id: str, source_ids: list[str]) -> dict[str, Any]:
+    """Return the row of `reinforce_facts` for a fact that is repeated once and gets nothing new."""
+    return {
+        "id": id,
+        "source_ids": source_ids,
+        "times": 1,
+        "importance": 0.0,
         "keywords": None,
         "search_text": None,
         "other_categories": None,
         "scope_words": [],
     }
-    return {"id": id, "source_ids": source_ids, "times": 1, "importance": 0.0} | nothing | added
 
 
 def decide(memory: Prepared, source_ids: list[str], near: Sequence[FactNeighbour]) -> FactDecision:
