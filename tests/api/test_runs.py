@@ -346,12 +346,12 @@ async def test_at_nothing_left_peek_write_and_end_still_work(
     run = await started(http, budget=BUDGET | {"max_tokens": cost})
     spent = await asked(http, run, "retrieve", query="pricing", max_tokens=cost)
     assert spent.json()["budget"]["remaining_tokens"] == 0
-    for what, body in (
-        ("retrieve", {"query": "pricing", "max_tokens": 1}),
-        ("subcall", {"agent_type": "qa", "budget_fraction": 0.5}),
+    for what, code, body in (
+        ("retrieve", "budget_exhausted", {"query": "pricing", "max_tokens": 1}),
+        ("subcall", "childless_budget", {"agent_type": "qa", "budget_fraction": 0.5}),
     ):
         answer = await asked(http, run, what, **body)
-        assert (answer.status_code, answer.json()["code"]) == (409, "budget_exhausted")
+        assert (answer.status_code, answer.json()["code"]) == (409, code)
         assert answer.json()["remaining"] == 0
     assert (await asked(http, run, "peek", span_id="span-0")).status_code == 200
     assert (await asked(http, run, "write", type="log", content="done")).status_code == 201
