@@ -36,11 +36,11 @@ OURS = Installation("model", "a" * 64, 384, "o200k_base")
 HOLDER = """
 import asyncio, sys
 from graphmem.graph.driver import connect
-from graphmem.graph.schema import _locked
+from graphmem.graph.schema import _lock
 
 async def hold():
     graph = await connect(sys.argv[1], sys.argv[2], sys.argv[3], "neo4j")
-    async with _locked(graph):
+    async with _lock(graph):
         print("held", flush=True)
         await asyncio.sleep(600)
 
