@@ -105,7 +105,12 @@ async def test_what_cannot_be_asked_is_told_so_that_an_agent_can_mend_it(
     async with connected(environment, errors, "--client", client_id) as session:
         for asked, *words in (
             ({}, "query", "missing"),
-            ({"query": QUESTION, "top_sessions": 21}, "top_sessions", "<= 20", "number of sessions"),
+            (
+                {"query": QUESTION, "top_sessions": 21},
+                "top_sessions",
+                "<= 20",
+                "number of sessions",
+            ),
             ({"query": QUESTION, "session": "x"}, "session", "unknown"),
             ({"query": " "}, "query"),
             ({"query": QUESTION, "as_of": "yesterday"}, "as_of", "RFC 3339"),
