@@ -26,11 +26,10 @@ HEADINGS = [recipe.heading for recipe in RECIPES]
 
 TWINS = """
 MATCH (one {client_id: $one})
-CREATE (twin:$(labels(one)))
+CREATE (one)<-[:TWIN_OF]-(twin:$(labels(one)))
 SET twin = one {
   .*,
   client_id: $other,
-  twin_of: elementId(one),
   text: 'rival ' + one.text,
   title: 'rival ' + one.title,
   label: 'rival ' + one.label,
@@ -43,14 +42,19 @@ SET twin = one {
 
 CROSSED = """
 MATCH (start {client_id: $one})-[edge]->(end {client_id: $one})
-MATCH (twin_start {client_id: $other, twin_of: elementId(start)})
-MATCH (twin_end {client_id: $other, twin_of: elementId(end)})
+MATCH (start)<-[:TWIN_OF]-(twin_start), (end)<-[:TWIN_OF]-(twin_end)
 CREATE (start)-[out:$(type(edge))]->(twin_end)
 CREATE (twin_start)-[in:$(type(edge))]->(end)
 CREATE (twin_start)-[among:$(type(edge))]->(twin_end)
 SET out = properties(edge), in = properties(edge), among = properties(edge)
 """
 """Every edge again, from one client to the other, back, and among the copies."""
+
+PARTED = """
+MATCH ({client_id: $other})-[told:TWIN_OF]->({client_id: $one})
+DELETE told
+"""
+"""No edge that tells a copy from its original is left."""
 
 INDEXES = """
 SHOW INDEXES YIELD type, labelsOrTypes, properties
@@ -103,6 +107,7 @@ async def kitchen(runtime: Runtime, whole_story: None) -> Kitchen:
     rival = {"one": memory.client_id, "other": f"rival-{uuid.uuid4().hex}"}
     await runtime.graph.execute(TWINS, **rival)
     await runtime.graph.execute(CROSSED, **rival)
+    await runtime.graph.execute(PARTED, **rival)
     crossed = await all_answered(memory)
     return Kitchen(memory, answers, crossed, await runtime.graph.execute(INDEXES))
 
