@@ -46,6 +46,6 @@ async def run_pattern(
 ) -> PatternAnswer:
     """Run a pattern of the catalogue; each row has `memory_ids`, the memories behind it.
 
-    It only reads, for at most ten seconds, and returns at most 1,000 rows.
+    It only reads, for at most 30 seconds, and returns at most 1,000 rows.
     """
     return await running.run_pattern(name, data, context)

@@ -20,8 +20,8 @@ from graphmem.retrieval.calibration import RELATED
 from graphmem.sessions.whole_sessions import embed_whole_sessions
 from graphmem.text.entities import normalized
 
-SECONDS = 10.0
-"""How long the server may work on a pattern."""
+SECONDS = 30.0
+"""The time limit of a pattern on the server: a cold one takes seconds to plan the longest of them."""
 
 Row = dict[str, Any]
 
