@@ -35,7 +35,7 @@ DELETE_CONVERSATION_RECORDS = Query(
 async def open_conversation(new: NewConversation, context: Context) -> Conversation:
     """Return the conversation with this id; `created` is true when it is new.
 
-    An id is made where none is given. Raises `Unavailable`.
+    A missing id is generated. Raises `Unavailable`.
     """
     id, now = new.id or context.new_id(), context.now()
     rows = await context.graph.write(
@@ -51,16 +51,16 @@ async def open_conversation(new: NewConversation, context: Context) -> Conversat
 
 
 DELETED_AT_ONCE = 5_000
-"""How many memories one transaction deletes: the transaction's memory is limited."""
+"""The number of memories that one transaction deletes: the transaction's memory is limited."""
 
 
 async def delete_conversation(conversation_id: str, context: Context) -> Deleted:
     """Delete a conversation with everything in it; return the numbers of its sessions and memories.
 
-    Its memories of every kind go first, some thousands a transaction, then its reviews and jobs, the
-    conversation with its sessions and their summaries last: repeating an interrupted deletion finishes
-    it. Entities that nothing else mentions are deleted too, and so are the records of reads without a
-    conversation that showed nothing else. Raises `ConversationNotFound`, `Unavailable`.
+    Memories of every kind are deleted first, some thousands in each transaction, then reviews and jobs, and
+    at last the conversation with its sessions and their summaries: a repeated call finishes an interrupted
+    deletion. Also deleted are entities without other mentions, and records of reads that have no conversation
+    and no other results. Raises `ConversationNotFound`, `Unavailable`.
     """
     client_id, graph = context.client_id, context.graph
     asked = {"client_id": client_id, "id": conversation_id}
@@ -90,7 +90,7 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
 
 
 async def _delete_all(delete_some: Callable[[Transaction], Awaitable[int]], graph: Graph) -> int:
-    """Delete some at a time until there are no more; return how many there were."""
+    """Delete in batches until nothing is left; return the number of deleted memories."""
     total = 0
     while (gone := await graph.write(delete_some)) == DELETED_AT_ONCE:
         total += gone

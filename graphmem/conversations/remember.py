@@ -19,16 +19,16 @@ from graphmem.model.times import happened
 from graphmem.model.vocabulary import MESSAGE_BYTES
 
 SEGMENT = "segment"
-"""The kind of job that makes episodes of a conversation that has become idle."""
+"""The kind of job that segments an idle conversation into episodes."""
 
 SUMMARIZE_SESSIONS = "summarize"
 """The kind of job that summarizes the sessions of a conversation that are idle or have many new messages."""
 
 IDLE = timedelta(minutes=30)
-"""After how long without a new message a conversation or a session is idle, by the wall clock."""
+"""A conversation or a session is idle after this time without a new message, by the wall clock."""
 
 MANY_NEW = 20
-"""The number of new messages from which on a session is summarized before it is idle."""
+"""A session with this many new messages is summarized before it is idle."""
 
 
 class KnownMessage(Struct, frozen=True):
@@ -54,7 +54,7 @@ class ConversationState(Struct, frozen=True):
 
 
 class BatchPlacement(Struct, frozen=True):
-    """The rows to be written for a batch: its messages with their places in the conversation."""
+    """The rows of a batch: its messages with their places in the conversation."""
 
     memories: list[Prepared]
     links: list[dict[str, Any]]
@@ -77,7 +77,7 @@ class PreparedBatch(Struct, frozen=True, kw_only=True):
     conversation_id: str
     arrived_at: datetime
     ids: list[str]
-    """One for each message, in the batch's order; messages with the same `external_id` share one."""
+    """One id for each message, in the batch's order; messages with the same `external_id` share one."""
     external_ids: list[str | None]
     messages: list[NewMessage]
     """The messages that did not exist when the batch was read, each once."""
@@ -90,9 +90,9 @@ class PreparedBatch(Struct, frozen=True, kw_only=True):
 async def remember_messages(conversation_id: str, batch: Batch, context: Context) -> Remembered:
     """Append 1–1,000 messages to a conversation, all or none; return their ids in order.
 
-    They are searchable when it returns. A message whose `external_id` the conversation has already
-    changes nothing and gives that message's id. Raises `InvalidInput` that names the field,
-    `TooLarge`, `ConversationNotFound`, `Unavailable`.
+    The messages are searchable on return. A message with an `external_id` that the conversation already has
+    changes nothing and returns the existing id. Raises `InvalidInput` that names the field, `TooLarge`,
+    `ConversationNotFound`, `Unavailable`.
     """
     prepared = await prepare_batch(conversation_id, batch.messages, context, now=context.now())
     ids = prepared.ids
@@ -124,7 +124,7 @@ async def prepare_batch(
     new: dict[str, NewMessage] = {}
     for id, message in zip(ids, checked, strict=True):
         if id not in known:
-            # The same external_id again within a batch changes nothing: the first one is written.
+            # A repeated external_id within a batch is ignored: the first message is written.
             new.setdefault(id, message)
     drafts = [_draft(id, message, client_id, conversation_id, now) for id, message in new.items()]
     return PreparedBatch(
@@ -174,7 +174,7 @@ async def lock_conversation(
     external_ids: Sequence[str] = (),
     ids: Sequence[str] = (),
 ) -> ConversationState:
-    """Lock a conversation for its one writer; return its state, as far as it is asked for.
+    """Lock a conversation for its one writer; return the requested parts of its state.
 
     Raises `ConversationNotFound`.
     """
@@ -208,8 +208,8 @@ async def _write_placed(
 async def _postpone_jobs(transaction: Transaction, batch: PreparedBatch, *, many_new: bool) -> None:
     """Queue the jobs for the time when the conversation is idle.
 
-    Each write restarts the wait of segmenting. Sessions become idle one by one: the summary of the
-    first of them is not put off.
+    Each write postpones segmenting. The summary job is not postponed: it is due when the first session is
+    idle.
     """
     now, conversation_id = batch.arrived_at, batch.conversation_id
     segmenting = Due(
