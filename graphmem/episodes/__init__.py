@@ -1,1 +1,1 @@
-"""Episodes: runs of messages, and the facts made of them."""
+"""Episodes: runs of messages, and the facts derived from them."""

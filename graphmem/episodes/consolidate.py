@@ -36,11 +36,11 @@ from graphmem.memories.write import Prepared, prepare
 from graphmem.prompts.telling import Utterance, transcript
 
 CONSOLIDATE = "consolidate"
-"""The kind of job that makes facts of episodes."""
+"""The kind of job that derives facts from episodes."""
 
 EPISODES_AT_ONCE = 5
 FACTS_SHOWN = 12
-"""The number of episodes that the model reads at once, and of near facts that it receives for each."""
+"""The number of episodes that the model reads at once, and of similar facts that it receives for each."""
 
 EPISODE_CHARACTERS = 6_000
 MOST_ACTIONS = 100
@@ -62,7 +62,7 @@ changed, invalidate what is over. Use only ids that you are shown. When nothing 
 
 
 class EpisodeToRead(Struct, frozen=True):
-    """An episode that no facts were made of, with its messages."""
+    """An episode that is not consolidated yet, with its messages."""
 
     id: str
     title: str
@@ -83,7 +83,7 @@ class KnownFact(Struct, frozen=True):
 
 
 class ConsolidationState(Struct, frozen=True):
-    """The episodes still open and the facts still holding, read under the conversation's lock."""
+    """The open episodes and the valid facts, read under the conversation's lock."""
 
     open: list[str]
     holding: list[str]
@@ -122,7 +122,7 @@ class _Reply(Struct, frozen=True):
 
 
 class ModelInput(Struct, frozen=True, kw_only=True):
-    """The episodes, facts and categories that the model receives, and when it does."""
+    """The episodes, facts and categories that the model receives, and the time of the call."""
 
     conversation_id: str
     episodes: list[EpisodeToRead]
@@ -132,12 +132,12 @@ class ModelInput(Struct, frozen=True, kw_only=True):
 
     @property
     def episode_ids(self) -> list[str]:
-        """The ids of its episodes."""
+        """Return the ids of its episodes."""
         return [episode.id for episode in self.episodes]
 
 
 class StatedFact(Struct, frozen=True):
-    """A fact that the model states: new, or the next version of the one that it `updates`."""
+    """A fact that the model states: new, or the next version of the fact that it `updates`."""
 
     fact: NewFact
     updates: str | None
@@ -145,7 +145,7 @@ class StatedFact(Struct, frozen=True):
 
 
 class CheckedActions(Struct, frozen=True):
-    """The model's actions, as far as they refer to facts that it received, each of them changed once."""
+    """The model's actions that refer to facts that it received, at most one for each fact."""
 
     stated: list[StatedFact]
     reinforced: dict[str, list[str]]
@@ -180,10 +180,9 @@ KEEP_CONSOLIDATED = Query("episodes/keep_consolidated", RowsWritten, writes=True
 
 
 async def consolidate(conversation_id: str, context: Context) -> Consolidated:
-    """Make facts of up to five episodes that none were made of, the oldest first.
+    """Consolidate up to five open episodes into facts, oldest first.
 
-    A failing model leaves everything unchanged. Raises `ConversationNotFound`, `ModelFailed`,
-    `Unavailable`.
+    If the model fails, nothing changes. Raises `ConversationNotFound`, `ModelFailed`, `Unavailable`.
     """
     client_id, graph, now = context.client_id, context.graph, context.now()
     [surroundings] = await graph.rows(
@@ -247,9 +246,9 @@ def _line(text: str) -> str:
 
 
 def _checked_actions(reply: _Reply, shown: ModelInput) -> CheckedActions:
-    """Return the actions that can be applied; a statement about a fact that was not shown is a new fact.
+    """Return the valid actions; a statement about a fact that was not shown becomes a new fact.
 
-    Raises `ModelFailed` when a statement is no legal fact.
+    Raises `ModelFailed` when a statement is not a valid fact.
     """
     known = {fact.id: fact for fact in shown.facts}
     ends = {episode.id: episode.end_at for episode in shown.episodes}
@@ -286,7 +285,7 @@ def _fact(
     valid_at: datetime,
     shown: ModelInput,
 ) -> NewFact:
-    """Return a statement as a fact; omitted fields are its base's, else the defaults."""
+    """Return a statement as a fact; omitted fields are those of its base, else the defaults."""
     category = action.category if action.category in shown.categories else None
     if category is None:
         default = DEFAULT_CATEGORY if DEFAULT_CATEGORY in shown.categories else shown.categories[0]
@@ -325,14 +324,14 @@ async def _plan(actions: CheckedActions, context: Context, now: datetime) -> Con
 
 
 async def _apply(plan: ConsolidationPlan, shown: ModelInput, context: Context) -> Consolidated:
-    """Write all changes of a plan; none when another process has consolidated an episode meanwhile."""
+    """Write all changes of a plan; none if another process has consolidated an episode meanwhile."""
     outcome = Consolidated(consolidated=False, reason="nothing_new")
 
     async def write_plan(transaction: Transaction) -> Consolidated:
         nonlocal outcome
         state = await _lock(transaction, plan, shown, context.client_id)
-        # Else another process has done it, or an earlier try of this transaction whose answer got lost:
-        # then `outcome` is that try's.
+        # Otherwise another process has done it, or an earlier try of this transaction whose answer was lost:
+        # then `outcome` is the result of that try.
         if set(state.open) == set(shown.episode_ids):
             holding = set(state.holding)
             outcome = await _write(transaction, plan, holding, shown, context)
@@ -344,7 +343,7 @@ async def _apply(plan: ConsolidationPlan, shown: ModelInput, context: Context) -
 async def _lock(
     transaction: Transaction, plan: ConsolidationPlan, shown: ModelInput, client_id: str
 ) -> ConsolidationState:
-    """Lock the conversation, then read which episodes and facts may still be changed."""
+    """Lock the conversation, then read the episodes and facts that may still be changed."""
     await lock_conversation(transaction, shown.conversation_id, client_id=client_id)
     updated = [one.updates for one in plan.facts if one.updates]
     [state] = await transaction.rows(
@@ -363,7 +362,7 @@ async def _write(
     shown: ModelInput,
     context: Context,
 ) -> Consolidated:
-    """Write a plan under the conversation's lock; facts that hold no more stay as they are."""
+    """Write a plan under the conversation's lock; facts that are no longer valid stay unchanged."""
     client_id, now = context.client_id, shown.now
     updated, stated = [], [one for one in plan.facts if one.updates not in holding]
     for one in plan.facts:
@@ -406,7 +405,7 @@ async def _write(
 async def _supersede(
     transaction: Transaction, one: PlannedFact, client_id: str, now: datetime
 ) -> bool:
-    """Write a fact as the next version of the one it updates; False when another version came first."""
+    """Write a fact as the next version of the fact that it updates; False if that was superseded first."""
     assert one.updates is not None, "only an update supersedes a fact"
     try:
         await supersede(

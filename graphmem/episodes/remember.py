@@ -32,13 +32,13 @@ from graphmem.text.extraction import surprise
 
 
 class NearestEpisode(Struct, frozen=True):
-    """The cosine of the nearest earlier episode; None where there is no earlier one."""
+    """The cosine of the nearest earlier episode; None if there is no earlier one."""
 
     cosine: float | None
 
 
 class MessagesInRange(Struct, frozen=True):
-    """The messages of a session from an `idx` to an `idx`, and the session's next `idx`."""
+    """The messages of a session in a range of `idx`, and the session's next `idx`."""
 
     next_idx: int
     ids: list[str]
@@ -57,7 +57,7 @@ class SameEpisode(Struct, frozen=True):
 
 
 class EpisodeMessages(Struct, frozen=True):
-    """The messages of a new episode; `batch` holds those that are remembered with it."""
+    """The messages of a new episode; `batch` holds those that are new too."""
 
     utterances: list[Utterance]
     batch: PreparedBatch | None = None
@@ -73,9 +73,9 @@ JOIN_EPISODE = Query("episodes/join_episode", RowsWritten, writes=True)
 async def remember_episode(new: NewEpisode, context: Context) -> KeptEpisode:
     """Remember a run of messages as an episode, together with those that are new; all or nothing.
 
-    Where an episode with exactly these messages agrees with all given fields, it is returned instead.
-    Raises `InvalidInput`, `TooLarge`, `ConversationNotFound`, `SessionNotFound`, `MemoryNotFound` for a
-    message that the conversation does not have, `Unavailable`.
+    An existing episode with exactly these messages and the same given fields is returned instead. Raises
+    `InvalidInput`, `TooLarge`, `ConversationNotFound`, `SessionNotFound`, `MemoryNotFound` for a message that
+    is not in the conversation, `Unavailable`.
     """
     now = context.now()
     new = _checked(new, now)
@@ -103,7 +103,7 @@ async def _keep(
     client_id: str,
 ) -> KeptEpisode:
     """Write an episode under its conversation's lock, unless it exists."""
-    # After a lost answer an earlier try of this transaction has written it.
+    # An earlier try of this transaction wrote it, and its answer was lost.
     state = await lock_conversation(
         transaction, new.conversation_id, client_id=client_id, ids=[memory.draft.id]
     )
@@ -193,7 +193,7 @@ async def compose_episode(
 
 
 async def _measure_surprise(memory: Prepared, context: Context) -> float:
-    """Return how far an episode is from the nearest earlier one of its conversation, 0–1."""
+    """Return the distance, 0–1, of an episode from the nearest earlier one of its conversation."""
     [nearest] = await context.graph.rows(
         NEAREST_EPISODE,
         client_id=context.client_id,
@@ -257,13 +257,13 @@ def _checked(new: NewEpisode, now: datetime) -> NewEpisode:
 def _times(
     new: NewEpisode, utterances: Sequence[Utterance], now: datetime
 ) -> tuple[datetime, datetime]:
-    """Return the begin and the end of an episode: as given, else those of its messages."""
+    """Return the start and the end of an episode: the given times, else those of its messages."""
     times = [one.occurred_at for one in utterances]
     start_at = new.start_at or min(*times, new.end_at or times[0])
     end_at = new.end_at or max(*times, start_at)
     if start_at > end_at:
         raise InvalidInput("end_at", f"lies before start_at, {start_at.isoformat()}")
-    # Messages that an older version has stored may lie in the future.
+    # Messages written by an older version may be dated in the future.
     return start_at, happened(end_at, "end_at", now)
 
 
@@ -318,7 +318,7 @@ async def _find_range(
 async def _find_utterances(
     where: Graph | Transaction, ids: Sequence[str], conversation_id: str, client_id: str
 ) -> list[Utterance]:
-    """Return messages by their ids. Raises `MemoryNotFound` when the conversation lacks one."""
+    """Return messages by their ids. Raises `MemoryNotFound` for a message of another conversation."""
     rows = await where.rows(
         MESSAGES_BY_ID, client_id=client_id, conversation_id=conversation_id, ids=list(ids)
     )
@@ -332,7 +332,7 @@ async def _find_utterances(
 async def _describe(
     new: NewEpisode, utterances: Sequence[Utterance], context: Context
 ) -> Description:
-    """Return an episode's title and summary: as given, else from its messages."""
+    """Return the given title and summary of an episode, else generate them from its messages."""
     if new.title is not None and new.summary is not None:
         return Description(new.title, new.summary)
     found = await describe(utterances, embedder=context.embedder, llm=context.llm)
@@ -340,7 +340,7 @@ async def _describe(
 
 
 def _in_session(memory: Prepared, utterances: Sequence[Utterance]) -> Prepared:
-    """Return an episode with its session, where all its messages are of one."""
+    """Return an episode with its session, if all its messages are in one."""
     sessions = {one.session_id for one in utterances}
     session_id = sessions.pop() if len(sessions) == 1 else ""
     return replace(memory, draft=replace(memory.draft, session_id=session_id))

@@ -1,8 +1,7 @@
-"""Segmenting a conversation: messages that no episode holds become episodes, session by session.
+"""Segmenting a conversation: messages without an episode become episodes, session by session.
 
-Each episode is written in a transaction of its own, together with the place up to which its session is
-segmented. So segmenting may be repeated at any time and run several times at once: no message is lost, and
-none is in two episodes.
+Each episode is written in its own transaction, together with the segmentation position of its session. So
+segmenting may be repeated at any time and run concurrently: no message is lost, and none is in two episodes.
 """
 
 from collections.abc import Sequence
@@ -26,11 +25,11 @@ from graphmem.reviews.review import run_reviews
 from graphmem.text.segmenting import BAND, MessageRun, UnsegmentedMessage, runs
 
 AT_ONCE = 200
-"""The number of messages that are read together; far more than a run can hold."""
+"""The number of messages that are read together; far more than the longest run."""
 
 ENOUGH_EPISODES = 3
 ENOUGH_SURPRISE = 0.85
-"""The number of episodes, or the surprise of one, from which on facts are made of them."""
+"""Consolidation starts at this number of episodes, or at this surprise of one episode."""
 
 
 class OpenSession(Struct, frozen=True):
@@ -56,14 +55,14 @@ class SegmentationState(Struct, frozen=True):
 
 
 class ConsolidationBacklog(Struct, frozen=True):
-    """The number of a conversation's episodes that no facts were made of, and the highest surprise of one."""
+    """The number of a conversation's open episodes, and the highest surprise among them."""
 
     episodes: int
     surprise: float
 
 
 class PreparedRun(Struct, frozen=True, kw_only=True):
-    """A run of a session, where it begins and ends, and the episode that it becomes."""
+    """A run of a session, its range, and the episode that it becomes."""
 
     conversation_id: str
     session_id: str
@@ -71,7 +70,7 @@ class PreparedRun(Struct, frozen=True, kw_only=True):
     until: int
     message_ids: list[str]
     memory: Prepared | None
-    """None where all its messages are in episodes already."""
+    """None if all its messages are in episodes already."""
     by_model: bool = False
 
 
@@ -97,10 +96,10 @@ CONSOLIDATION_BACKLOG = Query("episodes/consolidation_backlog", ConsolidationBac
 async def segment(
     conversation_id: str, context: Context, *, leave_growing: bool = False
 ) -> Segmented:
-    """Make episodes of a conversation's messages that no episode holds, and rate its pending reviews.
+    """Segment the messages of a conversation without an episode, and rate its pending reviews.
 
-    With `leave_growing` the last run of a session is left for later, unless the session is idle: the
-    next message may belong to it. Raises `ConversationNotFound`, `Unavailable`.
+    With `leave_growing` the last run of a session is left for later, unless the session is idle: the next
+    message may belong to it. Raises `ConversationNotFound`, `Unavailable`.
     """
     now = context.now()
     segmented = await _make_episodes(conversation_id, context, now, leave_growing=leave_growing)
@@ -122,7 +121,7 @@ async def _make_episodes(
                 )
             break
         except Overtaken:
-            # The other process has moved on: the rest is read again.
+            # The other process has made progress: the rest is read again.
             left = 0
     return Segmented(
         episodes=[one.id for one in written],
@@ -163,7 +162,7 @@ async def _segment_session(
         )
         found = runs(turns)
         ends_here = len(turns) < AT_ONCE
-        # The last run that was read may go on in messages that were not, or are still to come.
+        # The last run of the batch may continue in unread or future messages.
         open_end = (
             found[-1:] if not (ends_here and closing) and _may_go_on(found, ends_here) else []
         )
@@ -176,7 +175,8 @@ async def _segment_session(
 
 
 def _may_go_on(found: Sequence[MessageRun], ends_here: bool) -> bool:
-    """Return whether the last run may grow; one that fills the whole read may not, or nothing would move."""
+    """Return whether the last run may grow; a run that fills the whole read may not: that ensures
+    progress."""
     return bool(found) and bool(found[-1].turns) and (ends_here or len(found) > 1)
 
 
@@ -220,7 +220,7 @@ async def _prepare(
 
 
 async def _write(run: PreparedRun, context: Context) -> list[WrittenEpisode]:
-    """Write the episode of a run, and move the place up to which its session is segmented.
+    """Write the episode of a run, and advance the segmentation position of its session.
 
     Raises `Overtaken`.
     """
@@ -262,7 +262,7 @@ async def _lock(transaction: Transaction, run: PreparedRun, client_id: str) -> S
 
 
 async def _queue_consolidation(conversation_id: str, context: Context, now: datetime) -> None:
-    """Queue the making of facts when there are enough episodes, and a language model."""
+    """Queue consolidation if there are enough episodes, and a language model."""
     if context.llm is None:
         return
     [backlog] = await context.graph.rows(
