@@ -1,1 +1,1 @@
-"""References: catalogue cards of sources, their content, and spans: byte ranges of sources."""
+"""References: catalogue cards of sources, their content, and spans (byte ranges of sources)."""

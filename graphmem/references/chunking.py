@@ -1,4 +1,4 @@
-"""Cutting a text into overlapping pieces: the chunker of all contents that become spans."""
+"""Chunking: cutting the content of a source into overlapping pieces, its spans."""
 
 import re
 
@@ -23,11 +23,11 @@ class Piece(Struct, frozen=True):
 
 
 def chunked(text: str) -> list[Piece]:
-    """Return the pieces of a text in order; together they are the whole text, each at most 1,000 bytes.
+    """Return the pieces of a text in order; they cover the whole text, each at most 1,000 bytes.
 
-    A piece ends with a sentence where one ends in its last third, else with a word, else with a
-    character. It begins with a word of the piece before, at most 100 bytes back, so that both pieces
-    keep some context. An empty text has no pieces. Sizes are those in UTF-8.
+    A piece ends at the last sentence end of its last third, else at a word end, else at a character. It
+    begins at a word of the previous piece, at most 100 bytes back, so that both pieces keep some context. An
+    empty text has no pieces. Sizes are in bytes of UTF-8.
     """
     data = text.encode()
     found: list[Piece] = []
@@ -44,9 +44,9 @@ def _end(data: bytes, start: int) -> int:
     if len(data) - start <= PIECE_BYTES:
         return len(data)
     most = _boundary(data, start + PIECE_BYTES, -1)
-    # Not before the last third: a piece is always longer than the overlap, so that each makes progress.
+    # Not before the last third: a piece is always longer than the overlap, which guarantees progress.
     least = _boundary(data, start + PIECE_BYTES * 2 // 3, 1)
-    # One character more than may be taken shows whether a word or a sentence ends before it.
+    # One character beyond the limit shows whether a word or a sentence ends at the limit.
     seen = data[least : _boundary(data, most + 1, 1)].decode()
     for places in (_sentence_ends(seen), _ends(_WORD_END, seen)):
         ends = [least + len(seen[:place].encode()) for place in sorted(places)]
@@ -56,7 +56,7 @@ def _end(data: bytes, start: int) -> int:
 
 
 def _sentence_ends(text: str) -> list[int]:
-    """Return the places behind the sentences and the lines of a text."""
+    """Return the positions after the sentences and lines of a text."""
     return [*sentence_ends(text), *_ends(_LINE_END, text)]
 
 
@@ -65,7 +65,7 @@ def _ends(pattern: re.Pattern[str], text: str) -> list[int]:
 
 
 def _start(data: bytes, end: int) -> int:
-    """Return the beginning of the piece that follows one with this end."""
+    """Return the start of the piece that follows a piece with this end."""
     least = _boundary(data, max(end - OVERLAP_BYTES, 0), 1)
     seen = data[least:end].decode()
     word = _WORD_START.search(seen)

@@ -37,7 +37,7 @@ from graphmem.references.types import (
 
 
 class ReferenceHead(Struct, frozen=True):
-    """A reference whose content is to be put, and its newer versions."""
+    """A reference that receives content, and its newer versions."""
 
     reference: StoredReference
     superseded_by: list[str]
@@ -50,22 +50,22 @@ class PreparedContent(Struct, frozen=True, kw_only=True):
     reference: StoredReference
     """The card as it was before the content was embedded."""
     version: Prepared | None
-    """The new version, where the reference has another content already."""
+    """The new version, if the reference has another content already."""
     spans: list[Prepared]
     properties: dict[str, Any]
     """The properties of the card that describe the content."""
 
 
 class Repair(Struct, frozen=True, kw_only=True):
-    """A content that is not whole, and the spans that make it whole again."""
+    """An incomplete content, and the spans that complete it."""
 
     seen: frozenset[str]
     """The ids of its spans as they were read."""
     gone: list[str]
-    """The ids of those that are damaged."""
+    """The ids of the damaged spans."""
     missing: list[Prepared]
     ids: list[str]
-    """The ids of the spans of the whole content, in order."""
+    """The ids of the spans of the complete content, in order."""
 
 
 REFERENCE_STANDING = Query("references/reference_standing", ReferenceHead)
@@ -101,11 +101,11 @@ async def add_references(new: Sequence[NewReference], context: Context) -> list[
 
 
 async def put_content(reference_id: str, new: NewContent, context: Context) -> Content:
-    """Give a reference its content, cut into spans; a different content makes a new version.
+    """Store the content of a reference as spans; a different content makes a new version.
 
-    The same content again changes nothing, unless spans of it are missing or damaged: these are written
-    again. Raises `InvalidInput`, `TooLarge`, `MemoryNotFound`, `NotHead` when the reference has been
-    superseded, `ContentChanged` when another content came first, `Unavailable`.
+    Repeating the same content changes nothing, except that missing or damaged spans are written again. Raises
+    `InvalidInput`, `TooLarge`, `MemoryNotFound`, `NotHead` when the reference has been superseded,
+    `ContentChanged` when another content was stored first, `Unavailable`.
     """
     now, client_id, graph = context.now(), context.client_id, context.graph
     checked_text(new.content, "content", most_bytes=CONTENT_BYTES)
@@ -122,7 +122,7 @@ async def put_content(reference_id: str, new: NewContent, context: Context) -> C
 async def _put_again(
     reference: StoredReference, content: str, now: datetime, context: Context
 ) -> Content:
-    """Return a content that the reference has already, and repair it where it is not whole."""
+    """Return the existing content of a reference, and repair it if it is incomplete."""
     client_id, graph = context.client_id, context.graph
     [stored] = await graph.rows(FULL_TEXT, client_id=client_id, id=reference.id)
     if not is_whole(stored.spans, content):
@@ -137,12 +137,12 @@ async def _put_again(
 
 
 def is_whole(parts: Sequence[ContentPart], content: str) -> bool:
-    """Tell whether ordered parts are all of a content, each with the text that it has there."""
+    """Tell whether ordered parts are the complete content, each with the right text."""
     return joined(parts) == content.encode() and len(_sound(parts, content)) == len(parts)
 
 
 def _sound(parts: Sequence[ContentPart], content: str) -> dict[tuple[int, int], str]:
-    """Return the ids of the parts that have the content's text, by their ranges."""
+    """Return the ids of the parts whose text matches the content, by their ranges."""
     data = content.encode()
     return {
         (part.start_byte, part.end_byte): part.id
@@ -158,7 +158,7 @@ async def _prepare_repair(
     now: datetime,
     context: Context,
 ) -> Repair:
-    """Embed and count the spans that a content lacks."""
+    """Embed and count the missing spans of a content."""
     client_id, sound = context.client_id, _sound(parts, content)
     ids: list[str] = []
     drafts: list[Draft] = []
@@ -179,7 +179,7 @@ async def _prepare_repair(
 async def _repair(
     transaction: Transaction, reference_id: str, content: str, repair: Repair, *, client_id: str
 ) -> Content:
-    """Make a content whole. Raises `MemoryNotFound`, `NotHead`, `ContentChanged`."""
+    """Complete a content. Raises `MemoryNotFound`, `NotHead`, `ContentChanged`."""
     reference = _head(
         reference_id, await transaction.rows(LOCK_REFERENCE, client_id=client_id, id=reference_id)
     )
@@ -195,7 +195,7 @@ async def _repair(
         await _join(transaction, reference_id, repair.ids, client_id=client_id)
         await delete_unmentioned(transaction, apart.entities, client_id=client_id)
     spans = await transaction.rows(CONTENT_SPANS, client_id=client_id, id=reference_id)
-    # In another try of this transaction the content is whole by its own doing.
+    # In another try of this transaction the content may be complete by its own writes.
     mine = {one.draft.id for one in repair.missing}
     changed = not was_whole or not mine.isdisjoint(one.id for one in spans)
     return _answer(reference, spans, changed=changed)
@@ -237,7 +237,7 @@ async def _put(
         return _answer(reference, [registered(span) for span in put.spans], changed=True)
     if reference.content_sha256 != put.properties["content_sha256"]:
         raise ContentChanged(reference.id)
-    # A concurrent caller put the same content, or this is a second try after a lost answer.
+    # A concurrent caller stored the same content, or this is a second try after a lost answer.
     spans = await transaction.rows(CONTENT_SPANS, client_id=client_id, id=reference.id)
     changed = bool(spans) and spans[0].id == put.spans[0].draft.id
     return _answer(reference, spans, changed=changed)
@@ -252,7 +252,7 @@ async def _supersede(
     client_id: str,
     now: datetime,
 ) -> Content:
-    """Write a version with its spans and the links of the version before."""
+    """Write a version with its spans and the links of the previous version."""
     head_id, id = put.reference.id, version.draft.id
     done = bool(rows) and rows[0].superseded_by == [id]
     number = await supersede(transaction, head_id, version, client_id=client_id, now=now)
@@ -266,7 +266,7 @@ async def _supersede(
 async def write_spans(
     transaction: Transaction, reference_id: str, spans: Sequence[Prepared], *, client_id: str
 ) -> None:
-    """Write the spans of a reference's content, joined to it and each to the one before."""
+    """Write the spans of a content, joined to their reference and each to the previous span."""
     await write(transaction, spans, client_id=client_id)
     await _join(transaction, reference_id, [span.draft.id for span in spans], client_id=client_id)
 
@@ -274,7 +274,7 @@ async def write_spans(
 async def _join(
     transaction: Transaction, reference_id: str, ids: Sequence[str], *, client_id: str
 ) -> None:
-    """Join spans to their reference, and each to the one before."""
+    """Join spans to their reference, and each to the previous span."""
     links = [
         {"id": id, "previous_id": previous} for id, previous in zip(ids, [None, *ids], strict=False)
     ]
@@ -308,7 +308,7 @@ def _written(memory: Prepared) -> StoredReference:
 
 
 def _stored(new: NewReference, place: str, id: str, now: datetime) -> StoredReference:
-    """Return a new card as the database will hold it. Raises `InvalidInput`, `TooLarge`."""
+    """Return a new card in its stored form. Raises `InvalidInput`, `TooLarge`."""
     checked_text(new.target_id, f"{place}target_id", most_bytes=1_024)
     checked_text(new.label, f"{place}label", most_bytes=LABEL_BYTES)
     if new.description is not None:
@@ -378,7 +378,7 @@ OWN = (
 
 
 def reference_draft(reference: StoredReference, client_id: str) -> Draft:
-    """Return a card as a memory; memories that mention its label lead to it."""
+    """Return a card as a memory; memories that mention its label are linked to it."""
     shown = (reference.label, reference.description)
     search_text = "\n".join(text for text in shown if text is not None)
     return Draft(

@@ -28,11 +28,11 @@ from graphmem.references.types import (
 )
 
 BYTES_A_TOKEN = 4
-"""The bytes of a token in English prose, about: only for spans that are registered without content."""
+"""The approximate bytes of a token in English prose; used only for spans without content."""
 
 
 class SetAside(Struct, frozen=True):
-    """A memory that had the id of a span to be registered, for the moment under another id."""
+    """A memory that had the id of a new span, and has a temporary id for the moment."""
 
     id: str
     aside: str
@@ -69,7 +69,7 @@ class FullSpan(Struct, frozen=True, kw_only=True):
 
     @property
     def sound(self) -> bool:
-        """Whether the text has its stored hash; a summary has none."""
+        """Whether the text matches its stored hash; a summary has none."""
         return not self.text or self.sha256 in {None, self._hash}
 
     @property
@@ -121,10 +121,10 @@ async def show_span(span_id: str, context: Context) -> Span:
 
 
 async def show_span_content(span_id: str, context: Context) -> SpanContent:
-    """Return the text of a span, None where it has none.
+    """Return the text of a span, None if it has none.
 
-    Raises `SpanNotFound`, also for a span of another client; `ContentDamaged` when the text's SHA-256 is
-    not the one that was stored with it; `Unavailable`.
+    Raises `SpanNotFound`, also for a span of another client; `ContentDamaged` when the SHA-256 of the text
+    differs from the stored one; `Unavailable`.
     """
     found = await _fetch_span(span_id, context)
     if not found.sound:
@@ -152,13 +152,13 @@ async def fetch_spans(ids: Sequence[str], context: Context) -> dict[str, FullSpa
 
 
 def registered(memory: Prepared) -> StoredSpan:
-    """Return a prepared span as the database holds it after the write."""
+    """Return a prepared span in its stored form."""
     properties = memory.row["properties"]
     return msgspec.convert(properties | {"has_content": bool(memory.draft.text)}, StoredSpan)
 
 
 def hashed(content: str) -> str:
-    """Return the SHA-256 of a text's UTF-8, in hexadecimal."""
+    """Return the SHA-256 of a text in UTF-8, in hexadecimal."""
     return sha256(content.encode()).hexdigest()
 
 
@@ -229,12 +229,12 @@ def _draft(new: NewSpan, place: str, client_id: str, id: str, now: datetime) -> 
 
 
 def _estimate(new: NewSpan) -> int:
-    """Return the tokens of a span by its length, where neither its content nor a count is known."""
+    """Return the tokens of a span, estimated from its length, for one without content and count."""
     return math.ceil((new.end_byte - new.start_byte) / BYTES_A_TOKEN)
 
 
 def _check(new: NewSpan, metadata: NewSpanMetadata, place: str) -> None:
-    """Raise `InvalidInput` for an impossible range and for a range or hash that is not the content's."""
+    """Raise `InvalidInput` for an impossible range, and a range or a hash that differs from the content's."""
     checked_text(new.source_id, f"{place}source_id", most_bytes=1_024)
     for number, tag in enumerate(metadata.tags):
         checked_text(tag, f"{place}metadata.tags[{number}]", most_bytes=1_024)
