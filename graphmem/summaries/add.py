@@ -1,4 +1,4 @@
-"""Adding summaries: another one for the same target is its next version."""
+"""Adding summaries: a further summary of the same target is its next version."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -26,7 +26,7 @@ from graphmem.summaries.types import (
 )
 
 COMMON = {"target_id", "importance", "text"}
-"""The fields that every kind of memory has; the others are a summary's own."""
+"""The fields that every kind of memory has; the others belong to summaries only."""
 
 
 class LockedTarget(Struct, frozen=True):
@@ -37,7 +37,7 @@ class LockedTarget(Struct, frozen=True):
 
 
 class SummaryVersions(Struct, frozen=True):
-    """The versions of a summary: the newest one's id, and the number of this one if it is written."""
+    """The id of a summary's newest version, and the number of this one if it is already written."""
 
     head: list[str]
     written: list[int]
@@ -49,9 +49,9 @@ SUMMARIZE = Query("summaries/summarize", RowsWritten, writes=True)
 
 
 async def add_summary(new: NewSummary, context: Context) -> Summary:
-    """Write a summary, as the next version where its target has one; return it.
+    """Write a summary, or its next version if the target has one; return it.
 
-    The summary of a session also links it to the client's other sessions. Raises `InvalidInput`,
+    A summary of a session also links the session to the client's other sessions. Raises `InvalidInput`,
     `Unavailable`.
     """
     now = context.now()
@@ -65,7 +65,7 @@ async def add_summary(new: NewSummary, context: Context) -> Summary:
 async def prepare_summary(
     new: NewSummary, context: Context, *, id: str, now: datetime
 ) -> tuple[Summary, Prepared]:
-    """Return a summary, and the same with its embedding, for `write_summary`.
+    """Return a summary in both forms: for the caller, and with its embedding for `write_summary`.
 
     Raises `InvalidInput`, `Unavailable`.
     """
@@ -85,7 +85,7 @@ async def write_summary(
 ) -> int:
     """Write a summary after the newest version of its target; return its number.
 
-    A summary of a session is joined to it, and the session linked to others.
+    A session's summary is joined to the session, and the session is linked to others.
     """
     client_id = context.client_id
     targets = await transaction.rows(
@@ -151,7 +151,7 @@ def _checked(new: NewSummary) -> NewSummary:
 
 
 def _texts(new: NewSummary) -> Iterator[tuple[str, str, int]]:
-    """Yield the texts of a summary: the field, the text, the most bytes."""
+    """Yield the texts of a summary: the field, the text, the maximum number of bytes."""
     for field, value in asdict(new).items():
         if isinstance(value, str):
             yield field, value, SUMMARY_BYTES if field == "text" else 1_024
@@ -196,7 +196,7 @@ def _draft(summary: Summary, new: NewSummary, client_id: str) -> Draft:
 
 
 def _search_text(new: NewSummary) -> str:
-    """Return the text by which a summary is found."""
+    """Return the searched text of a summary."""
     if isinstance(new, NewThreadSummary):
         return "\n".join((new.platform, *new.key_points, new.sentiment))
     if isinstance(new, NewPlanSummary):

@@ -14,7 +14,7 @@ SUMMARY = Query("summaries/summary", Summary)
 
 
 async def show_summaries(asked: SummariesAsked, context: Context) -> Summaries:
-    """Return a client's summaries, newest activity first, without superseded versions.
+    """Return a client's summaries, most recently active first, without superseded versions.
 
     Raises `InvalidInput`, `Unavailable`.
     """
@@ -47,8 +47,8 @@ async def show_summary(summary_id: str, context: Context) -> Summary:
 def prompt_text(summary: Summary) -> str:
     """Return a summary as text for a prompt: a line of facts, then a line for each point.
 
-    A session's summary is its own text. Line breaks inside a field become spaces, so that no field
-    can pass for a line of its own.
+    The summary of a session is its plain text. Line breaks inside a field become spaces, so that no field can
+    imitate a line.
     """
     if summary.type == "thread":
         return _lines(_thread(summary), summary.key_points or [])
