@@ -1,1 +1,1 @@
-"""Contexts: parts of memories collected within a budget."""
+"""Contexts: chunks of memories collected within a token budget."""

@@ -1,7 +1,7 @@
-"""Retrieval contexts: creating, showing and deleting them, adding memories within a budget.
+"""Retrieval contexts: creating, showing and deleting them, and adding memories within a budget.
 
-A context holds copies of chunks on its edges to the memories: when a memory is deleted, its text leaves
-every context, and the remaining tokens are always computed from the text that is there.
+A context stores copies of chunks on its edges to the memories: when a memory is deleted, its text leaves
+every context, and the remaining tokens are always computed from the remaining text.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ SWEEP = "sweep_contexts"
 """The kind of the job that removes a client's expired contexts."""
 
 SWEPT_AT_ONCE = 200
-"""The most contexts that one transaction removes: each may hold some hundred memories."""
+"""The maximum number of contexts that one transaction removes: each may hold some hundred memories."""
 
 CONTEXT = Query("contexts/context", StoredContext)
 CREATE_CONTEXT = Query("contexts/create_context", RowsWritten, writes=True)
@@ -40,7 +40,7 @@ SWEEP_CONTEXTS = Query("contexts/sweep_contexts", RowsWritten, writes=True)
 
 
 async def create_context(options: CreateContextOptions, context: Context) -> RetrievalContext:
-    """Create a context, and queue the job that removes it some time after it has expired.
+    """Create a context, and queue the job that removes it after it has expired.
 
     Raises `InvalidInput` when system prompt and reserve together exceed `max_tokens`, `TooLarge` for the
     system prompt, `Unavailable`.
@@ -96,10 +96,10 @@ async def compose_context(context_id: str, context: Context) -> str:
 
 
 async def add_to_context(context_id: str, addition: ContextAddition, context: Context) -> Added:
-    """Add a chunk of a memory, at most 500 tokens; `added` is false when nothing of it fits.
+    """Add a chunk of a memory, at most 500 tokens; `added` is false if nothing of it fits.
 
-    A memory that the context holds already is not charged again. Raises `ContextNotFound`,
-    `ItemNotFound`, `ContentDamaged`, `Unavailable`.
+    A memory that is already in the context is not charged again. Raises `ContextNotFound`, `ItemNotFound`,
+    `ContentDamaged`, `Unavailable`.
     """
     source = await load_chunk_source(addition.id, client_id=context.client_id, graph=context.graph)
     return await add_source(context_id, addition.id, source, context)
@@ -110,8 +110,8 @@ async def add_source(
 ) -> Added:
     """Add a chunk of a memory that has been read, within the budget.
 
-    The context is locked meanwhile, so that any number of concurrent callers together stay within the
-    budget. Raises `ContextNotFound`, and `ItemNotFound` when `source` is None.
+    The context is locked meanwhile, so that concurrent callers together stay within the budget. Raises
+    `ContextNotFound`, and `ItemNotFound` when `source` is None.
     """
     client_id, tokens, now = context.client_id, context.tokens, context.now()
 
@@ -202,7 +202,7 @@ def _longer(
 
 
 async def _hold(transaction: Transaction, stored: StoredContext, client_id: str) -> None:
-    """Write the chunk that was added last. Raises `ItemNotFound` when its memory has been deleted."""
+    """Write the chunk that was added last. Raises `ItemNotFound` if its memory has been deleted."""
     held = stored.held[-1]
     done = await transaction.rows(
         HOLD_MEMORY,

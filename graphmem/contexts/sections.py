@@ -1,4 +1,4 @@
-"""Sections: composing the chunks that a context holds into one text, within its budget."""
+"""Sections: composing the chunks of a context into one text, within its budget."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ SYSTEM_PRIORITY = 100
 RETRIEVED_PRIORITY = 50
 
 CHUNK_TOKENS = 500
-"""The most tokens of one memory that a context takes."""
+"""The maximum number of tokens of one memory in a context."""
 
 
 def sections(stored: StoredContext, tokens: TokenCounter) -> list[ContextSection]:
-    """Return a context's sections by priority, those of one priority in the order of their adding."""
+    """Return a context's sections by priority; equal priorities keep the order of adding."""
     system = [_system(stored.system_prompt, tokens)] if stored.system_prompt else []
     retrieved = [
         ContextSection(
@@ -55,7 +55,7 @@ def room(stored: StoredContext, tokens: TokenCounter) -> int:
 
 
 def shown(stored: StoredContext, tokens: TokenCounter) -> RetrievalContext:
-    """Return a context as a caller sees it."""
+    """Return a context in its form for callers."""
     return RetrievalContext(
         id=stored.id,
         max_tokens=stored.max_tokens,
@@ -71,9 +71,9 @@ def shown(stored: StoredContext, tokens: TokenCounter) -> RetrievalContext:
 def with_chunk(
     stored: StoredContext, source: ChunkSource, tokens: TokenCounter
 ) -> StoredContext | None:
-    """Return the context with a chunk of a memory added; None when nothing of it fits.
+    """Return the context with a chunk of a memory added; None if nothing of it fits.
 
-    The chunk is cut so that the whole, separator included, stays within the budget.
+    The chunk is cut so that the whole text, separator included, stays within the budget.
     """
     limit = min(room(stored, tokens), CHUNK_TOKENS)
     position = max((held.position for held in stored.held), default=-1) + 1
