@@ -1,1 +1,1 @@
-"""Retrieval by hypotheses (HyDE): what a turn of an agent should know."""
+"""Retrieval by hypotheses (HyDE): the context for an agent's next turn."""

@@ -43,22 +43,22 @@ from graphmem.single_flight import TURN_BYTES, Key, SingleFlight
 from graphmem.text.words import terms
 
 SECONDS = 1.9
-"""The limit for finding; the rest of two seconds is for the block and the answer."""
+"""The time limit for finding; the rest of two seconds is for the block and the answer."""
 
 SEARCH_SECONDS = 0.3
-"""The part of it that is kept for embedding, searching and loading, after the language model."""
+"""The part of it that is reserved, after the language model, for embedding, searching and loading."""
 
 LOAD_SECONDS = 0.15
-"""The part of it that is kept for loading what was found."""
+"""The part of it that is reserved for loading the hits."""
 
 HOP_RESULTS = 50
-"""The most memories that hops add."""
+"""The maximum number of memories that hops add."""
 
 PREPARE_SECONDS = 15.0
-"""The limit for preparing the first turn."""
+"""The time limit for preparing the first turn."""
 
 HIT_BYTES = 400
-"""What a hit takes in memory: its id, the id of the hop that led to it, its place and its score."""
+"""The memory that a hit takes: its id, the id of the hit that led to it, its place and its score."""
 
 FAILED: Mapping[str, Degraded] = {"timeout": "llm_timeout", "empty": "llm_empty"}
 
@@ -66,7 +66,7 @@ log = logging.getLogger(__name__)
 
 
 class FactHit(Struct, frozen=True):
-    """The score of a fact that was found, and the hop that led to it."""
+    """The score of a fact, and the hit whose link led to it."""
 
     score: float
     hop: int = 0
@@ -83,7 +83,7 @@ class TurnHit(Struct, frozen=True):
 class TurnFindings:
     """The findings of a turn so far; a deadline leaves them as they are.
 
-    They hold no text of a memory, so that a turn that is kept cannot show what was deleted meanwhile.
+    They hold no text of memories, so that a cached turn cannot show text that was deleted meanwhile.
     """
 
     def __init__(self) -> None:
@@ -94,12 +94,12 @@ class TurnFindings:
         self.watch = Stopwatch()
 
     def lacks(self, what: Degraded, why: BaseException | None = None) -> None:
-        """Note something that the answer lacks."""
+        """Note a missing part of the answer."""
         _note(what, self.degraded, why)
 
 
 class LoadedFact(TurnFact, frozen=True, kw_only=True):
-    """A fact as it is loaded for a turn."""
+    """A loaded fact of a turn."""
 
     head: Head | None = None
 
@@ -108,19 +108,19 @@ TURN_FACTS = Query("hypotheses/turn_facts", LoadedFact)
 
 
 def new_turns(most: int = TURN_BYTES) -> SingleFlight[TurnFindings]:
-    """Return a cache of turns of so many bytes; one that lacks something is soon tried again."""
+    """Return a cache of turns of `most` bytes; an incomplete turn is soon tried again."""
     return SingleFlight(lambda findings: bool(findings.degraded), size=_size, most=most)
 
 
 def _size(findings: TurnFindings) -> int:
-    """Return about how many bytes of memory the findings of a turn take."""
+    """Return the approximate memory, in bytes, of the findings of a turn."""
     return sum(map(getsizeof, findings.hypotheses)) + HIT_BYTES * len(findings.hits)
 
 
 async def prepare(context: Context) -> None:
-    """Run the queries of a turn once, for no client, before the first turn comes. Never raises.
+    """Run the queries of a turn once, for no client, before the first turn. Never raises.
 
-    A database that has just started plans a turn's queries for longer than a turn may take.
+    A database that has just started needs longer to plan these queries than a turn may take.
     """
     nobody = replace(context, client_id="")
     asked = TurnAsked(turn_id="", window=[])
@@ -144,8 +144,8 @@ async def prepare(context: Context) -> None:
 async def hyde_retrieve(asked: TurnAsked, context: Context) -> Turn:
     """Return the facts for a turn of an agent, and a block for its prompt, within two seconds.
 
-    The same turn of a conversation, asked alike, gets the findings of the first time as they stand now.
-    Failures are named in `degraded`. Raises `InvalidInput` only.
+    The same request for the same turn of a conversation reuses the first findings; the facts are loaded
+    again. Failures are named in `degraded`. Raises `InvalidInput` only.
     """
     began = context.read_begins()
     said, validity = _said(asked), _validity(asked)
@@ -170,7 +170,7 @@ async def hyde_retrieve(asked: TurnAsked, context: Context) -> Turn:
 async def _find_once(
     asked: TurnAsked, said: Sequence[str], validity: Validity, context: Context
 ) -> tuple[TurnFindings, bool]:
-    """Return a turn's findings, and whether they were known."""
+    """Return a turn's findings, and whether they were cached."""
     if context.turns is None:
         return await _find(asked, said, context), False
     findings: TurnFindings
@@ -181,7 +181,7 @@ async def _find_once(
 
 
 def _key(asked: TurnAsked, validity: Validity, client_id: str) -> Key:
-    """Return all that decides what a turn finds, but for its window: that grows from sub-turn to sub-turn."""
+    """Return the cache key: all inputs of a turn's findings but its window, which grows per sub-turn."""
     return (
         client_id,
         asked.conversation_id or "",
@@ -202,7 +202,7 @@ async def _load(
     began: ReadBegan,
     context: Context,
 ) -> list[TurnMemory]:
-    """Return the facts that were found as they stand now, within the time that is left."""
+    """Return the present state of the facts that were found, within the remaining time."""
     if not hits:
         return []
     left = SECONDS - (time.perf_counter() - began.clock)
@@ -217,7 +217,7 @@ async def _load(
 
 
 def _note(what: Degraded, degraded: list[Degraded], why: BaseException | None = None) -> None:
-    """Note something that an answer lacks, once."""
+    """Note a missing part of an answer, once."""
     if what not in degraded:
         degraded.append(what)
     DEGRADED.labels(what).inc()
@@ -253,7 +253,7 @@ def _validity(asked: TurnAsked) -> Validity:
 
 
 async def _find(asked: TurnAsked, said: Sequence[str], context: Context) -> TurnFindings:
-    """Return the findings when the time is over, or before."""
+    """Return the findings at the deadline, or earlier."""
     findings = TurnFindings()
     try:
         async with asyncio.timeout(SECONDS - LOAD_SECONDS):
@@ -294,7 +294,7 @@ async def _search(
 async def _write_hypotheses(
     asked: TurnAsked, said: Sequence[str], llm: LanguageModel | None, findings: TurnFindings
 ) -> list[str]:
-    """Have the language model write hypotheses; return none when it fails."""
+    """Generate hypotheses with the language model; return none if it fails."""
     if llm is None:
         findings.lacks("no_llm")
         return []
@@ -314,7 +314,7 @@ async def _write_hypotheses(
 
 
 def _last_asked(said: Sequence[str]) -> str:
-    """Return the last message of the user; where none is marked as the user's, the last of all."""
+    """Return the last message of the user; if none is marked as the user's, the last of all."""
     users = (one.removeprefix("user: ") for one in reversed(said) if one.startswith("user: "))
     return shown(next(users, said[-1]))
 
@@ -322,9 +322,9 @@ def _last_asked(said: Sequence[str]) -> str:
 async def _find_nearest(
     texts: Sequence[str], embeddings: Sequence[Vector], asked: TurnAsked, context: Context
 ) -> dict[str, FactHit]:
-    """Return the best facts over all hypotheses, each by its best score, the best first.
+    """Return the best facts over all hypotheses, each by its best score, best first.
 
-    With `hybrid` the words of the turn's question and of the hypotheses are searched for, all at once.
+    With `hybrid` one search covers the words of the turn's question and of all hypotheses.
     """
     hybrid = asked.mode == "hybrid"
     query = IndexQuery(
@@ -341,7 +341,7 @@ async def _find_nearest(
 
 
 def _scores(near: Sequence[Candidate], *, hybrid: bool) -> Scores:
-    """Return the cosines; with `hybrid` the words have their share."""
+    """Return the cosines; with `hybrid` combined with the scores of the words."""
     cosines = {fact.id: fact.cosine or 0.0 for fact in near}
     if not hybrid:
         return cosines
@@ -361,7 +361,7 @@ def _filters(asked: TurnAsked) -> Filters:
 async def _follow_links(
     hits: Mapping[str, FactHit], asked: TurnAsked, context: Context
 ) -> dict[str, FactHit]:
-    """Return the facts that the hits are linked with, the best first, without the hits."""
+    """Return the facts that are linked with the hits, best first, without the hits."""
     worth = {id: max(hit.score, 0.0) for id, hit in hits.items()}
     expansion = await expand(
         worth,
@@ -386,7 +386,7 @@ async def _follow_links(
 async def _load_facts(
     hits: Mapping[str, FactHit], asked: TurnAsked, context: Context
 ) -> list[TurnMemory]:
-    """Return the facts in their order, superseded ones as their heads, without those deleted meanwhile."""
+    """Return the facts in their order, superseded ones replaced by their heads, without deleted ones."""
     filters, validity = _filters(asked), _validity(asked)
     rows = await context.graph.rows(
         TURN_FACTS,
@@ -414,7 +414,7 @@ def _memory(fact: LoadedFact, hit: FactHit, heads: Mapping[str, Head]) -> TurnMe
 
 
 def _seen(asked: TurnAsked, answer: Turn, tokens: int) -> Seen:
-    """Return the record of a turn; its question is the last of its window. All facts count as found."""
+    """Return the record of a turn; its question is its window's last message. All facts count as found."""
     said = asked.window or window(asked.messages or [], asked.summarised_until)
     return Seen(
         question=shown(said[-1]) if said else "",

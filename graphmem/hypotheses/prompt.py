@@ -28,18 +28,18 @@ Do not explain or elaborate — only output the sentences."""
 SEPARATOR = "\n---\n"
 
 WINDOW_CHARACTERS = 32_000
-"""The length of the newest messages that a model receives, about 8,000 tokens: more costs a turn its time."""
+"""The characters of the newest messages that a model receives, about 8,000 tokens: more is too slow."""
 
 MESSAGE_CHARACTERS = 8_000
-"""The length of one of them; of a longer one its beginning and its end."""
+"""The maximum number of characters of one message; a longer one is reduced to its beginning and its end."""
 
 SENTENCE_CHARACTERS = 400
-"""The length of a hypothesis, about 100 tokens: all are embedded in one batch, padded to the longest."""
+"""The characters of a hypothesis, about 100 tokens: all are embedded in one batch, padded to the longest."""
 
-# A bullet needs a space behind it, a number its mark and a space: `2FA` and `3.11` are words.
+# A bullet needs a space after it, a number its mark and a space: `2FA` and `3.11` are words.
 _MARK = re.compile(r"^(?:[-*+•–—]|\(?\d{1,3}[.):])(?:\s+|$)")
 
-# A model that thinks aloud may be cut off before it has ended, or begin before it says so.
+# A reasoning model may be cut off before its thoughts end, or omit the opening tag.
 _THOUGHTS = re.compile(r"<(think(?:ing)?)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _THOUGHTS_ENDED = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
@@ -56,7 +56,7 @@ HEADER = (
 )
 
 CHARACTERS_PER_TOKEN = 4
-"""An estimate. A block must be within its budget by this and by the token counter."""
+"""An estimate. A block must be within its budget both by this and by the token counter."""
 
 
 class BlockEntry(Struct, frozen=True, kw_only=True):
@@ -73,8 +73,8 @@ class BlockEntry(Struct, frozen=True, kw_only=True):
 def window(messages: Sequence[Mapping[str, Any]], summarised_until: int = 0) -> list[str]:
     """Return `role: text` for the messages of user and assistant from an index on, without tools.
 
-    The index is that of the first message after the summary; 0 is the whole history. A content may be
-    a text or a list of parts, of which only the texts are used.
+    The index is that of the first message after the summary; 0 is the whole history. A content may be a text
+    or a list of parts, of which only the texts are used.
     """
     said = (
         (str(message["role"]), _text(message.get("content")))
@@ -100,7 +100,7 @@ def user_prompt(window: Sequence[str], count: int) -> str:
 def sentences(reply: str, most: int) -> list[str]:
     """Return the reply's lines that are sentences, trimmed and cut, without bullets and numbers.
 
-    At most `most` of them. Thoughts, code fences and what introduces the sentences are none of them.
+    At most `most` are returned, without thoughts, code fences and introductions.
     """
     said = _THOUGHTS_ENDED.sub("", _THOUGHTS.sub("", reply))
     lines = (_MARK.sub("", line.strip()).strip() for line in said.splitlines())
@@ -120,13 +120,13 @@ def newest(said: Sequence[str]) -> list[str]:
 
 
 def shown(text: str) -> str:
-    """Return a message; of a long one the beginning and the end."""
+    """Return a message; of a long one its beginning and its end."""
     half = MESSAGE_CHARACTERS // 2
     return text if len(text) <= MESSAGE_CHARACTERS else f"{text[:half]}{GAP}{text[-half:]}"
 
 
 def _is_sentence(line: str) -> bool:
-    """Tell whether a line can be a memory's: it says something, and does not announce or enclose others."""
+    """Tell whether a line states something, and does not announce or enclose other lines."""
     return (
         any(map(str.isalpha, line))
         and not line.startswith("```")
@@ -138,8 +138,8 @@ def _is_sentence(line: str) -> bool:
 def injection(entries: Sequence[BlockEntry], budget: int, *, tokens: TokenCounter) -> str:
     """Return the block: the entries in their order, up to the first that does not fit.
 
-    `budget` is in tokens, 0 is no limit; a block exceeds it by more than four characters a token or by
-    more tokens. The block is empty when not even the first entry fits.
+    `budget` is in tokens, 0 is no limit; a block must stay within it both by the token counter and at four
+    characters per token. The block is empty if the first entry does not fit.
     """
     block, taken = HEADER, 0
     for entry in entries:
