@@ -20,8 +20,8 @@ from graphmem.retrieval.understanding import Stopwatch, understand
 async def recall(question: Question, context: Context) -> Recalled:
     """Return the memories that answer a question best, as a text of at most `max_tokens`.
 
-    An unknown conversation gives the same empty answer as one without memories. When the embedding model
-    fails the words alone decide, and `degraded` holds `no_vector`. Raises `InvalidInput`, `Unavailable`.
+    An unknown conversation gives the same empty answer as one without memories. If the embedding model fails,
+    only words are searched and `degraded` contains `no_vector`. Raises `InvalidInput`, `Unavailable`.
     """
     began = context.read_begins()
     answer = await _answer(question, context)
@@ -82,7 +82,7 @@ def _filters(question: Question) -> Filters:
 
 
 def _seen(question: Question, answer: Recalled, scale: Calibration) -> Seen:
-    """Return the record of a recall; relevant is what a search would call relevant."""
+    """Return the record of a recall; it counts the memories that a search would call relevant."""
     return Seen(
         question=question.query,
         conversation_id=question.conversation_id,

@@ -17,7 +17,7 @@ from graphmem.retrieval.ranking import Ranked
 from graphmem.tokens import TokenCounter
 
 OMITTED_SHOWN = 50
-"""The most omitted memories that an answer names."""
+"""The maximum number of omitted memories in an answer."""
 
 FETCHED_TOKENS = 8_000
 """The tokens that are fetched at once even for a small budget: a second round trip costs more."""
@@ -33,7 +33,7 @@ class MemoryText(Struct, frozen=True):
 
 
 class ComposedContext(Struct, frozen=True):
-    """A text within a budget, the memories that it shows in rank order, and the omitted ones."""
+    """A text within a budget, its memories in rank order, and the omitted memories."""
 
     items: list[Item]
     context: str
@@ -50,9 +50,9 @@ async def compose(
 ) -> ComposedContext:
     """Pack memories by rank into `max_tokens`, headings and separators included.
 
-    The tokens of the returned text are counted as a whole. Texts are fetched only for memories that may
-    fit; the room that is left then is filled once more. Of what was superseded since it was found the head
-    is shown, if the filters admit it.
+    The tokens of the returned text are counted as a whole. Texts are fetched only for memories that may fit;
+    a second pass fills the remaining room. A memory that was superseded after the search is replaced by its
+    head, if the filters admit that.
     """
     packing = Packing(ranking, filters, limit, max_tokens, context.tokens)
     while wanted := packing.wanted():
@@ -64,7 +64,7 @@ async def compose(
 
 
 class Packing:
-    """A context in the making: it names the texts that it needs, and packs those that it is given."""
+    """A context under construction: it names the texts that it needs, and packs those that it receives."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Packing:
         self._used = 0
 
     def wanted(self) -> list[str]:
-        """Return the ids of the texts that may fit: by estimate at first, then into the room that is left."""
+        """Return the ids of the texts to fetch: by estimate, then those that may fit the remaining room."""
         if not self._asked:
             return _likely(self._estimates, self._max_tokens, self._limit)
         room = self._max_tokens - self._used if len(self._chosen) < self._limit else 0
@@ -119,7 +119,7 @@ class Packing:
             self._render(known)
 
     def composed(self) -> ComposedContext:
-        """Return the text, the memories that it shows, and the omitted ones."""
+        """Return the text, its memories, and the omitted memories."""
         taken = set(self._chosen)
         placed = list(enumerate(self._ranking, 1))
         left_out = [(rank, r) for rank, r in placed if r.candidate.id not in taken]
@@ -156,7 +156,7 @@ def _moved(ranked: Ranked, head: Head) -> Ranked:
 
 
 def _likely(estimates: Sequence[Parcel], max_tokens: int, limit: int) -> list[str]:
-    """Return the ids of the texts to fetch: those that may fit, and some to fill the room they leave."""
+    """Return the ids of the texts to fetch: those that may fit, and some to fill the remaining room."""
     small = [parcel for parcel in estimates if parcel.tokens <= max_tokens]
     first = fitting(small, max_tokens, most=limit)
     if first == [parcel.id for parcel in estimates[:limit]]:
@@ -165,7 +165,7 @@ def _likely(estimates: Sequence[Parcel], max_tokens: int, limit: int) -> list[st
 
 
 def _estimate(candidate: Candidate, tokens: TokenCounter) -> Parcel:
-    """Return the cost by the stored count; a text after its prefix may cost a token less."""
+    """Return the cost by the stored token count; a text after its prefix may cost a token less."""
     cost = candidate.token_count + tokens.count_again(prefix(speaker(candidate))) + 1
     return _parcel(candidate, cost, tokens)
 
@@ -182,7 +182,7 @@ def _parcel(candidate: Candidate, cost: int, tokens: TokenCounter) -> Parcel:
 
 
 def speaker(candidate: Candidate) -> str:
-    """Return the speaker: the name, else the role; '' for a memory that is no message."""
+    """Return the speaker: the name, else the role; '' for a memory that is not a message."""
     return candidate.name or candidate.role or ""
 
 
