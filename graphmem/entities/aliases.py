@@ -1,9 +1,9 @@
 """Aliases: names with the same meaning are joined by rules and by hand, and separated again.
 
-A write marks the new names that it brings. A search for aliases removes some marks, reads the names around,
-decides again what all of these mean, and writes only the changes: repeating it changes nothing, and a name
-that makes another ambiguous drops the alias of that one. Memories keep the names that they mention, so that
-nothing is lost. The search runs in the background, once for each marked name.
+A write marks its new names. The search for aliases removes some marks, reads the related names, decides again
+which of these are aliases, and writes only the changes: repeating it changes nothing. An alias is dropped
+when another name makes it ambiguous. Memories keep the names that they mention, so that nothing is lost. The
+search runs in the background, once for each marked name.
 """
 
 from collections import Counter
@@ -34,19 +34,19 @@ TAKEN_AT_ONCE = 200
 """The most new names in one transaction: concurrent writers of the same names wait for it."""
 
 OF_ONE_SPELLING = 50
-"""The most names of one spelling or short form that are read; with more it is ambiguous."""
+"""The maximum number of names of one spelling or short form; with more it is ambiguous."""
 
 MOST_AROUND = 2_000
-"""The most names around a batch; with more of them the batch is halved."""
+"""The maximum number of names related to a batch; with more of them the batch is halved."""
 
 LOOKED_AT = 1_000
-"""The most memories that are read for the long form of a short name, and old names marked at once."""
+"""The maximum number of memories read for the long form of a short name, and of old names marked at once."""
 
 USERS = 200
-"""The most memories of a name whose sources are read."""
+"""The maximum number of memories of a name whose sources are read."""
 
 WAITING = 10_000
-"""The most marked names among which clients are sought."""
+"""The number of marked names that are searched for clients."""
 
 
 class NewName(Struct, frozen=True):
@@ -57,7 +57,7 @@ class NewName(Struct, frozen=True):
 
     @property
     def named(self) -> Named:
-        """The name for the rules, without anything from the graph."""
+        """The name in the form of the rules, without data from the graph."""
         keys = aliases.spelling(self.name, self.normalized)
         return Named(
             normalized=self.normalized, name=self.name, spelled=keys.spelled, short=keys.short
@@ -65,7 +65,7 @@ class NewName(Struct, frozen=True):
 
 
 class NearbyName(Struct, frozen=True, kw_only=True):
-    """A name with all that the graph holds of it, and the time since which it is an alias."""
+    """A name with its data from the graph, and the time since which it is an alias."""
 
     normalized: str
     name: str
@@ -82,7 +82,7 @@ class NearbyName(Struct, frozen=True, kw_only=True):
 
     @property
     def named(self) -> Named:
-        """The name for the rules; a name that is new in the graph has no spelling there."""
+        """The name in the form of the rules; a name that is new in the graph has no spelling there."""
         keys = aliases.spelling(self.name, self.normalized)
         return Named(
             normalized=self.normalized,
@@ -99,19 +99,19 @@ class NearbyName(Struct, frozen=True, kw_only=True):
 
 
 class NamesAround(Struct, frozen=True):
-    """Names, all names that may mean the same, and the spellings of too many names to decide anything."""
+    """Names, all names that may mean the same, and the spellings with too many names for a decision."""
 
     near: dict[str, NearbyName]
     crowded: frozenset[str]
 
     @property
     def named(self) -> dict[str, Named]:
-        """The names for the rules, by their normal forms."""
+        """The names in the form of the rules, by their normal forms."""
         return {name: one.named for name, one in self.near.items()}
 
 
 class AliasChange(Struct, frozen=True):
-    """The canonical name of an alias from now on, and before; '' for none."""
+    """The canonical name of an alias after and before a change; '' for none."""
 
     alias: str
     before: str
@@ -159,7 +159,7 @@ class _WantedNames(Struct, frozen=True):
 
 
 class _TooMany(Exception):
-    """There are more names around a batch than are decided together."""
+    """A batch has more related names than are decided together."""
 
 
 class ClientWithNewNames(Struct, frozen=True):
@@ -190,7 +190,7 @@ async def queue_aliases(*, now: datetime, new_id: Callable[[], str], graph: Grap
 
 
 async def find_aliases(context: Context) -> AliasesFound:
-    """Find the aliases of new names, and of names from before there were aliases; return the counts.
+    """Find the aliases of new names, and of names older than aliases; return the counts.
 
     Raises `Unavailable`.
     """
@@ -230,7 +230,7 @@ async def add_alias(new: NewAlias, context: Context) -> Alias:
 
     def said(named: Mapping[str, Named]) -> Iterable[Named]:
         yield replace(named[alias], rule="manual", of=canonical)
-        # A later statement wins over an earlier one that says the opposite.
+        # A later statement wins over an earlier one that contradicts it.
         for one in _leading_to(alias, canonical, named):
             yield replace(one, rule=None, of="")
 
@@ -250,7 +250,7 @@ async def add_alias(new: NewAlias, context: Context) -> Alias:
 
 
 async def undo_alias(undone: UndoneAlias, context: Context) -> Alias:
-    """Make a name an alias of nothing, so that no rule makes it one again; return the former alias.
+    """Make an alias a name of its own, which no rule makes an alias again; return the former alias.
 
     Raises `InvalidInput`, `AliasNotFound`, `Unavailable`.
     """
@@ -266,7 +266,7 @@ async def undo_alias(undone: UndoneAlias, context: Context) -> Alias:
         near = (await _load_around(transaction, _WantedNames.only(alias), client_id=client_id)).near
         one = near.get(alias)
         if one is not None and one.apart and former and not one.alias_of:
-            # A transaction whose answer was lost has done it.
+            # An earlier try of this transaction did it, and its answer was lost.
             return former[0]
         if one is None or not one.alias_of:
             raise AliasNotFound(undone.alias)
@@ -287,7 +287,7 @@ def _queueing(job: Due, client_id: str, now: datetime) -> Callable[[Transaction]
 
 
 async def _find_batch(transaction: Transaction, *, client_id: str, now: datetime) -> AliasesFound:
-    """Remove the marks of some names, and decide what these and the names around them mean."""
+    """Remove the marks of some names, and decide the aliases among these and related names."""
     new = await transaction.rows(TAKE_NEW_NAMES, client_id=client_id, limit=TAKEN_AT_ONCE)
     if not new:
         return AliasesFound(names=0, made=0, dropped=0)
@@ -307,7 +307,7 @@ async def _find_batch(transaction: Transaction, *, client_id: str, now: datetime
 async def _decide_in_parts(
     transaction: Transaction, new: Sequence[NewName], *, client_id: str, now: datetime
 ) -> list[AliasChange]:
-    """Decide what names mean, in halves while too many names are around; one such name alone is skipped."""
+    """Decide the aliases of names, in halves while too many are related; a single such name is skipped."""
     try:
         wanted = _WantedNames.around(one.named for one in new)
         return await _decide(transaction, wanted, client_id=client_id, now=now, most=MOST_AROUND)
@@ -330,7 +330,7 @@ async def _decide(
     said: Statement | None = None,
     most: int | None = None,
 ) -> list[AliasChange]:
-    """Decide what names and those around them mean; write the changes and return them.
+    """Decide the aliases of names and related names; write the changes and return them.
 
     Raises `_TooMany`.
     """
@@ -381,7 +381,7 @@ async def _load_around(
 
 
 def _changes(around: NamesAround, said: Statement | None) -> list[AliasChange]:
-    """Return the changes that bring the graph to the decisions of the rules."""
+    """Return the changes that make the graph agree with the rules' decisions."""
     named = around.named
     if said is not None:
         named |= {one.normalized: one for one in said(named)}
@@ -402,7 +402,7 @@ def _changes(around: NamesAround, said: Statement | None) -> list[AliasChange]:
 
 
 def _leading_to(alias: str, canonical: str, named: Mapping[str, Named]) -> Iterable[Named]:
-    """Yield the name that is by hand an alias of `alias`, where manual steps lead there from `canonical`."""
+    """Yield the manual alias of `alias` that is reached from `canonical` by manual steps."""
     seen: set[str] = set()
     at = canonical
     while (one := named.get(at)) and one.rule == "manual" and at not in seen:
