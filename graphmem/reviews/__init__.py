@@ -1,1 +1,1 @@
-"""Reviews: how well an episode was remembered."""
+"""Reviews: ratings of the memory of an episode."""

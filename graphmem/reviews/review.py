@@ -1,4 +1,4 @@
-"""Reviews: the episodes of an answer are rated by later events, or by the caller."""
+"""Reviews: the episodes of an answer are rated from later events, or by the caller."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,16 +28,16 @@ REVIEW_JOB = "reviews"
 """The kind of job that rates a conversation's reviews."""
 
 EXPIRY = timedelta(days=7)
-"""How long a review waits for events that rate its episodes."""
+"""The time for which a review waits for events that rate its episodes."""
 
 SOON = timedelta(minutes=10)
 """A question that is repeated within this time was not answered well."""
 
 NEAR = 0.6
-"""The lowest cosine of a later message that may refer to an episode."""
+"""The lowest cosine at which a later message may refer to an episode."""
 
 RARE_SHARE = 0.1
-"""The highest share of a client's memories that a rare term is in; memories of one topic share its words."""
+"""The highest share of a client's memories with a rare term; memories of one topic share its words."""
 
 LATER_MESSAGES = 50
 """The number of messages after an answer that are read."""
@@ -182,9 +182,9 @@ async def record_review(
 
 
 async def review(memory_id: str, new: NewRating, context: Context) -> Applied:
-    """Rate an episode for a caller; one that was reviewed at that time or later stays as it is.
+    """Rate an episode for a caller; one that was reviewed at that time or later stays unchanged.
 
-    Raises `InvalidInput` for a memory that is no episode and for a time in the future, `MemoryNotFound`,
+    Raises `InvalidInput` for a memory that is not an episode and for a time in the future, `MemoryNotFound`,
     `Unavailable`.
     """
     now = context.now()
@@ -227,7 +227,7 @@ async def _apply_given(transaction: Transaction, verdict: Verdict, client_id: st
             at=verdict.reviewed_at,
         )
         await transaction.rows(APPLY_RATINGS, client_id=client_id, rows=rows)
-    # `rated`: an earlier try of this transaction, whose answer got lost, has applied it.
+    # `rated`: an earlier try of this transaction, whose answer was lost, has applied it.
     return bool(rows) or episode.rated
 
 
@@ -284,7 +284,7 @@ class ReviewPage(Struct, frozen=True):
     after: LockedReview
 
     async def rate(self, transaction: Transaction) -> tuple[ReviewsRun, LockedReview | None]:
-        """Rate the page's reviews; return the review that the next page follows, None after the last.
+        """Rate the page's reviews; return the review that the next page follows, None at the end.
 
         Reviews are locked, so that a concurrent run waits and finds them done.
         """
@@ -348,9 +348,9 @@ class ReviewPage(Struct, frozen=True):
 
 
 def judged(pending: Sequence[PendingReview], shares: Shares) -> list[Verdict]:
-    """Return the verdicts on the episodes of reviews, each once: the strongest one.
+    """Return the strongest verdict on each episode of the reviews.
 
-    An episode that no event refers to has none.
+    An episode without a referring event has none.
     """
     queries = {_plain(one.query) for one in pending}
     verdicts: dict[str, Verdict] = {}
@@ -396,7 +396,7 @@ def sorted_out(
 def _rating(
     shown: ShownEpisode, queries: set[str], shares: Shares, *, asked_again: bool
 ) -> tuple[Basis, Rating] | None:
-    """Return the basis and the rating of an episode, None where no event refers to it."""
+    """Return the basis and the rating of an episode, None if no event refers to it."""
     if shown.outdated:
         return "outdated", "again"
     rare = {term for term in stems(shown.text) if _is_rare(term, shares)}
@@ -414,12 +414,12 @@ _ORDER: Mapping[Rating, int] = {"again": 3, "easy": 2, "good": 1, "hard": 0}
 
 
 def _strength(verdict: Verdict) -> tuple[int, datetime]:
-    """Return the order of two verdicts on one episode: by rating, then the newer wins."""
+    """Return the sort key of verdicts on one episode: by rating, then the newer wins."""
     return _ORDER[verdict.rating], verdict.reviewed_at
 
 
 def _plain(text: str) -> str:
-    """Return a text's words alone, so that spellings of the same question are equal."""
+    """Return only the words of a text, so that spellings of the same question are equal."""
     return " ".join(_WORD.findall(text.casefold()))
 
 
