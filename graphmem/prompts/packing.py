@@ -1,4 +1,4 @@
-"""Packing: which of the ranked memories fit into a token budget."""
+"""Packing: the selection of ranked memories that fit into a token budget."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Parcel(Struct, frozen=True):
-    """What a memory would cost in the context, and the group whose heading it shares."""
+    """The cost of a memory in the context, and the group whose heading it shares."""
 
     id: str
     tokens: int
@@ -15,7 +15,7 @@ class Parcel(Struct, frozen=True):
 
 
 def fitting(parcels: Iterable[Parcel], budget: int, *, most: int) -> list[str]:
-    """Return the ids that fit, by rank: one that does not is left out and the next is tried.
+    """Return the ids that fit, by rank: one that does not fit is left out and the next is tried.
 
     The first of a group pays for its heading. At most `most` are taken.
     """

@@ -9,18 +9,18 @@ from msgspec import Struct
 
 from graphmem.model.vocabulary import TRAITS, Kind
 
-# Control characters, among them every one that some reader takes for the end of a line.
+# Control characters, including all that some reader treats as the end of a line.
 _CONTROLS = re.compile(r"\r\n|[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
-# They show a text in another order than that in which a model reads it.
+# With them a text is displayed in another order than that in which a model reads it.
 _DIRECTIONS = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
-# What begins a heading, a fence, a comment, a rule or the underline of a heading, or an entry of a block.
+# The start of a heading, a fence, a comment, a rule, the underline of a heading, or a block entry.
 _SYNTAX = re.compile(r"#|`{3}|~{3}|<!--|(\*\*|__)\W*\[|\*\W*\(|[-=_*\s]+$")
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """What rendering shows of a memory."""
+    """The parts of a memory that rendering uses."""
 
     id: str
     kind: Kind
@@ -32,12 +32,12 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 def heading(kind: Kind, session_id: str, begins: datetime) -> str:
-    """Return a group's heading: a session's time, or the kind of what belongs to no session."""
+    """Return a group's heading: a session's time, or the kind of memories without a session."""
     return f"## {begins:%Y-%m-%d %H:%M}\n" if session_id else f"## {TRAITS[kind].heading}\n"
 
 
 def prefix(speaker: str) -> str:
-    """Return what stands before a memory's text."""
+    """Return the prefix of a memory's text."""
     return f"{speaker}: " if speaker else "- "
 
 
@@ -66,15 +66,15 @@ def markdown(entries: Iterable[Entry]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, so that it cannot forge a heading: a space for each control character.
+    """Return a text on one line, so that it cannot forge a heading; control characters become spaces.
 
-    Marks of the direction of writing are left out.
+    Direction marks are removed.
     """
     return _DIRECTIONS.sub("", _CONTROLS.sub(" ", text)).strip()
 
 
 def own_line(text: str) -> str:
-    """Return a text on a line of its own; where it begins like Markdown's syntax, after a backslash."""
+    """Return a text on a line of its own, with a backslash before it if it begins like Markdown syntax."""
     line = one_line(text)
     start = next((at for at, one in enumerate(line) if not _is_invisible(one)), len(line))
     line = line[start:]

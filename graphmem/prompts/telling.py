@@ -1,6 +1,6 @@
 """A title and a summary of a run of messages.
 
-A language model writes them where one is configured and answers, else they are extracted from the messages.
+A language model writes them if one is configured and answers, else they are extracted from the messages.
 """
 
 import logging
@@ -25,10 +25,10 @@ from graphmem.text.extraction import (
 )
 
 MOST_SENTENCES = 60
-"""How many sentences of a run are considered: the first ones of each message."""
+"""The number of a run's sentences that are considered: the first ones of each message."""
 
 SHOWN_CHARACTERS = 12_000
-"""How many characters of a run a language model receives."""
+"""The number of characters of a run that a language model receives."""
 
 MODEL_SECONDS = 30.0
 MODEL_TOKENS = 400
@@ -75,7 +75,7 @@ class _Reply(Struct, frozen=True):
 async def describe(
     messages: Sequence[Utterance], *, embedder: Embedder, llm: LanguageModel | None = None
 ) -> Description:
-    """Return a title and a summary of a run; without a model, or when it fails, from its own sentences.
+    """Return a title and a summary of a run; without a model, or if it fails, from its own sentences.
 
     Raises `Unavailable`.
     """
@@ -95,7 +95,7 @@ def transcript(messages: Sequence[Utterance], most_characters: int) -> str:
 
 
 def conversation_of(messages: Sequence[Utterance]) -> list[Utterance]:
-    """Return what users and assistants said, all messages where neither said anything."""
+    """Return the messages of users and assistants, or all messages if there are none of these."""
     # Messages of tools and system prompts are long, and say little about the topic.
     return [one for one in messages if one.role in {"user", "assistant"}] or list(messages)
 
@@ -105,7 +105,7 @@ def spoken_sentences(
 ) -> list[tuple[str, str]]:
     """Return the first sentences of each message with their speakers.
 
-    Each message brings an equal share of `most`, and `least` at least.
+    Each message contributes an equal share of `most`, and at least `least`.
     """
     spoken = conversation_of(messages)
     each = max(least, most // len(spoken))

@@ -1,8 +1,8 @@
-"""Cutting a text to a number of tokens: what is returned has been counted as a whole.
+"""Truncating a text to a number of tokens; the tokens of the result are counted as a whole.
 
-A text is cut at characters and counted in tokens, and the tokens of a whole are not quite the sum of
-its parts'. So the place to cut is looked for in a table of pieces that are counted once each, and
-the result is measured and the aim corrected until nothing more fits.
+A text is cut at characters and counted in tokens, and the token counts of its parts do not add up exactly. So
+the cut is estimated from a table of pieces that are counted once each; then the result is measured and the
+estimate corrected until nothing more fits.
 """
 
 import unicodedata
@@ -18,36 +18,36 @@ from graphmem.tokens import TokenCounter, pieces
 ELLIPSIS = "..."
 GAP = " [...] "
 HEAD = 0.6
-"""How much of what is kept stands before the gap; the rest stands after it."""
+"""The share of the kept text that is placed before the gap; the rest is placed after it."""
 
 PIECE_CHARACTERS = 1_000
 MEASURED = 12
-"""How often a cut is measured and corrected."""
+"""The maximum number of measurements and corrections of a cut."""
 
 _JOINER = "\u200d"
 _BINDING = 32
-"""How many marks may belong to one character before it may be cut between them."""
+"""The maximum number of marks that are kept with their character."""
 
 
 class Truncated(Struct, frozen=True):
-    """A text within its limit: header, what was kept and what marks the cut."""
+    """A text within its limit: the header, the kept text, and the marks of the cut."""
 
     content: str
     token_count: int
     truncated: bool
     kept: int
-    """How many characters of the text it holds; where it has been cut, header and marks excluded."""
+    """The number of characters of the text that were kept, without header and marks."""
 
 
 class Cut(Struct, frozen=True):
-    """One way of cutting: what it gives, and how many characters of the text it keeps."""
+    """One possible cut: its result, and the number of characters of the text that it keeps."""
 
     content: str
     kept: int
 
 
 Cutting = Callable[[int], Cut]
-"""Cuts a text so that about so many tokens of it are left."""
+"""Cuts a text to about a given number of tokens."""
 
 
 def truncated(
@@ -55,9 +55,9 @@ def truncated(
 ) -> Truncated:
     """Return header and text in at most `limit` tokens, as much of the text as fits.
 
-    `end` keeps the beginning and adds an ellipsis, `sentence` keeps whole sentences where one fits,
-    `middle` keeps 60 % of what fits from the beginning and 40 % from the end; where these keep nothing
-    it is cut as with `end`. Where not even the header fits the content is empty.
+    `end` keeps the beginning and adds an ellipsis, `sentence` keeps whole sentences if one fits, `middle`
+    keeps 60 % of the room for the beginning and 40 % for the end; if these keep nothing, the text is cut as
+    with `end`. The content is empty if not even the header fits.
     """
     if not tokens.exceeds(header + text, limit):
         content = header + text
@@ -69,7 +69,7 @@ def truncated(
 def _cut(
     text: str, limit: int, strategy: TruncationStrategy, tokens: TokenCounter, header: str
 ) -> Cut:
-    """Return what a text that is too long is cut to; the end is cut where a strategy keeps nothing."""
+    """Return the cut of a text that is too long, as with `end` if a strategy keeps nothing."""
     if strategy == "middle":
         around = _fitted(_middle(text, header, tokens), limit, tokens)
         if around is not None and around.kept:
@@ -107,16 +107,16 @@ def _middle(text: str, header: str, tokens: TokenCounter) -> Cutting:
 
 
 def _fitted(cutting: Cutting, limit: int, tokens: TokenCounter) -> Cut | None:
-    """Return the cut that keeps most and fits; None where nothing does, not even its marks.
+    """Return the longest cut that fits; None if none does, not even its marks.
 
-    The aim is corrected by what is left or too much, always inside what is known to fit and what is
-    known not to.
+    Each measurement corrects the estimate by the difference to the limit, always between the largest value
+    known to fit and the smallest known not to fit.
     """
     best = cutting(0)
     spare = limit - tokens.count(best.content)
     if spare < 0:
         return None
-    # The table may count a text for more than it costs in one piece.
+    # The table may overestimate the tokens of a text that stays in one piece.
     aim, fits, too_much = spare, 0, 2 * limit + 2
     for _ in range(MEASURED):
         if fits == too_much - 1 or not spare:
@@ -135,12 +135,12 @@ def _fitted(cutting: Cutting, limit: int, tokens: TokenCounter) -> Cut | None:
 def _whole_sentences(
     text: str, header: str, cut: Cut, limit: int, tokens: TokenCounter
 ) -> Cut | None:
-    """Return the whole sentences that fit, with an ellipsis; None where not one does."""
+    """Return the whole sentences that fit, with an ellipsis; None if not one fits."""
     ends = [0]
     for end in sentence_ends(text):
         ends.append(end)
         if end > cut.kept:
-            # The first beyond the cut may fit too: the table is only nearly exact.
+            # The first sentence beyond the cut may fit too: the table is only nearly exact.
             break
     for end in reversed(ends[1:]):
         content = f"{header}{text[:end]}{ELLIPSIS}"
@@ -150,7 +150,7 @@ def _whole_sentences(
 
 
 class Table:
-    """How many characters of a text cost at most so many tokens, from its beginning or its end."""
+    """The characters of a text that fit into a number of tokens, from its beginning or its end."""
 
     def __init__(
         self, parts: Iterator[str], tokens: TokenCounter, *, from_end: bool = False
@@ -163,7 +163,7 @@ class Table:
         self._costs = [0]
 
     def characters(self, most: int) -> int:
-        """Return how many characters may be taken; the tokens are right up to one or two a piece."""
+        """Return the number of characters that fit; exact up to one or two tokens for each piece."""
         while self._costs[-1] <= most and (part := next(self._parts, None)) is not None:
             self._known.append(part)
             self._characters.append(self._characters[-1] + len(part))
@@ -182,7 +182,7 @@ class Table:
 
 
 def boundary(text: str, place: int, *, forward: bool = False) -> int:
-    """Return the nearest place that does not part a character from its marks: before it, or after it."""
+    """Return the nearest position that does not separate a character from its marks: before, or after it."""
     step = 1 if forward else -1
     for moved in range(_BINDING):
         near = place + step * moved
@@ -192,7 +192,7 @@ def boundary(text: str, place: int, *, forward: bool = False) -> int:
 
 
 def _bound(left: str, right: str) -> bool:
-    """Tell whether two code points are parts of one character, such as an emoji with a skin."""
+    """Tell whether two code points are parts of one character, such as an emoji with a skin tone."""
     return (
         _JOINER in {left, right}
         or unicodedata.category(right) in {"Mn", "Me"}
