@@ -1,4 +1,4 @@
-"""Waiting for a starting server: does it answer, is the password set, is the database online."""
+"""Waiting for a starting server: it must answer, have our password, and bring its database online."""
 
 import asyncio
 import time

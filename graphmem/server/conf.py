@@ -30,7 +30,7 @@ SETTINGS: Mapping[str, str] = {
 
 
 def conf(port: int, page_cache: str) -> str:
-    """Return the neo4j.conf of a server that listens on this port of the loopback."""
+    """Return the neo4j.conf of a server that listens on this port of the loopback interface."""
     address = f"{HOST}:{port}"
     settings = {
         **SETTINGS,

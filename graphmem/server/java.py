@@ -14,7 +14,7 @@ from graphmem.errors import JavaNotFound
 
 OLDEST = 21
 PREFERRED = 25
-# Where Linux distributions, macOS, SDKMAN and people put Java homes.
+# The usual places of Java homes: Linux distributions, macOS, SDKMAN and manual installations.
 FOLDERS = (
     "/usr/lib/jvm/*",
     "/usr/java/*",
@@ -131,7 +131,7 @@ def _check(found: JavaCommand) -> Java | None:
 
 
 def _answer(command: Path, argument: str) -> str | None:
-    """Run a java for a moment; None where it does not run."""
+    """Run a java for a moment; None if it does not run."""
     try:
         done = subprocess.run(  # noqa: S603  # a java that was found where Javas are
             [command, argument],

@@ -21,7 +21,7 @@ from graphmem.server.locks import UseLock, changing
 from graphmem.server.process import end, free_port, kill, living, servers, spawn
 
 STAGE = "starting Neo4j"
-# How often a start is tried when another program takes the port in between.
+# The number of attempts to start when another program takes the port in between.
 PORT_ATTEMPTS = 3
 LEAVE_SECONDS = 30.0
 

@@ -118,7 +118,7 @@ def servers(data_dir: Path) -> list[psutil.Process]:
 
 
 async def kill(process: psutil.Process) -> None:
-    """End a process at once. Neo4j recovers what it had committed, and never stops for what it cannot end."""
+    """End a process at once. Neo4j recovers all commits, and never stops for work that it cannot end."""
     with contextlib.suppress(psutil.NoSuchProcess):
         process.kill()
         await _ended_within(process, KILL_SECONDS)
