@@ -30,7 +30,7 @@ class Connection(Struct, frozen=True, kw_only=True):
 
 
 def ways(connection: Connection) -> list[Way]:
-    """Return the usual programs, with how to connect each."""
+    """Return the usual programs, each with its way to connect."""
     uri, user, database = connection.uri, connection.user, connection.database
     place = connection.credentials
     secret = f'"$(cat {shlex.quote(place)})"' if _is_file(place) else f'"${place}"'

@@ -80,11 +80,11 @@ def surroundings(settings: Settings) -> list[Finding]:
 
 
 async def examine_store(reached: ReachedDatabase, settings: Settings) -> list[Finding]:
-    """Look at the server and at what is stored."""
+    """Check the server and the stored data."""
     graph = reached.graph
     findings = await _check("server", lambda: server.version(graph))
     if any(finding.severity == "problem" for finding in findings):
-        # The answers of another version would mean nothing.
+        # The results of another version would be meaningless.
         return findings
 
     graph = graph.on(await _side(graph))
@@ -144,7 +144,7 @@ async def _check(subject: str, check: Check) -> list[Finding]:
 async def _connect(
     settings: Settings, *, start: bool, progress: Progress
 ) -> AsyncIterator[ReachedDatabase | None]:
-    """Have the database for the length of the block; None where the private server does not run."""
+    """Provide the database for the length of the block; None if the private server does not run."""
     if start and not settings.neo4j_uri:
         async with database(settings, progress) as graph:
             record = private.status(settings.data_dir)

@@ -39,7 +39,7 @@ def note(subject: str, what: str, remedy: str = "") -> Finding:
 
 
 def warning(subject: str, what: str, remedy: str) -> Finding:
-    """Return a finding about a subject that works and should be changed."""
+    """Return a finding about a subject that works but should be changed."""
     return Finding(severity="warning", subject=subject, what=what, remedy=remedy)
 
 

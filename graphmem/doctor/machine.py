@@ -20,7 +20,7 @@ COMFORTABLE_BYTES = 2_000 * MEGABYTE
 """Below this free space a growing store gets a warning."""
 
 OTHER_BYTES = 700 * MEGABYTE
-"""The memory of the service with its model, and of Java beside its heap."""
+"""The memory of the service with its model, and of Java outside its heap."""
 
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 

@@ -26,7 +26,7 @@ from graphmem.graph.inspection import (
 from graphmem.model.text import counted
 
 SCANNED = 10_000
-"""The number of nodes of a label, and of edges of a type, that are looked at."""
+"""The number of nodes of each label, and of edges of each type, that are checked."""
 
 SUBJECT = "graph"
 
@@ -78,7 +78,7 @@ def edge_problems(stored: Sequence[StoredEdges]) -> Iterator[Finding]:
 def foreign_names(
     names: KnownNames, nodes: Sequence[StoredNodes], edges: Sequence[StoredEdges]
 ) -> Iterator[Finding]:
-    """Return a note for the labels, types of edges and properties that no class declares, each."""
+    """Return one note each for the labels, types of edges and properties that no class declares."""
     classes = declared_nodes()
     properties = {
         f"{one.label}.{name.name}"

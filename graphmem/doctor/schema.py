@@ -1,4 +1,4 @@
-"""The schema in the database against the schema files: what is missing, other, extra or not online."""
+"""The schema in the database against the schema files: missing, different, extra, or not online."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 async def migrations(graph: Graph) -> list[Finding]:
-    """Look at which schema files the database has seen."""
+    """Compare the database's record of applied schema files with the files."""
     files = schema_files()
     applied = await graph.rows(APPLIED_MIGRATIONS)
     if not applied:
@@ -70,13 +70,13 @@ async def migrations(graph: Graph) -> list[Finding]:
 
 
 async def drift(graph: Graph, *, dimensions: int) -> list[Finding]:
-    """Compare the database's indexes and constraints with what the applied files make."""
+    """Compare the database's indexes and constraints with those of the applied files."""
     seen = {record.number for record in await graph.rows(APPLIED_MIGRATIONS)}
     files = [file for file in schema_files() if file.number in seen]
     if not files:
         return []
     made = wanted(files, dimensions=dimensions, side=graph.side)
-    # While the embedding model is changed there are both vector indexes, and that is right.
+    # While the embedding model is changed both vector indexes exist, which is correct.
     indexes = [
         index
         for index in await graph.rows(SHOWN_INDEXES)
@@ -92,7 +92,7 @@ async def _is_changing(graph: Graph) -> bool:
 
 
 def wanted(files: Sequence[SchemaFile], *, dimensions: int, side: Side = FIRST) -> list[Wanted]:
-    """Return what the files make together, by their statements in order, on a side of the embeddings."""
+    """Return the result of all files: their statements in order, on a side of the embeddings."""
     made: dict[str, Wanted] = {}
     for file in files:
         for statement in (renamed(one, side) for one in file.statements):
@@ -119,7 +119,7 @@ def searched_properties() -> frozenset[str]:
 def compare(
     made: Sequence[Wanted], indexes: Sequence[ShownIndex], constraints: Sequence[ShownConstraint]
 ) -> Iterator[Finding]:
-    """Return how the database differs from what it should hold."""
+    """Return the differences between the database and the wanted schema."""
     by_name = {index.name: index for index in indexes}
     constrained = {constraint.name: constraint for constraint in constraints}
     for one in made:
@@ -147,7 +147,7 @@ def _wanted(created: re.Match[str], file: str, dimensions: int) -> Wanted:
 
 
 def _value(literal: str, dimensions: int) -> Any:
-    """Return a number or a truth value as it is written in a statement."""
+    """Return a number or a truth value from its literal in a statement."""
     return dimensions if literal == "$dimensions" else msgspec.json.decode(literal)
 
 

@@ -106,7 +106,7 @@ def weak(shown: Mapping[str, str]) -> Iterator[Finding]:
 
 
 async def statements(graph: Graph, *, private: bool) -> list[Finding]:
-    """Check whether the server works on operators' statements that were cut off and do not end."""
+    """Check whether the server still runs operators' statements that were cut off and do not end."""
     lost = [one for one in await graph.rows(STATEMENTS_AT_WORK) if one.is_cut_off]
     if not lost:
         return [ok("statements", "the server works on no statement that was cut off")]
