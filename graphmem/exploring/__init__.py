@@ -1,1 +1,1 @@
-"""Operators' Cypher: any statement that reads the whole graph; nothing can be changed by it."""
+"""Operators' Cypher: statements that read the whole graph and cannot change it."""

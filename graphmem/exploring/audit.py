@@ -1,7 +1,7 @@
 """The audit of operators' Cypher: every statement is recorded before it runs, and its end afterwards.
 
-An entry holds the text as it was sent, since only that shows what was read, and the names of the
-parameters without their values. It is kept in the graph and never in a log.
+An entry holds the text as it was sent, since only that shows what was read, and the names of the parameters
+without their values. It is kept in the graph and never in a log.
 """
 
 import asyncio
@@ -29,15 +29,15 @@ from graphmem.jobs.afterwards import Afterwards
 from graphmem.model.pages import listing, page
 
 KEPT = timedelta(days=90)
-"""How long an entry is kept."""
+"""The time for which an entry is kept."""
 
 MOST = 100_000
-"""The number of entries, at most; beyond it the oldest are deleted."""
+"""The maximum number of entries; beyond it the oldest are deleted."""
 
 FORGOTTEN_AT_ONCE = 20
 
 PATIENCE_SECONDS = 0.25
-"""How long an answer waits until its end is recorded; on a slow server that happens after the answer."""
+"""The time that an answer waits until its end is recorded; a slow server records it after the answer."""
 
 
 BEGIN_AUDIT = Query("exploring/begin_audit", RowsWritten, writes=True)
@@ -75,7 +75,7 @@ async def show_audit(asked: AuditAsked, context: Context) -> Audit:
 
 
 def _with_work(entry: AuditEntry, at_work: set[str]) -> AuditEntry:
-    """Return an entry that says whether the database still works on what has ended."""
+    """Return an entry that says whether the database still works on an ended statement."""
     return replace(entry, still_running=entry.outcome != "running" and entry.id in at_work)
 
 
@@ -103,7 +103,7 @@ async def end(
     graph: Graph,
     afterwards: Afterwards,
 ) -> None:
-    """Record how a statement ended; the answer does not wait long for it, and never fails because of it."""
+    """Record the end of a statement; the answer does not wait long for it, and never fails because of it."""
     properties = {"milliseconds": milliseconds, **_outcome(ended)}
     await afterwards.do_soon(
         "the end of a statement in the audit",

@@ -1,9 +1,9 @@
-"""What Neo4j cannot interrupt, refused by its words before the database sees it.
+"""Refuses statements that Neo4j could not interrupt, by their words, before the database sees them.
 
-A limit of time cuts a statement between two rows. The planner, a loop inside one expression, a regular
-expression and the parser of Lucene look at no limit: the caller gets its 408, and a processor works on until
-the server is restarted. The bounds below were measured. They prove nothing: a loop over a list that the data
-makes long passes here, and `graphmem/exploring/underway.py` finds it at work.
+A time limit cuts a statement between two rows. The planner, a loop inside one expression, a regular
+expression and Lucene's parser check no limit: the caller gets its 408, and a processor works on until the
+server is restarted. The bounds below were measured. They prove nothing: a loop over a list whose length comes
+from the data passes here, and `graphmem/graph/statements.py` finds it at work.
 """
 
 import re
@@ -17,21 +17,21 @@ from graphmem.errors import CypherRefused
 from graphmem.exploring.words import Word, dotted, place_of
 
 DEPTH = 50
-"""Brackets, CASE and NOT inside one another, at most: the parser's stack overflows between 200 and 400."""
+"""The maximum depth of brackets, CASE and NOT: the parser's stack overflows between 200 and 400."""
 
 SUBQUERIES = 10
-"""Braces inside one another, at most: the planner takes minutes from 18 EXISTS on."""
+"""The maximum depth of braces: the planner takes minutes from 18 EXISTS on."""
 
 JOINED = 500
-"""Operators in one expression, at most: some thousands overflow the parser's stack."""
+"""The maximum number of operators in one expression: some thousands overflow the parser's stack."""
 
 UNIONS = 100
 
 NUMBERS = 1_000_000
-"""The steps of loops inside one expression, at most: a quarter of a second for a million plain ones."""
+"""The maximum steps of loops inside one expression: a million plain steps take a quarter of a second."""
 
 REDUCED = 100_000
-"""The same for `reduce`, whose steps may copy what grows: three seconds for as many characters."""
+"""The same for `reduce`, whose steps may copy a growing value: three seconds for as many characters."""
 
 RULES: Mapping[str, str] = {
     "cypher_nesting": f"brackets, CASE and NOT may stand {DEPTH} deep, braces {SUBQUERIES}, with {JOINED} "
@@ -65,10 +65,10 @@ APART = frozenset(",;|") | {
     ),
     *("UNWIND", "WHERE", "WITH", "YIELD"),
 }
-"""Words between two expressions."""
+"""Words that separate two expressions."""
 
 GOES_ON = frozenset("+-*/%^|[.(:=<>")
-"""Signs after a literal that make it a part of something else."""
+"""Signs after a literal that make it a part of a longer expression."""
 
 QUERY_NODES = "db.index.fulltext.querynodes"
 LOOPS = frozenset({"ALL", "ANY", "NONE", "SINGLE", "REDUCE"})
@@ -76,25 +76,25 @@ SIZES = frozenset({"size", "length"})
 
 
 UNBOUNDED, CHOICES, PATTERN_CHARACTERS = 2, 1_000, 1_000
-"""The quantifiers without an end in a regular expression, the ways through the rest of it, and its length."""
+"""The maxima for a regular expression: unbounded quantifiers, paths through the rest of it, characters."""
 
 
 class Group(Struct, frozen=True):
-    """A bracket and what stands in it, or the whole text without a bracket."""
+    """A bracket and its contents, or the whole text without a bracket."""
 
     opener: str
     items: list["Word | Group"]
 
 
 class Loops(Struct):
-    """What counts the loops of a text: the parameters, and the length of the longest range with a name."""
+    """The data for counting the loops of a text: parameters, and the longest range with a name."""
 
     parameters: Mapping[str, Any]
     longest: int = 1
 
 
 class _Endless(Exception):
-    """A rule is broken by a word."""
+    """A word breaks a rule."""
 
     def __init__(self, rule: str, word: "Word | Group") -> None:
         self.rule = rule
@@ -102,7 +102,7 @@ class _Endless(Exception):
 
 
 def check_endless(query: str, sequence: Sequence[Word], parameters: Mapping[str, Any]) -> None:
-    """Raise `CypherRefused` for what the database could not interrupt, as far as the words tell."""
+    """Raise `CypherRefused` for work that the database could not interrupt, as far as the words show it."""
     try:
         _check_depth(sequence)
         _check_regexes(sequence, parameters)
@@ -115,7 +115,7 @@ def check_endless(query: str, sequence: Sequence[Word], parameters: Mapping[str,
 
 
 def kinds(sequence: Sequence[Word]) -> set[str]:
-    """Return the rules that have something to check in these words, of a text or of a plan."""
+    """Return the rules that apply to these words, of a text or of a plan."""
     found = set()
     if any(True for _ in _matched(sequence)):
         found.add("cypher_regex")
@@ -127,7 +127,7 @@ def kinds(sequence: Sequence[Word]) -> set[str]:
 
 
 def is_harmless(pattern: str) -> bool:
-    """Tell whether a regular expression of Java backtracks little, whatever text it meets."""
+    """Tell whether a regular expression of Java backtracks little, whatever the text."""
     try:
         return len(pattern) <= PATTERN_CHARACTERS and _Pattern(pattern).is_harmless()
     except (IndexError, ValueError):
@@ -135,9 +135,9 @@ def is_harmless(pattern: str) -> bool:
 
 
 def has_lucene_regex(question: str, *, pieced: bool = False) -> bool:
-    """Tell whether a question to Lucene has a slash that is neither escaped nor in quotes, or many brackets.
+    """Tell whether a question to Lucene has an unescaped slash outside of quotes, or many brackets.
 
-    In a piece of a question that is put together, quotes do not count: they may close another piece's.
+    In one piece of a concatenated question quotes do not count: they may close those of another piece.
     """
     bare = re.sub(r"\\.", "", question, flags=re.DOTALL)
     if not pieced:
@@ -150,7 +150,7 @@ def has_lucene_regex(question: str, *, pieced: bool = False) -> bool:
 
 
 def literal(word: Word) -> str:
-    """Return the text that a string in a statement means."""
+    """Return the value of a string literal."""
     return re.sub(r"\\(.)", _unescaped, word.text[1:-1], flags=re.DOTALL)
 
 
@@ -159,7 +159,7 @@ def _unescaped(match: "re.Match[str]") -> str:
 
 
 def _check_depth(sequence: Sequence[Word]) -> None:
-    """Raise for a text whose parser, or planner, would not come to an end."""
+    """Raise for a text on which the parser, or the planner, would not end."""
     opened: list[str] = []
     joined, unions = [0], 0
     nots = cases = 0
@@ -195,7 +195,7 @@ def _check_regexes(sequence: Sequence[Word], parameters: Mapping[str, Any]) -> N
 
 
 def _matched(sequence: Sequence[Word]) -> Iterator[int]:
-    """Yield where `=~` stands."""
+    """Yield the positions of `=~`."""
     for place, word in enumerate(sequence[:-1]):
         if word.text == "=" and sequence[place + 1].text == "~":
             yield place
@@ -210,7 +210,7 @@ def _continues(sequence: Sequence[Word], place: int) -> bool:
 
 
 def _texts(word: Word, parameters: Mapping[str, Any]) -> Iterator[str | None]:
-    """Yield the texts that a literal or a parameter may mean; None for everything else."""
+    """Yield the possible texts of a literal or a parameter; None for everything else."""
     if word.kind == "string":
         yield literal(word)
     elif word.text.startswith("$") and word.text[1:] in parameters:
@@ -231,9 +231,9 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _check_fulltext(sequence: Sequence[Word], parameters: Mapping[str, Any]) -> None:
-    """Raise for a question to Lucene that may hold a regular expression."""
+    """Raise for a question to Lucene that may contain a regular expression."""
     for asked, question in _questions(sequence):
-        # What a name means is not known here: every text of the statement may be in the question.
+        # The value of a name is not known here: every text of the statement may be in the question.
         within = sequence if any(one.names for one in question) else question
         texts = [text for one in within for text in _texts(one, parameters) if text is not None]
         if within is sequence:
@@ -279,7 +279,7 @@ def _check_ranges(sequence: Sequence[Word], parameters: Mapping[str, Any]) -> No
 
 
 def _ranges(sequence: Sequence[Word]) -> Iterator[int]:
-    """Yield where a range is made."""
+    """Yield the positions of calls of `range`."""
     for place, (word, following) in enumerate(pairwise(sequence)):
         if _is_range(word) and following.text == "(":
             yield place
@@ -290,7 +290,7 @@ def _is_range(word: "Word | Group | None") -> bool:
 
 
 def _grouped(opener: str, words: Iterator[Word]) -> Group:
-    """Return the words up to the bracket that closes, with the inner brackets as groups."""
+    """Return the words up to the closing bracket, with the inner brackets as groups."""
     items: list[Word | Group] = []
     for word in words:
         if word.upper in CLOSED_BY:
@@ -303,7 +303,7 @@ def _grouped(opener: str, words: Iterator[Word]) -> Group:
 
 
 def _steps(group: Group, loops: Loops, before: str = "") -> int:
-    """Return the steps that the loops of a group take, at least; raise where they are too many."""
+    """Return the least number of steps of the loops in a group; raise if they are too many."""
     items = group.items
     source = _source(items) if before in LOOPS or group.opener == "[" else None
     inner = 1
@@ -325,12 +325,12 @@ def _steps(group: Group, loops: Loops, before: str = "") -> int:
 
 
 def _source(items: Sequence["Word | Group"]) -> int | None:
-    """Return the index of the list that a loop goes through; None where nothing is gone through."""
+    """Return the index of the list that a loop iterates over; None if there is no loop."""
     return next((place + 1 for place in range(len(items)) if _upper(items, place) == "IN"), None)
 
 
 def _checked_size(items: Sequence["Word | Group"], place: int, loops: Loops) -> int:
-    """Return how many numbers a range has; raise where they are too many, or nothing tells."""
+    """Return the length of a range; raise if it is too long, or unknown."""
     arguments, word = _item(items, place + 1), items[place]
     size = _size(arguments, loops.parameters) if isinstance(arguments, Group) else 1
     if size is None or size > NUMBERS:
@@ -349,7 +349,7 @@ def _streams(items: Sequence["Word | Group"], place: int) -> bool:
 
 
 def _size(arguments: Group, parameters: Mapping[str, Any]) -> int | None:
-    """Return how many numbers a range has, 1 where the size of a list ends it; None where nothing tells."""
+    """Return the length of a range, 1 if the size of a list ends it; None if it is unknown."""
     ends: list[list[Word | Group]] = [[]]
     for one in arguments.items:
         if isinstance(one, Word) and one.text == ",":
@@ -382,7 +382,7 @@ def _number(items: Sequence["Word | Group"], parameters: Mapping[str, Any]) -> i
 
 
 def _length(items: Sequence["Word | Group"], source: int, loops: Loops) -> int:
-    """Return how long the list is that a loop goes through, as far as that is known."""
+    """Return the length of the list that a loop iterates over, as far as it is known."""
     one, following = _item(items, source), _item(items, source + 1)
     if _is_range(one) and isinstance(following, Group):
         return _size(following, loops.parameters) or 1
@@ -415,7 +415,7 @@ class _Pattern:
         self._choices = 1
 
     def is_harmless(self) -> bool:
-        """Tell whether it has few ways to fail. Raises `IndexError` or `ValueError` if it is a rare one."""
+        """Tell whether it has few ways to fail. Raises `IndexError` or `ValueError` for a rare construct."""
         self._read_branches()
         return not self._rest and self._unbounded <= UNBOUNDED and self._choices <= CHOICES
 
@@ -473,7 +473,7 @@ class _Pattern:
             raise ValueError("an escape of a rare kind")
 
     def _read_quantifier(self, *, repeats: bool) -> bool:
-        """Read a quantifier of something that `repeats` by itself, or not; return whether it varies."""
+        """Read the quantifier of an element that `repeats` by itself, or not; return whether it varies."""
         if not self._rest or self._rest[-1] not in "*+?{":
             return False
         sign = self._rest.pop()

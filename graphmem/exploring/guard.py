@@ -72,7 +72,7 @@ OPERATORS: Mapping["re.Pattern[str]", str] = {
     re.compile(r"(Create|Drop|Alter)\w*(Index|Constraint|GraphType)"): "cypher_schema",
     re.compile(r"Create|Merge|Delete|DetachDelete|Remove|Set[A-Z]|Foreach"): "cypher_write",
 }
-"""The refused operators, by the begin of their names, and their rules."""
+"""The refused operators, by the start of their names, and their rules."""
 
 WRITERS = ("CREATE", "MERGE", "INSERT", "SET", "DELETE", "DETACH", "REMOVE", "FOREACH", "DROP")
 AFTER_A_VALUE = {
@@ -86,7 +86,7 @@ REFUSED_CODES: Mapping[str, str] = {
     "RuntimeUnsupportedError": "cypher_administration",
     "DatabaseNotFound": "cypher_use",
 }
-"""Neo4j's own refusals, by the end of their code, and our rules."""
+"""Neo4j's own refusals, by the end of their codes, and our rules."""
 
 SENTENCES = {
     "Expected exactly one statement": "cypher_statements",
@@ -140,7 +140,7 @@ class StatementText:
 
 
 def check_text(text: StatementText, parameters: Mapping[str, Any]) -> None:
-    """Raise `CypherRefused` for a forbidden word in the text, or for what could not be interrupted."""
+    """Raise `CypherRefused` for a forbidden word in the text, or for work that could not be interrupted."""
     _check_empty(text)
     _check_prefix(text)
     _check_head(text)
@@ -205,7 +205,7 @@ def refused(mistake: CypherMistake, text: StatementText) -> CypherRefused | None
 
 
 def may_be_called(procedure: str) -> bool:
-    """Tell whether a procedure is one of those that only describe the graph."""
+    """Tell whether a procedure only describes the graph."""
     return procedure in PROCEDURES or procedure.startswith(PROCEDURES_BELOW)
 
 
@@ -227,7 +227,7 @@ def _after_preamble(sequence: Sequence[Word]) -> int:
 
 
 def _check_empty(text: StatementText) -> None:
-    """Raise `CypherMistake` where no statement follows; Neo4j would quote what we put before it."""
+    """Raise `CypherMistake` for an empty statement; Neo4j would quote the text that we prepend."""
     if all(one.text == ";" for one in text.words[text.body :]):
         end = place_of(text.query, len(text.query))
         where = (end.line, end.column, end.offset)
@@ -269,7 +269,7 @@ def _check_use(text: StatementText) -> None:
 
 
 def _begins_a_part(sequence: Sequence[Word], place: int, following: Word) -> bool:
-    """Tell whether a clause begins at a word, and not a value that is named like one."""
+    """Tell whether a clause begins at a word, and not a value with the name of one."""
     before = sequence[place - 1].upper if place else ""
     if before in {"ALL", "DISTINCT"}:
         return place > 1 and sequence[place - 2].upper == "UNION"

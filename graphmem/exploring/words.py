@@ -95,7 +95,7 @@ def beside(sequence: Sequence[Word], one: str, *other: str) -> Word | None:
 
 
 def place_of(text: str, offset: int) -> Place:
-    """Return a place in a text by its offset in characters."""
+    """Return the place in a text of an offset in characters."""
     before = text[:offset]
     return Place(before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1, offset)
 
