@@ -1,1 +1,1 @@
-"""Seeing a running graphmem from outside: its log, its metrics, its spans; never a text."""
+"""Observing a running graphmem from outside: its log, its metrics, its spans; never a text."""

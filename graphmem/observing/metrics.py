@@ -1,4 +1,4 @@
-"""Counters and times for Prometheus: by route, reason and kind, never by client."""
+"""Counters and durations for Prometheus: by route, reason and kind, never by client."""
 
 from prometheus_client import Counter, Gauge, Histogram
 
