@@ -25,7 +25,7 @@ THREADS = 8
 
 
 class Listing(Struct, frozen=True):
-    """The title of a list in messages, and the bytes that its files and their unpacked contents take."""
+    """The title of a list in messages, and the bytes of its files and their unpacked contents."""
 
     title: str
     bytes_needed: int
