@@ -132,7 +132,7 @@ class ModelInput(Struct, frozen=True, kw_only=True):
 
     @property
     def episode_ids(self) -> list[str]:
-        """Return the ids of its episodes."""
+        """The ids of its episodes."""
         return [episode.id for episode in self.episodes]
 
 

@@ -12,7 +12,7 @@ from graphmem.model.vocabulary import CATEGORIES as DEFAULT_CATEGORIES
 
 
 class ChosenCategories(Struct, frozen=True):
-    """The categories that a client has chosen; empty where it has not."""
+    """The categories that a client has chosen; empty if it has chosen none."""
 
     categories: list[str]
 
@@ -53,7 +53,7 @@ def legal_categories(chosen: Sequence[str]) -> list[str]:
 
 
 def check_category(category: str, chosen: Sequence[str], field: str) -> None:
-    """Raise `InvalidInput` that lists the legal ones when a client's facts cannot have this category."""
+    """Raise `InvalidInput`, which lists the legal ones, for a category that is not legal for the client."""
     legal = legal_categories(chosen)
     if category not in legal:
         raise InvalidInput(

@@ -1,8 +1,8 @@
 """Duplicates: whether two texts state the same fact in the same words.
 
-Vectors cannot tell: "two cats" and "three cats" are as near as two wordings of one fact. So the words
-decide, and in doubt there are two facts: a duplicate is visible, a lost fact is not. Keywords and
-categories do not count: the known fact gets those of both.
+Vectors cannot tell: "two cats" and "three cats" are as near as two wordings of one fact. So the words decide;
+in doubt the facts are different: a duplicate is visible, a lost fact is not. Keywords and categories do not
+count: the known fact gets those of both.
 """
 
 import re
@@ -10,13 +10,13 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 SAME = 0.95
-"""The lowest cosine of two facts that may be one, provided that their words are the same."""
+"""The lowest cosine of two facts that may be equal, if their words are the same."""
 
 SIMILAR = 0.75
 """The lowest cosine of two facts that are linked (measured: `python -m bench.near_duplicates`)."""
 
 MOST_KEYWORDS = 256
-"""The most keywords of a fact that is repeated with others each time."""
+"""The maximum number of keywords of a fact that is repeated with other keywords each time."""
 
 # Only words that can be added, dropped or exchanged without changing the statement: no negation, no
 # preposition, not "was" and not "been".
@@ -38,7 +38,7 @@ _MARKS = frozenset("!\"'(),-.:;?[]`{}¡«»¿‐‑–—‘“”…")
 def same_words(one: str, other: str) -> bool:
     """Return whether two texts have the same words in the same order.
 
-    Case, punctuation, articles, "is" and "are", endings of the plural and of the present tense do not
+    Case, punctuation, articles, "is" and "are", and the endings of the plural and of the present tense do not
     count. Numbers, names, negations, prepositions, the past and signs such as `+`, `%` and `€` do.
     """
     words, others = list(_significant(one)), list(_significant(other))
@@ -48,7 +48,7 @@ def same_words(one: str, other: str) -> bool:
 
 
 def same_text(one: str, other: str) -> bool:
-    """Return whether two texts are the same but for case and punctuation."""
+    """Return whether two texts are equal apart from case and punctuation."""
     return _words(one) == _words(other)
 
 
@@ -74,7 +74,7 @@ def _significant(text: str) -> Iterator[frozenset[str]]:
     words = _WORD.findall(_NEGATED.sub(_spelled_out, text))
     after_being = False
     for place, word in enumerate(words):
-        # Names have no plural, and articles are small: Williams is not William, "Room A" is a room.
+        # Names have no plural, and articles are lower case: Williams is not William, "Room A" is a room.
         plain = word[0].islower() or place == 0
         lower = word.casefold()
         if word in _MARKS or (plain and lower in ARTICLES):

@@ -1,6 +1,6 @@
 """Remembering facts: each is new, or repeats a known fact and reinforces it.
 
-Facts of one conversation, and those of none, have one writer at a time: of two equal facts that come
+Facts of one conversation, and those of none, have one writer at a time: of two equal facts that arrive
 together one is new and the other reinforces it. `duplicates` decides whether two facts are equal.
 """
 
@@ -29,13 +29,13 @@ from graphmem.text.extraction import cosine
 from graphmem.text.words import lucene_query, terms
 
 NEAREST = 20
-"""How many nearest facts a new one is compared with."""
+"""The number of nearest facts that a new one is compared with."""
 
 SHARING_WORDS = 100
-"""How many facts that share words with a new one are compared with it."""
+"""The number of facts with shared words that a new one is compared with."""
 
 MOST_SIMILAR = 5
-"""How many similar facts a new one is linked to, at most."""
+"""The maximum number of similar facts that a new one is linked to."""
 
 SOURCE_KINDS: tuple[Kind, ...] = ("episode", "message")
 
@@ -48,7 +48,7 @@ class CheckedFact(Struct, frozen=True):
     fact: NewFact
     draft: Draft
     category_given: bool = True
-    """False when its category is an earlier version's; that stays legal when the categories change."""
+    """False if its category comes from an earlier version; that stays legal when the categories change."""
 
 
 class FactSource(Struct, frozen=True):
@@ -68,7 +68,7 @@ class FactSurroundings(Struct, frozen=True):
 
 
 class FactNeighbour(Struct, frozen=True):
-    """A fact that holds now, and its cosine with a new one."""
+    """A valid fact, and its cosine with a new one."""
 
     id: str
     text: str
@@ -79,7 +79,7 @@ class FactNeighbour(Struct, frozen=True):
 
 
 class Reinforcement(Struct, frozen=True, kw_only=True):
-    """A known fact that is repeated: how often, from which sources, and what that adds to it."""
+    """A repeated fact: the number of repetitions, their sources, and the additions to the fact."""
 
     times: int
     importance: float
@@ -88,7 +88,7 @@ class Reinforcement(Struct, frozen=True, kw_only=True):
     """All categories that it was given beside its own."""
     known: Draft
     after: Draft
-    """What is searched of the fact until now, and with the keywords that were added."""
+    """The fact's searched data before, and with the added keywords."""
 
     @property
     def row(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class Reinforcement(Struct, frozen=True, kw_only=True):
 
 
 class FactDecision(Struct, frozen=True):
-    """The outcome of one fact: it repeats its `twin`, or is new where there is none."""
+    """The outcome for one fact: it repeats its `twin`, or is new if there is none."""
 
     memory: Prepared
     source_ids: list[str]
@@ -162,10 +162,10 @@ async def keep(
     now: datetime,
     gone: Container[str] = (),
 ) -> list[KeptFact]:
-    """Write the facts that are new and reinforce those that are known, under the lock of their writer.
+    """Write the new facts and reinforce the known ones, under the lock of their writer.
 
-    `written` are the ids of the facts that an earlier try of this transaction has written; `gone` are
-    the ids of facts that this transaction has ended, which the index still returns.
+    `written` are the ids of the facts that an earlier try of this transaction has written; `gone` are the ids
+    of facts that this transaction has ended, which the index still returns.
     """
     client_id = context.client_id
     decided: list[FactDecision] = []
@@ -190,7 +190,7 @@ async def _reinforce(
     context: Context,
     now: datetime,
 ) -> None:
-    """Reinforce known facts, and make them found by the keywords that they have got."""
+    """Reinforce known facts, and index their added keywords."""
     if not reinforcements:
         return
     rows = [one.row for one in reinforcements]
@@ -206,7 +206,7 @@ async def _reinforce(
 
 
 def plain_reinforcement(id: str, source_ids: list[str]) -> dict[str, Any]:
-    """Return the row of `reinforce_facts` for a fact that is repeated once and gets nothing new."""
+    """Return the row of `reinforce_facts` for a fact that is repeated once without additions."""
     return {
         "id": id,
         "source_ids": source_ids,
@@ -220,7 +220,7 @@ def plain_reinforcement(id: str, source_ids: list[str]) -> dict[str, Any]:
 
 
 def decide(memory: Prepared, source_ids: list[str], near: Sequence[FactNeighbour]) -> FactDecision:
-    """Return the outcome of a fact, given those that are near it."""
+    """Return the outcome for a fact, given the facts near it."""
     draft = memory.draft
     others = sorted(
         {one.id: one for one in near if one.id != draft.id}.values(),
@@ -260,7 +260,7 @@ def draft_of(fact: NewFact, id: str, *, client_id: str, now: datetime) -> Draft:
 
 
 def searched_text(fact: str, keywords: Iterable[str]) -> str:
-    """Return the text by which a fact is found, by its words and its meaning."""
+    """Return the searched text of a fact, for its words and its meaning."""
     return " ".join([fact, *keywords])
 
 
@@ -341,11 +341,11 @@ async def _find_near(
     client_id: str,
     gone: Container[str],
 ) -> list[FactNeighbour]:
-    """Return the facts that a new one may repeat: near ones, and those of its words."""
+    """Return the facts that a new one may repeat: the nearest ones, and those with shared words."""
     found = await _find_nearest(transaction, memory, client_id)
     near = [one for one in found if one.id not in gone] + _nearest_of_batch(memory, decided)
     if not any(_is_repeated_by(memory.draft, one) for one in near):
-        # Other keywords move the vectors of equal facts apart.
+        # Different keywords move the vectors of equal facts apart.
         found = await _find_by_words(transaction, memory, client_id)
         near += [one for one in found if one.id not in gone]
     return near
@@ -354,7 +354,7 @@ async def _find_near(
 async def _find_by_words(
     transaction: Transaction, memory: Prepared, client_id: str
 ) -> list[FactNeighbour]:
-    """Return the facts of the index that share most words with a new one."""
+    """Return the indexed facts that share most words with a new one."""
     draft = memory.draft
     scope = Filters(
         kind={"fact"},
@@ -375,7 +375,7 @@ async def _find_by_words(
 async def _find_nearest(
     transaction: Transaction, memory: Prepared, client_id: str
 ) -> list[FactNeighbour]:
-    """Return the nearest facts of the index, which holds committed facts only."""
+    """Return the nearest indexed facts; the index holds committed facts only."""
     parameters = {
         "client_id": client_id,
         "conversation_id": memory.draft.conversation_id,
@@ -420,7 +420,7 @@ def _links(one: FactDecision) -> dict[str, Any]:
 
 
 def _reinforcements(decided: Iterable[FactDecision]) -> list[Reinforcement]:
-    """Return one reinforcement for each fact that is repeated, even when it is repeated several times."""
+    """Return one reinforcement for each repeated fact, even if it is repeated several times."""
     repeats: dict[str, list[tuple[FactNeighbour, FactDecision]]] = {}
     for one in decided:
         if one.twin is not None:

@@ -1,4 +1,4 @@
-"""Superseding a fact: writing the next version of it."""
+"""Superseding a fact: writing its next version."""
 
 from datetime import datetime
 
@@ -44,8 +44,8 @@ PRIOR_FACT = Query("facts/prior_fact", PriorFact)
 async def supersede_fact(fact_id: str, new: NextFact, context: Context) -> FactVersion:
     """Write the next version of a fact; omitted fields keep their value.
 
-    Raises `InvalidInput`, `TooLarge`, `MemoryNotFound` for the fact or a source,
-    `ConversationNotFound`, `NotHead` when another version has come first, `Unavailable`.
+    Raises `InvalidInput`, `TooLarge`, `MemoryNotFound` for the fact or a source, `ConversationNotFound`,
+    `NotHead` when another version was written first, `Unavailable`.
     """
     client_id, now = context.client_id, context.now()
     if new.reason is not None:
@@ -96,7 +96,7 @@ def _inherited(new: NextFact, prior: PriorFact, now: datetime) -> NewFact:
         scope=new.scope or prior.scope,
         keywords=prior.keywords if keywords is None else keywords,
         source_episode_ids=new.source_episode_ids,
-        # A version of what becomes true later is true from then on too.
+        # The next version of a fact with a future valid time keeps that time.
         valid_at=new.valid_at or max(now, prior.valid_at),
         importance=prior.importance if importance is None else importance,
     )
@@ -111,7 +111,7 @@ async def _lock(prior: PriorFact, fact: NewFact, transaction: Transaction, clien
     except ConversationNotFound as problem:
         if problem.conversation_id != prior.conversation_id:
             raise
-        raise MemoryNotFound(prior.id) from problem  # it was deleted with its conversation
+        raise MemoryNotFound(prior.id) from problem  # It was deleted with its conversation.
 
 
 def _shown(prepared: Prepared, prior: PriorFact, reason: str | None, version: int) -> FactVersion:
