@@ -1,8 +1,8 @@
-"""Recording reads: the question and the shown memories are stored soon after the answer, in batches.
+"""Recording reads: the question and the returned memories are stored soon after the answer, in batches.
 
 No caller waits for it or sees its failures: reads that cannot be stored are counted and dropped. The
-question's text is only on its record, which is deleted with its conversation; without one, when all
-memories that it showed are deleted; in any case after `GRAPHMEM_KEEP_ACCESSES_DAYS`.
+question's text is only on its record, which is deleted with its conversation; without one, when all memories
+of the answer are deleted; in any case after `GRAPHMEM_KEEP_ACCESSES_DAYS`.
 """
 
 import asyncio
@@ -122,7 +122,7 @@ class Recorder:
         self._swept: dict[str, float] = {}
 
     def note(self, read: Noted) -> None:
-        """Take a read to be recorded: at once, without a round trip; its content is computed later."""
+        """Accept a read at once, without a round trip; its content is computed later."""
         if len(self._waiting) >= self._most:
             self._left_out(1, "too many wait")
             return

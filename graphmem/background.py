@@ -51,7 +51,7 @@ async def _sweep_runs(_held: Claim, runtime: Runtime) -> None:
 
 
 async def _delete_old_records(_held: Claim, runtime: Runtime) -> None:
-    """Delete records of all clients that are older than the settings allow; what runs wrote stays."""
+    """Delete records of all clients that are older than the settings allow; memories written by runs stay."""
     now, settings, counted = present(), runtime.settings, dict.fromkeys(RECORDS, 0)
     if settings.keep_accesses_days:
         before = now - timedelta(days=settings.keep_accesses_days)
@@ -85,7 +85,7 @@ async def _review(held: Claim, runtime: Runtime) -> Effect:
 
 
 async def _segment(held: Claim, runtime: Runtime) -> None:
-    """Make episodes of an idle conversation; runs that may still grow wait for the next time."""
+    """Segment an idle conversation; runs of messages that may still grow wait for the next time."""
     now = present()
     made = await segment(held.key, runtime.context(held.client_id), leave_growing=True)
     if made.left:
@@ -124,7 +124,7 @@ async def _summarize(held: Claim, runtime: Runtime) -> None:
 
 
 async def _consolidate(held: Claim, runtime: Runtime) -> None:
-    """Make facts of all episodes of a conversation without facts, one batch at a time."""
+    """Consolidate all open episodes of a conversation, one batch at a time."""
     done = None
     while done is None or done.consolidated:
         done = await consolidate(held.key, runtime.context(held.client_id))
@@ -157,13 +157,13 @@ WORK: Mapping[str, Work] = {
     ALIASES: _find_aliases,
     REEMBED: _reembed,
 }
-"""The code for each kind of job. A job of another kind waits for a process that knows it."""
+"""The code for each kind of job. A job of another kind waits for a process that has code for it."""
 
 END_SECONDS = STOP_SECONDS + 3.0
 """The time that the worker has to end; then it is cancelled, and its job comes due again."""
 
 NOTICE_EVERY = timedelta(seconds=5)
-"""The interval at which new names are looked for; the writes that bring them queue nothing."""
+"""The interval at which new names are looked for; the writes that add them queue nothing."""
 
 
 async def _queue_aliases(graph: Graph) -> None:

@@ -188,7 +188,7 @@ class Graphmem:
     """A running graphmem, as one client sees it. Made by `graphmem.open`.
 
     Every method raises `InvalidInput` for an argument that is out of range, with its name and remedy, and
-    `Unavailable` when the database does not answer. Ids that belong to other clients look unknown.
+    `Unavailable` when the database does not answer. Ids of other clients are treated as unknown.
     """
 
     def __init__(self, runtime: Runtime, client_id: str = DEFAULT_CLIENT) -> None:
@@ -197,7 +197,7 @@ class Graphmem:
 
     @property
     def _context(self) -> Context:
-        """The collaborators of this client's use cases, as of now."""
+        """The dependencies of this client's use cases, as of now."""
         return self.runtime.context(self.client_id)
 
     def for_client(self, client_id: str) -> "Graphmem":
@@ -209,9 +209,9 @@ class Graphmem:
     async def open_conversation(
         self, id: str | None = None, *, title: str | None = None
     ) -> Conversation:
-        """Open a conversation, or return the one that has this id already.
+        """Open a conversation, or return the existing one with this id.
 
-        An id is 1–128 letters, digits and `. _ : -`; without one a random id is made.
+        An id is 1–128 letters, digits and `. _ : -`; a missing id is generated.
         """
         return await open_conversation(_made(NewConversation, id=id, title=title), self._context)
 
@@ -220,7 +220,7 @@ class Graphmem:
     ) -> Remembered:
         """Append 1–1,000 messages to a conversation, all or none; return their ids in order.
 
-        When it returns, the messages are searchable. Raises `ConversationNotFound`.
+        The messages are searchable on return. Raises `ConversationNotFound`.
         """
         batch = _made(Batch, messages=list(messages))
         return await remember_messages(conversation_id, batch, self._context)
@@ -262,15 +262,15 @@ class Graphmem:
         return await remember_episode(new, self._context)
 
     async def segment(self, conversation_id: str, *, leave_growing: bool = False) -> Segmented:
-        """Make episodes of the messages that belong to none, and rate the pending reviews.
+        """Make episodes of the messages without one, and rate the pending reviews.
 
-        With `leave_growing` the last run of each session that is not idle is left for later, because the
-        next message may belong to it. Raises `ConversationNotFound`.
+        With `leave_growing` the last run of each session that is not idle is left for later, because the next
+        message may belong to it. Raises `ConversationNotFound`.
         """
         return await segment(conversation_id, self._context, leave_growing=leave_growing)
 
     async def consolidate(self, conversation_id: str) -> Consolidated:
-        """Let the language model make facts of episodes, oldest first; the answer says when it is off.
+        """Derive facts from episodes with the language model, oldest first; the answer says if it is off.
 
         Raises `ConversationNotFound`, `ModelFailed`.
         """
@@ -297,7 +297,7 @@ class Graphmem:
         valid_at: When | None = None,
         importance: float = 0.5,
     ) -> KeptFact:
-        """Remember one fact, valid from `valid_at` (default: now) on; `importance` is 0–1.
+        """Remember one fact, valid from `valid_at` (default: now); `importance` is 0–1.
 
         Raises `ConversationNotFound`, and `MemoryNotFound` for a source.
         """
@@ -328,10 +328,10 @@ class Graphmem:
         importance: float | None = None,
         source_episode_ids: Sequence[str] = (),
     ) -> FactVersion:
-        """Write the next version of a fact, valid from `valid_at` (default: now, or its begin) on.
+        """Write the next version of a fact, valid from `valid_at` (default: now, or the fact's own start).
 
-        Omitted fields keep their value. Raises `MemoryNotFound`, `ConversationNotFound`, and `NotHead`
-        when another version has come first.
+        Omitted fields keep their value. Raises `MemoryNotFound`, `ConversationNotFound`, and `NotHead` when
+        another version was written first.
         """
         new = _made(
             NextFact,
@@ -362,7 +362,7 @@ class Graphmem:
         return await show_memory(memory_id, self._context)
 
     async def delete_memory(self, memory_id: str) -> Deleted:
-        """Delete one memory for good, with all its versions, and a reference with its spans.
+        """Delete one memory permanently, with all its versions, and a reference with its spans.
 
         Raises `MemoryNotFound`, and `PartOfContent` for a span of a reference's content.
         """
@@ -371,9 +371,9 @@ class Graphmem:
     async def versions(
         self, memory_id: str, *, known_as_of: When | None = None, as_of: When | None = None
     ) -> Versions:
-        """Return the chain of versions that a memory belongs to, oldest first.
+        """Return the version chain of a memory, oldest first.
 
-        Only those that were known at `known_as_of` and had become valid by `as_of`. Raises `MemoryNotFound`.
+        Only versions that were known at `known_as_of` and valid by `as_of`. Raises `MemoryNotFound`.
         """
         asked = _made(VersionsAsked, known_as_of=known_as_of, as_of=as_of)
         return await show_versions(memory_id, asked, self._context)
@@ -389,7 +389,7 @@ class Graphmem:
     ) -> Link:
         """Link two memories; only the type `references` takes a byte range.
 
-        A link that exists already is returned unchanged. Raises `MemoryNotFound`.
+        An existing link is returned unchanged. Raises `MemoryNotFound`.
         """
         new = _link(from_id, to_id, type, start_byte=start_byte, end_byte=end_byte)
         return (await link_memories([new], self._context))[0]
@@ -456,8 +456,8 @@ class Graphmem:
     ) -> SearchResult:
         """Return the memories that match a query, `*` for all, and those linked within `max_hops` (0–3).
 
-        Without `source_types` everything is searched, messages, facts and episodes too. Hops follow links,
-        summaries and names unless `link_types` says which. `since` is inclusive, `until` exclusive.
+        Without `source_types` everything is searched, including messages, facts and episodes. Hops follow
+        links, summaries and names unless `link_types` is given. `since` is inclusive, `until` exclusive.
         `match="exact"` finds the texts of a session or conversation that contain the query.
         """
         asked = _made(
@@ -503,7 +503,7 @@ class Graphmem:
         sort_by: SortBy | None = None,
         link_types: Sequence[GivenStep] | None = None,
     ) -> SearchResult:
-        """Return what `search` does, with the memories linked within one hop unless `max_hops` says more."""
+        """Return the results of `search`, with the memories linked within `max_hops`, by default one."""
         return await self.search(
             query,
             match=match,
@@ -562,7 +562,7 @@ class Graphmem:
         truncation_strategy: TruncationStrategy = "end",
         include_header: bool = False,
     ) -> ChunkResult:
-        """Return as much of a memory's text as fits into 1–1,000,000 tokens.
+        """Return the part of a memory's text that fits into 1–1,000,000 tokens.
 
         Raises `ItemNotFound`, `ContentDamaged`.
         """
@@ -582,7 +582,7 @@ class Graphmem:
         reserved_for_response: int = RESPONSE_TOKENS,
         ttl_seconds: int = TTL_SECONDS,
     ) -> RetrievalContext:
-        """Create a context of 1–200,000 tokens that collects parts of memories and expires after a while."""
+        """Create a context of 1–200,000 tokens that collects chunks of memories and expires after a while."""
         options = _made(
             CreateContextOptions,
             max_tokens=max_tokens,
@@ -597,7 +597,7 @@ class Graphmem:
         return await show_context(context_id, self._context)
 
     async def add_to_context(self, context_id: str, memory_id: str) -> Added:
-        """Add as much of a memory to a context as fits, at most 500 tokens of it.
+        """Add the part of a memory that fits into a context, at most 500 tokens.
 
         Raises `ContextNotFound`, `ItemNotFound`, `ContentDamaged`.
         """
@@ -615,7 +615,7 @@ class Graphmem:
     def retriever(
         self, *, default_max_results: int = 10, default_max_tokens_per_chunk: int = 500
     ) -> MemoryRetriever:
-        """Return a retriever, for agents that search, peek, chunk and collect, with these defaults."""
+        """Return a retriever with these defaults, for agents that search, peek, chunk and collect."""
         defaults = _made(
             RetrieverDefaults,
             default_max_results=default_max_results,
@@ -677,7 +677,7 @@ class Graphmem:
         as_of: When | None = None,
         known_as_of: When | None = None,
     ) -> ContextualResult:
-        """Return the sessions that answer, with hits, the messages around them, and related sessions."""
+        """Return the sessions that answer a query, with hits, neighbouring messages, and related sessions."""
         asked = _made(
             ContextualQuery,
             query=query,
@@ -704,7 +704,7 @@ class Graphmem:
         as_of: When | None = None,
         known_as_of: When | None = None,
     ) -> MoreTurns:
-        """Return more messages of a session: around `memory_id`, or of `session_id`; exactly one of them.
+        """Return more messages of a session: around `memory_id`, or of `session_id`; give exactly one.
 
         Raises `MemoryNotFound`, `SessionNotFound`.
         """
@@ -738,12 +738,12 @@ class Graphmem:
         mode: Mode = "pure",
         on_failure: Literal["window"] | None = None,
     ) -> Turn:
-        """Return the facts that a turn should know, within two seconds; failed parts are in `degraded`.
+        """Return the facts for an agent's turn, within two seconds; failed parts are in `degraded`.
 
-        The conversation comes as `window`, texts that begin with their role, or as `messages`, from
-        `summarised_until` on. `injection_tokens` 0 is no limit. The same turn with the same arguments,
-        its window aside, gets the same findings for ten minutes, without what was deleted meanwhile.
-        Raises `InvalidInput` only.
+        The conversation is given as `window`, texts that begin with their role, or as `messages`, from
+        `summarised_until` on. `injection_tokens` 0 is no limit. The same turn with the same arguments, except
+        its window, reuses the findings for ten minutes, without memories deleted meanwhile. Raises
+        `InvalidInput` only.
         """
         asked = _made(
             TurnAsked,
@@ -785,7 +785,7 @@ class Graphmem:
     ) -> Retrieved:
         """Return the facts and episodes of one conversation that answer a question.
 
-        With `raw` every episode has its messages. The episodes shown become a pending review.
+        With `raw` every episode has its messages. The returned episodes become a pending review.
         """
         asked = _made(
             MemoryAsked,
@@ -812,7 +812,7 @@ class Graphmem:
         known_as_of: When | None = None,
         include_superseded: bool = False,
     ) -> Retrieved:
-        """Return facts of one conversation for a system prompt; this leaves no review."""
+        """Return facts of one conversation for a system prompt; this creates no review."""
         asked = _made(
             FactsAsked,
             query=query,
@@ -955,7 +955,7 @@ class Graphmem:
         return await show_span(span_id, self._context)
 
     async def span_content(self, span_id: str) -> SpanContent:
-        """Return a span's text, None where it has none. Raises `SpanNotFound`, `ContentDamaged`."""
+        """Return a span's text, None if it has none. Raises `SpanNotFound`, `ContentDamaged`."""
         return await show_span_content(span_id, self._context)
 
     # Summaries and sessions
@@ -1022,7 +1022,7 @@ class Graphmem:
         return await summarize_session(session_id, self._context)
 
     async def related_sessions(self, session_id: str) -> RelatedSessions:
-        """Return the sessions that are related to one, the strongest relation first.
+        """Return the sessions related to one, strongest relation first.
 
         Raises `SessionNotFound`.
         """
@@ -1036,7 +1036,7 @@ class Graphmem:
         limit: int = 50,
         cursor: str | None = None,
     ) -> Summaries:
-        """Return summaries, the latest activity first, 1–200 a page."""
+        """Return summaries, most recently active first, 1–200 a page."""
         asked = _made(SummariesAsked, type=type, since=since, limit=limit, cursor=cursor)
         return await show_summaries(asked, self._context)
 
@@ -1054,19 +1054,19 @@ class Graphmem:
     async def entities(
         self, *, name: str | None = None, limit: int = 50, cursor: str | None = None
     ) -> Entities:
-        """Return the entities whose names begin with `name`, in the order of names, 1–200 a page."""
+        """Return the entities whose names begin with `name`, ordered by name, 1–200 a page."""
         asked = _made(EntitiesAsked, name=name, limit=limit, cursor=cursor)
         return await show_entities(asked, self._context)
 
     async def add_alias(self, alias: str, canonical: str) -> Alias:
-        """Declare that one name means another, whatever the rules say.
+        """Declare one name an alias of another, with priority over the rules.
 
         Raises `EntityNotFound` for a name that no memory mentions.
         """
         return await add_alias(_made(NewAlias, alias=alias, canonical=canonical), self._context)
 
     async def undo_alias(self, alias: str) -> Alias:
-        """Declare that a name is no alias, so that no rule makes it one again; return the former alias.
+        """Declare that a name is no alias, also for all rules; return the former alias.
 
         Raises `AliasNotFound`.
         """
@@ -1087,7 +1087,7 @@ class Graphmem:
     ) -> RunEnvironment:
         """Return the environment of this client's runs.
 
-        `on_access` is called once for every operation, refused ones included, and never sees a text.
+        `on_access` is called once for every operation, including refused ones, and never receives a text.
         """
         most = self.runtime.settings.max_concurrent_sessions
         return RunEnvironment(
@@ -1120,13 +1120,13 @@ class Graphmem:
 
     @staticmethod
     def patterns() -> Patterns:
-        """Return the catalogue of patterns: what each finds, its parameters and its columns."""
+        """Return the catalogue of patterns: the purpose, parameters and columns of each."""
         return patterns.patterns()
 
     async def pattern(
         self, name: str, parameters: Mapping[str, Any] | None = None
     ) -> PatternAnswer:
-        """Return what a pattern finds, at most 1,000 rows; parameters that are not given have defaults.
+        """Return the rows of a pattern, at most 1,000; omitted parameters have defaults.
 
         Raises `PatternNotFound`, `TookTooLong`.
         """
@@ -1203,7 +1203,7 @@ class Graphmem:
 
 
 class Opening(AbstractAsyncContextManager[Graphmem]):
-    """A graphmem that is about to run: `async with` starts it, and stops it at the end of the block."""
+    """A graphmem before its start: `async with` starts it, and stops it at the end of the block."""
 
     def __init__(self, client_id: str, progress: Progress, settings: config.Settings) -> None:
         self._client_id = client_id
@@ -1221,7 +1221,7 @@ class Opening(AbstractAsyncContextManager[Graphmem]):
         return await self._running.__aexit__(kind, problem, trace)
 
     def __await__(self) -> Generator[Any, None, Graphmem]:
-        """Raise `TypeError`: there would be no end at which to stop what was started."""
+        """Raise `TypeError`: without a block nothing would stop it."""
         self._misused()
 
     def __enter__(self) -> NoReturn:
@@ -1251,9 +1251,9 @@ def open(
 ) -> Opening:
     """Run graphmem for the length of a block: `async with graphmem.open() as memory: …`.
 
-    The settings are the fields of `graphmem.config.Settings`; those that are not given come from the
-    environment (`GRAPHMEM_…`). Without `neo4j_uri` a private Neo4j is started, or joined. The block raises
-    `SetupError` when it cannot start.
+    The settings are the fields of `graphmem.config.Settings`; omitted ones come from the environment
+    (`GRAPHMEM_…`). Without `neo4j_uri` a private Neo4j is started, or joined. The block raises `SetupError`
+    if it cannot start.
     """
     return Opening(validated(client_id, ClientId), progress, config.load(**settings))
 
@@ -1261,7 +1261,7 @@ def open(
 def _link(
     from_id: str, to_id: str, type: str, *, start_byte: int | None, end_byte: int | None
 ) -> NewLink:
-    """Return a link as a request names it. Raises `InvalidInput`."""
+    """Return a link in the form of a request. Raises `InvalidInput`."""
     named = {"from": from_id, "to": to_id, "type": type}
     return validated({**named, "start_byte": start_byte, "end_byte": end_byte}, NewLink)
 

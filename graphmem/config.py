@@ -19,7 +19,7 @@ PREFIX = "GRAPHMEM_"
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Everything that can be set, with what holds when it is not."""
+    """All settings, with their defaults."""
 
     data_dir: Annotated[Path, Meta(description="where the private Neo4j keeps its store")] = (
         msgspec.field(default_factory=lambda: platformdirs.user_data_path("graphmem"))
@@ -151,9 +151,9 @@ def variable(field: str) -> str:
 
 
 def load(environ: Mapping[str, str] | None = None, **given: Any) -> Settings:
-    """Read the settings: what is given, else the environment, else the default.
+    """Read the settings: the given value, else the environment, else the default.
 
-    Raises `SettingError` that names the variable and what it may be.
+    Raises `SettingError` that names the variable and its legal values.
     """
     environ = os.environ if environ is None else environ
     values: dict[str, Any] = {}
@@ -177,7 +177,7 @@ def _converted(field: msgspec.structs.FieldInfo, value: Any) -> Any:
 
 
 def _legal(field: msgspec.structs.FieldInfo) -> str:
-    """Return what a setting may be: one of a few words, or a number within its range."""
+    """Return the legal values of a setting: one of a few words, or a number within its range."""
     kind, meta = get_args(field.type)[:2]
     if kind is int:
         return f"; it is a whole number from {meta.ge:,} to {meta.le:,}"

@@ -1,4 +1,4 @@
-"""What a use case works with: whose memory it is about, and the parts of a running graphmem."""
+"""The context of a use case: its client, and the parts of a running graphmem."""
 
 import time
 import uuid
@@ -21,19 +21,19 @@ from graphmem.single_flight import SingleFlight
 from graphmem.tokens import TokenCounter
 
 RELEVANT = 0.35
-"""The relevance, 0–1, from which on a memory counts as found in the record of a read."""
+"""The least relevance, 0–1, of a memory that counts as found in the record of a read."""
 
 
 def random_id() -> str:
-    """Return an id that nobody can guess."""
+    """Return an id that cannot be guessed."""
     return str(uuid.uuid4())
 
 
 class Context(Struct, frozen=True, kw_only=True):
-    """Whose memory a use case works on, and the collaborators it may use.
+    """The client of a use case, and its dependencies.
 
-    One is made for each request: `graph`, `embedder` and `calibration` are of one embedding model, also
-    when the installation changes its model meanwhile. Pure functions take plain arguments instead.
+    One is made for each request: `graph`, `embedder` and `calibration` belong to one embedding model, even if
+    the installation changes its model meanwhile. Pure functions take plain arguments instead.
     """
 
     client_id: str
@@ -46,14 +46,14 @@ class Context(Struct, frozen=True, kw_only=True):
     statements: Statements = field(default_factory=Statements)
     llm: LanguageModel | None = None
     turns: SingleFlight[Any] | None = None
-    """What turns have found already; None where nothing is kept."""
+    """The cached findings of turns; None if nothing is cached."""
     recorder: Recorder | None = None
-    """None where reads are not recorded."""
+    """None if reads are not recorded."""
     now: Callable[[], datetime] = present
     new_id: Callable[[], str] = random_id
 
     def read_begins(self) -> ReadBegan:
-        """Return when a read begins, for `record_read`."""
+        """Return the start of a read, for `record_read`."""
         return ReadBegan(self.now(), time.perf_counter())
 
     def record_read(self, operation: str, began: ReadBegan, seen: Callable[[], Seen]) -> None:

@@ -31,14 +31,14 @@ BUNDLED_DIMENSIONS = 384
 
 BATCH_TEXTS = 16
 BATCH_CHARACTERS = 8_000
-"""How much one batch of passages holds, padding included: a question waits for one batch at most."""
+"""The characters of one batch of passages, padding included: a question waits for one batch at most."""
 
 SEEN_CHARACTERS = 20_000
-"""How much of a text is handed to the model; far more than its window of 512 tokens holds."""
+"""The characters of a text that the model receives; far more than its window of 512 tokens holds."""
 
 QUESTION, PASSAGES, AGAIN, LAST = range(4)
 PURPOSES = ("question", "passages", "again")
-"""What is embedded, the most urgent first: what is embedded anew, for another model, waits for all else."""
+"""The kinds of embedding work, most urgent first; embedding again, for another model, is the last."""
 
 
 class Embedding(Struct, frozen=True):
@@ -49,7 +49,7 @@ class Embedding(Struct, frozen=True):
 
 
 class Model(Protocol):
-    """A model that has been loaded: it turns texts into vectors, in the calling thread."""
+    """A loaded model: it turns texts into vectors, in the calling thread."""
 
     name: str
     sha256: str
@@ -65,10 +65,10 @@ class Model(Protocol):
 
 
 class Embedder:
-    """Runs a model in a thread of its own; questions overtake passages that wait.
+    """Runs a model in its own thread; questions overtake waiting passages.
 
-    Its vectors are those of one side. While the installation changes its model there is another
-    embedder `beside` it, for the other side; what is written is embedded by both.
+    Its vectors are those of one side. While the installation changes its model another embedder is `beside`
+    it, for the other side; written texts are embedded by both.
     """
 
     def __init__(self, model: Model, side: Side = FIRST) -> None:
@@ -83,7 +83,7 @@ class Embedder:
 
     @property
     def key(self) -> str:
-        """What tells the model's vectors from those of any other."""
+        """The name and hash that distinguish the model's vectors from those of others."""
         return f"{self.model.name}@{self.model.sha256}"
 
     def running(self, model: Model, side: Side) -> "Embedder":
@@ -117,11 +117,11 @@ class Embedder:
         return [embedding for embedding in results if embedding is not None]
 
     def waiting(self) -> int:
-        """Return how many questions and batches of passages wait."""
+        """Return the number of waiting questions and batches of passages."""
         return self._work.qsize()
 
     async def close(self) -> None:
-        """Let the work that was accepted end, then stop the thread."""
+        """Finish the accepted work, then stop the thread."""
         self._closed.set()
         self._work.put((LAST, next(self._order), lambda: None))
         await asyncio.to_thread(self._thread.join)
@@ -168,7 +168,7 @@ class Embedder:
 
 
 def batched(texts: Sequence[str]) -> Iterator[list[int]]:
-    """Yield the places of texts of like length, few enough that one batch is done soon."""
+    """Yield the indexes of texts of similar length, in batches small enough to finish soon."""
     batch: list[int] = []
     for place in sorted(range(len(texts)), key=lambda place: len(texts[place])):
         longest = min(len(texts[place]), SEEN_CHARACTERS)
@@ -205,9 +205,9 @@ class FastembedModel:
 
 
 def load_model(settings: Settings, progress: Progress) -> Model:
-    """Load the bundled model, or the one that the settings name: a folder, or fastembed's name of it.
+    """Load the bundled model, or the one in the settings: a folder, or fastembed's name of it.
 
-    Raises `FetchFailed` when the bundled one cannot be had, `SettingError` when the named one cannot.
+    Raises `FetchFailed` if the bundled one is not available, `SettingError` if the named one is not.
     """
     chosen = settings.embedding_model
     if chosen is None:
@@ -228,7 +228,7 @@ def load_model(settings: Settings, progress: Progress) -> Model:
 
 
 def _from_folder(folder: Path, name: str, threads: int) -> FastembedModel:
-    """Load a folder: CLS pooling, the length of the vectors from its config where it says so."""
+    """Load a folder, with CLS pooling; the length of the vectors comes from its config if given there."""
     from fastembed import TextEmbedding
     from fastembed.common.model_description import ModelSource, PoolingType
 

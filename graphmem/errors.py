@@ -1,12 +1,12 @@
-"""What can go wrong, as one tree.
+"""The errors of graphmem, as one tree.
 
     GraphmemError
-    ├── InvalidInput            what was sent cannot be used; names the field
-    │   ├── TooLarge            … because it is beyond a limit
-    │   └── CypherMistake       … because the database cannot read it as Cypher, or work it out
+    ├── InvalidInput            the input cannot be used; names the field
+    │   ├── TooLarge            … because it exceeds a limit
+    │   └── CypherMistake       … because it is not valid Cypher, or cannot be evaluated
     ├── NotFound                there is no such thing, or it is another client's
     │   ├── MemoryNotFound
-    │   │   └── ItemNotFound    … of which a chunk was asked
+    │   │   └── ItemNotFound    … to take a chunk of
     │   ├── ContextNotFound     … or it has expired
     │   ├── SpanNotFound
     │   ├── ConversationNotFound
@@ -17,37 +17,37 @@
     │   ├── EntityNotFound
     │   ├── AliasNotFound
     │   └── PatternNotFound
-    ├── Conflict                what was asked does not fit the state that things are in
-    │   ├── NotHead             a newer version has superseded this one already
-    │   ├── ContentChanged      another content was put while this one was made ready
-    │   ├── ContentDamaged      a text is not the one that was stored
-    │   ├── PartOfContent       a span of a reference's content is not deleted alone
+    ├── Conflict                the request does not fit the present state
+    │   ├── NotHead             a newer version has already superseded this one
+    │   ├── ContentChanged      another content was stored while this one was being prepared
+    │   ├── ContentDamaged      a text differs from the stored one
+    │   ├── PartOfContent       a span of a reference's content cannot be deleted alone
     │   ├── IdTaken             another memory has this id
-    │   ├── BudgetExhausted     a run has fewer tokens left than were asked for
-    │   ├── RunEnded            the run has ended; nothing works on it any more
+    │   ├── BudgetExhausted     a run has fewer tokens left than the request needs
+    │   ├── RunEnded            the run has ended; no operation works on it any more
     │   ├── RunTimeout          the run's time is over
-    │   ├── TooDeep             a run at the lowest level has no children
-    │   ├── ChildlessBudget     the share of a child would be nothing
-    │   └── OperationReused     an operation_id was used for something else
-    ├── CypherRefused           a statement may do what an operator's Cypher may not
-    ├── TookTooLong             the database cut a question off that took too long
-    ├── TookTooMuch             … or more memory than one may have
-    ├── TooManyRuns             the client has as many active runs as it may
-    ├── TooManyStatements       the database works on as many statements of operators as it may
-    ├── Unauthorized            no valid key came with the request
-    ├── Unavailable             passing: the database or the embedder does not answer now
-    │   └── ModelFailed         … or the language model, or what it answers cannot be used
-    └── SetupError              graphmem cannot start: the sentence says what to do
+    │   ├── TooDeep             a run at the lowest level cannot have children
+    │   ├── ChildlessBudget     the share of a child would be empty
+    │   └── OperationReused     an operation_id was used for another operation
+    ├── CypherRefused           a statement may do something that an operator's Cypher may not
+    ├── TookTooLong             the database cut off a query that took too long
+    ├── TookTooMuch             … or more memory than its limit
+    ├── TooManyRuns             the client has the maximum number of active runs
+    ├── TooManyStatements       the database works on the maximum number of operators' statements
+    ├── Unauthorized            the request has no valid key
+    ├── Unavailable             temporary: the database or the embedder does not answer now
+    │   └── ModelFailed         … or the language model does not, or its answer cannot be used
+    └── SetupError              graphmem cannot start: the sentence names the remedy
         ├── SettingError        a setting has a value that cannot be used
         ├── JavaNotFound        no Java 21 or newer
-        ├── FetchFailed         a jar or a model could not be fetched or was not what was expected
+        ├── FetchFailed         a jar or a model could not be fetched, or is not the expected one
         ├── ServerFailed        the private Neo4j did not start, or died
         ├── DataFolderInUse     another process holds the data folder
-        ├── SchemaError         the database's schema is not one this version can use
-        ├── PatternDamaged      a pattern's file does not say what its header must
+        ├── SchemaError         this version cannot use the database's schema
+        ├── PatternDamaged      the header of a pattern's file is incomplete or wrong
         └── ModelMismatch       the database was written with another embedding model or tokenizer
 
-An error says what happened in a sentence and carries the ids as attributes. It knows nothing of HTTP.
+The message of an error is one sentence; its ids are attributes. Errors contain nothing of HTTP.
 """
 
 import re
@@ -58,7 +58,7 @@ NOWHERE: tuple[int | None, int | None, int | None] = (None, None, None)
 
 
 class GraphmemError(Exception):
-    """Anything that graphmem reports on purpose."""
+    """An error that graphmem raises on purpose."""
 
     code: ClassVar[str] = "graphmem_error"
 
@@ -70,7 +70,7 @@ class GraphmemError(Exception):
 
 
 class InvalidInput(GraphmemError):
-    """What was sent cannot be used; the sentence names the field and the remedy."""
+    """The input cannot be used; the sentence names the field and the remedy."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
@@ -78,13 +78,13 @@ class InvalidInput(GraphmemError):
 
 
 class TooLarge(InvalidInput):
-    """What was sent is beyond a limit."""
+    """The input exceeds a limit."""
 
 
 class CypherMistake(InvalidInput):
-    """What was sent is no Cypher, or cannot be worked out: the database's own sentence, and where.
+    """The statement is not valid Cypher, or cannot be evaluated: the database's own sentence, and the place.
 
-    Line and column count from 1, the offset from 0; None where the database does not say.
+    Line and column count from 1, the offset from 0; None if the database does not say.
     """
 
     def __init__(
@@ -96,10 +96,10 @@ class CypherMistake(InvalidInput):
 
 
 class CypherRefused(GraphmemError):
-    """A statement may do what an operator's Cypher may not; nothing of it was run.
+    """A statement may do something that an operator's Cypher may not; nothing of it was run.
 
-    `rule` is what forbids it; line and column count from 1, the offset from 0, and None stands for a
-    place that is not known.
+    `rule` is the rule that forbids it; line and column count from 1, the offset from 0, and None is an
+    unknown place.
     """
 
     def __init__(self, rule: str, sentence: str, place: tuple[int, int, int] | None = None) -> None:
@@ -109,7 +109,7 @@ class CypherRefused(GraphmemError):
 
 
 class NotFound(GraphmemError):
-    """There is no such thing, or it belongs to another client: the two look the same."""
+    """There is no such thing, or it belongs to another client: the two are indistinguishable."""
 
 
 class MemoryNotFound(NotFound):
@@ -182,7 +182,7 @@ class EntityNotFound(NotFound):
 
 
 class AliasNotFound(NotFound):
-    """There is no such name, or it is no alias of another."""
+    """There is no such name, or it is not an alias."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"no alias {name!r}; the list of entities shows which names are aliases")
@@ -190,11 +190,11 @@ class AliasNotFound(NotFound):
 
 
 class Conflict(GraphmemError):
-    """What was asked does not fit the state that things are in."""
+    """The request does not fit the present state."""
 
 
 class NotHead(Conflict):
-    """A newer version has superseded this one already."""
+    """A newer version has already superseded this one."""
 
     def __init__(self, memory_id: str, head_id: str) -> None:
         super().__init__(
@@ -205,7 +205,7 @@ class NotHead(Conflict):
 
 
 class ContentChanged(Conflict):
-    """Another content was put while this one was made ready."""
+    """Another content was stored while this one was being prepared."""
 
     def __init__(self, reference_id: str) -> None:
         super().__init__(
@@ -216,7 +216,7 @@ class ContentChanged(Conflict):
 
 
 class ContentDamaged(Conflict):
-    """A text is not the one that was stored: its SHA-256 is another."""
+    """A text differs from the stored one: its SHA-256 is another."""
 
     def __init__(self, memory_id: str) -> None:
         super().__init__(
@@ -227,7 +227,7 @@ class ContentDamaged(Conflict):
 
 
 class PartOfContent(Conflict):
-    """A span of a reference's content is not deleted alone: the content would not be whole any more."""
+    """A span of a reference's content cannot be deleted alone: the content would be incomplete."""
 
     def __init__(self, memory_id: str, reference_id: str) -> None:
         super().__init__(
@@ -263,7 +263,7 @@ class NodeNotFound(NotFound):
 
 
 class PatternNotFound(NotFound):
-    """There is no such pattern; the sentence lists those there are."""
+    """There is no such pattern; the sentence lists the existing ones."""
 
     def __init__(self, name: str, legal: Iterable[str]) -> None:
         super().__init__(f"no pattern {name!r}; there are {', '.join(legal)}")
@@ -271,7 +271,7 @@ class PatternNotFound(NotFound):
 
 
 class BudgetExhausted(Conflict):
-    """A run has fewer tokens left than were asked for."""
+    """A run has fewer tokens left than the request needs."""
 
     def __init__(self, requested: int, remaining: int) -> None:
         super().__init__(f"Budget exhausted: requested {requested}, remaining {remaining}")
@@ -280,7 +280,7 @@ class BudgetExhausted(Conflict):
 
 
 class RunEnded(Conflict):
-    """The run has ended; nothing works on it any more."""
+    """The run has ended; no operation works on it any more."""
 
     def __init__(self, run_id: str) -> None:
         super().__init__("Session ended: start another run")
@@ -288,7 +288,7 @@ class RunEnded(Conflict):
 
 
 class RunTimeout(Conflict):
-    """The run's time is over; nothing works on it any more."""
+    """The run's time is over; no operation works on it any more."""
 
     def __init__(self, run_id: str) -> None:
         super().__init__("Session timeout: time budget exhausted")
@@ -296,7 +296,7 @@ class RunTimeout(Conflict):
 
 
 class TooDeep(Conflict):
-    """A run at the lowest level has no children."""
+    """A run at the lowest level cannot have children."""
 
     code = "depth"
 
@@ -308,7 +308,7 @@ class TooDeep(Conflict):
 
 
 class ChildlessBudget(Conflict):
-    """The share of a child would be nothing: no tokens, or no time."""
+    """The share of a child would be empty: no tokens, or no time."""
 
     def __init__(
         self, lacking: Literal["tokens", "time"], remaining: int, requested: int | None = None
@@ -330,7 +330,7 @@ class ChildlessBudget(Conflict):
 
 
 class OperationReused(Conflict):
-    """An operation_id was used for something else."""
+    """An operation_id was used for another operation."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -341,7 +341,7 @@ class OperationReused(Conflict):
 
 
 class TookTooLong(GraphmemError):
-    """The database cut a question off that took too long."""
+    """The database cut off a query that took too long."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(
@@ -352,7 +352,7 @@ class TookTooLong(GraphmemError):
 
 
 class TookTooMuch(GraphmemError):
-    """The database cut a question off that took more memory than one may have."""
+    """The database cut off a query that took more memory than its limit."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -362,7 +362,7 @@ class TookTooMuch(GraphmemError):
 
 
 class TooManyRuns(GraphmemError):
-    """The client has as many active runs as it may."""
+    """The client has the maximum number of active runs."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(
@@ -374,7 +374,7 @@ class TooManyRuns(GraphmemError):
 
 
 class TooManyStatements(GraphmemError):
-    """The database works on as many statements of operators as it may."""
+    """The database is working on the maximum number of operators' statements."""
 
     def __init__(self, limit: int, cut_off: int = 0) -> None:
         lost = (
@@ -391,11 +391,11 @@ class TooManyStatements(GraphmemError):
 
 
 class Unauthorized(GraphmemError):
-    """No valid key came with the request."""
+    """The request has no valid key."""
 
 
 class Unavailable(GraphmemError):
-    """The database or the embedder does not answer now; the same call may go through later."""
+    """The database or the embedder does not answer now; the same call may succeed later."""
 
     def __init__(self, what: str, retry_after: int = 2) -> None:
         super().__init__(what)
@@ -403,7 +403,7 @@ class Unavailable(GraphmemError):
 
 
 class ModelFailed(Unavailable):
-    """The language model did not answer in time, or what it answered cannot be used."""
+    """The language model did not answer in time, or its answer cannot be used."""
 
     def __init__(self, reason: str, *, status: int | None = None) -> None:
         told = f"{reason}, status {status}" if status else reason
@@ -413,7 +413,7 @@ class ModelFailed(Unavailable):
 
 
 class SetupError(GraphmemError):
-    """graphmem cannot start; the sentence says why and what to do."""
+    """graphmem cannot start; the sentence names the reason and the remedy."""
 
 
 class SettingError(SetupError):
@@ -429,7 +429,7 @@ class JavaNotFound(SetupError):
 
 
 class FetchFailed(SetupError):
-    """A jar or a model could not be fetched, or is not what was expected."""
+    """A jar or a model could not be fetched, or is not the expected one."""
 
 
 class ServerFailed(SetupError):
@@ -437,7 +437,7 @@ class ServerFailed(SetupError):
 
 
 class DataFolderInUse(SetupError):
-    """Another process holds the data folder and cannot be joined."""
+    """Another process holds the data folder, and its server cannot be joined."""
 
 
 class SchemaError(SetupError):
@@ -445,7 +445,7 @@ class SchemaError(SetupError):
 
 
 class PatternDamaged(SetupError):
-    """A pattern's file does not say what its header must."""
+    """The header of a pattern's file is incomplete or wrong."""
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(f"cypher/patterns/{name}.cypher: {problem}")

@@ -1,4 +1,4 @@
-"""The public names of graphmem, each imported once; `graphmem` loads them from here when they are used."""
+"""The public names of graphmem, each imported once; `graphmem` loads them from here on first use."""
 
 from graphmem.client import (
     DEFAULT_CLIENT as DEFAULT_CLIENT,

@@ -51,7 +51,7 @@ ANNOUNCED = timedelta(seconds=10)
 """The time that every process has to load the wanted model before writes need it."""
 
 LAGGING = timedelta(seconds=60)
-"""The time that the old index stays after the switch: for searches under way and processes that lag."""
+"""The time that the old index stays after the switch, for running searches and slow processes."""
 
 PIECE_SECONDS = 5.0
 """The length of a piece of the job, so that other jobs run in between."""

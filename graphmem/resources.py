@@ -1,4 +1,4 @@
-"""Where graphmem's data files are: beside the package in a checkout, inside it when installed."""
+"""The location of graphmem's data files: beside the package in a checkout, inside it when installed."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A running graphmem: what it opens, keeps alive and closes again."""
+"""A running graphmem: starting its parts, keeping them alive, and closing them."""
 
 import asyncio
 import contextlib
@@ -30,16 +30,16 @@ from graphmem.single_flight import SingleFlight
 from graphmem.tokens import TokenCounter
 
 WATCH_SECONDS = 1.0
-"""How often the private server is looked at."""
+"""The interval at which the private server is checked."""
 
 log = logging.getLogger(__name__)
 
 
 class Runtime(Struct):
-    """The collaborators that the use cases share.
+    """The dependencies that the use cases share.
 
-    `graph`, `embedder` and `calibration` are of one embedding model, and exchanged together when the
-    installation changes it: who asks takes all three at one moment, and keeps them to the end.
+    `graph`, `embedder` and `calibration` belong to one embedding model, and are exchanged together when the
+    installation changes it: a use case reads all three at one moment, and keeps them to its end.
     """
 
     settings: Settings
@@ -53,10 +53,10 @@ class Runtime(Struct):
     llm: LanguageModel | None = None
     turns: SingleFlight[TurnFindings] = field(default_factory=new_turns)
     recorder: Recorder | None = None
-    """None when nothing is to be recorded."""
+    """None if reads are not recorded."""
 
     def context(self, client_id: str) -> Context:
-        """Return what a use case works with for one client, as of now."""
+        """Return the context of a use case for one client, as of now."""
         return Context(
             client_id=client_id,
             graph=self.graph,
@@ -76,9 +76,9 @@ class Runtime(Struct):
 async def running(
     settings: Settings, progress: Progress = silent, *, load: Load | None = None
 ) -> AsyncIterator[Runtime]:
-    """Start, or join, all that is needed, for the length of the block.
+    """Start or join all parts, for the length of the block.
 
-    Raises a `SetupError` whose sentence says what to do.
+    Raises a `SetupError` whose sentence names the remedy.
     """
     async with AsyncExitStack() as stack:
         graph = await stack.enter_async_context(database(settings, progress))
@@ -118,7 +118,7 @@ def _exchange(runtime: Runtime, serving: Serving) -> None:
 
 @asynccontextmanager
 async def database(settings: Settings, progress: Progress = silent) -> AsyncIterator[Graph]:
-    """Connect to the Neo4j that the settings name, else to a private one that is kept alive."""
+    """Connect to the Neo4j of the settings, else to a private one that is kept alive."""
     async with AsyncExitStack() as stack:
         if settings.neo4j_uri:
             graph = await connect(
@@ -138,7 +138,7 @@ async def database(settings: Settings, progress: Progress = silent) -> AsyncIter
 
 
 async def _watch(server: PrivateServer, graph: Graph) -> None:
-    """Restart the private server whenever it has died, or works on what it cannot end."""
+    """Restart the private server whenever it has died, or runs statements that it cannot end."""
     uri = server.uri
     lost = LostStatements()
     while True:

@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 
 class Serving(Struct, frozen=True):
-    """The parts that searches use: all of one model, and exchanged together."""
+    """The parts that searches use: all for one model, and exchanged together."""
 
     graph: Graph
     embedder: Embedder

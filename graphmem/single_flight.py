@@ -1,7 +1,7 @@
-"""What one turn has found is kept for its sub-turns, and asked for once however many ask at the same time.
+"""The findings of a turn are cached for its sub-turns; concurrent requests for a turn share one search.
 
-The cache belongs to one process and may miss: another process finds the same anew. It is bounded in bytes,
-for each client and in all, so that a busy client pushes out nothing but its own turns.
+The cache belongs to one process and may miss: another process searches again. It is bounded in bytes, for
+each client and in total, so that a busy client displaces only its own turns.
 """
 
 import asyncio
@@ -14,24 +14,24 @@ from typing import Generic, TypeVar
 
 Found = TypeVar("Found")
 Key = tuple[str, ...]
-"""The client, and everything else that decides what is found."""
+"""The client, and all other inputs of a turn's findings."""
 
 TURN_BYTES = 32 << 20
-"""The size of all turns that are kept."""
+"""The maximum size of all cached turns."""
 
 CLIENT_SHARE = 8
-"""A client has at most one of so many parts of it."""
+"""A client's share of it is at most one part in this number."""
 
 KEPT_BYTES = 2_000
-"""What a turn takes beside its key and what it has found: a task and the entries of two dictionaries."""
+"""The size of an entry besides key and findings: a task and the entries of two dictionaries."""
 
 FRESH_SECONDS = 600.0
 FAILED_SECONDS = 5.0
-"""How long what a turn found is kept; what had to do without something is soon tried again."""
+"""The times for which findings are cached; incomplete findings are soon tried again."""
 
 
 class Kept(Generic[Found]):
-    """What a turn has found, or is about to find; `size` is 0 as long as it is being found."""
+    """The findings of a turn, or the search for them; `size` is 0 while it runs."""
 
     def __init__(self, work: "asyncio.Task[Found]") -> None:
         self.work = work
@@ -40,10 +40,10 @@ class Kept(Generic[Found]):
 
 
 class SingleFlight(Generic[Found]):
-    """Remembers for each turn what was found; of a client the least recently used goes first.
+    """Caches the findings of each turn; a client's least recently used turns are dropped first.
 
-    `size` estimates the bytes of what was found. Where all clients together have too much, the one that has
-    most gives way.
+    `size` estimates the bytes of the findings. If all clients together exceed the limit, the one with most
+    bytes is reduced.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class SingleFlight(Generic[Found]):
         self._sizes: Counter[str] = Counter()
 
     async def get(self, key: Key, find: Callable[[], Awaitable[Found]]) -> tuple[Found, bool]:
-        """Return what a turn finds, and whether it had been asked for before.
+        """Return a turn's findings, and whether they had been requested before.
 
-        The work goes on when who asked for it leaves: others may wait for it too.
+        The work continues when its caller leaves: others may wait for it too.
         """
         kept = self._turns[key[0]].get(key) if key[0] in self._turns else None
         known = kept is not None and self._clock() < kept.until
@@ -77,7 +77,7 @@ class SingleFlight(Generic[Found]):
         return await asyncio.shield(kept.work), known
 
     def _settle(self, key: Key, kept: Kept[Found], work: "asyncio.Task[Found]") -> None:
-        """Say until when what was found is believed; what raised is forgotten."""
+        """Set the expiry of the findings; drop a search that failed."""
         if work.cancelled() or work.exception():
             self._drop(key)
             return
@@ -88,25 +88,25 @@ class SingleFlight(Generic[Found]):
         self._make_room(key[0])
 
     def _make_room(self, client: str) -> None:
-        """Let go the turns that are too much: of this client, then of the one that has most."""
+        """Drop the turns beyond the limits: of this client, then of the one with most bytes."""
         while self._sizes[client] > self._most // CLIENT_SHARE:
             self._drop_oldest(client)
         while self._sizes.total() > self._most:
             self._drop_oldest(max(self._sizes, key=lambda one: self._sizes[one]))
 
     def _drop_oldest(self, client: str) -> None:
-        # A turn that is being found is kept for those who wait for it.
+        # A turn whose search is running is kept for its waiting callers.
         self._drop(next(key for key, kept in self._turns[client].items() if kept.size))
 
     def _drop(self, key: Key) -> None:
-        """Forget a turn, where it is kept, and its client with the last one."""
+        """Drop a turn, if it is cached, and its client with the last one."""
         client = key[0]
         turns = self._turns.get(client, OrderedDict())
         if kept := turns.pop(key, None):
             self._sizes[client] -= kept.size
         if not turns:
             self._turns.pop(client, None)
-            del self._sizes[client]  # a Counter takes that for one it does not have, too
+            del self._sizes[client]  # A Counter accepts a missing key here.
 
 
 async def _wait(find: Callable[[], Awaitable[Found]]) -> Found:

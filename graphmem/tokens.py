@@ -12,8 +12,8 @@ from graphmem.errors import InvalidInput
 TOKENIZER = "o200k_base"
 """The installation's tokenizer, stored in the database and compared at start."""
 
-# The encoder refuses more than 200,000 tokens at once; a token is at least one byte of at most four
-# that a character has.
+# The encoder refuses more than 200,000 tokens at once; a token is at least one byte, and a character at most
+# four.
 PIECE_CHARACTERS = 50_000
 COUNTS_KEPT = 8_192
 _SEAM = re.compile(r"(?<=\w) (?=\w)")
@@ -35,25 +35,25 @@ TOKENIZERS = {
         "o200k_base",
     ),
 }
-"""Which tokenizer OpenAI's models use; a dated name such as `gpt-4-0613` is its model's."""
+"""The tokenizers of OpenAI's models; a dated name such as `gpt-4-0613` belongs to its model."""
 
 _DATE = re.compile(r"-\d{4}(-\d{2}-\d{2})?$")
 
 
 class TokenCounter:
-    """Counts the tokens of a text; what looks like a special token is counted as text."""
+    """Counts the tokens of a text; a special token in it is counted as text."""
 
     def __init__(self, name: str = TOKENIZER) -> None:
         self.name = name
         self._encoding = _encoding(name)
         self.count_again = lru_cache(COUNTS_KEPT)(self.count)
-        """Counts what comes again and again, such as headings, and remembers it."""
+        """Counts recurring texts, such as headings, with a cache."""
 
     @classmethod
     def for_model(cls, model: str) -> "TokenCounter":
         """Return the counter of a language model, for example `gpt-4`.
 
-        Raises `InvalidInput` that lists the models that are known.
+        Raises `InvalidInput` that lists the known models.
         """
         name = TOKENIZERS.get(model) or TOKENIZERS.get(_DATE.sub("", model))
         if name is None:
@@ -62,11 +62,11 @@ class TokenCounter:
         return cls(name)
 
     def count(self, text: str) -> int:
-        """Return how many tokens a text has."""
+        """Return the number of tokens of a text."""
         return sum(len(self._encoding.encode_ordinary(piece)) for piece in pieces(text))
 
     def exceeds(self, text: str, limit: int) -> bool:
-        """Tell whether a text has more tokens than the limit; what comes after that is not counted."""
+        """Tell whether a text has more tokens than the limit; counting stops at the limit."""
         for piece in pieces(text):
             limit -= len(self._encoding.encode_ordinary(piece))
             if limit < 0:
@@ -77,7 +77,7 @@ class TokenCounter:
 def pieces(text: str, characters: int = PIECE_CHARACTERS) -> Iterator[str]:
     """Cut a long text where the tokenizer cuts it too: before a space between two words.
 
-    A text without such a seam is cut anyhow; its count may then differ by a token at each cut.
+    A text without such a place is cut anywhere; its count may then differ by a token at each cut.
     """
     start = 0
     while len(text) - start > characters:
