@@ -1,4 +1,4 @@
-"""Calibrating: which cosines mean nothing and which mean the same, measured for the embedding model."""
+"""Calibration: the cosines of unrelated and of equivalent texts, measured for the embedding model."""
 
 import statistics
 
@@ -38,7 +38,7 @@ RELATED = (
     ("What is the wifi password?", "The wifi password is written on the back of the router."),
     ("Which bus goes to the airport?", "Bus 34 goes to the airport every twenty minutes."),
 )
-"""What is asked, and what answers it: mostly in other words, sometimes in the same."""
+"""Questions and their answers: mostly in different words, sometimes in the same."""
 
 SHORT_ASKED = (
     "xylophone",
@@ -60,11 +60,12 @@ SHORT_TEXTS = (
     "The tax return is due in July",
     "A violin lesson every second Thursday",
 )
-"""A word or two, and short texts that have nothing to do with any: short texts lie closer than long ones."""
+"""Questions of a word or two, and short texts unrelated to all of them: they have higher cosines than long
+texts."""
 
 
 async def calibrate(graph: Graph, embedder: Embedder) -> Calibration:
-    """Return the installation's calibration; an installation without one is measured and keeps it.
+    """Return the installation's calibration; an installation without one is measured, and the result stored.
 
     Raises `Unavailable`.
     """
@@ -72,11 +73,11 @@ async def calibrate(graph: Graph, embedder: Embedder) -> Calibration:
 
 
 async def measure(embedder: Embedder) -> Calibration:
-    """Return where cosines begin to mean something, and where they mean the same.
+    """Return the cosines from which texts are related, and from which they are equivalent.
 
-    Unrelated are a question and the answer to any other, and the short ones among each other; of both 95
-    of 100 pairs lie below `low`. Of the related 95 of 100 lie below `high`, so that few answers are as
-    good as can be.
+    A question and the answer to another one are unrelated, and so are a short question and a short text: 95 %
+    of the pairs of either kind are below `low`. Of the related pairs 95 % are below `high`, so that few
+    answers reach the maximum.
     """
     asked = [await embedder.query(question) for question, _ in RELATED]
     answers = [one.vector for one in await embedder.passages([answer for _, answer in RELATED])]
@@ -99,5 +100,5 @@ def cosine(one: Vector, other: Vector) -> float:
 
 
 def _below(cosines: list[float]) -> float:
-    """Return what 95 of 100 lie below."""
+    """Return the 95th percentile."""
     return statistics.quantiles(cosines, n=20)[-1]

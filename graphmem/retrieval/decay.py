@@ -19,13 +19,13 @@ FsrsState = Literal["learning", "review", "relearning"]
 FSRS_STATES: tuple[FsrsState, ...] = get_args(FsrsState)
 
 SURPRISE_BOOST = 0.5
-"""The share that a wholly surprising episode gains in initial stability."""
+"""The share by which an episode of surprise 1 gains initial stability."""
 
 # Retrievability is .9 after `stability` days: (1 + FACTOR · 1) ** EXPONENT = .9.
 EXPONENT = -FSRS_DEFAULT_DECAY
 FACTOR = 0.9 ** (1 / EXPONENT) - 1
 
-# Intervals only set due dates, which nothing here uses: one day keeps dates inside the calendar.
+# Intervals only set due dates, which are not used here: one day keeps dates inside the calendar.
 _SCHEDULER = fsrs.Scheduler(enable_fuzzing=False, maximum_interval=1)
 
 
@@ -33,13 +33,13 @@ class MemoryState(Struct, frozen=True, kw_only=True):
     """The FSRS state of an episode; the fields are the episode's properties of these names."""
 
     stability: float
-    """Days until the probability of remembering falls to .9; at least .001."""
+    """The days until the probability of remembering falls to .9; at least .001."""
     difficulty: float
     """The difficulty, 1–10."""
     last_reviewed_at: datetime
     fsrs_state: FsrsState
     fsrs_step: int | None
-    """The learning step, from 0; none in the state `review`."""
+    """The learning step, from 0; None in the state `review`."""
 
 
 def retrievability(stability: float, days: float) -> float:
@@ -49,12 +49,12 @@ def retrievability(stability: float, days: float) -> float:
 
 
 def retrievability_at(stability: float, last_reviewed_at: datetime, now: datetime) -> float:
-    """Return the probability, 0–1, of remembering at a moment."""
+    """Return the probability, 0–1, of remembering at a time."""
     return retrievability(stability, (now - last_reviewed_at) / timedelta(days=1))
 
 
 def born(surprise: float, at: datetime) -> MemoryState:
-    """Return the state of a new episode: as after one `good`, the more stable the more surprising (0–1)."""
+    """Return the state of a new episode: as after one `good`, more stable for a higher surprise (0–1)."""
     card, _ = _SCHEDULER.review_card(fsrs.Card(card_id=0), fsrs.Rating.Good, at.astimezone(UTC))
     state = _state(card)
     return MemoryState(

@@ -1,7 +1,7 @@
-"""Expansion: from the memories found, level by level along their links, to the memories linked with them.
+"""Expansion: from the hits of a search, level by level along their links, to the memories linked with them.
 
-Breadth-first from the frontier only, either way along an edge, each memory once, its client checked at
-each; an entity that two memories mention is one step between them.
+Breadth-first from the frontier only, along edges in either direction, each memory once, with its client
+checked at each; an entity that two memories mention is one step between them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,19 +15,19 @@ from graphmem.retrieval.filters import Sources
 from graphmem.retrieval.finding import Candidate
 
 DECAY = 0.5
-"""The share of its relevance that a memory passes on with a hop."""
+"""The share of a memory's relevance that one hop passes on."""
 
 EDGES = 32
-"""The number of edges of a memory that are followed."""
+"""The maximum number of edges of a memory that are followed."""
 
 LEVEL_EDGES = 500
-"""The number of memories that one level may add."""
+"""The maximum number of memories that one level adds."""
 
 LOOKED_AT = 1_000
-"""The number of edges of one type among which the strongest are chosen."""
+"""The number of edges of one type from which the strongest are chosen."""
 
 HUB = 32
-"""A name that more memories mention joins none of them; its title is still found."""
+"""A name that more memories mention does not connect them; its title is still found."""
 
 
 class HopPath(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -40,37 +40,37 @@ class HopPath(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class HopCandidate(Candidate, frozen=True, kw_only=True):
-    """A memory that a hop has reached, over the edge that passes most relevance on."""
+    """A memory that a hop has reached, by the edge that passes the most relevance on."""
 
     from_id: str
     link_type: str
     entity: str | None
     passed: float
-    """The relevance of the memory before it times the factor of the edge, before the decay."""
+    """The relevance of the previous memory times the factor of the edge, before the decay."""
     cut_at: tuple[str, ...] = ()
-    """Those of the memories before it that lead to more than was followed."""
+    """The previous memories of which some links were not followed."""
 
     @property
     def inherited(self) -> float:
-        """The relevance that the hop gives it, 0–1."""
+        """The relevance that the hop gives to the memory, 0–1."""
         return DECAY * self.passed
 
 
 class Expansion:
-    """The memories that hops have reached so far, one level for each hop."""
+    """The memories that hops have reached, one level for each hop."""
 
     def __init__(self, own: Mapping[str, float]) -> None:
         self._own = own
         self.levels: list[dict[str, HopCandidate]] = []
         self.cut_at: list[str] = []
-        """The memories from which not everything was followed, the first that were come upon first."""
+        """The memories of which some links were not followed, in the order of their discovery."""
         self._depths: dict[str, int] = {}
 
     def add(self, rows: Sequence[HopCandidate], seeds: Mapping[str, float]) -> dict[str, float]:
-        """Keep the memories that a hop has reached; return the next frontier, the best first.
+        """Add the memories that a hop has reached; return the next frontier, best first.
 
-        A seed may be reached by the first hop, from its neighbours; by a later one, which may be its own
-        echo, only if the hop gives more than its own match.
+        The first hop may reach a seed, from its neighbours; a later hop, which may be its own echo, only if
+        the hop gives it more than its own match.
         """
         level = {
             row.id: row
@@ -90,7 +90,7 @@ class Expansion:
         return dict(sorted(frontier.items(), key=lambda one: (-one[1], one[0])))
 
     def own(self, id: str) -> float:
-        """Return the relevance of a memory by itself."""
+        """Return the relevance of a memory by its own match."""
         return self._own.get(id, 0.0)
 
     def depth(self, id: str) -> int:
@@ -99,7 +99,7 @@ class Expansion:
         return depth if depth and self.levels[depth - 1][id].inherited > self.own(id) else 0
 
     def reached(self) -> dict[str, HopCandidate]:
-        """Return every memory that was reached, over the path that passes most on."""
+        """Return every memory that was reached, by the path that passes the most relevance on."""
         return {id: self.levels[depth - 1][id] for id, depth in self._depths.items()}
 
     def path(self, id: str) -> list[HopPath]:
@@ -132,11 +132,11 @@ async def expand(
     client_id: str,
     graph: Graph,
 ) -> Expansion:
-    """Follow the links of some memories, `seeds` with their relevance, the best first.
+    """Follow the links of some memories, `seeds` with their relevance, best first.
 
-    Paths lead through memories that do not pass the filters, but the last hop returns none of these. They
-    never lead over a memory that does not hold at the asked times, nor over SUPERSEDES. `own` is the
-    relevance of memories by themselves. Raises `Unavailable`.
+    Paths may lead through memories that do not pass the filters, but the last hop returns none of these. They
+    never lead through a memory that is not valid at the requested times, nor along SUPERSEDES. `own` is the
+    relevance of memories by their own match. Raises `Unavailable`.
     """
     expansion = Expansion(own)
     frontier, seen = dict(seeds), set[str]()
@@ -167,14 +167,14 @@ async def expand(
 def joined(own: float, inherited: float) -> float:
     """Return own + (1 - own) · inherited, 0–1: two reasons to be relevant count more than one.
 
-    On HotpotQA (50 questions, `make bench-quality`) all evidence is among the first five for 94 %, without
-    a hop for 82 %.
+    On HotpotQA (50 questions, `make bench-quality`) all evidence is among the first five for 94 % of the
+    questions, without a hop for 82 %.
     """
     return own + (1 - own) * inherited
 
 
 def edge_types(steps: Sequence[GivenStep] | None) -> list[str]:
-    """Return the types of edges, as they are stored, that the steps mean."""
+    """Return the stored types of the edges of the steps."""
     return sorted(set(map(stored_type, steps or DEFAULT_STEPS)))
 
 

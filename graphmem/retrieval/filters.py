@@ -1,4 +1,4 @@
-"""Which memories a search may find, in the forms that the indexes and the queries understand."""
+"""The filters of a search, in the forms of the indexes and the queries."""
 
 from collections.abc import Sequence, Set
 from datetime import datetime
@@ -13,22 +13,22 @@ from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.vocabulary import KIND_OF, KINDS, Kind, SourceType
 
 LAST_TEXT = "\U0010ffff"
-"""No text of ours sorts behind it."""
+"""Sorts after every stored text."""
 
 LATEST = END - datetime.resolution
-"""The last moment that can be asked for; what was never true begins behind it."""
+"""The latest time that can be requested; a memory that was never valid begins after it."""
 
 MOST_SCOPE_WORDS = 64
 """Longer lists stay outside Lucene, which refuses more than 1,024 clauses."""
 
 
 class Validity(Struct, frozen=True, kw_only=True):
-    """The valid time (`as_of`) and the transaction time (`known_as_of`) that are asked for; by default now.
+    """The requested valid time (`as_of`) and transaction time (`known_as_of`); by default now.
 
-    A version is valid on `as_of` as known at `known_as_of` if it was recorded and had begun by then, and no
-    newer version of its chain had, nor was its end recorded. `include_superseded` lets ended versions pass,
-    too. The times in the indexes only narrow: when a version ended depends on the versions after it, and on
-    when those were recorded.
+    A version is valid on `as_of` as known at `known_as_of` if it was recorded and had begun by then, and by
+    then no newer version of its chain had begun and no end was recorded. `include_superseded` also passes
+    ended versions. The times in the indexes only pre-filter: the end of a version depends on the versions
+    after it, and on when those were recorded.
     """
 
     as_of: datetime | None = None
@@ -37,22 +37,21 @@ class Validity(Struct, frozen=True, kw_only=True):
 
     @property
     def only_active(self) -> bool:
-        """Whether only what holds now is found."""
+        """Whether only presently valid memories are found."""
         return self == NOW
 
     @property
     def actives(self) -> list[bool]:
-        """Return the values of `active` that may pass: what ended since then held then."""
+        """Return the values of `active` that may pass: memories that ended since then were valid then."""
         return [True] if self.only_active else [True, False]
 
     @property
     def conditions(self) -> dict[str, Any]:
         """Return the parameters of the fragment `held_then`: when a memory began, and when it may end.
 
-        With `ending` newer versions decide. What is known now tells when truth ended, so that `as_of`
-        alone narrows by it; what was known then was not superseded then, so that `known_as_of` alone
-        narrows by that. With both neither does: a version may have been superseded by then, or have
-        ended by what became known later.
+        With `ending` newer versions decide. With `as_of` alone, the present knowledge of the end of validity
+        pre-filters; with `known_as_of` alone, the time of supersession does. With both, neither does: a
+        version may have been superseded by then, or may have ended by something recorded later.
         """
         plain = END if self.only_active else BEGINNING
         only_true = self.known_as_of is None and not self.include_superseded
@@ -67,7 +66,7 @@ class Validity(Struct, frozen=True, kw_only=True):
 
     @property
     def of_versions(self) -> dict[str, Any]:
-        """Return the conditions for memories with versions; `timed` is whether a time is asked for."""
+        """Return the conditions for memories with versions; `timed` says whether a time is requested."""
         return self.conditions | {"timed": not self.only_active}
 
     @property
@@ -78,13 +77,13 @@ class Validity(Struct, frozen=True, kw_only=True):
 
 
 NOW = Validity()
-"""What holds now."""
+"""The present: no time is requested."""
 
 
 def validity_asked(
     as_of: datetime | None, known_as_of: datetime | None, include_superseded: bool
 ) -> Validity:
-    """Return the times of a question in UTC. Raises `InvalidInput`."""
+    """Return the requested times in UTC. Raises `InvalidInput`."""
     return Validity(
         as_of=utc(as_of, "as_of") if as_of else None,
         known_as_of=utc(known_as_of, "known_as_of") if known_as_of else None,
@@ -98,23 +97,23 @@ def _after(moment: datetime | None) -> datetime | None:
 
 
 class Filtered(Protocol):
-    """A memory with what filters test; it holds now."""
+    """A memory with the properties that filters test; it is valid now."""
 
     @property
     def occurred_at(self) -> datetime:
-        """When it happened."""
+        """The time at which it happened."""
         ...
 
     @property
     def other_categories(self) -> Sequence[str]:
-        """The categories that it has beside its own."""
+        """Its categories besides its own."""
         ...
 
 
 class Filters(Struct, frozen=True, kw_only=True):
     """The conditions that a memory must meet to be found; of a set it must have one of the values.
 
-    Without a time only what holds now is found: neither superseded nor invalidated. `since` is
+    Without a time only presently valid memories are found: neither superseded nor invalidated. `since` is
     inclusive, `until` exclusive, both of `occurred_at`; for the other times see `Validity`.
     """
 
@@ -132,13 +131,13 @@ class Filters(Struct, frozen=True, kw_only=True):
     include_superseded: bool = False
 
     def values(self, name: Property) -> Set[str] | None:
-        """Return the values that a property may have; None is any. No filter asks for '', which is none."""
+        """Return the values that a property may have; None is any. The empty value '' is never requested."""
         values: Set[str] | None = getattr(self, name)
         return values if values is None else values - {""}
 
     @property
     def validity(self) -> Validity:
-        """The times at which a memory must hold."""
+        """The times at which a memory must be valid."""
         return Validity(
             as_of=self.as_of,
             known_as_of=self.known_as_of,
@@ -147,23 +146,23 @@ class Filters(Struct, frozen=True, kw_only=True):
 
     @property
     def only_active(self) -> bool:
-        """Whether only what holds now is found."""
+        """Whether only presently valid memories are found."""
         return self.validity.only_active
 
     @property
     def timed(self) -> bool:
-        """Whether any time is asked for."""
+        """Whether any time is requested."""
         return not self.only_active or (self.since, self.until) != (BEGINNING, END)
 
     @property
     def impossible(self) -> bool:
-        """Whether no memory can pass: an empty set, or times the wrong way round."""
+        """Whether no memory can pass: an empty set, or `since` not before `until`."""
         return self.since >= self.until or any(
             self.values(name) is not None and not self.values(name) for name in SCOPED
         )
 
     def admit(self, memory: Filtered) -> bool:
-        """Tell whether a memory that holds now has one of the values, and happened in the period."""
+        """Tell whether a memory that is valid now has one of the values, and happened in the period."""
         return self.since <= memory.occurred_at < self.until and all(
             (values := self.values(name)) is None
             or getattr(memory, name) in values
@@ -173,7 +172,7 @@ class Filters(Struct, frozen=True, kw_only=True):
 
     @property
     def shape(self) -> frozenset[str]:
-        """The names of the filters that are set, beside the client and being active."""
+        """The names of the filters that are set, besides the client and the validity."""
         plain = Filters()
         return frozenset(
             name for name in self.__struct_fields__ if getattr(self, name) != getattr(plain, name)
@@ -193,11 +192,11 @@ def scope_groups(filters: Filters, client_id: str) -> list[list[str]]:
 
 
 def ranges(filters: Filters) -> dict[str, str]:
-    """Return the ranges of texts that hold what passes, for the vector index.
+    """Return the text ranges that contain all passing values, for the vector index.
 
-    Where a set has several values its range holds more than they are, and `conditions` decide. The
-    index orders texts by code point, as Python does; Cypher does not, so its own comparisons of
-    texts are equalities.
+    The range of a set with several values contains other values too, and `conditions` decide. The index
+    orders texts by code point, as Python does; Cypher does not, so its own comparisons of texts are
+    equalities.
     """
     parameters: dict[str, str] = {}
     for name in SCOPED:
@@ -208,21 +207,21 @@ def ranges(filters: Filters) -> dict[str, str]:
 
 
 def conditions(filters: Filters) -> dict[str, Any]:
-    """Return what decides: lists of the texts that pass, empty where all do, and the times."""
+    """Return the exact conditions: lists of passing texts, empty if all pass, and the times."""
     lists = {f"{name}_in": sorted(filters.values(name) or ()) for name in SCOPED}
     times = {"since": filters.since, "until": filters.until}
     return lists | times | filters.validity.conditions
 
 
 class Sources(Struct, frozen=True, kw_only=True):
-    """The sources that a search covers: whole kinds, and source types whatever their kind."""
+    """The sources that a search covers: whole kinds, and source types of any kind."""
 
     kinds: frozenset[Kind] = frozenset(KINDS)
     types: frozenset[SourceType] = frozenset()
     only: Kind | None = None
-    """The one kind that all must have, whatever their source type."""
+    """The one kind of all results, whatever their source type."""
     ids: frozenset[str] = frozenset()
-    """The sources that pass, all when empty."""
+    """The sources that pass; all if empty."""
     conversation_id: str | None = None
     since: datetime = BEGINNING
     until: datetime = END
@@ -230,7 +229,7 @@ class Sources(Struct, frozen=True, kw_only=True):
 
     @property
     def kinds_of(self) -> list[Kind]:
-        """The kinds of all that can pass."""
+        """The kinds of all memories that can pass."""
         if self.only:
             return [self.only]
         own = {KIND_OF[one] for one in self.types}
@@ -252,7 +251,7 @@ class Sources(Struct, frozen=True, kw_only=True):
         return [*kinds, *types]
 
     def admit(self, memory: Filtered) -> bool:
-        """Tell whether a memory that holds now is of one of the sources."""
+        """Tell whether a memory that is valid now is of one of the sources."""
         return any(filters.admit(memory) for filters in self.branches)
 
     @property

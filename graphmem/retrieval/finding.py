@@ -1,8 +1,8 @@
-"""Finding: the memories nearest in meaning and those that share words, both indexes in one round trip.
+"""Finding: the memories nearest in meaning and those that share words, from both indexes in one round trip.
 
-Filters act inside both indexes. What an index cannot decide is decided on what it returns, and more is asked
-for until enough passes or no more is there. Where the vector index falls short of what was asked for, the
-exact cosine decides.
+Filters are applied inside both indexes. Conditions that an index cannot test are tested on its results, and
+the limit grows until enough memories pass or none are left. If the vector index returns fewer than requested,
+exact cosines are computed.
 """
 
 import asyncio
@@ -24,44 +24,44 @@ from graphmem.retrieval.fusion import best_first
 from graphmem.text.words import lucene_query, scope_query
 
 CANDIDATES = 100
-"""The candidates of each leg, unless more are asked for."""
+"""The default number of candidates of each leg."""
 
 LEAST_POOL = 50
-"""The candidates of each leg and source, unless more results are asked for."""
+"""The least number of candidates of each leg and source."""
 
 POOL_FACTOR = 2
-"""The candidates of each source for one result."""
+"""The number of candidates of each source for one result."""
 
 MATCHING = 1_000
-"""The candidates of each leg and source, at most, that count as matches in an order other than relevance."""
+"""The maximum number of matches of each leg and source, for an order other than relevance."""
 
 MOST_CANDIDATES = 10_000
-"""The most memories that a leg looks at, when a filter lets hardly any pass."""
+"""The maximum number of memories that a leg reads, for a filter that few memories pass."""
 
 GROWTH = 4
 
 LONG_TEXT = 20_000
-"""A longer text, in characters, is fetched by itself."""
+"""A text with more characters is fetched separately."""
 
 TEXTS_AT_ONCE = 8
-"""The long texts that are fetched at once."""
+"""The number of long texts that are fetched at once."""
 
 
 class CandidateSource(Struct, frozen=True, kw_only=True):
-    """The source of a candidate, with the text that was searched."""
+    """The source of a candidate, with the searched text."""
 
     source_type: str
     source_id: str
     start_byte: int | None
     end_byte: int | None
     sha256: str | None
-    """The place of a span in its source, and the hash of its text; None for all but spans."""
+    """The hash of a span's text, and its place in its source; None for all other kinds."""
     text: str | None
-    """None where it is long: it is then fetched by itself."""
+    """None if it is long: it is then fetched separately."""
 
     @property
     def content(self) -> str | None:
-        """The text of a span, if its hash agrees: the searched text begins with it."""
+        """The text of a span, if its hash matches: the searched text begins with it."""
         if self.text is None or self.start_byte is None or self.end_byte is None:
             return None
         content = self.text.encode()[: self.end_byte - self.start_byte]
@@ -69,7 +69,7 @@ class CandidateSource(Struct, frozen=True, kw_only=True):
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """A memory that a search has found, with everything that ranking, relevance and packing need."""
+    """A memory that a search has found, with all data for ranking, relevance and packing."""
 
     id: str
     kind: Kind
@@ -83,26 +83,26 @@ class Candidate(Struct, frozen=True, kw_only=True):
     session_id: str = ""
     idx: int | None = None
     cosine: float | None = None
-    """The cosine to the nearest of the question's vectors, -1 to 1; None when there is no vector."""
+    """The cosine to the nearest of the question's vectors, -1 to 1; None without a vector."""
     bm25: float | None = None
-    """Lucene's score; None when the words leg has not found it."""
+    """Lucene's score; None if the words leg has not found it."""
     by_vector: bool = False
     """Whether the vector leg has found it."""
     places: list[int] = []
-    """The vectors that have found it in the index, by their places."""
+    """The indexes of the vectors that have found it in the vector index."""
     passes: bool = True
-    """Whether it passes what the indexes could not decide."""
+    """Whether it passes the conditions that the indexes cannot test."""
     source: CandidateSource | None = None
-    """None where it was not wanted."""
+    """None if it was not requested."""
 
     @property
     def text(self) -> str:
-        """The searched text; '' where it was not wanted, or the memory was deleted meanwhile."""
+        """The searched text; '' if it was not requested, or the memory was deleted meanwhile."""
         return (self.source.text if self.source else None) or ""
 
 
 class SearchedText(Struct, frozen=True):
-    """The text by which a memory is found."""
+    """The searched text of a memory."""
 
     id: str
     text: str
@@ -126,44 +126,44 @@ NARROW: Mapping[frozenset[str], Query[Candidate]] = {
     frozenset({"conversation_id"}): FOUND_IN_CONVERSATION,
     frozenset({"kind", "conversation_id"}): FOUND_OF_KIND_IN_CONVERSATION,
 }
-"""The files that test equalities only, for one value each.
+"""The query files that test equalities only, with one value each.
 
-A range in the vector index costs time in proportion to the whole store, also one that everything passes: of
+A range in the vector index costs time in proportion to the whole store, even if all memories pass it: of
 52,000 memories no range took 19 ms, two 25, five 40.
 """
 
 USUAL = frozenset({"kind", "conversation_id", "source_type", "scope", "since", "until"})
-"""The filters of the file with five ranges, not twelve."""
+"""The filters of the file with five ranges instead of twelve."""
 
 NARROWING = frozenset({"conversation_id", "session_id", "source_id", "category", "scope"})
 """The filters that leave few enough memories for exact cosines of all of them, whatever their times."""
 
 
 class IndexQuery(Struct, frozen=True, kw_only=True):
-    """A question to both indexes: any number of vectors, any number of words, and the filters."""
+    """A query of both indexes: any number of vectors and of words, and the filters."""
 
     embeddings: Sequence[Vector] = ()
-    """Without any only the words leg is asked."""
+    """Without any only the words leg is searched."""
     words: Sequence[str] = ()
-    """Without any only the vector leg is asked."""
+    """Without any only the vector leg is searched."""
     weight: Mapping[str, float] | None = None
     """The weights of the words that weigh less than 1."""
     filters: Filters
     wanted: int
-    """The candidates that each vector brings, and that the words bring."""
+    """The number of candidates for each vector, and for the words."""
     longest_text: int = 0
-    """The length, in characters, up to which the searched texts come along."""
+    """The maximum length, in characters, of the searched texts that are returned with the candidates."""
 
 
 class Findings(Struct, frozen=True):
-    """The candidates that pass, and how much of each leg they are."""
+    """The passing candidates, and the completeness of each leg."""
 
     found: list[Candidate]
     all_by_vector: bool = True
-    """Whether the vector leg has returned all that pass."""
+    """Whether the vector leg has returned all memories that pass."""
     all_by_words: bool = True
     least_cosine: float = -1.0
-    """No memory that passes and was not found by vector lies nearer."""
+    """The upper bound of the cosines of passing memories that the vector leg has not found."""
 
 
 async def find_best(
@@ -182,7 +182,7 @@ async def find_best(
         words=words,
         weight=weight,
         filters=filters,
-        # The graph search of the vector index misses near ones when it is asked for a handful.
+        # With a small limit the graph search of the vector index misses near neighbours.
         wanted=max(LEAST_POOL, wanted),
     )
     findings = await find(query, client_id=client_id, graph=graph)
@@ -201,8 +201,8 @@ async def find_pool(
 ) -> Findings:
     """Return the candidates of every source, each once, with their searched texts.
 
-    Each kind and each source type is searched by itself, so that a common one does not crowd out a rare
-    one. Raises `Unavailable`.
+    Each kind and each source type is searched separately, so that a common one does not crowd out a rare one.
+    Raises `Unavailable`.
     """
     pool = await _find_of_sources(
         embedding,
@@ -226,9 +226,9 @@ async def find_matching(
     weight: Mapping[str, float],
     graph: Graph,
 ) -> Findings:
-    """Return what matches, whatever is wanted of it: at most 1,000 of each leg and source, without texts.
+    """Return the matches, whatever the requested number: at most 1,000 of each leg and source, without texts.
 
-    For orders in which the first need not be among the most relevant. Raises `Unavailable`.
+    For orders whose first results need not be among the most relevant. Raises `Unavailable`.
     """
     return await _find_of_sources(
         embedding,
@@ -245,7 +245,7 @@ async def find_matching(
 async def with_texts(
     found: Sequence[Candidate], *, client_id: str, graph: Graph
 ) -> list[Candidate]:
-    """Return candidates that came without their texts, with these; those deleted since are left out."""
+    """Return candidates that were found without texts, with their texts; those deleted since are omitted."""
     ids = [one.id for one in found]
     rows = await graph.rows(CANDIDATES_BY_ID, client_id=client_id, ids=ids, longest=LONG_TEXT)
     sources = {row.id: row.source for row in rows}
@@ -264,7 +264,7 @@ async def _find_of_sources(
     weight: Mapping[str, float],
     graph: Graph,
 ) -> Findings:
-    """Return the candidates of every source, each once, with the texts that are not longer."""
+    """Return the candidates of every source, each once, with the texts up to a length."""
     branches = await asyncio.gather(
         *(
             find(
@@ -291,9 +291,9 @@ async def _find_of_sources(
 
 
 async def find(query: IndexQuery, *, client_id: str, graph: Graph) -> Findings:
-    """Return everything that the legs have found and that passes, each memory once.
+    """Return all passing candidates of both legs, each memory once.
 
-    A leg brings `wanted` memories that pass, or all; more where more were looked at. Raises `Unavailable`.
+    A leg returns `wanted` passing memories, or all; more if more were read. Raises `Unavailable`.
     """
     if query.filters.impossible:
         return Findings([])
@@ -315,7 +315,7 @@ async def find(query: IndexQuery, *, client_id: str, graph: Graph) -> Findings:
 
 
 async def _ask(query: IndexQuery, limit: int, client_id: str, graph: Graph) -> list[Candidate]:
-    """Return what both indexes find."""
+    """Return the results of both indexes."""
     filters = query.filters
     file, parameters = _file_for(filters)
     return await graph.rows(
@@ -349,7 +349,7 @@ def _file_for(filters: Filters) -> tuple[Query[Candidate], dict[str, Any]]:
 
 
 async def _find_exactly(query: IndexQuery, client_id: str, graph: Graph) -> list[Candidate]:
-    """Return the nearest by exact cosine: the index may fall short where hardly more exist than wanted."""
+    """Return the nearest by exact cosine: the index may miss some if hardly more exist than wanted."""
     filters = query.filters
     common = {
         "client_id": client_id,
@@ -378,7 +378,7 @@ def _numbered(embeddings: Sequence[Vector]) -> list[dict[str, Any]]:
 
 
 def _by_vectors(found: Sequence[Candidate], query: IndexQuery) -> list[list[Candidate]]:
-    """Return for each vector what it has found in the index."""
+    """Return the candidates of each vector in the index."""
     places = range(len(query.embeddings))
     return [[one for one in found if place in one.places] for place in places]
 
@@ -392,7 +392,7 @@ def _count_by_vector(found: Iterable[Candidate]) -> int:
 
 
 def united(found: Iterable[Candidate]) -> list[Candidate]:
-    """Return each candidate once; the first of two keeps its cosine, and has the scores of both."""
+    """Return each candidate once; the first of two keeps its cosine, and gets the scores of both."""
     by_id: dict[str, Candidate] = {}
     for one in found:
         first = by_id.get(one.id)
@@ -410,7 +410,7 @@ def _joined(first: Candidate, other: Candidate) -> Candidate:
 
 
 def cut(found: Sequence[Candidate], wanted: int) -> list[Candidate]:
-    """Return the best `wanted` of each leg; out of a leg's cut is out of that leg."""
+    """Return the best `wanted` of each leg; a candidate beyond a leg's cut loses that leg."""
     nearest = _best_ids(
         (one for one in found if one.by_vector), lambda one: one.cosine or 0.0, wanted
     )
@@ -455,19 +455,19 @@ class Passing(Protocol):
 
     @property
     def passes(self) -> bool:
-        """Whether it passes what the index could not decide."""
+        """Whether it passes the conditions that the index cannot test."""
         ...
 
 
 Row = TypeVar("Row")
 Legs = Callable[[list[Row]], Sequence[Sequence[Passing]]]
-"""What each leg, a search of one index, has found."""
+"""Returns the results of each leg, a search of one index."""
 
 
 async def enough(
     ask: Callable[[int], Awaitable[list[Row]]], legs: Legs[Row], wanted: int
 ) -> tuple[list[Row], int]:
-    """Ask until enough passes or no more is there; return what was found, and the last limit of each leg.
+    """Search until enough memories pass or none are left; return them, and the last limit of each leg.
 
     `ask` takes the limit of a leg: `wanted` at first, at most `MOST_CANDIDATES`.
     """
@@ -482,7 +482,7 @@ async def enough(
 
 
 def falls_short(leg: Sequence[Passing], limit: int, wanted: int) -> bool:
-    """Tell whether a leg has brought fewer than it was asked for, and too few of them pass."""
+    """Tell whether a leg has returned fewer than its limit, and too few of them pass."""
     return len(leg) < limit and _passing(leg) < wanted
 
 

@@ -1,6 +1,6 @@
-"""Fusing the legs' scores into one, and putting memories in the order of a score.
+"""Fusion: combining the scores of the legs, and sorting memories by a score.
 
-Scores are held by candidate id. A candidate that a leg has not found is absent from that leg.
+Scores are stored by candidate id. A candidate that a leg has not found is absent from that leg.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ RRF_K = 60
 
 
 class Dated(Protocol):
-    """A memory with a time, as far as its order needs it."""
+    """A memory with a time, for sorting."""
 
     @property
     def id(self) -> str:
@@ -23,7 +23,7 @@ class Dated(Protocol):
 
     @property
     def occurred_at(self) -> datetime:
-        """When it happened."""
+        """The time at which it happened."""
         ...
 
 
@@ -40,7 +40,7 @@ def reciprocal_rank(rankings: Sequence[Sequence[str]], k: int = RRF_K) -> Scores
 
 
 def min_max(scores: Mapping[str, float]) -> Scores:
-    """Return the scores moved to 0–1, least to greatest; all equal become 1."""
+    """Return the scores scaled to 0–1, least to greatest; equal scores all become 1."""
     if not scores:
         return {}
     low, high = min(scores.values()), max(scores.values())
@@ -49,13 +49,13 @@ def min_max(scores: Mapping[str, float]) -> Scores:
 
 
 def by_maximum(scores: Mapping[str, float]) -> Scores:
-    """Return the scores divided by the greatest; 0 stays 0, as it must where absence is 0."""
+    """Return the scores divided by the greatest; 0 stays 0, since absence counts as 0."""
     high = max(scores.values(), default=0.0)
     return {id: score / high if high else 0.0 for id, score in scores.items()}
 
 
 def weighted(parts: Sequence[tuple[float, Mapping[str, float]]]) -> Scores:
-    """Return Σ weight · score over the parts; absent counts as 0."""
+    """Return Σ weight · score over the parts; an absent score counts as 0."""
     scores: Scores = {}
     for weight, part in parts:
         for id, score in part.items():

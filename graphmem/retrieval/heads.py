@@ -1,8 +1,8 @@
-"""Heads: a memory that is superseded between its finding and the answer gives its place to its chain's head.
+"""Heads: a memory that is superseded after it was found is replaced by the head of its chain.
 
-The indexes and the statements of one search read at different moments, so that beside a write they may find
-two versions of a memory, or only one that is over. The statement that loads what is shown therefore brings,
-for each memory that is superseded by then, its head, and what a search has found passes through `at_heads`.
+The indexes and the statements of one search read at different times, so that during a write they may find two
+versions of a memory, or only an ended one. So the statement that loads the results also returns the head of
+each memory that is superseded by then, and `at_heads` replaces the results of the search.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from graphmem.retrieval.finding import Candidate
 
 
 class Head(Candidate, frozen=True, kw_only=True):
-    """A memory that takes the place of one that was found, with everything that filters test."""
+    """A memory that replaces one that was found, with all properties that filters test."""
 
     source_type: str
     source_id: str
@@ -24,21 +24,21 @@ class Head(Candidate, frozen=True, kw_only=True):
 
 
 class Loaded(Protocol):
-    """A memory as a statement brings it that includes the fragments `heads` and `head`."""
+    """A row of a statement that includes the fragments `heads` and `head`."""
 
     @property
     def id(self) -> str:
-        """Its id; that of the head where that takes its place."""
+        """Its id, or that of the head that replaces it."""
         ...
 
     @property
     def head(self) -> Head | None:
-        """The head that takes its place; None where it is one itself, or versions are not asked for."""
+        """The head that replaces it; None if it is a head itself, or heads are not requested."""
         ...
 
 
 class Identified(Protocol):
-    """What a search has found."""
+    """A result of a search."""
 
     @property
     def id(self) -> str:
@@ -51,12 +51,12 @@ Row = TypeVar("Row", bound=Loaded)
 
 
 def by_found_id(rows: Iterable[Row]) -> dict[str, Row]:
-    """Return rows by the ids for which they were asked."""
+    """Return rows by their requested ids."""
     return {row.head.chain[0] if row.head else row.id: row for row in rows}
 
 
 def heads_of(rows: Iterable[Loaded]) -> dict[str, Head]:
-    """Return the heads by the ids of the memories whose places they take; mostly none."""
+    """Return the heads by the ids of the memories that they replace; usually none."""
     return {row.head.chain[0]: row.head for row in rows if row.head}
 
 
@@ -66,9 +66,9 @@ def at_heads(
     admits: Callable[[Head], bool],
     moved: Callable[[Found, Head], Found],
 ) -> list[Found]:
-    """Return what was found in its order, superseded memories as their heads, each chain once.
+    """Return the results in their order, superseded memories replaced by their heads, each chain once.
 
-    A head that the filters do not admit is left out; `moved` gives a head the scores of what was found.
+    A head that the filters do not admit is omitted; `moved` gives a head the scores of the result.
     """
     if not heads:
         return list(found)

@@ -1,8 +1,8 @@
 """Lists: the newest or most important memories of some sources, their number, and those that contain a text.
 
-A text is looked for whatever its case. Case is folded as Unicode says, in Python: the words index knows
-neither parts of words nor all of case. So the memories of the session or the conversation are read, the
-newest first, up to a limit.
+Texts are compared without regard to case. Case is folded by Unicode's rules, in Python: the words index
+supports neither parts of words nor all of case folding. So the memories of the session or the conversation
+are read, newest first, up to a limit.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from graphmem.retrieval.finding import Candidate, united
 from graphmem.text.words import folded
 
 MOST_READ = 20_000
-"""The most memories that are read for a text."""
+"""The maximum number of memories that are searched for a text."""
 
 VERSIONED: frozenset[Kind] = frozenset({"fact", "summary", "reference", "span"})
-"""The kinds that are superseded."""
+"""The kinds that have versions."""
 
 READ_AT_ONCE = 500
 READ_TOKENS = 200_000
-"""The most tokens that are read at once."""
+"""The maximum number of tokens that are read at once."""
 
 
 class PassingCount(Struct, frozen=True):
@@ -57,9 +57,9 @@ async def list_memories(
     graph: Graph,
     among: Set[Kind] = frozenset(KINDS),
 ) -> tuple[list[Candidate], int]:
-    """Return the newest or the most important that pass, and the number of all that pass.
+    """Return the newest or most important memories that pass, and the number of all that pass.
 
-    `among` is the kinds that are wanted of those that the sources have.
+    `among` limits the kinds of the sources.
     """
     parameters = {
         "client_id": client_id,
@@ -71,8 +71,8 @@ async def list_memories(
         graph.rows(query, limit=limit, **parameters), graph.rows(COUNTED, **parameters)
     )
     if sources.validity.only_active and VERSIONED.intersection(sources.kinds_of) & among:
-        # An index that changes while it is read may show neither of two versions; then the next reading
-        # shows the new one. That both are found is no harm: see `heads`.
+        # An index that changes during a read may return neither of two versions; then the next read returns
+        # the new one. Finding both is harmless: see `heads`.
         found = united([*found, *await graph.rows(query, limit=limit, **parameters)])
     return found, max(counted[0].memories, len(found))
 
@@ -86,10 +86,10 @@ async def find_text(
     client_id: str,
     graph: Graph,
 ) -> tuple[list[Candidate], bool]:
-    """Return the memories that contain a text, the newest first, and whether these are all.
+    """Return the memories that contain a text, newest first, and whether these are all.
 
-    Of a session, or of a conversation where no session is named; of both where both are named. Raises
-    `Unavailable`.
+    Searches a session, or a conversation if no session is given; both conditions apply if both are given.
+    Raises `Unavailable`.
     """
     listed = await graph.rows(
         LISTED_INSIDE,
@@ -111,7 +111,7 @@ async def find_text(
 async def contain_text(
     text: str, ids: Iterable[str], *, client_id: str, graph: Graph
 ) -> frozenset[str]:
-    """Return the memories, of a few, that contain a text whatever its case. Raises `Unavailable`."""
+    """Return those of a few memories that contain a text, ignoring case. Raises `Unavailable`."""
     rows = await graph.rows(SHOWN_TEXTS, client_id=client_id, ids=sorted(ids))
     return frozenset(await asyncio.to_thread(_containing, rows, folded(text)))
 
@@ -121,7 +121,7 @@ def _containing(rows: Sequence[ShownText], wanted: str) -> set[str]:
 
 
 def _batches(listed: Sequence[Candidate]) -> Iterator[list[Candidate]]:
-    """Yield the memories that are read at once."""
+    """Yield the memories in batches that are read at once."""
     batch: list[Candidate] = []
     size = 0
     for one in listed:

@@ -1,4 +1,4 @@
-"""Ranking: the four orders of candidates, and the signals behind each."""
+"""Ranking: the four orders of candidates, and their signals."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from graphmem.retrieval.fusion import (
 from graphmem.retrieval.weighing import neighbour_support, session_prior, speaker_named
 
 DENSE_SHARE = 0.65
-"""The vector's share of the hybrid score; found with this embedding model on LoCoMo and BEAM."""
+"""The vector's share of the hybrid score; tuned with this embedding model on LoCoMo and BEAM."""
 
 SPEAKER_BONUS = 0.1
 SESSION_WEIGHT = 0.4
@@ -25,7 +25,7 @@ NEIGHBOUR_SHARES = (0.2, 0.1)
 
 
 class Ranked(Struct, frozen=True):
-    """A candidate with its score, and every signal behind that."""
+    """A candidate with its score and all signals of the score."""
 
     candidate: Candidate
     score: float
@@ -84,7 +84,7 @@ def _fused(
     words: Sequence[str],
     signals: dict[str, Scores],
 ) -> Scores:
-    """Return the default score and leave its parts in `signals`."""
+    """Return the default score; add its parts to `signals`."""
     hybrid = weighted([(DENSE_SHARE, min_max(cosines)), (1 - DENSE_SHARE, by_maximum(bm25))])
     speaker = speaker_named(words, {c.id: c.name for c in found})
     neighbours = neighbour_support(

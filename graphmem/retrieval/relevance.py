@@ -10,7 +10,7 @@ EVERYTHING = "*"
 """The query that asks for everything."""
 
 NEUTRAL = 0.5
-"""The relevance of everything when nothing in particular is asked for."""
+"""The relevance of every memory when nothing in particular is searched for."""
 
 MEANING_SHARE = 0.65
 """The cosine's share of the relevance; the rest is the share of the query's terms that occur."""
@@ -30,7 +30,7 @@ def relevance(cosine: float, matched: float, scale: Calibration) -> float:
 
 
 def meaning(cosine: float, scale: Calibration) -> float:
-    """Return where a cosine lies between meaning nothing and meaning the same, 0–1."""
+    """Return the position of a cosine between unrelated and equivalent, 0–1."""
     return min(1.0, max(0.0, (cosine - scale.low) / (scale.high - scale.low)))
 
 
@@ -40,19 +40,19 @@ def combined(relevance: float, importance: float) -> float:
 
 
 def asked_stems(query: str) -> frozenset[str]:
-    """Return the stems of a query's terms; question words are dropped unless there is nothing else."""
+    """Return the stems of a query's terms; question words are dropped unless there are no others."""
     return frozenset(map(_stem, terms(query)))
 
 
 def matched_share(asked: frozenset[str], text: str) -> float:
-    """Return the share of the asked stems that occur in a text, 0–1; 0 when nothing is asked."""
+    """Return the share of the query's stems that occur in a text, 0–1; 0 for a query without stems."""
     if not asked:
         return 0.0
     return len(asked & stems_in(text)) / len(asked)
 
 
 def stems_in(text: str) -> frozenset[str]:
-    """Return the stems of a text's words; its length does not matter much, since texts repeat their words."""
+    """Return the stems of a text's words; long texts cost little more, since they repeat their words."""
     return frozenset(map(_stem, words_of(text)))
 
 
@@ -62,7 +62,7 @@ def matched_shares(asked: frozenset[str], texts: Sequence[str]) -> list[float]:
 
 
 def lexical_relevance(query: str, text: str) -> float:
-    """Return the share of a query's words that occur in a text, whatever their case.
+    """Return the share of a query's words that occur in a text, ignoring case.
 
     For answers without vectors. `*` is neutral.
     """
@@ -75,5 +75,5 @@ def lexical_relevance(query: str, text: str) -> float:
 
 @lru_cache(STEMS_KEPT)
 def _stem(word: str) -> str:
-    """Return a word's stem, whichever apostrophe it is written with; texts repeat their words."""
+    """Return a word's stem, whatever apostrophe it is written with; cached, since texts repeat words."""
     return stem(word.replace("’", "'"))

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class Understood(Struct, frozen=True):
-    """A question with its words and its vector; None where the model failed or no vector was wanted."""
+    """A question with its words and its vector; None if the model failed or no vector was requested."""
 
     text: str
     embedding: Vector | None
@@ -30,7 +30,7 @@ class Understood(Struct, frozen=True):
 
 
 class Stopwatch:
-    """Counts milliseconds between laps."""
+    """Measures milliseconds between laps."""
 
     def __init__(self) -> None:
         self._start = self._last = time.perf_counter()
@@ -58,7 +58,7 @@ async def understand(
 ) -> Understood:
     """Embed a question and weigh its words, once for all legs.
 
-    When the embedding model fails only the words remain, and `degraded` holds `no_vector`.
+    If the embedding model fails only the words remain, and `degraded` contains `no_vector`.
     """
     words = terms(query) if by_words else []
     (embedding, degraded), shares = await asyncio.gather(

@@ -1,4 +1,4 @@
-"""The words that are common within one client, learned from a sample of its memories and kept for a while."""
+"""The words that are common within one client, learned from a sample of its memories and cached."""
 
 import asyncio
 import time
@@ -15,12 +15,12 @@ SAMPLED = 300
 """The number of memories in a sample."""
 
 FEWEST = 50
-"""With fewer memories no word counts as common: a share of so few says little."""
+"""With fewer memories no word counts as common: shares of so few are not significant."""
 
 CLIENTS_KEPT = 1_000
 FRESH_SECONDS = 300.0
 FRESH_SECONDS_WHILE_SMALL = 5.0
-"""How long a sample is used; a small client soon outgrows it."""
+"""The times for which a sample is used; that of a small client is soon outdated."""
 
 Shares = Mapping[str, float]
 
@@ -35,9 +35,9 @@ SAMPLED_TEXTS = Query("retrieval/sampled_texts", SampledText)
 
 
 class Vocabulary:
-    """Keeps for each client the stems that are common in its memories.
+    """Caches for each client the stems that are common in its memories.
 
-    A cache of this process, which may miss.
+    The cache belongs to one process, and may miss.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -45,9 +45,9 @@ class Vocabulary:
         self._kept: OrderedDict[str, tuple[float, Shares]] = OrderedDict()
 
     async def shares(self, client_id: str, graph: Graph | None = None) -> Shares:
-        """Return for each common stem the share of the client's memories that hold it, 0–1.
+        """Return the share, 0–1, of the client's memories that contain each common stem.
 
-        Where they are not known, `graph` is asked if it is given, else the graph of this cache.
+        If they are not cached they are sampled from `graph` if given, else from the graph of this cache.
         """
         kept = self._kept.get(client_id)
         if kept and time.monotonic() < kept[0]:
@@ -66,7 +66,7 @@ class Vocabulary:
 
 
 def common_stems(texts: Sequence[str]) -> Shares:
-    """Return the stems that more than `COMMON_SHARE` of the texts hold, with their shares."""
+    """Return the stems that occur in more than `COMMON_SHARE` of the texts, with their shares."""
     if len(texts) < FEWEST:
         return {}
     counts = Counter(stem for text in texts for stem in stems(text))

@@ -1,4 +1,4 @@
-"""Weighing: the signals for a memory beside the two legs; pure."""
+"""Weighing: the signals of a memory besides those of the two legs; pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,16 +7,16 @@ from graphmem.retrieval.fusion import Scores, by_maximum
 from graphmem.text.words import folded
 
 SESSION_BEST = 2
-"""The number of a session's best memories that make its score."""
+"""The number of a session's best memories that make up its score."""
 
 SHORT_TOKENS = 80
-"""The length up to which neighbours count fully; the longer a memory is, the less they do."""
+"""The length up to which neighbours count fully; for a longer memory they count less."""
 
 
 def session_prior(scores: Mapping[str, float], session_of: Mapping[str, str]) -> Scores:
-    """Return for each memory the score of its session, 0–1: the sum of the session's best memories.
+    """Return the score, 0–1, of each memory's session: the sum of the session's best memories.
 
-    Divided by that of the best session, so that sessions of like worth stay alike.
+    It is divided by that of the best session, so that similar sessions keep similar scores.
     """
     by_session: dict[str, list[float]] = defaultdict(list)
     for id, score in scores.items():
@@ -39,8 +39,8 @@ def neighbour_support(
 ) -> Scores:
     """Return for each memory a share of its neighbours' scores: an utterance is read with its context.
 
-    `places` gives session and idx, `lengths` tokens, `shares` the shares of neighbours at distance
-    1, 2, …. A neighbour that is no candidate gives nothing.
+    `places` gives session and idx, `lengths` tokens, `shares` the shares of neighbours at distance 1, 2, …. A
+    neighbour that is not a candidate contributes nothing.
     """
     at = {place: scores[id] for id, place in places.items()}
     return {
