@@ -13,13 +13,13 @@ from graphmem.model.vocabulary import Kind, SourceType, kind_label
 from graphmem.retrieval.heads import Head, by_found_id
 
 SNIPPET_CHARACTERS = 200
-"""The length of a snippet, where the kind has nothing shorter than its text."""
+"""The length of a snippet, if the kind has nothing shorter than its text."""
 
 SNIPPET_POINTS = 2
 """The number of key points or milestones in a snippet."""
 
 REFERENCE_TOKENS = 100
-"""The token estimate of a reference that has neither content nor an estimate of its caller."""
+"""The token estimate of a reference that has neither content nor an estimate by its caller."""
 
 
 class Location(Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ class StoredCard(Struct, frozen=True, kw_only=True):
     category: str | None = None
     scope: str | None = None
     head: Head | None = None
-    """Set where it has taken the place of the memory that was asked for."""
+    """Set if it has replaced the requested memory."""
 
 
 CARDS = Query("memories/cards", StoredCard)
@@ -115,14 +115,14 @@ async def load_stored_cards(
 ) -> list[StoredCard]:
     """Return the properties from which the cards of memories are made, in the order of `ids`.
 
-    With `now_only` what is superseded gives its place to its head.
+    With `now_only` superseded memories are replaced by their heads.
     """
     rows = await graph.rows(
         CARDS,
         client_id=client_id,
         ids=list(dict.fromkeys(ids)),
         now_only=now_only,
-        # One character more than a snippet has tells whether the text goes on.
+        # One character more than a snippet shows whether the text continues.
         snippet_characters=SNIPPET_CHARACTERS + 1,
     )
     by_id = by_found_id(rows)
@@ -154,7 +154,7 @@ def label(stored: StoredCard) -> str:
 
 
 def metadata(stored: StoredCard) -> dict[str, Any]:
-    """Return the known properties of a memory beside its text."""
+    """Return the known properties of a memory besides its text."""
     named = {name: getattr(stored, name) for name in METADATA.get(_form(stored), ())}
     known = {name: value for name, value in named.items() if value not in (None, "", [])}
     given = msgspec.json.decode(stored.metadata) if stored.metadata else {}
@@ -162,7 +162,7 @@ def metadata(stored: StoredCard) -> dict[str, Any]:
 
 
 def token_estimate(stored: StoredCard) -> int:
-    """Return the tokens of the full text: measured, or estimated where no content is stored."""
+    """Return the tokens of the full text: measured, or estimated if no content is stored."""
     if stored.kind != "reference":
         return stored.token_count or stored.token_estimate or 0
     known = (stored.content_tokens, stored.span_token_estimate)
@@ -170,7 +170,7 @@ def token_estimate(stored: StoredCard) -> int:
 
 
 def location(stored: StoredCard) -> Location | None:
-    """Return the place of the content, None where it is unknown."""
+    """Return the place of the content, None if it is unknown."""
     if stored.kind == "span":
         return Location(span_id=stored.id, start_byte=stored.start_byte, end_byte=stored.end_byte)
     if stored.span_id is None:

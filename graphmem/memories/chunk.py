@@ -17,13 +17,13 @@ from graphmem.prompts.truncation import truncated
 from graphmem.tokens import TokenCounter
 
 MOST_TOKENS = 200_000
-"""The most tokens that a context may have."""
+"""The maximum number of tokens of a context."""
 
 CHUNK_TOKENS = 1_000_000
-"""The most tokens of a chunk: any content, of as many bytes at most, comes back whole."""
+"""The maximum number of tokens of a chunk: any content, which has at most as many bytes, fits."""
 
 RELATED = 500
-"""The most linked memories that a peek names."""
+"""The maximum number of linked memories in a peek."""
 
 Tokens = Annotated[int, Meta(ge=1, le=MOST_TOKENS)]
 
@@ -98,7 +98,7 @@ RELATED_IDS = Query("memories/related_ids", RelatedId)
 FULL_TEXT = Query("memories/full_text", StoredContent)
 
 READ_AGAIN_SECONDS = 0.1
-"""The pause before a content that is not whole is read again: it may just be written, or deleted."""
+"""The pause before an incomplete content is read again: a write or a deletion may be in progress."""
 
 
 async def peek(memory_id: str, context: Context) -> PeekResult:
@@ -132,8 +132,8 @@ async def peek(memory_id: str, context: Context) -> PeekResult:
 async def chunk(memory_id: str, options: ChunkOptions, context: Context) -> ChunkResult:
     """Return the text of a memory, cut to at most `options.max_tokens` tokens.
 
-    Raises `ItemNotFound`, also for a memory of another client; `ContentDamaged` when the stored content
-    is not whole or does not have its SHA-256; `Unavailable`.
+    Raises `ItemNotFound`, also for a memory of another client; `ContentDamaged` when the stored content is
+    incomplete or does not match its SHA-256; `Unavailable`.
     """
     source = await load_chunk_source(memory_id, client_id=context.client_id, graph=context.graph)
     if source is None:
@@ -142,7 +142,7 @@ async def chunk(memory_id: str, options: ChunkOptions, context: Context) -> Chun
 
 
 async def load_chunk_source(memory_id: str, *, client_id: str, graph: Graph) -> ChunkSource | None:
-    """Return a memory with its full text; None when there is no such memory. Raises `ContentDamaged`."""
+    """Return a memory with its full text; None if there is no such memory. Raises `ContentDamaged`."""
     found, text = await asyncio.gather(
         load_cards([memory_id], client_id=client_id, graph=graph),
         _load_full_text(memory_id, client_id=client_id, graph=graph),
@@ -169,12 +169,12 @@ def chunk_of(source: ChunkSource, options: ChunkOptions, tokens: TokenCounter) -
 
 
 def header_of(source: ChunkSource) -> str:
-    """Return the header of a chunk: always one line, whatever the label holds."""
+    """Return the header of a chunk: always one line, whatever the label contains."""
     return f"[{source.source_type}: {' '.join(source.label.split())}]\n"
 
 
 def joined(parts: Sequence[ContentPart]) -> bytes:
-    """Return the whole that ordered parts make, overlaps once; it ends where a part is missing."""
+    """Return ordered parts joined without their overlaps; the result ends where a part is missing."""
     whole = bytearray()
     for part in parts:
         if part.start_byte > len(whole):
@@ -185,10 +185,10 @@ def joined(parts: Sequence[ContentPart]) -> bytes:
 
 
 async def _load_full_text(memory_id: str, *, client_id: str, graph: Graph) -> str | None:
-    """Return the full text of a memory; None when there is no such memory.
+    """Return the full text of a memory; None if there is no such memory.
 
-    The full text of a reference with content is that content, once; of everything else its text.
-    Raises `ContentDamaged` when the content's SHA-256 is not the one that was stored.
+    The full text of a reference with content is that content, once; of every other memory its text. Raises
+    `ContentDamaged` when the content's SHA-256 differs from the stored one.
     """
     for pause in (READ_AGAIN_SECONDS, 0.0):
         rows = await graph.rows(FULL_TEXT, client_id=client_id, id=memory_id)

@@ -1,4 +1,4 @@
-"""Deleting one memory, and the entities that nothing mentions any more."""
+"""Deleting one memory, and the entities that no memory mentions any more."""
 
 from collections.abc import Iterable
 
@@ -33,10 +33,10 @@ DELETE_UNMENTIONED = Query("memories/delete_unmentioned", RowsWritten, writes=Tr
 
 
 async def delete_memory(memory_id: str, context: Context) -> Deleted:
-    """Delete a memory for good, with all its versions and a reference's spans; return their number.
+    """Delete a memory permanently, with all its versions and a reference's spans; return their number.
 
-    Raises `MemoryNotFound`, also for a memory of another client; `PartOfContent` for a span of a
-    reference's content; `Unavailable`.
+    Raises `MemoryNotFound`, also for a memory of another client; `PartOfContent` for a span of a reference's
+    content; `Unavailable`.
     """
     client_id = context.client_id
 
@@ -55,7 +55,7 @@ async def delete_memory(memory_id: str, context: Context) -> Deleted:
 async def delete_unmentioned(
     transaction: Transaction, entities: Iterable[str], *, client_id: str
 ) -> None:
-    """Delete the entities, given by their normal forms, that no memory mentions any more.
+    """Delete those of the entities, given by normal form, that no memory mentions any more.
 
     When a concurrent write mentions one of them, the transaction fails and is run again.
     """
@@ -64,7 +64,7 @@ async def delete_unmentioned(
 
 
 async def _lock(transaction: Transaction, memory_id: str, *, client_id: str) -> None:
-    """Lock all that a concurrent writer may link to: the conversation and every version of the memory.
+    """Lock all nodes that a concurrent writer may link to: the conversation and every version of the memory.
 
     Raises `PartOfContent`.
     """

@@ -25,7 +25,7 @@ from graphmem.model.vocabulary import (
 )
 
 LINKS_AT_ONCE = 500
-"""The most links that one call may bring."""
+"""The maximum number of links in one call."""
 
 MemoryId = Annotated[str, Meta(min_length=1, max_length=256)]
 
@@ -119,7 +119,7 @@ UNLINK = Query("memories/unlink", RowsWritten, writes=True)
 
 
 async def link_memories(new: Sequence[NewLink], context: Context) -> list[Link]:
-    """Link memories, all or none; a link that exists already is not changed.
+    """Link memories, all or none; an existing link is not changed.
 
     Raises `InvalidInput` that names the field, `MemoryNotFound`, `Unavailable`.
     """
@@ -146,7 +146,7 @@ async def link_memories(new: Sequence[NewLink], context: Context) -> list[Link]:
 async def unlink_memories(gone: NewLink, context: Context) -> None:
     """Delete a link; one of the type `relates_to` whichever of its ends is named first.
 
-    Without a byte range the link without one is meant. Raises `InvalidInput`, `LinkNotFound`, also for
+    Without a byte range the link without one is deleted. Raises `InvalidInput`, `LinkNotFound`, also for
     memories of another client, and `Unavailable`.
     """
     link = _checked_link(gone, "")
@@ -243,7 +243,7 @@ def _edge_types(asked: LinksAsked) -> list[str]:
 
 
 def _checked_link(new: NewLink, place: str) -> Link:
-    """Return a link with the type that it is stored as. Raises `InvalidInput`."""
+    """Return a link with its stored type. Raises `InvalidInput`."""
     checked_text(new.from_id, f"{place}from", most_bytes=1_024)
     checked_text(new.to_id, f"{place}to", most_bytes=1_024)
     if new.from_id == new.to_id:

@@ -1,4 +1,4 @@
-"""One memory, as a caller sees it."""
+"""Showing one memory."""
 
 from datetime import datetime
 from typing import Any
@@ -95,7 +95,7 @@ class Memory(Struct, frozen=True, kw_only=True):
 
 
 class StoredMemory(Struct, frozen=True):
-    """A memory, and its metadata as the JSON text that the database holds."""
+    """A memory, and its metadata as the stored JSON text."""
 
     memory: Memory
     metadata: str | None

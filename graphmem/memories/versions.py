@@ -1,8 +1,8 @@
 """Versions: the one way in which a memory supersedes another, and the chain of a memory's versions.
 
-Under a lock on the head of a chain the new version is written, joined to the head by `SUPERSEDES`, and
-the head is ended. A head has no newer version, and a new version is new: chains are linear and acyclic
-by construction, also under concurrent writes.
+Under a lock on the head of a chain the new version is written, joined to the head by `SUPERSEDES`, and the
+head is ended. A head has no newer version, and a new version is new: chains are linear and acyclic by
+construction, also under concurrent writes.
 """
 
 from datetime import datetime
@@ -65,7 +65,7 @@ class Head(Struct, frozen=True):
     superseded_by: list[str]
     """The id of the next version; empty for the head."""
     newest: list[str]
-    """The id of the newest version that was seen; it may have been superseded since."""
+    """The id of the newest version that was read; it may have been superseded since."""
 
 
 LOCK_VERSION = Query("memories/lock_version", Head, writes=True)
@@ -74,10 +74,10 @@ VERSIONS = Query("memories/versions", Versions)
 
 
 async def show_versions(memory_id: str, asked: VersionsAsked, context: Context) -> Versions:
-    """Return the chain to which a memory belongs, oldest first, as far as it was known and valid at a time.
+    """Return the chain of a memory's versions that were known and valid at a time, oldest first.
 
-    Raises `InvalidInput` for a time without a zone, `MemoryNotFound`, also for a memory of another
-    client, and `Unavailable`.
+    Raises `InvalidInput` for a time without a zone, `MemoryNotFound`, also for a memory of another client,
+    and `Unavailable`.
     """
     known_as_of = utc(asked.known_as_of, "known_as_of") if asked.known_as_of else END
     rows = await context.graph.rows(
@@ -104,8 +104,8 @@ async def supersede(
 ) -> int:
     """Write a new version of a memory and end the old one; return the new version's number.
 
-    Repeating it in another try of the same transaction changes nothing. Raises `MemoryNotFound`,
-    `NotHead` when another version came first, `InvalidInput` when the kinds differ.
+    Repeating it in another try of the same transaction changes nothing. Raises `MemoryNotFound`, `NotHead`
+    when another version was written first, `InvalidInput` when the kinds differ.
     """
     rows = await transaction.rows(LOCK_VERSION, client_id=client_id, id=head_id)
     if not rows:

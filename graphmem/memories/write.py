@@ -31,14 +31,14 @@ from graphmem.text.spelled_out import SpelledOut, spelled_out
 from graphmem.tokens import TokenCounter
 
 WRITTEN_AT_ONCE = 500
-"""How many memories one statement writes; larger statements were not faster."""
+"""The number of memories that one statement writes; larger statements were not faster."""
 
 CURRENT = "current"
 """The key of an embedding that does not name its model: it belongs to the current model."""
 
 LOAD_SECONDS = 30.0
 POLL_SECONDS = 0.1
-"""How long a write waits for a model that its process has yet to load, and how often it checks."""
+"""The time that a write waits for its process to load a model, and the interval of its checks."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -65,9 +65,9 @@ class Draft(Struct, frozen=True, kw_only=True):
     scope: str = ""
     external_id: str | None = None
     names: str = ""
-    """The title of a reference's source: a memory that mentions it leads to the reference."""
+    """The title of a reference's source: memories that mention it are linked to the reference."""
     own: dict[str, Any] = {}
-    """The properties of its kind alone."""
+    """The properties that only its kind has."""
 
 
 class TextAnalysis(Struct, frozen=True):
@@ -81,10 +81,10 @@ class TextAnalysis(Struct, frozen=True):
 
 
 class Prepared(Struct, frozen=True):
-    """A memory ready to be written: its properties, its vector, the entities that it is joined to.
+    """A memory ready to be written: its properties, its vector, and its entities.
 
-    `embedding` is from the model that questions are embedded with; `beside` holds the embedding of the
-    model that replaces it soon. `embedder` makes those that the transaction reports missing.
+    `embedding` is from the model that embeds questions; `beside` holds the embedding of the model that
+    replaces it soon. `embedder` makes those that the transaction reports missing.
     """
 
     draft: Draft
@@ -125,7 +125,7 @@ class Prepared(Struct, frozen=True):
 
 
 class MemoriesWritten(Struct, frozen=True):
-    """How many memories a statement has written, and the models whose vectors they lack."""
+    """The number of memories that a statement has written, and the models whose vectors they lack."""
 
     written: int
     lacking: list[str]
@@ -195,13 +195,13 @@ async def write_grown(
     embedder: Embedder,
     tokens: TokenCounter,
 ) -> None:
-    """Embed memories anew whose searched text has grown, and join them to the names that came with it.
+    """Embed memories again after their searched text has grown, and join them to the added names.
 
     `grown` are drafts before and after. Raises `Unavailable`.
     """
     if not grown:
         return
-    # Inside the transaction: only under its lock it is known what they grow by.
+    # Inside the transaction: the added text is only known under its lock.
     after = await prepare([draft for _, draft in grown], embedder=embedder, tokens=tokens)
     for one in (embedder, embedder.beside):
         if one is not None:
@@ -227,7 +227,7 @@ async def _replace_embeddings(
 
 
 def _mentioning_besides(memory: Prepared, known: Iterable[Entity]) -> Prepared:
-    """Return a memory with those of its mentions alone that are not known."""
+    """Return a memory with only those of its mentions that are not known."""
     names = {entity.normalized for entity in known}
     return replace(
         memory,
@@ -250,7 +250,7 @@ async def find_unwritten(
 
 
 async def _embed_beside(texts: Sequence[str], other: Embedder | None) -> list[dict[str, Embedding]]:
-    """Return the embeddings of the model that the installation is about to change to, if there is one."""
+    """Return the embeddings by the model that the installation is about to change to, if there is one."""
     if other is None:
         return [{} for _ in texts]
     return [{other.key: one} for one in await other.passages(texts)]
@@ -259,9 +259,10 @@ async def _embed_beside(texts: Sequence[str], other: Embedder | None) -> list[di
 async def _add_embeddings(
     transaction: Transaction, memories: Sequence[Prepared], model: str, *, client_id: str
 ) -> None:
-    """Embed memories that were just written a second time, with a model that they lack a vector of."""
+    """Embed just written memories a second time, with a model whose vectors they lack."""
     embedder = await _wait_for(model, memories[0].embedder)
-    # Inside the transaction, which holds locks: it happens once, in a process that just learned of the model.
+    # Inside the transaction, which holds locks: it happens once, in a process that has just learned of the
+    # model.
     embeddings = await embedder.passages([one.draft.embedded_text for one in memories])
     await transaction.rows(
         KEEP_EMBEDDINGS,
@@ -303,7 +304,7 @@ def _analysed(draft: Draft, tokens: TokenCounter) -> TextAnalysis:
 
 
 def _forms(pairs: Sequence[SpelledOut], mentions: Sequence[Entity]) -> dict[str, list[str]]:
-    """Return the long forms of short names, where both are entities of the memory."""
+    """Return the long forms of short names, if both are entities of the memory."""
     kept = {entity.normalized for entity in mentions}
     forms: dict[str, list[str]] = {}
     for pair in pairs:
