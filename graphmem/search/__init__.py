@@ -1,1 +1,1 @@
-"""Search: the memories that match a query, and what they are linked with."""
+"""Search: the memories that match a query, and the memories linked with them."""

@@ -54,16 +54,16 @@ from graphmem.search.types import (
 )
 
 TRIED = 1_000
-"""The most memories that are tried for a budget when a query asks for everything."""
+"""The maximum number of memories tried for a budget when a query requests all memories."""
 
 WEIGHED_AT_ONCE = 200
-"""The matches whose texts are fetched at once where the order is not relevance."""
+"""The number of matches whose texts are fetched at once for an order other than relevance."""
 
 FAN_OUT = "fan_out"
-"""What `degraded` holds where a memory has more links than a hop follows."""
+"""The value in `degraded` if a memory has more links than a hop follows."""
 
 CARDS_AT_ONCE = 50
-"""The cards that are fetched at once, unless more results are wanted."""
+"""The number of cards that are fetched at once, unless more results are requested."""
 
 
 class Hit(Struct, frozen=True, kw_only=True):
@@ -83,21 +83,21 @@ class Hit(Struct, frozen=True, kw_only=True):
 
     @property
     def occurred_at(self) -> datetime:
-        """When it happened."""
+        """The time at which it happened."""
         return self.found.occurred_at
 
     @property
     def combined(self) -> float:
-        """Relevance and importance together, 0–1."""
+        """Relevance and importance combined, 0–1."""
         return combined(self.relevance, self.found.importance)
 
     def passes(self, least: float) -> bool:
-        """Tell whether it matches at all, and has the least relevance that is wanted."""
+        """Tell whether it matches at all, and has at least the requested relevance."""
         return self.relevance > 0.0 and self.relevance >= least
 
 
 class Matches(Struct, frozen=True):
-    """The memories that match by themselves, in no order, and their number."""
+    """The memories that match by themselves, unordered, and their number."""
 
     hits: list[Hit]
     total: int
@@ -111,17 +111,17 @@ class PackedHits(Struct, frozen=True):
     taken: list[tuple[int, Hit, Card]]
     omitted: list[LeftOut]
     heads: dict[str, Head]
-    """The heads that have taken the places of superseded memories, by the ids of these."""
+    """The heads that have replaced superseded memories, by the ids of these."""
     twice: int
-    """How many were left out because another version of theirs is shown, or the filters refuse it."""
+    """The number omitted because another version of theirs is shown, or the filters do not admit it."""
 
 
 async def search(query: SearchQuery, context: Context, *, only: Kind | None = None) -> SearchResult:
     """Return the memories that match a query, best first, within `max_results` and `max_tokens`.
 
-    `only` restricts the search to one kind, whatever the source type. An unknown source or conversation
-    gives the same empty answer as an empty one. When the embedding model fails the words alone decide, and
-    `degraded` holds `no_vector`. Raises `InvalidInput`, `Unavailable`.
+    `only` restricts the search to one kind, whatever the source type. An unknown source or conversation gives
+    the same empty answer as an empty one. If the embedding model fails, only words are searched and
+    `degraded` contains `no_vector`. Raises `InvalidInput`, `Unavailable`.
     """
     began = context.read_begins()
     answer = await _answer(query, only, context)
@@ -130,7 +130,7 @@ async def search(query: SearchQuery, context: Context, *, only: Kind | None = No
 
 
 async def search_spans(query: SpanQuery, context: Context) -> SpanSearchResult:
-    """Return the spans that match a query, the most relevant first. Raises `InvalidInput`, `Unavailable`."""
+    """Return the spans that match a query, most relevant first. Raises `InvalidInput`, `Unavailable`."""
     found = asdict(await search(query.search, context, only="span"))
     del found["fan_out"]
     spans = [
@@ -148,7 +148,7 @@ async def search_spans(query: SpanQuery, context: Context) -> SpanSearchResult:
 async def _answer(query: SearchQuery, only: Kind | None, context: Context) -> SearchResult:
     checked_text(query.query, "query", most_bytes=4 * QUERY_CHARACTERS)
     default: SortBy = "combined" if query.max_hops else "relevance"
-    # Hops begin at the most relevant unless another order is asked for.
+    # Hops begin at the most relevant memories unless another order is requested.
     by_relevance = query.sort_by in {None, "relevance"}
     query = replace(query, sort_by=query.sort_by or default)
     sources = _sources(query, only)
@@ -200,7 +200,7 @@ def ordered(hits: Sequence[Hit], sort_by: SortBy | None) -> list[Hit]:
 
 
 ORDERS: Mapping[SortBy, Callable[[Hit], float]] = {
-    # All alike, so that only the rule for ties decides.
+    # All scores are equal, so that only the rule for ties decides.
     "recency": lambda hit: 0.0,
     "relevance": lambda hit: hit.relevance,
     "importance": lambda hit: hit.found.importance,
@@ -237,7 +237,7 @@ async def _match_exactly(query: SearchQuery, sources: Sources, context: Context)
 
 
 async def _list_all(query: SearchQuery, sources: Sources, context: Context) -> Matches:
-    """Return everything that passes the filters, up to a limit; all is equally relevant."""
+    """Return all memories that pass the filters, up to a limit; all are equally relevant."""
     if (query.min_relevance or 0.0) > NEUTRAL:
         return Matches([], 0, True, [])
     found, total = await list_memories(
@@ -253,9 +253,9 @@ async def _list_all(query: SearchQuery, sources: Sources, context: Context) -> M
 async def _match_relevant(
     query: SearchQuery, sources: Sources, context: Context, *, by_relevance: bool
 ) -> Matches:
-    """Return the memories that match by meaning or words, at least `max_results` where there are as many.
+    """Return the memories that match by meaning or words, at least `max_results` if there are as many.
 
-    Unless the most relevant suffice, the first in the order that is asked for are among them.
+    Unless the most relevant are sufficient, the first in the requested order are among them.
     """
     question = await understand(
         query.query,
@@ -288,9 +288,9 @@ async def _match_first(
     sources: Sources,
     context: Context,
 ) -> Matches:
-    """Return the newest or the most important of all that match, beside the most relevant.
+    """Return the newest or the most important of all matches, besides the most relevant.
 
-    Whatever is neither among the most relevant nor among the most important is not among the first of the
+    A match that is neither among the most relevant nor among the most important is not among the first of the
     combined order either.
     """
     scale, least = context.calibration, query.min_relevance or 0.0
@@ -311,7 +311,7 @@ async def _match_first(
         context=context,
     )
     missing = count - len(hits)
-    # Those that were not weighed are counted as matches, which some may not be.
+    # Unweighed candidates are counted as matches, which some may not be.
     is_exact = count == len(candidates) or (least == 0.0 and missing == 0)
     return Matches(
         list({hit.id: hit for hit in (*relevant, *hits)}.values()),
@@ -324,7 +324,7 @@ async def _match_first(
 def first_matching(
     found: Iterable[Candidate], sort_by: SortBy | None, scale: Calibration
 ) -> list[Candidate]:
-    """Return the candidates that a word or the meaning lets match, the newest or the most important first."""
+    """Return the candidates that match by a word or by meaning, newest or most important first."""
     matching = [
         one
         for one in found
@@ -342,7 +342,7 @@ async def weigh_first(
     wanted: int,
     context: Context,
 ) -> tuple[list[Hit], int]:
-    """Return the first `wanted` of some candidates without texts that match, and how many were weighed."""
+    """Return the first `wanted` of some candidates without texts that match, and the number weighed."""
     ranks = _ranks(candidates)
     hits: list[Hit] = []
     count = 0
@@ -361,7 +361,7 @@ async def weigh_first(
 def weighed(found: Sequence[Candidate], query: str | None, calibration: Calibration) -> list[Hit]:
     """Return the candidates with their relevance, and their rank in each leg.
 
-    Without a query they were found by a vector alone, and there are no words to match.
+    Without a query they were found only by a vector, and there are no words to match.
     """
     stems = asked_stems(query) if query is not None else frozenset()
     shares = matched_shares(stems, [one.text for one in found])
@@ -401,7 +401,7 @@ def _ranks(found: Sequence[Candidate]) -> dict[str, dict[Leg, int]]:
 def _is_all(
     candidates: Findings, calibration: Calibration, least: float, embedding: Vector | None
 ) -> bool:
-    """Tell whether nothing else can match: both legs are exhausted, or all others lie too far away."""
+    """Tell whether nothing else can match: both legs are exhausted, or all others are too far away."""
     if not candidates.all_by_words:
         return False
     if candidates.all_by_vector or embedding is None:
@@ -433,7 +433,7 @@ async def _pack(
 ) -> PackedHits:
     """Take hits by rank into `max_tokens`, at most `max_results`: one that does not fit is left out.
 
-    Memories that were deleted meanwhile are skipped, superseded ones give their places to their heads.
+    Memories that were deleted meanwhile are skipped, superseded ones replaced by their heads.
     """
     found, heads = list(hits), dict[str, Head]()
     cards: dict[str, Card] = {}
@@ -460,7 +460,7 @@ async def _pack(
 
 
 def _next(hits: Sequence[Hit], asked: Container[str], most: int) -> list[str]:
-    """Return the ids of the next hits whose cards are to be fetched."""
+    """Return the ids of the next hits to fetch cards for."""
     return [hit.id for hit in hits if hit.id not in asked][:most]
 
 
@@ -488,7 +488,7 @@ def _at_head(hit: Hit, head: Head) -> Hit:
 def _taken(
     hits: Sequence[Hit], cards: Mapping[str, Card], query: SearchQuery
 ) -> list[tuple[int, Hit, Card]]:
-    """Return the hits that fit, with their ranks and cards, as far as their cards are known."""
+    """Return the hits that fit, with their ranks and cards, as far as their cards are loaded."""
     room = query.max_tokens
     taken: list[tuple[int, Hit, Card]] = []
     for rank, hit in enumerate(hits, start=1):
@@ -553,7 +553,7 @@ def _result(
 def _paths(
     items: Sequence[SearchItem], expansion: Expansion, heads: Mapping[str, Head]
 ) -> list[HopPath]:
-    """Return the steps to all items; one that several share is listed once, by how it was walked."""
+    """Return the steps to all items; a step that several share is listed once, as it was walked."""
     found_as = {head.id: id for id, head in heads.items()}
     paths: dict[tuple[str, str], HopPath] = {}
     for item in items:

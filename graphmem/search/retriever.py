@@ -1,4 +1,4 @@
-"""The memory retriever: search → peek → chunk → compose as one object with defaults of its own."""
+"""The memory retriever: search → peek → chunk → compose in one object with its own defaults."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ from graphmem.tokens import TokenCounter
 
 
 class RetrieverDefaults(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The values that a retriever uses where a call gives none."""
+    """The values that a retriever uses for omitted arguments."""
 
     default_max_results: Annotated[int, Meta(ge=1, le=200)] = 10
     default_max_tokens_per_chunk: Tokens = 500
@@ -44,7 +44,7 @@ class MemoryRetriever:
     """Finds memories for an agent and collects them in a context within a budget."""
 
     def __init__(self, context: Callable[[], Context], defaults: RetrieverDefaults) -> None:
-        """Work with the context that `context` returns at the moment of each call."""
+        """Work with the context that `context` returns at the time of each call."""
         self._context = context
         now = context()
         self.config = MemoryRetrieverConfig(
@@ -121,7 +121,7 @@ class MemoryRetriever:
         sort_by: SortBy | None = None,
         link_types: Sequence[GivenStep] | None = None,
     ) -> SearchResult:
-        """Return what `search` does, with the memories one link away unless `max_hops` (0–3) is given.
+        """Return the results of `search`, with the memories one link away unless `max_hops` (0–3) is given.
 
         Raises `InvalidInput`, `Unavailable`.
         """
@@ -146,7 +146,7 @@ class MemoryRetriever:
         )
 
     async def peek(self, memory_id: str) -> PeekResult | None:
-        """Return a memory without its content; None when it does not exist. Raises `Unavailable`."""
+        """Return a memory without its content; None if it does not exist. Raises `Unavailable`."""
         try:
             return await peek(memory_id, self._context())
         except MemoryNotFound:
@@ -161,7 +161,7 @@ class MemoryRetriever:
         truncation_strategy: TruncationStrategy | None = None,
         include_header: bool | None = None,
     ) -> ChunkResult:
-        """Return as much of a memory as fits into `max_tokens`.
+        """Return the part of a memory that fits into `max_tokens`.
 
         An argument that is not None replaces the field of that name in `options`. Raises `InvalidInput`,
         `ItemNotFound`, `ContentDamaged`, `Unavailable`.
@@ -203,7 +203,7 @@ class MemoryRetriever:
         return await show_context(_id(context), self._context())
 
     async def add_to_context(self, context: RetrievalContext | str, memory_id: str) -> bool:
-        """Add as much of a memory as fits; return False, and change nothing, when nothing of it fits.
+        """Add the part of a memory that fits; return False, and change nothing, if nothing of it fits.
 
         Raises `InvalidInput`, `ContextNotFound`, `ItemNotFound`, `Unavailable`.
         """
@@ -223,7 +223,7 @@ class MemoryRetriever:
 
 
 class HasRetriever(Protocol):
-    """A client's memory, as `Graphmem` is."""
+    """The memory of a client, such as `Graphmem`."""
 
     def retriever(
         self, *, default_max_results: int = 10, default_max_tokens_per_chunk: int = 500
@@ -263,7 +263,7 @@ def _fields(given: Struct | Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that are given."""
+    """Return the options that are not None."""
     return {name: value for name, value in options.items() if value is not None}
 
 
