@@ -28,7 +28,7 @@ from graphmem.neighbourhood.types import (
 from graphmem.neighbourhood.walk import ABSENT, HIDDEN
 
 COUNTED = 100_000
-"""The number of nodes up to which a label is counted."""
+"""The number up to which the nodes of a label are counted."""
 
 SAMPLED = 1_000
 """The number of nodes of a label whose outgoing edges are read."""
@@ -43,7 +43,7 @@ EXAMPLES = 3
 EXAMPLE_CHARACTERS = 80
 
 SECONDS = 10.0
-"""How long the database may work on the schema."""
+"""The time limit of the database for the schema."""
 
 KIND_LABELS = tuple(map(kind_label, KINDS))
 
@@ -88,7 +88,7 @@ LABEL_SAMPLES = Query("neighbourhood/label_samples", LabelSample)
 
 
 async def show_graph_schema(context: Context) -> GraphSchema:
-    """Return the schema of the client's graph; `sampling` tells which numbers are exact.
+    """Return the schema of the client's graph; `sampling` says which numbers are exact.
 
     Raises `TookTooLong`, `Unavailable`.
     """
@@ -103,7 +103,7 @@ async def show_graph_schema(context: Context) -> GraphSchema:
         described=DESCRIBED,
         edges=EDGES,
         hidden=list(HIDDEN),
-        # Values that mean absence are left out of the examples later.
+        # Values that mean absence are removed from the examples later.
         examples=EXAMPLES + len(ABSENT),
         characters=EXAMPLE_CHARACTERS + 1,
     )
@@ -125,7 +125,7 @@ async def show_graph_schema(context: Context) -> GraphSchema:
 
 
 def labels(samples: Sequence[LabelSample]) -> list[LabelShown]:
-    """Return the labels, `Memory` first, which sums up those of its kinds."""
+    """Return the labels, first `Memory`, the sum of its kinds."""
     kinds = [sample for sample in samples if sample.label in KIND_LABELS]
     shown = [
         LabelShown(
@@ -200,7 +200,7 @@ def merged(properties: Iterable[PropertyShown]) -> list[PropertyShown]:
 
 
 def _readable(type: str) -> str:
-    """Return a type without NOT NULL, which holds of every stored value."""
+    """Return a type without NOT NULL, which is true of every stored value."""
     return type.replace(" NOT NULL", "")
 
 

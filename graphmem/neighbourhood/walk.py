@@ -29,10 +29,10 @@ from graphmem.neighbourhood.types import (
 from graphmem.text.entities import normalized
 
 FAN_OUT = 32
-"""The number of nodes that are followed from a node; from the requested one all that are shown may be."""
+"""The number of nodes that are followed from a node; from the requested one only the limit applies."""
 
 LOOKED_AT = 200
-"""The number of edges of one type and node among which the newest are chosen.
+"""The number of edges of one type and node from which the newest are chosen.
 
 From the requested node it is twice the number of nodes shown, if that is more.
 """
@@ -41,10 +41,10 @@ QUIET = 200
 """The number of edges up to which all edges of a node are searched for those between shown nodes."""
 
 HUBS = 32
-"""The number of hubs, the first, between which edges outside of the walk are searched."""
+"""The number of hubs, the first ones, between which edges outside of the walk are searched."""
 
 SECONDS = 10.0
-"""How long the database may work on one step."""
+"""The time limit of the database for one step."""
 
 TEXT_CHARACTERS = 1_000
 LIST_ITEMS = 50
@@ -150,8 +150,8 @@ class Walk:
     def add(self, steps: Sequence[EdgesOfNode], *, looked_at: int, fan_out: int) -> None:
         """Add the neighbours of the nodes of the last depth, as far as there is room.
 
-        The newest over each type from each node come first, then the second newest, so that no type and
-        no node displaces the others.
+        The newest over each type from each node come first, then the second newest, so that no type and no
+        node displaces the others.
         """
         depth = max(self.depths.values()) + 1
         frontier = self.frontier(depth - 1)
