@@ -1,4 +1,4 @@
-"""The budget of a run: its balance, the share of a child, the return at its end; and an operation's clock."""
+"""The budget of a run: its balance, a child's share, the refund at its end; and an operation's clock."""
 
 import math
 import time
@@ -62,12 +62,12 @@ class EndedRun(Struct, frozen=True, kw_only=True):
 
 
 class Clock(Struct, frozen=True):
-    """The time of an operation: the source of the present, and the begin of the operation."""
+    """The time of an operation: the source of the present time, and the start of the operation."""
 
     now: Callable[[], datetime]
     at: datetime
     started: float
-    """The begin by a clock that never goes back."""
+    """The start by a monotonic clock."""
 
     @classmethod
     def start(cls, now: Callable[[], datetime]) -> "Clock":
@@ -76,7 +76,7 @@ class Clock(Struct, frozen=True):
 
     @property
     def milliseconds(self) -> float:
-        """The time since the begin."""
+        """The time since the start."""
         return round((time.perf_counter() - self.started) * 1000, 3)
 
 
@@ -112,7 +112,7 @@ def share(
     fixed: FixedBudget,
     now: datetime,
 ) -> Share:
-    """Return a fraction of the remaining budget, rounded down, or the fixed amount, capped by the rest."""
+    """Return a fraction of the remaining budget, rounded down, or the fixed amount, at most the remainder."""
     time_ms = fixed.max_time_ms
     if time_ms is None:
         time_ms = math.floor(milliseconds(deadline - now) * fraction)
@@ -151,7 +151,7 @@ def ended(runs: Sequence[EndingRun], outcome: RunOutcome, now: datetime) -> list
 
 
 def milliseconds(span: timedelta) -> int:
-    """Return a length of time in whole milliseconds, 0 where it is negative."""
+    """Return a duration in whole milliseconds, 0 if it is negative."""
     return max(0, span // timedelta(milliseconds=1))
 
 

@@ -74,7 +74,7 @@ class RunEnvironment:
 
     @property
     def max_concurrent_sessions(self) -> int:
-        """How many runs of the client may be active at once."""
+        """The maximum number of the client's active runs."""
         return self._scope.max_concurrent_sessions
 
     def run(

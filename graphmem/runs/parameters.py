@@ -1,4 +1,4 @@
-"""The parameters of operations as records keep them: sizes, digests, words of closed lists, never a text."""
+"""The parameters of operations in records: sizes, digests, words of closed lists, never a text."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -12,7 +12,7 @@ from graphmem.runs.types import FixedBudget, NewWrite, PeekAsked, RunQuestion, S
 Parameters = dict[str, Any]
 
 LABEL_BYTES = 1_024
-"""The length of a name that a caller gives, at most, in bytes of UTF-8."""
+"""The maximum length of a name given by a caller, in bytes of UTF-8."""
 
 
 def check_labels(**labels: str | None) -> None:
@@ -24,7 +24,7 @@ def check_labels(**labels: str | None) -> None:
 
 def digest(run_id: str, value: str | Sequence[float] | Sequence[str] | dict[str, Any]) -> str:
     """Return a digest: the same for the same value in one run, and meaningless outside it."""
-    # Keyed by the run's id, which nobody can guess: a short text cannot be found by trying.
+    # Keyed by the run's id, which cannot be guessed: a short text cannot be found by trying.
     return blake2b(
         msgspec.json.encode(value, order="sorted"), key=run_id.encode()[:64], digest_size=16
     ).hexdigest()
@@ -84,7 +84,7 @@ def of_subcall(asked: SubcallAsked) -> Parameters:
 
 
 def with_child(parameters: Parameters, child_id: str | None) -> Parameters:
-    """Return the parameters of a sub-call as they are shown: with the child that it started."""
+    """Return the parameters of a sub-call for display: with the child that it started."""
     return parameters if child_id is None else parameters | {"child_session_id": child_id}
 
 

@@ -3,8 +3,8 @@
     reserve ── work ── settle          a transaction each; reserve and settle lock the run's node
        └─ refused, failed ──┴─ record
 
-The kept answer of an operation is returned again for the same `operation_id`. Transient failures are
-retried, and each retry is charged. A hold that nobody settles expires.
+A repetition with the same `operation_id` returns the stored answer. Transient failures are retried, and each
+retry is charged. A hold that is never settled expires.
 """
 
 import asyncio
@@ -41,10 +41,10 @@ from graphmem.runs.sweep import close_run, reclaim
 from graphmem.runs.types import AccessEntry, BudgetState, OnAccess, Operation
 
 HOLD = timedelta(seconds=60)
-"""How long tokens are held for an operation; after a crash they are free again."""
+"""The time for which tokens are held for an operation; after a crash they are free again."""
 
 FIRST_RETRIES = 3
-"""How often reserving may be retried, before the number of retries that the run has left is known."""
+"""The maximum number of retries of a reservation, before the run's remaining retries are known."""
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 1.0
@@ -71,7 +71,7 @@ class Reservation(Struct, frozen=True, kw_only=True):
     started_at: datetime
     deadline: datetime
     overdue: bool = False
-    """Whether a child's time is over whose unspent budget has not returned yet."""
+    """Whether an overdue child has not returned its unspent budget yet."""
     holds: list[int] = []
     below: list[Usage] = []
 
@@ -107,7 +107,7 @@ class RunOperation(Struct, frozen=True, kw_only=True):
     access_id: str
     """The id of its record."""
     tokens: int = 0
-    """The most that it may take."""
+    """The maximum number of tokens that it may take."""
 
     @property
     def params(self) -> str:
@@ -119,7 +119,7 @@ class Done(Struct, Generic[Result], frozen=True, kw_only=True):
     """The outcome of an operation's work: its result, its charge, and the contents of its record.
 
     `effect` writes to the graph in the transaction that settles the operation, and returns the result in
-    place of `result`. `answer` is the part of the result that is kept for a repetition.
+    place of `result`. `answer` is the part of the result that is stored for a repetition.
     """
 
     answer: str
@@ -132,9 +132,9 @@ class Done(Struct, Generic[Result], frozen=True, kw_only=True):
 
 
 class Performed(Struct, Generic[Result], frozen=True, kw_only=True):
-    """A completed operation and the budget that it left.
+    """A completed operation and the remaining budget.
 
-    `result` is None for a repetition: then `answer` is the kept answer of the first time.
+    `result` is None for a repetition: then `answer` is the stored answer of the first time.
     """
 
     answer: str
@@ -293,7 +293,7 @@ async def _perform(
 
 
 async def _budget(attempt: Attempt, reservation: Reservation) -> BudgetState:
-    """Return the budget of the run after the operation, with what overdue children give back."""
+    """Return the budget of the run after the operation, with the refunds of overdue children."""
     run_id, context, now = attempt.operation.run_id, attempt.context, attempt.clock.now
     if reservation.overdue:
         try:
@@ -303,7 +303,7 @@ async def _budget(attempt: Attempt, reservation: Reservation) -> BudgetState:
             )
             return shown(run, now()).budget
         except Unavailable as away:
-            # The operation is done; the next one shows what has returned.
+            # The operation is done; the next one shows the refund.
             log.info("the budget of overdue children is not back yet: %s", away)
     return reservation.budget(now())
 
@@ -416,7 +416,7 @@ async def _record_failure(attempt: Attempt, problem: BaseException) -> None:
 
 
 def error_text(problem: BaseException) -> str:
-    """Return a failure as a record keeps it: the sentence if it is about a budget, else the kind of error."""
+    """Return a failure for a record: the sentence if it is about a budget, else the kind of error."""
     if isinstance(problem, BudgetExhausted | RunEnded | RunTimeout):
         return str(problem)
     return problem.code if isinstance(problem, GraphmemError) else type(problem).__name__
@@ -429,7 +429,7 @@ def access_entry(
     error: str | None,
     child_id: str | None = None,
 ) -> AccessEntry:
-    """Return an operation that has ended, as the listener receives it."""
+    """Return an ended operation, as the listener receives it."""
     return AccessEntry(
         timestamp=clock.at,
         session_id=operation.run_id,

@@ -1,7 +1,7 @@
 """Retention: trees of runs that ended long ago are deleted with their records; written memories stay.
 
-A transaction deletes some of the records, the root last, so that an interrupted deletion is continued by
-the next one.
+A transaction deletes some of the records, the root last, so that the next deletion continues an interrupted
+one.
 """
 
 from datetime import datetime

@@ -31,13 +31,13 @@ from graphmem.search.ask import Hit, first_matching, ordered, weigh_first, weigh
 from graphmem.text.words import terms, weights
 
 POOL = 20
-"""The number of best hits among which the spans that fit are chosen."""
+"""The number of best hits from which the spans that fit are chosen."""
 
 RETRIEVED: frozenset[Kind] = frozenset({"span", "summary"})
-"""The kinds that a run retrieves; a source type may also be one of references, which are left out."""
+"""The kinds that a run retrieves; references, which may share a source type, are left out."""
 
 MOST_SEEN = 2_000
-"""The number of candidates of each source, at most, that is fetched to find spans not delivered yet."""
+"""The maximum number of candidates of each source that are fetched to find undelivered spans."""
 
 GROWTH = 4
 """The factor by which the number of candidates grows while too few of them are new."""
@@ -51,7 +51,7 @@ class DeliveredSpans(Struct, frozen=True):
 
 
 class Continuation(Struct, frozen=True):
-    """The begin of a page: the record of the page before it, and the spans delivered so far."""
+    """The start of a page: the record of the previous page, and the spans delivered so far."""
 
     access_id: str = ""
     delivered: frozenset[str] = frozenset()
@@ -77,12 +77,12 @@ class SearchAhead:
             raise
 
     def cancel(self) -> None:
-        """Cancel the search, whose hits nobody needs any more."""
+        """Cancel the search, whose hits are no longer needed."""
         self._task.cancel()
 
     def _begin(self) -> None:
         self._task = asyncio.create_task(self._search())
-        # Retrieves the failure of a search that nobody waits for, which asyncio would log.
+        # Retrieves the exception of an abandoned search, which asyncio would log.
         self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
 
@@ -95,7 +95,7 @@ class SpanText(Struct, frozen=True):
 
 
 class PackedSpans(Struct, frozen=True):
-    """The hits that fit, those that are left out, and the number that cannot be delivered at all."""
+    """The hits that fit, the omitted hits, and the number that cannot be delivered at all."""
 
     taken: list[tuple[Hit, SpanText]]
     omitted: list[LeftOutSpan]
@@ -236,7 +236,7 @@ def _done(result: RetrievalResult, cursor: str | None) -> Done[RetrievalResult]:
 
 
 async def _fetch_result(answer: str, context: Context) -> RetrievalResult:
-    """Return the result of a retrieval that was charged before, with the texts that are there still."""
+    """Return the result of a retrieval that was charged before, with the texts that still exist."""
     kept = msgspec.json.decode(answer, type=RetrievalResult)
     texts = await fetch_spans([span.span_id for span in kept.spans], context)
     spans = [
@@ -265,7 +265,7 @@ def _previous(cursor: str | None) -> str:
 async def _continuation(
     question: RunQuestion, operation: RunOperation, context: Context
 ) -> Continuation:
-    """Return what a cursor leads on from.
+    """Return the start of a page from its cursor.
 
     Raises `InvalidInput` for a cursor of another question or run, `RunNotFound`, `Unavailable`.
     """
@@ -332,7 +332,7 @@ async def _hits(
 
 
 async def _everything(question: RunQuestion, page: Continuation, context: Context) -> list[Hit]:
-    """Return all that was not delivered yet, the newest or the most important; all is equally relevant."""
+    """Return all undelivered spans, the newest or the most important; all are equally relevant."""
     if (question.min_relevance or 0.0) > NEUTRAL:
         return []
     found, _ = await list_memories(
@@ -350,7 +350,7 @@ async def _everything(question: RunQuestion, page: Continuation, context: Contex
 async def _first_hits(
     question: RunQuestion, understood: Understood, page: Continuation, context: Context
 ) -> list[Hit]:
-    """Return the newest or the most important hits of all that match and were not delivered yet."""
+    """Return the newest or the most important undelivered hits of all matches."""
     pool = await find_matching(
         understood.embedding,
         understood.words,
@@ -371,7 +371,7 @@ async def _first_hits(
 
 
 def _words(understood: Understood) -> str | None:
-    """Return the question's text, None where it has no words to match."""
+    """Return the question's text, None if it has no words to match."""
     return understood.text if asked_stems(understood.text) else None
 
 

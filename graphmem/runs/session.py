@@ -1,4 +1,4 @@
-"""A run as an agent holds it: its identity, its remaining budget, and its operations."""
+"""A run from the point of view of its agent: its identity, its remaining budget, and its operations."""
 
 import logging
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 class RunScope(Struct, frozen=True, kw_only=True):
-    """The common ground of an environment's runs.
+    """The common settings of an environment's runs.
 
     `context` returns a fresh context for each operation: the embedding model may change meanwhile.
     """
@@ -57,7 +57,7 @@ class RunScope(Struct, frozen=True, kw_only=True):
 
 
 class RunSession:
-    """One run of an agent; its state lives in the graph.
+    """One run of an agent; its state is stored in the graph.
 
     `budget` and `status` are those after the last operation; `refresh` reads them again.
     """
@@ -301,7 +301,7 @@ class RunSession:
         return RunSession(scope, child)
 
     async def _follow(self, operation: Awaitable[Result]) -> Result:
-        """Return the result of an operation, and keep the budget that it left."""
+        """Return the result of an operation, and store the remaining budget."""
         try:
             result = await operation
         except (RunTimeout, RunEnded):
@@ -313,7 +313,7 @@ class RunSession:
 
 
 class Beginning:
-    """A run that starts when it is awaited, or at the begin of an `async with` block, whose end ends it."""
+    """A run that starts when it is awaited, or at the start of an `async with` block, whose end ends it."""
 
     def __init__(self, start: Callable[[], Awaitable[RunSession]]) -> None:
         self._start = start

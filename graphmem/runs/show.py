@@ -31,7 +31,7 @@ from graphmem.runs.types import (
 
 
 class OperationCount(Struct, frozen=True):
-    """How often an operation was performed in a run."""
+    """The number of times that an operation was performed in a run."""
 
     operation: Operation
     times: int
@@ -64,7 +64,7 @@ RUN_ACCESSES = Query("runs/run_accesses", AccessRow)
 
 
 async def show_run(run_id: str, context: Context) -> Run:
-    """Return a run; if it is overdue, or a child of it is, that ends first and gives its tokens back.
+    """Return a run; if it or a child of it is overdue, that ends first and returns its tokens.
 
     Raises `RunNotFound`, also for a run of another client, and `Unavailable`.
     """
@@ -81,7 +81,7 @@ async def show_run(run_id: str, context: Context) -> Run:
 
 
 async def show_runs(asked: RunsAsked, context: Context) -> Runs:
-    """Return a page of a client's runs, the last that were started first; overdue ones end first.
+    """Return a page of a client's runs, last started first; overdue ones end first.
 
     Raises `InvalidInput` for a foreign cursor, and `Unavailable`.
     """
@@ -110,7 +110,7 @@ async def show_tree(run_id: str, context: Context) -> TreeRun:
     now, client_id, graph = context.now(), context.client_id, context.graph
     rows = await graph.rows(RUN_TREE, client_id=client_id, id=run_id, now=now)
     if overdue := [row for row in rows if row.status == "timeout" and row.ended_at is None]:
-        # From the root down: with a run all below it end.
+        # From the root down: all runs below a run end with it.
         for row in overdue:
             await close_run(row.id, "timeout", client_id=client_id, now=now, graph=graph)
         rows = await graph.rows(RUN_TREE, client_id=client_id, id=run_id, now=now)

@@ -15,7 +15,7 @@ from graphmem.runs.performing import Done, impatient, new_operation, perform
 from graphmem.runs.types import OnAccess, PeekAsked, RunPeek
 
 PREVIEW_TOKENS = 100
-"""The length of a preview, which is free, in tokens."""
+"""The length of a preview in tokens; it is free of charge."""
 
 
 async def peek(
@@ -33,7 +33,7 @@ async def peek(
 
     async def work() -> Done[RunPeek]:
         found = await _preview(asked, context)
-        # No text is kept, and nothing is charged.
+        # No text is stored, and nothing is charged.
         answer = msgspec.json.encode(replace(found, content=None)).decode()
         delivered = {"id": found.span.id, "rank": 1, "score": 1.0, "tokens": 0}
         return Done(answer=answer, result=found, returned=[delivered])

@@ -1,4 +1,4 @@
-"""Starting runs: at the root, or under a parent that gives the child a part of its budget."""
+"""Starting runs: at the root, or under a parent that gives the child a share of its budget."""
 
 from datetime import datetime, timedelta
 
@@ -37,7 +37,7 @@ SWEEP_RUNS = "sweep_runs"
 
 
 class StartedRun(Struct, frozen=True):
-    """A run that the same operation has started before, and the parameters of that."""
+    """A run that an earlier call of the same operation has started, and its parameters."""
 
     id: str
     params: str
@@ -109,10 +109,10 @@ async def start_child(
     most_active: int,
     on_access: OnAccess | None = None,
 ) -> Run:
-    """Start a run under another with a part of the remaining budget of that.
+    """Start a run under another with a share of that run's remaining budget.
 
-    Raises `InvalidInput`, `RunNotFound`, `ChildlessBudget`, `TooDeep`, `TooManyRuns`,
-    `RunEnded`, `RunTimeout`, `OperationReused`, `Unavailable`.
+    Raises `InvalidInput`, `RunNotFound`, `ChildlessBudget`, `TooDeep`, `TooManyRuns`, `RunEnded`,
+    `RunTimeout`, `OperationReused`, `Unavailable`.
     """
     check_labels(agent_type=asked.agent_type, operation_id=asked.operation_id)
     return await _start_child(run_id, asked, None, context, most_active, on_access)
@@ -220,7 +220,7 @@ def _child_draft(
 
 
 def _share(reservation: Reservation, asked: SubcallAsked, now: datetime) -> Share:
-    """Return a child's part of the budget; raise if it would be empty."""
+    """Return a child's share of the budget; raise if it would be empty."""
     fixed = asked.fixed_budget or FixedBudget()
     part = share(
         remaining=reservation.remaining,

@@ -1,4 +1,4 @@
-"""A run as it is stored, and as it is shown."""
+"""A run in its stored form, and in its form for callers."""
 
 from datetime import datetime
 
@@ -67,7 +67,7 @@ async def fetch_run(run_id: str, *, client_id: str, now: datetime, graph: Graph)
 
 
 def shown(run: StoredRun, now: datetime) -> Run:
-    """Return a run as it is shown."""
+    """Return a run in its form for callers."""
     until = min(run.ended_at or now, run.deadline)
     return Run(
         id=run.id,

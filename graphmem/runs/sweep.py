@@ -116,7 +116,7 @@ def _row(
 
 
 async def close_overdue(*, client_id: str, now: datetime, graph: Graph) -> None:
-    """End the runs of a client whose time is over."""
+    """End the overdue runs of a client."""
     overdue = await graph.rows(OVERDUE_OF_CLIENT, client_id=client_id, now=now, limit=SWEPT_AT_ONCE)
     await _close_all(overdue, now, graph)
 

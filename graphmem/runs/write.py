@@ -25,14 +25,14 @@ from graphmem.runs.stored import fetch_run
 from graphmem.runs.types import NewWrite, OnAccess, WriteResult
 
 FOUND_CHARACTERS = 2_000
-"""The part of the metadata that finds a span, in characters."""
+"""The characters of the metadata by which a span is found."""
 
 MOST_TAGS = 100
 TAG_CHARACTERS = 256
 
 
 class KeptWrite(Struct, frozen=True):
-    """The part of a write's result that its record keeps."""
+    """The stored part of a write's result."""
 
     id: str
 
@@ -122,7 +122,7 @@ async def _fetch_result(answer: str, context: Context) -> WriteResult:
 def _spans(
     new: NewWrite, reference: StoredReference, now: datetime, context: Context
 ) -> Iterator[Draft]:
-    """Yield the spans of a content; the words of its metadata find them too."""
+    """Yield the spans of a content, which are also found by the words of its metadata."""
     source = replace(
         reference, source_type="thread_summary" if new.type == "summary" else "episode_log"
     )
