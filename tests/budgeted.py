@@ -1,4 +1,4 @@
-"""What the tests of budgeted runs share: spans to find, and a look at a tree's budgets in the database."""
+"""Shared by the tests of budgeted runs: spans to find, and a check of a tree's budgets in the database."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -81,7 +81,7 @@ def below(tree: TreeRun) -> Iterator[TreeRun]:
 
 
 def check(tree: TreeRun) -> None:
-    """Assert that every budget of a tree balances, and that nobody has more than there is."""
+    """Assert that every budget of a tree balances, and that no run has more than exists."""
     for run in below(tree):
         assert run.spent + run.held + run.given + run.remaining == run.max_tokens
         assert min(run.spent, run.held, run.given, run.remaining) >= 0
@@ -91,7 +91,7 @@ def check(tree: TreeRun) -> None:
 
 
 async def check_stored(memory: Graphmem) -> list[dict[str, Any]]:
-    """Assert that in the database each run's spending is what its records say, and return the runs."""
+    """Assert that the stored spending of each run equals the sum of its records, and return the runs."""
     rows = await memory.runtime.graph.execute(STORED, client_id=memory.client_id)
     for row in rows:
         assert row["spent"] == sum(row["charged"]) == sum(row["delivered"])
@@ -101,6 +101,6 @@ async def check_stored(memory: Graphmem) -> list[dict[str, Any]]:
 
 
 async def edges_of(memory: Graphmem, reference_id: str) -> dict[str, Any]:
-    """Return what a reference is joined to."""
+    """Return the edges of a reference."""
     rows = await memory.runtime.graph.execute(EDGES, client_id=memory.client_id, id=reference_id)
     return rows[0]

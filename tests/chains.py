@@ -1,4 +1,4 @@
-"""A chain of three versions, written as the use cases write them."""
+"""A chain of three versions, written in the same way as by the use cases."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +13,7 @@ STORES = ("It is Postgres.", "It is SQLite.", "It is Postgres again.")
 
 
 async def chain(memory: Graphmem) -> list[str]:
-    """Write three versions of a fact, a month apart, each written a day after it became true."""
+    """Write three versions of a fact, a month apart, each written a day after it became valid."""
     runtime, client_id = memory.runtime, memory.client_id
     drafts = [
         draft(

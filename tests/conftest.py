@@ -1,9 +1,9 @@
 """One real Neo4j and one real embedding model for all tests of a process.
 
-The server: `GRAPHMEM_TEST_NEO4J_URI` (with `…_PASSWORD`), else the local launcher, else
-testcontainers, else the tests that need one are skipped loudly; in CI that is a failure.
-Each process of a run (pytest-xdist) has a server of its own: how words weigh, the jobs of all clients and
-the counts of the whole store must not depend on the moment.
+The server: `GRAPHMEM_TEST_NEO4J_URI` (with `…_PASSWORD`), else the local launcher, else testcontainers, else
+the tests that need one are skipped loudly; in CI that is a failure. Each process of a run (pytest-xdist) has
+its own server: the weights of words, the jobs of all clients and the counts of the whole store must not
+depend on concurrent tests.
 """
 
 import os
@@ -26,28 +26,28 @@ from graphmem.server.private import private_server
 
 pytest_plugins = ["tests.tiers"]
 
-# How long an example takes depends on the machine's load.
+# The duration of an example depends on the machine's load.
 hypothesis.settings.register_profile("graphmem", deadline=None)
 hypothesis.settings.load_profile("graphmem")
 
-# A shell that starts the tests in the background has them ignore Ctrl-C, and their children too.
+# A shell that starts the tests in the background makes them and their children ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NEO4J_IMAGE = "neo4j:2026.09.0-community"
 
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""A server that lives for minutes costs less processor time with the first compiler alone."""
+"""A server that lives for minutes uses less processor time with the first compiler alone."""
 
 
 MANY = 50
-"""Statements at once: what another test has cut off may not have ended yet."""
+"""Concurrent statements: those that another test has cut off may not have ended yet."""
 
 
 @pytest_asyncio.fixture(scope="session")
 async def neo4j_settings(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Settings]:
-    """Settings that name a real Neo4j of the tests' own."""
+    """Settings for a real Neo4j of the tests' own."""
     given = os.environ.get("GRAPHMEM_TEST_NEO4J_URI")
     if given:
         password = os.environ.get("GRAPHMEM_TEST_NEO4J_PASSWORD", "")
@@ -68,7 +68,7 @@ async def neo4j_settings(
 
 
 def _cache() -> dict[str, str]:
-    """Return the environment without our settings, but for where fetched files are kept."""
+    """Return the environment without our settings, except the place of cached files."""
     return {name: os.environ.get(name, "") for name in ("GRAPHMEM_CACHE_DIR",)}
 
 
@@ -99,13 +99,13 @@ async def runtime(neo4j_settings: Settings) -> AsyncIterator[Runtime]:
 
 @pytest.fixture
 def memory(runtime: Runtime) -> Graphmem:
-    """The running graphmem as a client of this test's own sees it."""
+    """The running graphmem, as a client of this test's own sees it."""
     return Graphmem(runtime, f"test-{uuid.uuid4().hex}")
 
 
 @pytest.fixture
 def rival(runtime: Runtime) -> Graphmem:
-    """The same graphmem as another client sees it."""
+    """The same graphmem, as another client sees it."""
     return Graphmem(runtime, f"rival-{uuid.uuid4().hex}")
 
 

@@ -16,7 +16,7 @@ RECIPE = re.compile(
     r"(?P<answer>(?:(?!#).*\n)*)",
     re.MULTILINE,
 )
-"""A heading, some words, a block, and what stands until the next heading: the answer."""
+"""A heading, some words, a block, and the text up to the next heading: the answer."""
 
 NODE = re.compile(
     r"(?<![\w\]])(?P<step>\((?=\(\)))?"
@@ -26,7 +26,7 @@ NODE = re.compile(
 
 
 class Recipe(Struct, frozen=True):
-    """A question, what is said of it, how it is asked, and the answer as it is written."""
+    """A question, its explanation, its query, and its written answer."""
 
     heading: str
     words: str
@@ -43,7 +43,7 @@ def recipes(text: str) -> list[Recipe]:
 
 
 def rewritten(text: str, answers: Mapping[str, str]) -> str:
-    """Return a document with these answers, by their headings, in the place of those it has."""
+    """Return a document with its answers replaced by these, given by heading."""
     last = text.rstrip()
 
     def renewed(found: re.Match[str]) -> str:
@@ -57,7 +57,7 @@ def rewritten(text: str, answers: Mapping[str, str]) -> str:
 def open_nodes(query: str) -> list[str]:
     """Return the node patterns that introduce a node without naming its client.
 
-    An empty node that begins a repeated step is the node before it.
+    An empty node that begins a repeated step is the previous node.
     """
     named = set(re.findall(r"(\w+)\.client_id = \$client_id", query))
     found = []
@@ -71,7 +71,7 @@ def open_nodes(query: str) -> list[str]:
 
 
 def anchors(query: str) -> dict[str, set[str]]:
-    """Return by label which properties of one node an index could be asked about."""
+    """Return by label the properties of one node that an index could serve."""
     asked: dict[str, set[str]] = {}
     for node in NODE.finditer(query):
         [label] = re.findall(r"^:(\w+)", node["rest"]) or [""]
@@ -84,7 +84,7 @@ def anchors(query: str) -> dict[str, set[str]]:
 
 
 def table(columns: list[str], rows: list[dict[str, Any]]) -> str:
-    """Return rows as a table of Markdown."""
+    """Return rows as a Markdown table."""
     if not rows:
         return "Nothing."
     lines = [columns, ["---"] * len(columns)]

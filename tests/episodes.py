@@ -1,4 +1,4 @@
-"""Conversations with facts and episodes, written through the boundary as their use cases write them."""
+"""Conversations with facts and episodes, written at the writing boundary as their use cases do."""
 
 import uuid
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ async def episode(
     surprise: float = 0.3,
     **other: Any,
 ) -> str:
-    """Write an episode that ended some days ago; what was said is (session, role, content)."""
+    """Write an episode that ended some days ago; `said` lists (session, role, content)."""
     end_at = datetime.now(UTC) - timedelta(days=days_ago)
     row = {
         "kind": "episode",
@@ -85,7 +85,7 @@ async def facts(
 
 
 async def stored(memory: Graphmem, id: str) -> dict[str, Any]:
-    """Return a memory's properties as they stand in the database, without its vector."""
+    """Return a memory's properties as stored in the database, without its vector."""
     [row] = await memory.runtime.graph.execute(
         "CYPHER 25 MATCH (m:Memory {client_id: $client, id: $id}) "
         "RETURN m {.*, embedding: null, locked: null} AS properties",
@@ -96,7 +96,7 @@ async def stored(memory: Graphmem, id: str) -> dict[str, Any]:
 
 
 async def ended(memory: Graphmem, id: str, by: str, how: str = "SUPERSEDES") -> None:
-    """Have a memory superseded or contradicted by another now; a superseded one is no longer active."""
+    """Supersede or contradict a memory by another, now; a superseded one is no longer active."""
     now = datetime.now(UTC)
     await memory.runtime.graph.execute(
         "MATCH (old:Memory {client_id: $client, id: $id}) "

@@ -1,7 +1,7 @@
-"""Embedding models of a few lines, for tests that change from one to another: hashed bags of words.
+"""Minimal embedding models, for tests that change from one to another: hashed bags of words.
 
-`fake-256-plain` and `fake-320-kin` differ in length and in what they know: to one of kin `vehicle` and
-`car` are one word. `fake-…-slow` takes its time. Everything else is the real model.
+`fake-256-plain` and `fake-320-kin` differ in length and in knowledge: for a model of kin `vehicle` and `car`
+are one word. `fake-…-slow` takes its time. All other names load the real model.
 """
 
 import hashlib
@@ -17,11 +17,11 @@ from graphmem.model.progress import Progress
 KIN = {"vehicle": "car"}
 SLOW_SECONDS = 0.15
 WINDOW = 200
-"""How many characters such a model sees."""
+"""The number of characters that such a model sees."""
 
 
 class FakeModel:
-    """A model whose vectors count hashed words; `seen` is what it was asked for."""
+    """A model whose vectors count hashed words; `seen` lists the texts that it received."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -38,7 +38,7 @@ class FakeModel:
         return [self._vector(text[:WINDOW]) for text in texts]
 
     def truncates(self, text: str) -> bool:
-        """Tell whether a text is longer than the window; one without `kin` sees all."""
+        """Tell whether a text is longer than the window; one without `kin` says never."""
         return "kin" in self._manner and len(text) > WINDOW
 
     def _vector(self, text: str) -> Vector:
@@ -53,11 +53,11 @@ class FakeModel:
 
 
 LOADED: dict[str, FakeModel] = {}
-"""The fakes of this process by name: loaded twice they are the same, so that `seen` is kept."""
+"""The fakes of this process by name: a second load returns the same model, so that `seen` is kept."""
 
 
 def load(settings: Settings, progress: Progress) -> Model:
-    """Load a model as `load_model` does, or a fake one; `missing` cannot be had here."""
+    """Load a model as `load_model` does, or a fake one; `missing` is not available."""
     name = settings.embedding_model
     if name is None or not name.startswith("fake-"):
         return load_model(settings, progress)

@@ -1,4 +1,4 @@
-"""Query text that is made from the vocabulary: `python -m tests.generated_queries` writes it."""
+"""Query text that is generated from the vocabulary: `python -m tests.generated_queries` writes it."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ BRANCHES = re.compile(r"(?<=written by `make queries`\.\n)    FILTER .*?(?=  \}\
 
 
 def generated() -> Mapping[str, str]:
-    """Return the whole text of each such file by its name, as the vocabulary wants it."""
+    """Return the whole text of each generated file by its name."""
     return {LINKS: link_types(), NEIGHBOURS: neighbours(written(NEIGHBOURS))}
 
 
@@ -38,7 +38,7 @@ def neighbours(text: str) -> str:
 
 
 def written(name: str) -> str:
-    """Return the text of a query file as it is."""
+    """Return the present text of a query file."""
     return (resources.folder("cypher") / f"{name}.cypher").read_text(encoding="utf-8")
 
 

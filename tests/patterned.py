@@ -1,4 +1,4 @@
-"""A client's memory in which every pattern of the catalogue shows, and what is asked to see it."""
+"""A client's memory in which every pattern of the catalogue finds something, and the parameters for it."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,10 +17,10 @@ SAID = {
     "tired-2": ["Another sleepless night, I lay awake for hours."],
     "tired-3": ["My insomnia is back, three hours of sleep."],
 }
-"""What was said in which session, a week after the other."""
+"""The messages of each session, a week apart."""
 
 QUESTION = "Where did we put the spare keys of the boat house?"
-"""What nothing is known about."""
+"""A question without an answer in the memory."""
 
 ASKED: dict[str, dict[str, Any]] = {
     "recurring_themes": {"question": "insomnia"},
@@ -38,7 +38,7 @@ ASKED: dict[str, dict[str, Any]] = {
 
 
 async def live(memory: Graphmem, conversation_id: str = "life") -> dict[str, str]:
-    """Live a client's life; return the ids of its facts by what they are called here."""
+    """Write a client's history; return the ids of its facts by their names here."""
     await memory.open_conversation(conversation_id)
     await memory.remember(
         conversation_id,
@@ -64,7 +64,7 @@ async def live(memory: Graphmem, conversation_id: str = "life") -> dict[str, str
 
 
 async def facts(memory: Graphmem, conversation_id: str) -> dict[str, str]:
-    """Remember facts: one replaced twice, two that contradict each other, two that say the same."""
+    """Remember facts: one superseded twice, two that contradict each other, two with the same statement."""
     about: Any = {"category": "architectural_decision", "conversation_id": conversation_id}
     first = await memory.remember_fact("Orders are kept in Postgres", **about)
     second = await memory.supersede_fact(

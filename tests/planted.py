@@ -1,4 +1,4 @@
-"""Memories of every kind, written through the boundary as their use cases write them."""
+"""Memories of every kind, written at the writing boundary as their use cases do."""
 
 import json
 import uuid
@@ -14,7 +14,7 @@ WHEN = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
 
 async def plant(memory: Graphmem, *rows: dict[str, Any]) -> list[str]:
-    """Write memories of a client's own, and return their ids."""
+    """Write memories of a client, and return their ids."""
     drafts = [draft(memory.client_id, **row) for row in rows]
     runtime = memory.runtime
     prepared = await prepare(drafts, embedder=runtime.embedder, tokens=runtime.tokens)
@@ -23,7 +23,7 @@ async def plant(memory: Graphmem, *rows: dict[str, Any]) -> list[str]:
 
 
 def draft(client_id: str, kind: Any, text: str, **properties: Any) -> Draft:
-    """Return a memory with what the index filters on; what it does not know is its kind's own."""
+    """Return a memory with the properties that the index filters on; others belong to its kind."""
     known = {name for name in Draft.__struct_fields__ if name in properties}
     own = {name: value for name, value in properties.items() if name not in known}
     return Draft(
@@ -129,7 +129,7 @@ async def plant_content(
 
 
 async def join(memory: Graphmem, kind: str, *pairs: tuple[str, str]) -> None:
-    """Join memories of a client's own by edges of a kind."""
+    """Join memories of a client by edges of a kind."""
     await memory.runtime.graph.execute(
         "UNWIND $pairs AS pair "
         "MATCH (a:Memory {client_id: $client, id: pair[0]}) "

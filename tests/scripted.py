@@ -1,4 +1,4 @@
-"""A stand-in for the graph that answers by query name, for use cases without a database."""
+"""A substitute for the graph that answers by query name, for use cases without a database."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ Answer = Sequence[Any] | BaseException | Callable[..., Sequence[Any]]
 
 
 def inline(text: str, row: type[Row], *, writes: bool = False, name: str = "inline") -> Query[Row]:
-    """Return a query that stands in no file; it declares the parameters that its text uses."""
+    """Return a query without a file; it declares the parameters that its text uses."""
     query = Query(name, row, writes=writes)
     query.__dict__["text"] = text
     query.__dict__["parameters"] = frozenset(re.findall(r"\$(\w+)", text))
@@ -27,7 +27,7 @@ def inline(text: str, row: type[Row], *, writes: bool = False, name: str = "inli
 
 
 def scripted_context(graph: Graph, **parts: Any) -> Context:
-    """Return a context of the client `x` around a graph; an embedder is there only where it is given."""
+    """Return a context of the client `x` around a graph; it has an embedder only if one is given."""
     plain: dict[str, Any] = {
         "client_id": "x",
         "graph": graph,
@@ -40,12 +40,11 @@ def scripted_context(graph: Graph, **parts: Any) -> Context:
 
 
 class ScriptedGraph(Graph):
-    """Answers each query with the rows that its name stands for, and keeps what it was asked.
+    """Answers each query with the rows scripted for its name, and records the queries.
 
-    An answer is rows, an error to raise, or a function of the parameters that returns rows. Reads,
-    writes and transactions look alike; a query that no answer stands for is a mistake of the test.
-    There is no driver: what `Graph` does beyond this fails. `tests/test_scripted.py` compares it with
-    the real graph.
+    An answer is rows, an error to raise, or a function of the parameters that returns rows. Reads, writes and
+    transactions are treated alike; a query without an answer is an error of the test. There is no driver:
+    other methods of `Graph` fail. `tests/test_scripted.py` compares it with the real graph.
     """
 
     def __init__(self, answers: Mapping[str, Answer]) -> None:
@@ -56,11 +55,11 @@ class ScriptedGraph(Graph):
 
     @property
     def names(self) -> list[str]:
-        """The names of the queries that were asked, in their order."""
+        """The names of the queries, in their order."""
         return [name for name, _ in self.asked]
 
     async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
-        """Return the rows that stand for a query, having checked its parameters and their shape."""
+        """Return the scripted rows of a query, after checking its parameters and their shape."""
         query.statement(self.side, parameters)
         missing = query.parameters - set(parameters)
         assert not missing, f"{query.name} is asked without the parameters {missing}"
@@ -74,7 +73,7 @@ class ScriptedGraph(Graph):
         return rows
 
     async def change(self, query: Query[Row], **parameters: Any) -> list[Row]:
-        """Return the rows that stand for a query that writes."""
+        """Return the scripted rows of a query that writes."""
         return await self.rows(query, **parameters)
 
     async def write(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
@@ -82,18 +81,18 @@ class ScriptedGraph(Graph):
         return await work(ScriptedTransaction(self))
 
     async def execute(self, statement: str, **parameters: Any) -> list[dict[str, Any]]:
-        """Keep a statement, and return nothing."""
+        """Record a statement, and return nothing."""
         self.asked.append((statement, parameters))
         return []
 
 
 class ScriptedTransaction(Transaction):
-    """A transaction that asks its scripted graph."""
+    """A transaction that queries its scripted graph."""
 
     def __init__(self, graph: ScriptedGraph) -> None:
         self.side = graph.side
         self._graph = graph
 
     async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
-        """Return the rows that stand for a query."""
+        """Return the scripted rows of a query."""
         return await self._graph.rows(query, **parameters)

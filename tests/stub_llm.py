@@ -1,4 +1,4 @@
-"""A stand-in for a language model's server: answers as told, or misbehaves in the ways that servers do."""
+"""A substitute for a language model's server: gives scripted answers, or misbehaves as servers do."""
 
 import asyncio
 import contextlib
@@ -10,9 +10,9 @@ Misbehaviour = Literal["hang", "drip", "garbage", "status", "nonsense", "half", 
 
 
 class StubModel:
-    """A server on loopback that speaks the chat API.
+    """A server on the loopback interface that speaks the chat API.
 
-    `answer` is what it says next: a text, a function of the request's body that returns one, or a
+    `answer` is its next answer: a text, a function of the request's body that returns one, or a
     `Misbehaviour`. `asked` holds the bodies of the requests.
     """
 
@@ -77,7 +77,7 @@ class StubModel:
 
 @contextlib.asynccontextmanager
 async def stub_model() -> AsyncIterator[StubModel]:
-    """Have a stand-in for a language model listening on loopback."""
+    """Provide a substitute for a language model that listens on the loopback interface."""
     stub = StubModel()
     tasks: set[asyncio.Task[None]] = set()
 

@@ -1,7 +1,7 @@
-"""Kill -9 in the middle of writing: what was acknowledged is there, in order, and nothing is half there.
+"""Kill -9 during writes: acknowledged messages are stored, in order, and nothing is stored in part.
 
-`GRAPHMEM_CHAOS_MESSAGES` says how many messages are written (`make chaos` writes 10,000), and
-`GRAPHMEM_CHAOS_BACK_SECONDS` how soon after Neo4j's first answer the service is ready again (there: 10).
+`GRAPHMEM_CHAOS_MESSAGES` is the number of messages to write (`make chaos` writes 10,000), and
+`GRAPHMEM_CHAOS_BACK_SECONDS` the limit from Neo4j's first answer until the service is ready (there: 10).
 """
 
 import asyncio
@@ -44,7 +44,7 @@ ORDER BY position
 
 
 class Service:
-    """`graphmem serve` in a process of its own, that can be killed and started again."""
+    """`graphmem serve` in its own process, which can be killed and started again."""
 
     def __init__(self, settings: Settings, **said: str) -> None:
         self.settings = settings
@@ -81,7 +81,7 @@ class Service:
         await self.process.wait()
 
     async def ready(self, client: httpx.AsyncClient, seconds: float) -> float:
-        """Wait until the service is ready; return after how many seconds it was."""
+        """Wait until the service is ready; return the seconds that it took."""
         started = time.monotonic()
         while time.monotonic() - started < seconds:
             try:
@@ -117,7 +117,7 @@ def message(conversation: str, place: int) -> dict[str, Any]:
 
 
 async def post(client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> None:
-    """Post until it is acknowledged, as a caller with ids of its own may."""
+    """Post until it is acknowledged, as a caller with its own ids may."""
     async with asyncio.timeout(180):
         while True:
             try:
@@ -143,7 +143,7 @@ async def write(client: httpx.AsyncClient, conversation: str, written: list[str]
 async def written_under_fire(
     client: httpx.AsyncClient, kill: Kill, shots: int
 ) -> dict[str, list[str]]:
-    """Write with four writers while something is killed; return what was acknowledged."""
+    """Write with four writers while a process is killed; return the acknowledged messages."""
     acknowledged: dict[str, list[str]] = {f"talk-{place}": [] for place in range(WRITERS)}
     writers = asyncio.gather(*(write(client, name, done) for name, done in acknowledged.items()))
     for shot in range(1, shots + 1):
@@ -156,7 +156,7 @@ async def written_under_fire(
 
 
 async def check(settings: Settings, acknowledged: dict[str, list[str]]) -> None:
-    """Compare the graph with what was acknowledged."""
+    """Compare the graph with the acknowledged messages."""
     async with database(settings) as graph:
         for conversation, expected in acknowledged.items():
             rows = await graph.execute(CONVERSATION, conversation=conversation)
@@ -185,7 +185,7 @@ async def test_what_was_acknowledged_survives_a_kill(victim: str, tmp_path: Path
             psutil.Process(record.pid).kill()
             while (now := status(started.settings.data_dir)) is None or now.pid == record.pid:
                 await asyncio.sleep(0.05)
-            # The server's process is there again; from its first answer on the seconds count.
+            # The server's process is running again; the time counts from its first answer.
             while not answers(now.port):
                 await asyncio.sleep(0.05)
             assert await started.ready(client, 60) <= BACK_WITHIN_SECONDS

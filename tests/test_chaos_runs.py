@@ -1,6 +1,6 @@
-"""Kill -9 of Neo4j in the middle of budgeted runs: every budget balances, nothing is charged twice or lost.
+"""Kill -9 of Neo4j during budgeted runs: every budget balances, nothing is charged twice or lost.
 
-`GRAPHMEM_CHAOS_OPERATIONS` says how many operations are performed (`make chaos` performs 500 on 20 runs).
+`GRAPHMEM_CHAOS_OPERATIONS` is the number of operations (`make chaos` performs 500 on 20 runs).
 """
 
 import asyncio
@@ -42,7 +42,7 @@ MATCH (reference:Reference {client_id: 'default'}) RETURN count(reference) AS wr
 
 
 class Acknowledged(msgspec.Struct):
-    """What was answered to an operation."""
+    """The answer to an operation."""
 
     operation: str
     tokens: int = 0
@@ -67,7 +67,7 @@ async def insistent(client: httpx.AsyncClient, path: str, body: Any) -> httpx.Re
 async def agent(
     client: httpx.AsyncClient, run_id: str, number: int, seed: int, done: dict[str, Acknowledged]
 ) -> None:
-    """Perform operations one after the other; keep what was acknowledged."""
+    """Perform operations one after the other; keep the acknowledged ones."""
     chance = random.Random(seed)
     for place in range(number):
         operation = chance.choices(["retrieve", "peek", "write", "subcall"], [6, 1, 2, 1])[0]
@@ -119,7 +119,7 @@ async def performed_under_fire(
 
 
 async def test_budgets_survive_a_kill(tmp_path: Path) -> None:
-    # The children stay open, and about one operation in ten begins one.
+    # The children stay open, and about one operation in ten starts one.
     limit = {"GRAPHMEM_MAX_CONCURRENT_SESSIONS": str(RUNS + OPERATIONS)}
     async with service(tmp_path / "data", **limit) as (started, client):
         spans = [span(place) for place in range(8)]
@@ -143,7 +143,7 @@ async def test_budgets_survive_a_kill(tmp_path: Path) -> None:
 
 
 async def compare(started: Service, trees: list[TreeRun], done: dict[str, Acknowledged]) -> None:
-    """Compare the graph with what was acknowledged."""
+    """Compare the graph with the acknowledged operations."""
     for tree in trees:
         check(tree)
         assert all(run.held == 0 for run in below(tree)), "every operation was settled"
@@ -154,7 +154,7 @@ async def compare(started: Service, trees: list[TreeRun], done: dict[str, Acknow
         for id, one in done.items():
             assert recorded[id]["operation"] == one.operation
             assert recorded[id]["tokens"] == one.tokens
-        # What was recorded was acknowledged, and a repeat of it is not recorded again.
+        # Every recorded operation was acknowledged, and its repetition is not recorded again.
         assert {id for id in recorded if ":" in id} == set(done)
         for row in await graph.execute(STORED, client_id="default"):
             assert row["spent"] == sum(row["charged"]) == sum(row["delivered"])

@@ -1,8 +1,8 @@
-"""The containers: their Neo4j is set as the private one is, and the image's steps work.
+"""The containers: their Neo4j has the settings of the private one, and the steps of the image work.
 
-There is no container engine to ask, so the Dockerfile's lines are run in a clean folder that stands for
-the image's root. `make image-steps` also installs the pinned requirements there, which takes minutes;
-otherwise those of this environment are lent.
+Without a container engine, the Dockerfile's lines are run in an empty folder in place of the image's root.
+`make image-steps` also installs the pinned requirements there, which takes minutes; otherwise those of this
+environment are used.
 """
 
 import json
@@ -47,7 +47,7 @@ OTHERWISE = {
     "server.bolt.listen_address": "the service calls from another container",
 }
 
-# What the image has of its own; everything under these lies in the folder that stands for the root.
+# The image's own paths; everything under them is in the folder in place of the root.
 ROOTS = re.compile(r"(?<![\w.])/(?=(?:build|opt|var)\b)")
 
 
@@ -60,7 +60,7 @@ class Line(NamedTuple):
 
 @pytest.fixture(scope="module")
 def compose(repository: Path) -> dict[str, Any]:
-    """What docker-compose.yml says."""
+    """The contents of docker-compose.yml."""
     parsed: dict[str, Any] = yaml.safe_load((repository / "docker-compose.yml").read_text("utf-8"))
     return parsed
 
@@ -80,13 +80,13 @@ def stages(repository: Path) -> list[list[Line]]:
 
 
 def setting(variable: str) -> str:
-    """Return the setting that a variable of Neo4j's image stands for."""
+    """Return the setting that a variable of Neo4j's image sets."""
     name = variable.removeprefix("NEO4J_").replace("__", "\0").replace("_", ".")
     return name.replace("\0", "_")
 
 
 def unset(value: str) -> str:
-    """Return what a value is where no variable is set."""
+    """Return a value with all variables unset."""
     return re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", value)
 
 
@@ -233,7 +233,7 @@ def test_every_requirement_is_installed_by_hash(stages):
 
 
 class Image(NamedTuple):
-    """A folder that stands for the image's root, and how a container of it begins."""
+    """A folder in place of the image's root, and the start command of a container."""
 
     root: Path
     environment: dict[str, str]
@@ -248,7 +248,7 @@ def image(
     tmp_path_factory: pytest.TempPathFactory,
     built_files: None,
 ) -> Image:
-    """The image's steps, done in a clean folder."""
+    """The image's steps, run in an empty folder."""
     root = tmp_path_factory.mktemp("image")
     environment = {"PATH": f"{_tools(root)}:{os.environ['PATH']}", "HOME": str(root)}
     environment |= {
@@ -269,7 +269,7 @@ CONTAINER = ("ENTRYPOINT", "CMD")
 
 
 def _tools(root: Path) -> Path:
-    """Make a folder whose `python` is the one that this environment was made of."""
+    """Make a folder whose `python` is the one that created this environment."""
     tools = root / "tools"
     tools.mkdir()
     python = tools / "python"
@@ -280,7 +280,7 @@ def _tools(root: Path) -> Path:
 
 
 def _lend_jars(root: Path) -> None:
-    """Put what was fetched before where it is looked for; the model is unpacked from it."""
+    """Put cached files where the image looks for them; the model is unpacked from them."""
     fetched = config.load().cache_dir / "maven"
     if fetched.is_dir():
         (root / "opt" / "cache").mkdir(parents=True)
@@ -298,7 +298,7 @@ def _build(stage: list[Line], root: Path, repository: Path, environment: dict[st
             name, _, value = rest.partition("=")
             environment[name] = value.replace("$PATH", environment["PATH"])
         elif line.name == "COPY" and "--from=build" in rest:
-            # Both stages share the folder: what comes from the first must only be there.
+            # Both stages share the folder: files from the first must only exist.
             source, target = [word for word in rest.split() if not word.startswith("--")]
             assert source == target
             assert Path(source).exists(), line
@@ -425,7 +425,7 @@ def test_without_keys_a_container_refuses_to_listen(image: Image, tmp_path: Path
 
 
 def sources(stage: list[Line]) -> Iterator[str]:
-    """Return what a stage copies from the checkout."""
+    """Yield the paths that a stage copies from the checkout."""
     for line in stage:
         if line.name == "COPY":
             yield from line.rest.split()[:-1]
@@ -450,7 +450,7 @@ def checked(stages: list[list[Line]], image: Image, port: int) -> int:
 
 @contextmanager
 def answering(status: int) -> Iterator[int]:
-    """Have something answer `/health/ready` with a status."""
+    """Answer `/health/ready` with a status."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

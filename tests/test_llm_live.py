@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not SITE, reason="opt-in: `make test-llm` fetche
 
 @pytest.fixture(scope="module")
 def served(language_model: None) -> Iterator[str]:
-    """The address of a real server on loopback."""
+    """The address of a real server on the loopback interface."""
     sys.path.insert(0, str(SITE))
     xllamacpp = importlib.import_module("xllamacpp")
 
@@ -63,7 +63,7 @@ async def test_a_deadline_holds_against_it(model: LanguageModel):
 async def test_a_turn_finds_facts_with_its_hypotheses(
     model: LanguageModel, memory: Graphmem, monkeypatch: pytest.MonkeyPatch
 ):
-    # Protocol, not speed: a small model on a shared processor may need longer than two seconds.
+    # This tests the protocol, not speed: a small model on a shared processor may need more than two seconds.
     monkeypatch.setattr("graphmem.hypotheses.ask.SECONDS", 180.0)
     asking = Graphmem(replace(memory.runtime, llm=model, turns=new_turns()), memory.client_id)
     kept = await memory.remember_fact("The user prefers tabs for indentation.")

@@ -1,4 +1,4 @@
-"""What is shipped: the wheel, the pinned requirements, and the command that sets everything up."""
+"""The shipped files: the wheel, the pinned requirements, and the command that sets everything up."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from packaging.version import Version
 from graphmem.config import Settings
 from tests.environments import environment_of
 
-# In parts, so that this file does not hold what it looks for.
+# In parts, so that this file does not contain the words that it searches for.
 REGISTRIES = [
     ".".join(parts)
     for parts in (
@@ -75,7 +75,7 @@ def wheel(built_wheel: Path) -> set[str]:
 
 @pytest.fixture
 def installed(built_wheel: Path, tmp_path: Path) -> Path:
-    """An empty folder into which the wheel was installed; what it needs is installed already."""
+    """An empty folder into which the wheel was installed; its dependencies are installed already."""
     folder = tmp_path / "installed"
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     offline = ["--no-index", "--no-deps", "--target", str(folder), str(built_wheel)]
@@ -85,7 +85,7 @@ def installed(built_wheel: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """The working folder of a user, with a package `api` of its own."""
+    """The working folder of a user who has a package `api`."""
     package = tmp_path / "project" / "api"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(PROJECT_API, "utf-8")
@@ -249,7 +249,7 @@ def test_make_check_fails_below_ninety_percent_of_coverage(repository: Path) -> 
     coverage = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["tool"]["coverage"]
     assert coverage["report"]["fail_under"] >= 90
     assert set(coverage["run"]["source"]) == {"graphmem", "graphmem_api"}
-    # Apart from the settings of a make that runs these tests.
+    # Without the settings of a make that runs these tests.
     made = subprocess.run(
         ["make", "--dry-run", "check"],
         cwd=repository,
@@ -262,14 +262,14 @@ def test_make_check_fails_below_ninety_percent_of_coverage(repository: Path) -> 
     runs = re.findall(r"^\S+ -m pytest .*$", made.stdout, re.MULTILINE)
     assert runs
     assert all(" --cov " in f"{run} " for run in runs)
-    # The limit of the settings holds where coverage itself reports, unless it is told another.
+    # The limit in the settings applies where coverage itself reports, unless an option replaces it.
     assert re.search(r"coverage report$", made.stdout, re.MULTILINE)
     assert "--no-cov" not in made.stdout
     assert "fail-under" not in made.stdout
 
 
 def files(folder: Path) -> list[Path]:
-    """Return the paths of the tracked files of a folder, and of those that are not ignored."""
+    """Return the paths of a folder's files that are tracked or not ignored."""
     command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
     done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
     if done.returncode == 0:

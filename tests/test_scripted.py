@@ -1,4 +1,4 @@
-"""The scripted graph and the real one: asked the same, they answer the same, and refuse the same."""
+"""The scripted graph and the real one: the same queries get the same answers and the same refusals."""
 
 import copy
 from collections.abc import Awaitable, Callable
@@ -30,13 +30,13 @@ SAID = (
 
 
 class RecordedGraph(Graph):
-    """The real graph, which keeps the rows that it answered each query with."""
+    """The real graph, which records the rows of each query."""
 
     answered: list[tuple[str, dict[str, Any], list[Any]]]
 
     @classmethod
     def of(cls, graph: Graph) -> "RecordedGraph":
-        """Return a graph on the same connection that keeps what it answers."""
+        """Return a recording graph on the same connection."""
         recorded = cls.__new__(cls)
         recorded.__dict__ = copy.copy(graph).__dict__
         recorded.answered = []
@@ -48,7 +48,7 @@ class RecordedGraph(Graph):
         return rows
 
     def scripted(self) -> ScriptedGraph:
-        """Return a scripted graph that answers as this one did."""
+        """Return a scripted graph with the recorded answers."""
 
         def answer(name: str) -> Callable[..., list[Any]]:
             def rows(**parameters: Any) -> list[Any]:
@@ -73,7 +73,7 @@ def context_of(memory: Graphmem, graph: Graph) -> Context:
 async def both(
     memory: Graphmem, ask: Callable[[Graph], Awaitable[Result]]
 ) -> tuple[Result, Result, RecordedGraph, ScriptedGraph]:
-    """Ask the real graph, then one that is scripted with the rows of the first answer."""
+    """Query the real graph, then one that is scripted with the rows of the first answer."""
     conversation = await memory.open_conversation("ferry")
     await memory.remember(
         conversation.id,

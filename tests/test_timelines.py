@@ -1,4 +1,4 @@
-"""The definition of holding, against what comes out when what was written is played from the beginning."""
+"""The definition of validity, compared with a replay of all writes."""
 
 import random
 from datetime import datetime
@@ -12,7 +12,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 def played(chain: Timeline, as_of: datetime, known_as_of: datetime) -> set[str]:
-    """Return what is true at a time after everything known was written: each writing covers all after it."""
+    """Return the valid version after a replay of the known writes: each covers all later valid times."""
     covered: list[tuple[datetime, str | None]] = []
     for place, version in enumerate(chain.versions):
         if version.created_at <= known_as_of:

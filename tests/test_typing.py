@@ -43,7 +43,7 @@ WRONG = {
 
 
 def mypy(path: Path, cache: Path) -> subprocess.CompletedProcess[str]:
-    """Check a caller's script as strictly as mypy does, from a folder that knows no configuration."""
+    """Check a caller's script with mypy's strict mode, in a folder without configuration."""
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(cache), str(path)]
     return subprocess.run(
         command, cwd=path.parent, capture_output=True, text=True, check=False, timeout=300

@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def own_server() -> None:
-    """The test starts a Neo4j of its own, or stops one."""
+    """The test starts its own Neo4j, or stops one."""
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +66,7 @@ def bulk_data() -> None:
 
 @pytest.fixture(scope="session")
 def whole_story() -> None:
-    """The test has the seed story told to its end, with its runs, conclusions and summaries."""
+    """The test needs the whole seed story, with its runs, conclusions and summaries."""
 
 
 @pytest.fixture(scope="session")
@@ -81,4 +81,4 @@ def built_files() -> None:
 
 @pytest.fixture(scope="session")
 def language_model() -> None:
-    """The test asks a real language model."""
+    """The test calls a real language model."""

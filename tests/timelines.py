@@ -1,4 +1,4 @@
-"""Chains of versions over random times, and by definition which of them hold when."""
+"""Chains of versions over random times, and the versions that are valid by definition."""
 
 import random
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Over:
-    """That a version was said to be over: which, when that became known, since when it is."""
+    """The end of a version: its place, the time when the end became known, and the end of validity."""
 
     place: int
     known_at: datetime
@@ -27,13 +27,13 @@ class Over:
 
 @dataclass(frozen=True)
 class Timeline:
-    """A chain, oldest first, and what was said to be over."""
+    """A chain, oldest first, and the end of one version, if any."""
 
     versions: tuple[Version, ...]
     over: Over | None = None
 
     def holding(self, as_of: datetime | None, known_as_of: datetime | None) -> set[str]:
-        """Return the ids of the versions that hold, by the definition in DECISIONS: Two times."""
+        """Return the ids of the valid versions, by the definition in DECISIONS: Two times."""
         return {
             version.id
             for place, version in enumerate(self.versions)
@@ -58,13 +58,13 @@ def _begun(version: Version, as_of: datetime | None, known_as_of: datetime | Non
 
 
 def moment(chance: random.Random) -> datetime:
-    """Return an hour of the year, or a moment beside one."""
+    """Return a full hour of the year, or a time just before or after one."""
     tick = chance.choice((-1, 0, 0, 0, 1)) * datetime.resolution
     return BEGIN + timedelta(hours=chance.randrange(HOURS)) + tick
 
 
 def timeline(name: str, chance: random.Random) -> Timeline:
-    """Return a chain of 1–5 versions, corrections of the past among them; one in three is once over."""
+    """Return a chain of 1–5 versions, with corrections of the past; one chain in three has an end."""
     length = chance.randint(1, 5)
     hours = sorted(chance.sample(range(HOURS), 2 * length))
     created = [BEGIN + timedelta(hours=hour) for hour in hours[::2]]
@@ -84,7 +84,7 @@ def timeline(name: str, chance: random.Random) -> Timeline:
 
 
 def asked(chance: random.Random, timelines: list[Timeline]) -> dict[str, Any]:
-    """Return random times to ask for, one or both; some are those at which something changed."""
+    """Return random times for a question, one or both; some are times of changes."""
     version = chance.choice(chance.choice(timelines).versions)
     times = {
         "as_of": chance.choice((moment(chance), version.valid_at)),

@@ -36,7 +36,7 @@ START = {"bug": "2026-03-03", "deploy": "2026-03-04", "garden": "2026-03-05", "t
 
 
 async def tell(memory: Graphmem, *names: str, conversation: str = "c") -> dict[str, str]:
-    """Remember sessions, all unless some are named; return their own ids by what they are called."""
+    """Remember sessions, all unless some are named; return their own ids by their names here."""
     await memory.open_conversation(conversation)
     for name in names or SESSIONS:
         await memory.remember(conversation, messages(name))
@@ -58,7 +58,7 @@ def messages(name: str) -> list[dict[str, Any]]:
 
 
 async def ids(memory: Graphmem) -> dict[str, str]:
-    """Return the sessions' own ids by what they are called."""
+    """Return the sessions' own ids by their names here."""
     rows = await memory.runtime.graph.execute(
         "CYPHER 25 MATCH (session:Session {client_id: $client_id}) "
         "RETURN session.external_id AS name, session.id AS id",

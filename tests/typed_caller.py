@@ -4,7 +4,7 @@ import graphmem
 
 
 async def remember(memory: graphmem.Graphmem) -> str:
-    """Fill a memory; return the id of what it knows now."""
+    """Fill a memory; return the id of its newest fact."""
     conversation = await memory.open_conversation(title="Launch")
     kept = await memory.remember(
         conversation.id, [{"session_id": "monday", "role": "user", "content": "We launch in May."}]
@@ -18,7 +18,7 @@ async def remember(memory: graphmem.Graphmem) -> str:
 
 
 async def ask(memory: graphmem.Graphmem, fact_id: str) -> str:
-    """Ask a memory in several ways; return text for a prompt."""
+    """Query a memory in several ways; return text for a prompt."""
     answer = await memory.recall("When do we launch?", max_tokens=400, kinds=["fact", "message"])
     print(answer.tokens_used, [item.id for item in answer.items])
     found = await memory.search("launch", max_results=5, min_relevance=0.2)

@@ -1,4 +1,4 @@
-"""The application on the tests' running graphmem, asked in the same event loop."""
+"""The HTTP application on the tests' running graphmem, called in the same event loop."""
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -30,7 +30,7 @@ Asking = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
 @asynccontextmanager
 async def client_of(app: Any, **headers: str) -> AsyncIterator[httpx.AsyncClient]:
-    """Have an HTTP client of an application."""
+    """Provide an HTTP client of an application."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(
@@ -41,19 +41,19 @@ async def client_of(app: Any, **headers: str) -> AsyncIterator[httpx.AsyncClient
 
 @pytest.fixture(scope="session")
 def asking() -> Asking:
-    """What gives an HTTP client of an application, with headers."""
+    """A function that returns an HTTP client of an application, with headers."""
     return client_of
 
 
 @pytest.fixture(scope="session")
 def app(runtime: Runtime) -> Litestar:
-    """The application, with keys off."""
+    """The application, with API keys off."""
     return create_app(runtime)
 
 
 @pytest.fixture
 def log_lines() -> Iterator[list[str]]:
-    """The lines that the log shows at `debug`, with other libraries as talkative as they can be."""
+    """The log lines at `debug`, with the loggers of other libraries at their lowest levels."""
     lines: list[str] = []
 
     class Kept(logging.Handler):
@@ -89,14 +89,14 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
 
 @pytest_asyncio.fixture
 async def http(app: Litestar, memory: Graphmem) -> AsyncIterator[httpx.AsyncClient]:
-    """HTTP as a client of this test's own."""
+    """An HTTP client for a graphmem client of this test's own."""
     async with client_of(app, x_client_id=memory.client_id) as client:
         yield client
 
 
 @pytest_asyncio.fixture(scope="session")
 async def offline() -> AsyncIterator[Runtime]:
-    """A graphmem without a database: any query is a mistake, which HTTP answers with a 500."""
+    """A graphmem without a database: any query is an error, which HTTP answers with a 500."""
     graph = ScriptedGraph({})
     embedder = Embedder(FakeModel("fake-384-plain"))
     settings = config.load({}, record="off")
@@ -107,7 +107,7 @@ async def offline() -> AsyncIterator[Runtime]:
 
 @pytest.fixture(scope="session")
 def offline_app(offline: Runtime) -> Litestar:
-    """The application without a database, with keys off."""
+    """The application without a database, with API keys off."""
     return create_app(offline)
 
 
@@ -120,13 +120,13 @@ async def refusing(offline_app: Litestar) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest_asyncio.fixture
 async def rival_http(app: Litestar, rival: Graphmem) -> AsyncIterator[httpx.AsyncClient]:
-    """HTTP as another client."""
+    """An HTTP client for another graphmem client."""
     async with client_of(app, x_client_id=rival.client_id) as client:
         yield client
 
 
 @pytest_asyncio.fixture
 async def conversation(http: httpx.AsyncClient) -> str:
-    """A new conversation's path."""
+    """The path of a new conversation."""
     made = await http.post("/api/v0/conversations", json={})
     return f"/api/v0/conversations/{made.json()['id']}"

@@ -1,4 +1,4 @@
-"""What tests of single concepts share: clients, messages to write, the seed story, and what was written."""
+"""Shared by the tests of single concepts: clients, messages to write, the seed story, and stored data."""
 
 import json
 import uuid
@@ -48,21 +48,21 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """A conversation as it stands in the database."""
+    """A conversation as stored in the database."""
 
     messages: list[Stored]
     sessions: list[dict[str, Any]]
 
     @property
     def by_session(self) -> dict[str, list[Stored]]:
-        """The messages of each session by idx, under the caller's name of it."""
+        """The messages of each session by idx, under the caller's name of the session."""
         found = defaultdict(list)
         for message in sorted(self.messages, key=lambda message: message.idx):
             found[message.names[0]].append(message)
         return found
 
     def check(self, *, gaps: bool = False) -> None:
-        """Assert that there is no fork and no duplicate, and where nothing was deleted no gap."""
+        """Assert that there are no forks and no duplicates, and no gaps unless messages were deleted."""
         positions = sorted(message.position for message in self.messages)
         assert len(set(positions)) == len(positions)
         external = [message.external_id for message in self.messages if message.external_id]
@@ -73,7 +73,7 @@ class Shape(msgspec.Struct, frozen=True):
             places = [message.idx for message in messages]
             assert len(set(places)) == len(places)
             assert gaps or places == list(range(len(places)))
-            # By idx, each is joined to the one after it and to nothing else: one chain.
+            # By idx, each is joined only to the next one: one chain.
             followers = [[after.id] for after in messages[1:]] + [[]]
             assert [message.next for message in messages] == followers
             assert all(message.sessions == [message.session_id] for message in messages)
@@ -85,7 +85,7 @@ class Shape(msgspec.Struct, frozen=True):
 
 @pytest.fixture
 def shape(runtime: Runtime) -> Callable[..., Awaitable[Shape]]:
-    """Return what reads a conversation of a client from the database."""
+    """Return a function that reads a conversation of a client from the database."""
 
     async def read(client_id: str, id: str = "c") -> Shape:
         rows = await runtime.graph.execute(MESSAGES, client_id=client_id, id=id)
@@ -97,7 +97,7 @@ def shape(runtime: Runtime) -> Callable[..., Awaitable[Shape]]:
 
 @pytest.fixture
 def nodes_of(runtime: Runtime) -> Callable[[str], Awaitable[int]]:
-    """Return what counts all nodes of a client."""
+    """Return a function that counts all nodes of a client."""
 
     async def count(client_id: str) -> int:
         return (await runtime.graph.execute(COUNT, client_id=client_id))[0]["nodes"]
@@ -107,7 +107,7 @@ def nodes_of(runtime: Runtime) -> Callable[[str], Awaitable[int]]:
 
 @pytest.fixture(scope="session")
 def say() -> Callable[..., dict[str, Any]]:
-    """Return what makes a message to remember."""
+    """Return a function that makes a message to remember."""
 
     def message(content: str = "The harbour light is red.", session: str = "a", **more: Any):
         return {"session_id": session, "role": "user", "content": content, **more}
@@ -120,7 +120,7 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 async def forget(graph: Graph, clients: list[str]) -> None:
-    """Delete everything that clients have."""
+    """Delete all data of clients."""
     for label in ("Memory", "Session", "Conversation"):
         statement = f"""
             UNWIND $clients AS client
@@ -135,7 +135,7 @@ async def forget(graph: Graph, clients: list[str]) -> None:
 
 @pytest_asyncio.fixture(scope="module")
 async def new_client(runtime: Runtime) -> AsyncIterator[Callable[[], str]]:
-    """Name a client of this file's own; what it has is deleted at the end."""
+    """Name a client of this file's own; its data is deleted at the end."""
     clients: list[str] = []
 
     def named() -> str:

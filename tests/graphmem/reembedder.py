@@ -1,4 +1,4 @@
-"""A worker that embeds anew in a process of its own, for a test that kills it: `reembedder.py MODEL`."""
+"""A worker that embeds again, in its own process, for a test that kills it: `reembedder.py MODEL`."""
 
 import asyncio
 import sys

@@ -59,7 +59,7 @@ def episodes(records: Read, sessions: dict[str, Records]) -> Records:
 
 @pytest.fixture(scope="session")
 def keys(records: Read, messages: dict[str, Record]) -> set[str]:
-    """Everything that a link may name."""
+    """All ids that a link may name."""
     return (
         {f"message:{external_id}" for external_id in messages}
         | {f"reference:{record['target_id']}" for record in records("references.jsonl")}

@@ -1,4 +1,4 @@
-"""A small Maven repository on the loopback, and a list of what is in it."""
+"""A small Maven repository on the loopback interface, and a list of its files."""
 
 import hashlib
 import threading
@@ -21,7 +21,7 @@ FILES = {
 
 
 class Repository:
-    """What the repository answers, and what it was asked."""
+    """The answers of the repository, and the requests to it."""
 
     def __init__(self) -> None:
         self.files = {path_of(coordinate): content for coordinate, content in FILES.items()}

@@ -57,7 +57,7 @@ def graphmem(
 def started(
     environment: dict[str, str], whole_program: None
 ) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
-    """Start a command as a program that goes on; it is ended with the test."""
+    """Start a command as a program that keeps running; it is ended with the test."""
     running: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str) -> "subprocess.Popen[str]":
@@ -103,5 +103,5 @@ def story(tmp_path: Path) -> Path:
 
 
 def program(*arguments: str) -> list[str]:
-    """Return the command line of a graphmem."""
+    """Return the command line of a graphmem program."""
     return [sys.executable, "-m", "graphmem.cli.main", *arguments]

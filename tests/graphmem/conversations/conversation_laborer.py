@@ -1,7 +1,7 @@
-"""A worker in a process of its own, for tests that kill it.
+"""A worker in its own process, for tests that kill it.
 
-`conversation_laborer.py KIND MINE LEASE_SECONDS` does the jobs of one real kind as
-`graphmem serve` does, but only those that a test has named `MINE`.
+`conversation_laborer.py KIND MINE LEASE_SECONDS` does the jobs of one real kind as `graphmem serve` does, but
+only those that a test has named `MINE`.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""A client's small graph, and what can be seen of it."""
+"""A client's small graph, and its visible contents."""
 
 import uuid
 from collections.abc import AsyncIterator
@@ -31,7 +31,7 @@ class Small(Struct):
     parameters: dict[str, Any]
 
     async def seen(self) -> list[dict[str, Any]]:
-        """Return what stands in the graph for the client."""
+        """Return the graph's contents for the client."""
         graph = self.memory.runtime.graph
         return await graph.execute(SEEN, client=self.memory.client_id)
 
@@ -66,5 +66,5 @@ async def small(runtime: Runtime) -> AsyncIterator[Small]:
 
 @pytest_asyncio.fixture
 async def own_small(memory: Graphmem) -> Small:
-    """A small graph of the test's own, which it may change."""
+    """A small graph for one test, which may change it."""
     return await planted(memory)

@@ -1,4 +1,4 @@
-"""Statements that read, which are answered, and statements that may do more, which are refused."""
+"""Statements that only read, which are answered, and statements that may do more, which are refused."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ ANSWERED: list[tuple[str, dict[str, Any]]] = [
     ("CYPHER 25 RETURN 1", {}),
     ("cypher 5 MATCH (n:Memory) RETURN count(n)", {}),
     ("CYPHER /* the newest */ 25 MATCH (n:Memory) RETURN n LIMIT 1;", {}),
-    # Words that would write, where they do not.
+    # Words that would write, in places where they do not.
     ("RETURN 'CREATE (n) DELETE n; LOAD CSV FROM \"x\" AS l; USE system' AS x", {}),
     ('RETURN "it\'s a MERGE; CALL dbms.listConfig()" AS x', {}),
     ("RETURN 'a\\'; DROP CONSTRAINT x; \\\\' AS x", {}),
@@ -74,7 +74,7 @@ ANSWERED: list[tuple[str, dict[str, Any]]] = [
     ),
     ("RETURN vector.similarity.cosine([1.0, 2.0], [1.0, 2.0]) AS s", {}),
     ("FINISH", {}),
-    # Loops, patterns and depths that come to an end.
+    # Loops, patterns and depths that end.
     ("RETURN [a IN range(1, 1000) | size([b IN range(1, 1000) | b])][0] AS x", {}),
     ("RETURN [a IN range(0, size($l) - 1) | $l[a]] AS x", {"l": [3, 4]}),
     ("WITH range(1, 500) AS r RETURN reduce(s = 0, a IN r | s + size([b IN r | b])) AS x", {}),
@@ -108,7 +108,7 @@ ANSWERED: list[tuple[str, dict[str, Any]]] = [
         + " RETURN n.id",
         {},
     ),
-    # Both kinds of index, both ways.
+    # Both kinds of index, in both forms.
     (
         "MATCH (m:Memory) SEARCH m IN (VECTOR INDEX memory_embedding FOR $v "
         "WHERE m.client_id = $c LIMIT 3) SCORE AS s RETURN m.text, s",
@@ -127,7 +127,7 @@ ANSWERED: list[tuple[str, dict[str, Any]]] = [
         "CALL db.index.vector.queryNodes('memory_embedding', 3, $v) YIELD score RETURN score",
         {"v": VECTOR},
     ),
-    # What tells of the graph itself.
+    # Descriptions of the graph itself.
     ("CALL db.labels() YIELD label RETURN label", {}),
     ("CALL `db`.`labels`()", {}),
     ("CALL db.relationshipTypes() YIELD relationshipType AS t RETURN t", {}),
@@ -273,7 +273,7 @@ REFUSED: list[tuple[str, str]] = [
         "cypher_load_csv",
         "MATCH (a:$([x IN ['Fact'] | head(COLLECT { LOAD CSV FROM $url AS l RETURN l[0] })])) RETURN a",
     ),
-    # What the server is and who uses it.
+    # The server's configuration and its users.
     ("cypher_procedure", "CALL dbms.listConfig() YIELD name, value RETURN name, value"),
     ("cypher_procedure", "CALL `dbms`.`listConfig`"),
     ("cypher_procedure", "CALL dbms.components()"),
@@ -314,7 +314,7 @@ REFUSED: list[tuple[str, str]] = [
     ("cypher_schema", "CREATE CONSTRAINT intruder FOR (n:Intruder) REQUIRE n.x IS UNIQUE"),
     ("cypher_schema", "DROP INDEX memory_text"),
     ("cypher_schema", "DROP CONSTRAINT memory_id IF EXISTS"),
-    # What the server could not interrupt.
+    # Work that the server could not interrupt.
     ("cypher_range", "RETURN reduce(s = 0, i IN range(1, 9000000000000000000) | s + i) AS x"),
     ("cypher_range", "RETURN reduce(s = '', i IN range(1, 100001) | s + 'a') AS x"),
     ("cypher_range", "RETURN [a IN range(1, 1000) | [b IN range(1, 1001) | b]] AS x"),

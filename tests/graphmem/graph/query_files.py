@@ -1,6 +1,6 @@
-"""The query files under `cypher/`, what their headers declare, and the constants that name them.
+"""The query files under `cypher/`, the declarations in their headers, and the constants that name them.
 
-Their texts are those that are run: with the fragments that they include.
+Their texts are the executed ones: with the fragments that they include.
 """
 
 import importlib
@@ -21,18 +21,18 @@ WRITTEN = {
     for path in sorted(FOLDER.rglob("*"))
     if path.is_file()
 }
-"""Every file as it is written."""
+"""Every file as written."""
 
 FRAGMENTS = {name for name in WRITTEN if name.startswith("fragments/")}
-"""Parts of queries, which stand for a line `// include NAME`."""
+"""Parts of queries, which replace a line `// include NAME`."""
 
 TEXTS = {name: expanded(name, WRITTEN[name]) for name in set(WRITTEN) - FRAGMENTS}
 SCHEMA = {name for name in TEXTS if name.startswith("schema/")}
 PATTERNS = {name for name in TEXTS if name.startswith("patterns/")}
-"""Their headers say more, and are tested with the catalogue; none is declared in Python."""
+"""Their headers contain more, and are tested with the catalogue; none is declared in Python."""
 
 BORROWING = {name for name in PATTERNS if re.search(r"^// query +\S+$", TEXTS[name], re.MULTILINE)}
-"""Patterns that run another's query hold none."""
+"""Patterns that run another's query have none of their own."""
 
 EXAMPLES: dict[str, Any] = {
     "string": "x",
@@ -55,7 +55,7 @@ LITERAL = re.compile(r"'[^']*'")
 
 
 def header(text: str) -> list[str]:
-    """Return the comment lines that a file begins with, after the language version."""
+    """Return the comment lines at the beginning of a file, after the language version."""
     lines = text.splitlines()[1:]
     body_at = (place for place, line in enumerate(lines) if not line.startswith("//"))
     return lines[: next(body_at, len(lines))]
@@ -78,7 +78,7 @@ def body(text: str) -> str:
 
 
 def declarations() -> dict[int, tuple[str, Query[Any]]]:
-    """Return every query that a module of graphmem holds, with the constant's name."""
+    """Return every query in a module of graphmem, with the constant's name."""
     found = {}
     for module in pkgutil.walk_packages(graphmem.__path__, "graphmem."):
         for name, value in vars(importlib.import_module(module.name)).items():
@@ -92,5 +92,5 @@ QUERIES = {query.name: query for _, query in DECLARED.values()}
 
 
 def offenders(names: Iterable[str], rule: Callable[[str], Iterator[str]]) -> list[str]:
-    """Return the names that break a rule, each with what it does wrong."""
+    """Return the names that break a rule, each with its violation."""
     return [f"{name}: {reason}" for name in sorted(names) for reason in rule(name)]

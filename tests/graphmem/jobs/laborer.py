@@ -1,4 +1,4 @@
-"""A worker in a process of its own, for tests that kill it: `laborer.py KIND LEASE_SECONDS`.
+"""A worker in its own process, for tests that kill it: `laborer.py KIND LEASE_SECONDS`.
 
 Each job leaves one mark in the graph, in the transaction that settles it.
 """

@@ -1,4 +1,4 @@
-"""A private server for tests: the real one, or a stand-in that starts at once."""
+"""A private server for tests: the real one, or a substitute that starts at once."""
 
 import asyncio
 import subprocess
@@ -28,7 +28,7 @@ class Participants:
         self._started: list[subprocess.Popen[str]] = []
 
     def start(self, data_dir: Path) -> "subprocess.Popen[str]":
-        """Start one; it is still to say that it is there."""
+        """Start one, without waiting until it has joined."""
         process = subprocess.Popen(
             [sys.executable, str(HERE / "participant.py"), str(data_dir)],
             stdin=subprocess.PIPE,
@@ -39,13 +39,13 @@ class Participants:
         return process
 
     async def server_of(self, process: "subprocess.Popen[str]") -> int:
-        """Return the number of the server's process that a participant sees."""
+        """Return the number of the server's process as a participant sees it."""
         assert process.stdout is not None
         line = await asyncio.to_thread(process.stdout.readline)
         return int(line)
 
     async def leave(self, process: "subprocess.Popen[str]") -> None:
-        """Let one leave, and wait until it has."""
+        """Let one leave, and wait until it has left."""
         await asyncio.to_thread(process.communicate, "leave\n", 30)
 
     def kill(self, process: "subprocess.Popen[str]") -> None:
@@ -54,7 +54,7 @@ class Participants:
         process.communicate()
 
     def end(self) -> None:
-        """End all that a failed test left."""
+        """End all processes that a failed test left running."""
         for process in self._started:
             if process.poll() is None:
                 self.kill(process)
@@ -62,7 +62,7 @@ class Participants:
 
 @pytest.fixture
 def participants(monkeypatch: pytest.MonkeyPatch) -> Iterator[Participants]:
-    """Start processes that use the server."""
+    """A function that starts processes that use the server."""
     monkeypatch.setenv("PYTHONPATH", str(HERE.parents[2]))
     participants = Participants()
     yield participants
@@ -70,7 +70,7 @@ def participants(monkeypatch: pytest.MonkeyPatch) -> Iterator[Participants]:
 
 
 def kill_servers(data_dir: Path) -> None:
-    """Kill whatever serves a test's data folder."""
+    """Kill every server of a test's data folder."""
     for process in psutil.process_iter(["cmdline"]):
         if home_argument(data_dir.resolve()) in (process.info["cmdline"] or []):
             process.kill()
@@ -80,7 +80,7 @@ def kill_servers(data_dir: Path) -> None:
 def stand_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole_program: None
 ) -> Iterator[Settings]:
-    """Return settings of a server whose Java, jars and login are stood in for."""
+    """Return settings of a server whose Java, jars and login are substitutes."""
     cache, home = tmp_path / "cache", tmp_path / "java"
     jar = cache / "maven" / "org" / "neo4j" / "neo4j" / "2026.09.0" / "neo4j-2026.09.0.jar"
     jar.parent.mkdir(parents=True)
@@ -112,13 +112,13 @@ def make_java(home: Path, version: int, source: str) -> Path:
 
 @pytest.fixture
 def java_home() -> Callable[[Path, int, str], Path]:
-    """Return what makes a Java home."""
+    """Return a function that makes a Java home."""
     return make_java
 
 
 @pytest.fixture
 def eventually() -> Any:
-    """Return what waits until something holds."""
+    """Return a function that waits until a condition is true."""
 
     async def wait(holds: Callable[[], bool], seconds: float = 10.0) -> None:
         async with asyncio.timeout(seconds):

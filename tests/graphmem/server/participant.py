@@ -1,4 +1,4 @@
-"""A process that uses the private server: says its number, waits for a line, and leaves."""
+"""A process that uses the private server: prints the server's number, waits for a line, and leaves."""
 
 import asyncio
 import os

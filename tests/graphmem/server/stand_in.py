@@ -1,7 +1,7 @@
-"""A stand-in for java and Neo4j: listens where neo4j.conf says, and ends when it is told to.
+"""A substitute for java and Neo4j: listens on the address in neo4j.conf, and ends on request.
 
-It is copied to a Java home's bin/java behind a line that names the interpreter. FAKE_NEO4J says
-how it misbehaves.
+It is copied to a Java home's bin/java after a line that names the interpreter. FAKE_NEO4J selects its
+misbehaviour.
 """
 
 import os
