@@ -1,4 +1,4 @@
-"""One examination: the machine, the folder, the server, and what is stored, in that order."""
+"""One examination: the machine, the folder, the server, and the stored data, in that order."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The server: its version, its settings, and whether its memory fits what it stores."""
+"""The server: its version, its settings, and the size of its memory compared with the stored data."""
 
 from collections.abc import Iterator, Mapping
 

@@ -31,7 +31,7 @@ ALIASES = "aliases"
 """The kind of the job that finds a client's aliases, and its key: each client has one such job."""
 
 TAKEN_AT_ONCE = 200
-"""The most new names in one transaction: concurrent writers of the same names wait for it."""
+"""The maximum number of new names in one transaction: concurrent writers of the same names wait for it."""
 
 OF_ONE_SPELLING = 50
 """The maximum number of names of one spelling or short form; with more it is ambiguous."""

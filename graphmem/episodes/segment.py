@@ -175,8 +175,7 @@ async def _segment_session(
 
 
 def _may_go_on(found: Sequence[MessageRun], ends_here: bool) -> bool:
-    """Return whether the last run may grow; a run that fills the whole read may not: that ensures
-    progress."""
+    """Return whether the last run may grow; one that fills the whole read may not, to ensure progress."""
     return bool(found) and bool(found[-1].turns) and (ends_here or len(found) > 1)
 
 

@@ -323,7 +323,7 @@ def _check_sources(one: CheckedFact, kinds: Mapping[str, Kind]) -> None:
 async def lock_writers(
     conversation_ids: set[str], transaction: Transaction, client_id: str
 ) -> None:
-    """Lock the one writer of each conversation, always in the same order; "" stands for none.
+    """Lock the one writer of each conversation, always in the same order; "" is no conversation.
 
     Raises `ConversationNotFound`.
     """

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def exporting(environ: Mapping[str, str] | None = None) -> AsyncIterator[None]:
-    """Send spans for the length of the block, if they are asked for and no other SDK is set up."""
+    """Send spans for the length of the block, if they are requested and no other SDK is set up."""
     environ = os.environ if environ is None else environ
     provider = _provider(environ) if _wanted(environ) else None
     try:

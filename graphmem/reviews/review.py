@@ -37,7 +37,7 @@ NEAR = 0.6
 """The lowest cosine at which a later message may refer to an episode."""
 
 RARE_SHARE = 0.1
-"""The highest share of a client's memories with a rare term; memories of one topic share its words."""
+"""A rare term is in at most this share of a client's memories; memories of one topic share its words."""
 
 LATER_MESSAGES = 50
 """The number of messages after an answer that are read."""

@@ -51,12 +51,12 @@ class RunEnvironment:
         max_concurrent_sessions: int,
         on_access: OnAccess | None = None,
     ) -> None:
-        """Take what all runs of the environment share.
+        """Set the common parameters of the environment's runs.
 
         Args:
             context: returns a fresh context of the client, once for each operation.
             default_budget: the budget of a run that is started without one.
-            max_concurrent_sessions: how many runs of the client may be active at once.
+            max_concurrent_sessions: the maximum number of the client's active runs.
             on_access: is called once for each operation, also for one that was refused or failed, and
                 never receives a text; its exceptions are logged and ignored.
         """
@@ -160,7 +160,7 @@ class RunEnvironment:
     async def list_runs(
         self, *, status: RunStatus | None = None, limit: int = 50, cursor: str | None = None
     ) -> Runs:
-        """Return the client's runs, the last that were started first, 1–200 a page.
+        """Return the client's runs, most recently started first, 1–200 a page.
 
         So that runs whose ids were lost can be continued, or ended. Raises `InvalidInput`, `Unavailable`.
         """

@@ -274,7 +274,7 @@ class RunSession:
         """Return the recorded operations of the run, newest first.
 
         Args:
-            limit: how many at most, 1–200.
+            limit: the maximum number of operations, 1–200.
             cursor: the `cursor` of the page before this one.
 
         Raises:

@@ -81,7 +81,7 @@ async def show_run(run_id: str, context: Context) -> Run:
 
 
 async def show_runs(asked: RunsAsked, context: Context) -> Runs:
-    """Return a page of a client's runs, last started first; overdue ones end first.
+    """Return a page of a client's runs, most recently started first; overdue ones end first.
 
     Raises `InvalidInput` for a foreign cursor, and `Unavailable`.
     """

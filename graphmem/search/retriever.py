@@ -242,8 +242,8 @@ def create_memory_retriever(
 
     Args:
         memory: a `Graphmem`.
-        default_max_results: the results of a search that names no other number, 1–200.
-        default_max_tokens_per_chunk: the tokens of a chunk where no other number is given, 1–200,000.
+        default_max_results: the results of a search without another number, 1–200.
+        default_max_tokens_per_chunk: the tokens of a chunk without another number, 1–200,000.
 
     Raises:
         InvalidInput: a default is out of range.

@@ -1,4 +1,4 @@
-"""Finding a Java that can run Neo4j: 25 where there is one, else 21 or newer."""
+"""Finding a Java that can run Neo4j: 25 if installed, else 21 or newer."""
 
 import os
 import re
