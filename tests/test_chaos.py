@@ -99,7 +99,7 @@ async def service(folder: Path, **said: str) -> AsyncIterator[tuple[Service, htt
     await started.start()
     try:
         async with httpx.AsyncClient(
-            base_url=f"http://127.0.0.1:{started.port}", timeout=60
+            base_url=f"http://127.0.0.1:{started.port}", timeout=300
         ) as client:
             await started.ready(client, 180)
             yield started, client

@@ -404,7 +404,7 @@ def test_a_container_serves_with_keys_and_fetches_nothing(
                 time.sleep(0.2)
             assert checked(stages, image, port) == 0
             process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=20) in {0, 143}
+            assert process.wait(timeout=300) in {0, 143}
         finally:
             process.kill()
     assert sorted(models.rglob("*")) == before

@@ -34,7 +34,7 @@ async def client_of(app: Any, **headers: str) -> AsyncIterator[httpx.AsyncClient
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(
-        transport=transport, base_url="http://localhost", headers=named, timeout=120
+        transport=transport, base_url="http://localhost", headers=named, timeout=300
     ) as client:
         yield client
 

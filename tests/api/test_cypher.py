@@ -275,7 +275,7 @@ async def test_a_caller_who_hangs_up_cancels_its_statement(
 
     left = asyncio.Event()
     asked = asyncio.create_task(keyed(scope, sending(body, left), send))
-    async with asyncio.timeout(100):
+    async with asyncio.timeout(300):
         while not await at_work(memory):
             await asyncio.sleep(0.05)
         left.set()

@@ -178,7 +178,7 @@ async def test_a_job_is_a_trace_of_its_own_and_waiting_for_one_is_none(
     background.start()
     await asyncio.sleep(0.3)
     assert not spans.get_finished_spans()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         await memory.runtime.graph.write(
             lambda transaction: enqueue(
                 transaction,

@@ -598,7 +598,7 @@ class Meeting:
 
     async def rows(self, query: Any, **parameters: Any) -> Any:
         if query.name.startswith("retrieval/found"):
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(300):
                 await self._met.wait()
         return await self._graph.rows(query, **parameters)
 
@@ -658,7 +658,7 @@ async def test_a_pending_review_is_there_soon_after(
     first = await episode(memory, c, "Rust in the trading system")
     second = await episode(memory, c, "Tea was made.")
     found = await asked(http, RAW, c, "Rust in the trading system")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while not (pending := await reviews(http)):
             await asyncio.sleep(0.02)
     assert len(pending) == 1

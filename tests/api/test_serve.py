@@ -55,7 +55,7 @@ async def served(settings: Settings) -> AsyncIterator[tuple[str, asyncio.Task[No
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(serve(settings, on_ready=ready.set_result))
     waited: list[asyncio.Future[Any]] = [task, ready]
-    await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED, timeout=30)
+    await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED, timeout=300)
     try:
         yield ready.result(), task
     finally:
@@ -68,7 +68,7 @@ async def test_a_served_graphmem_remembers_and_recalls(running: Settings, memory
         assert url.startswith("http://127.0.0.1:")
         assert not url.endswith(":0")
         headers = {"X-Client-Id": memory.client_id}
-        async with httpx.AsyncClient(base_url=url, headers=headers, timeout=30) as http:
+        async with httpx.AsyncClient(base_url=url, headers=headers, timeout=300) as http:
             made = await http.post("/api/v0/conversations", json={"title": "served"})
             message = {"session_id": "s", "role": "user", "content": "The pump is blue."}
             written = await http.post(

@@ -60,7 +60,7 @@ async def test_it_does_what_it_knows(memory: Graphmem, kind: str) -> None:
     await queue(memory, kind)
     running = Background(memory.runtime, {kind: work})
     running.start()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while (await only(memory)).state != "done":
             await asyncio.sleep(0.05)
     await running.end()
@@ -76,7 +76,7 @@ async def test_a_job_whose_conversation_is_gone_meanwhile_is_done(
     await queue(memory, kind)
     running = Background(memory.runtime, {kind: work})
     running.start()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while (await only(memory)).state != "done":
             await asyncio.sleep(0.05)
     await running.end()
@@ -164,7 +164,7 @@ async def test_a_job_that_cancels_itself_does_not_end_the_worker(
     await queue(memory, kind)
     running = Background(memory.runtime, {kind: work}, pause=0.01)
     running.start()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while (await only(memory)).attempts == 0:
             await asyncio.sleep(0.05)
     await asyncio.sleep(0.3)
@@ -282,7 +282,7 @@ async def test_the_deletion_of_what_is_old_is_queued_at_the_start_once_however_m
     for _ in range(2):
         running = Background(runtime, {RETAIN: WORK[RETAIN]})
         running.start()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(300):
             while not (queued := await retained(runtime)):
                 await asyncio.sleep(0.05)
         await running.end()
@@ -330,7 +330,7 @@ async def test_new_names_are_noticed_and_their_aliases_found(
     running = Background(memory.runtime, {ALIASES: background.WORK[ALIASES]})
     running.start()
     await plant(memory, *rows)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while (await memory.entities(name="anna")).entities[0].alias_of is None:
             await asyncio.sleep(0.05)
     await running.end()

@@ -51,8 +51,8 @@ def test_it_takes_another_port_where_its_own_is_taken_and_serves_the_story(start
     assert f"port {port} is taken" in said
     [command] = re.findall(r"curl -s (\S+) -H '([^:]+): ([^']+)' \\\n.*-d '(.*)'", said)
     url, header, value, body = command
-    answer = httpx.post(url, headers={header: value}, json=json.loads(body), timeout=30)
+    answer = httpx.post(url, headers={header: value}, json=json.loads(body), timeout=300)
     assert answer.status_code == 200
     assert answer.json()["items"]
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) in (0, 130)
+    assert process.wait(timeout=300) in (0, 130)

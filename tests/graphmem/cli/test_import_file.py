@@ -56,5 +56,5 @@ def test_ctrl_c_ends_an_import_that_waits_for_its_pipe(started, client_id):
         if line.startswith("importing"):
             break
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 130
+    assert process.wait(timeout=300) == 130
     assert "Traceback" not in process.stdout.read()

@@ -187,8 +187,8 @@ def test_it_ends_with_stdin_and_with_a_signal(environment, end) -> None:
     try:
         if end != "stdin":
             process.send_signal(end)
-            assert process.wait(timeout=30) == 128 + end
-        out, errors = process.communicate(timeout=30)
+            assert process.wait(timeout=300) == 128 + end
+        out, errors = process.communicate(timeout=300)
     finally:
         process.kill()
         process.communicate()
@@ -208,7 +208,7 @@ def test_a_file_is_answered_too(environment, tmp_path) -> None:
             env=environment,
             stdin=file,
             capture_output=True,
-            timeout=60,
+            timeout=300,
             check=False,
         )
     assert json.loads(result.stdout)["id"] == 1
@@ -264,7 +264,7 @@ def test_without_the_sdk_it_says_what_to_install(environment, tmp_path) -> None:
         env=environment | {"PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert result.returncode == 2

@@ -193,7 +193,7 @@ async def test_kill_9_in_the_middle_and_the_same_command_again(
     process = started(*command)
     acknowledged = wait_for(tmp_path / "data" / "imports", KILLED_AFTER)
     os.kill(process.pid, signal.SIGKILL)
-    process.wait(timeout=30)
+    process.wait(timeout=300)
 
     again = graphmem(*command)
 
@@ -219,7 +219,7 @@ async def test_ctrl_c_keeps_what_is_done_and_restart_begins_anew(
     process = started(*command)
     wait_for(tmp_path / "data" / "imports", 250)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 130
+    assert process.wait(timeout=300) == 130
     file.write_bytes(b"\n".join([*talk(100), *talk(10, first=5000)]))
 
     refused = graphmem(*command)

@@ -73,7 +73,7 @@ def test_work_that_a_signal_met_at_its_end_is_interrupted():
 def test_a_signal_lets_the_work_close_what_it_opened(number):
     process = working(0.1)
     process.send_signal(number)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (128 + number, "closed\n")
     assert err == "\nstopping (once more leaves at once)\n"
 
@@ -85,7 +85,7 @@ def test_a_second_signal_leaves_at_once():
     assert process.stderr.readline() == "\n"
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
     assert time.monotonic() - began < 10
 

@@ -19,10 +19,10 @@ def test_it_serves_until_it_is_told_to_end(started):
     process = started("serve", "--port", "0")
     url = ready(process)
     assert process.stdout.readline().endswith(f"{url}/schema\n")
-    assert httpx.get(f"{url}/health/live", timeout=20).status_code == 200
+    assert httpx.get(f"{url}/health/live", timeout=300).status_code == 200
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) in (0, 130)
+    assert process.wait(timeout=300) in (0, 130)
     assert time.monotonic() - began < 20
     assert "Traceback" not in process.stdout.read()
 

@@ -62,7 +62,7 @@ async def test_the_job_removes_what_has_expired_and_leaves_the_living(
     assert job.run_at == LONG_AGO.replace(hour=8, minute=0)
     running = Background(memory.runtime, {SWEEP: WORK[SWEEP]})
     running.start()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while await kept(memory) != {living.id} or await kept(rival):
             await asyncio.sleep(0.1)
     await running.end()

@@ -63,7 +63,7 @@ async def test_two_workers_and_a_kill_do_each_job_once(memory: Graphmem) -> None
     await graph.write(queue)
     workers = await asyncio.gather(started(), started())
     try:
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(300):
             while len(await marked()) < JOBS // 3:
                 await asyncio.sleep(0.05)
             workers[0].kill()

@@ -254,7 +254,7 @@ async def test_two_workers_share_the_work_without_doubling_it(memory: Graphmem, 
     handlers = {kind: marking(memory.client_id)}
     workers = [Worker(memory.runtime.graph, handlers, poll_seconds=0.05) for _ in range(2)]
     running = [asyncio.create_task(worker.run()) for worker in workers]
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(300):
         while len(await shown(memory, state="done", limit=200)) < 60:
             await asyncio.sleep(0.1)
     for worker in workers:

@@ -195,7 +195,7 @@ async def test_an_entity_that_thousands_mention_keeps_no_writer_waiting(
                     for writer in range(16)
                 )
             ),
-            timeout=60,
+            timeout=300,
         )
         hub = (await stored(memory))["ada lovelace"]
         assert len([text for text in hub.mentioned_by if text]) == 16

@@ -34,7 +34,7 @@ def told(repository, prelude: str = "", **environ: str) -> tuple[str, str]:
         env=clean | {"PYTHONPATH": str(repository)} | environ,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     return done.stdout, done.stderr
