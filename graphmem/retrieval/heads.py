@@ -8,6 +8,10 @@ each memory that is superseded by then, and `at_heads` replaces the results of t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
+from msgspec import Struct
+
+from graphmem.graph.driver import Graph
+from graphmem.graph.query import Query
 from graphmem.retrieval.finding import Candidate
 
 
@@ -37,6 +41,18 @@ class Loaded(Protocol):
         ...
 
 
+class Standing(Struct, frozen=True):
+    """A memory that was found, or the head that takes its place."""
+
+    id: str
+    head: Head | None = None
+
+    @property
+    def found_id(self) -> str:
+        """The id of the memory that was found."""
+        return self.head.chain[0] if self.head else self.id
+
+
 class Identified(Protocol):
     """A result of a search."""
 
@@ -48,6 +64,16 @@ class Identified(Protocol):
 
 Found = TypeVar("Found", bound=Identified)
 Row = TypeVar("Row", bound=Loaded)
+
+HEADS = Query("retrieval/heads", Standing)
+
+
+async def fetch_heads(ids: Sequence[str], *, client_id: str, graph: Graph) -> list[Standing]:
+    """Return memories that were found, or their heads, without texts; none for what is gone by now.
+
+    For an answer whose texts came with the search. Raises `Unavailable`.
+    """
+    return await graph.rows(HEADS, client_id=client_id, ids=list(ids), now_only=True) if ids else []
 
 
 def by_found_id(rows: Iterable[Row]) -> dict[str, Row]:

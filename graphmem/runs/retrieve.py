@@ -19,6 +19,7 @@ from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
 from graphmem.references.spans import fetch_spans
 from graphmem.retrieval.filters import Sources
 from graphmem.retrieval.finding import Candidate, Findings, find_matching, find_pool
+from graphmem.retrieval.heads import Head, at_heads, fetch_heads, heads_of
 from graphmem.retrieval.listing import list_memories
 from graphmem.retrieval.relevance import EVERYTHING, NEUTRAL, asked_stems
 from graphmem.retrieval.understanding import Understood
@@ -129,7 +130,8 @@ async def retrieve(
     ahead = SearchAhead(lambda: _search(question, page, context))
 
     async def work() -> Done[RetrievalResult]:
-        result = await _deliver(question, await ahead.hits(), operation.access_id, context)
+        hits = await ahead.hits()
+        result = await _deliver(question, hits, page, operation.access_id, context)
         return _done(result, question.cursor)
 
     try:
@@ -178,10 +180,14 @@ async def _search(question: RunQuestion, page: Continuation, context: Context) -
 
 
 async def _deliver(
-    question: RunQuestion, hits: Sequence[Hit], access_id: str, context: Context
+    question: RunQuestion,
+    hits: Sequence[Hit],
+    page: Continuation,
+    access_id: str,
+    context: Context,
 ) -> RetrievalResult:
     """Return the best hits in at most `max_tokens`: one that does not fit is left out, the next is tried."""
-    best = hits[:POOL]
+    hits, best = await _present(question, hits, page, context)
     texts = await _texts([hit.found for hit in best], context)
     packed = pack(best, texts, question.max_tokens)
     has_more = len(hits) > len(packed.taken) + packed.lost
@@ -192,6 +198,27 @@ async def _deliver(
         cursor=sealed(access_id) if has_more else None,
         omitted=packed.omitted,
     )
+
+
+async def _present(
+    question: RunQuestion, hits: Sequence[Hit], page: Continuation, context: Context
+) -> tuple[list[Hit], list[Hit]]:
+    """Return all hits and the best of them, those superseded since they were found as their heads.
+
+    What was deleted since is in neither.
+    """
+    asked = [hit.id for hit in hits[:POOL]]
+    rows = await fetch_heads(asked, client_id=context.client_id, graph=context.graph)
+    sources, there = _sources(question), {row.id for row in rows}
+    gone = set(asked) - {row.found_id for row in rows}
+
+    def admits(head: Head) -> bool:
+        return head.id not in page.delivered and sources.admit(head)
+
+    left = [hit for hit in hits if hit.id not in gone]
+    present = at_heads(left, heads_of(rows), admits, lambda hit, head: replace(hit, found=head))
+    present = ordered(present, question.sort_by)
+    return present, [hit for hit in present if hit.id in there]
 
 
 def pack(hits: Sequence[Hit], texts: Mapping[str, SpanText | None], max_tokens: int) -> PackedSpans:
