@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
-import msgspec
 from msgspec import Struct
 
 from graphmem.cli.options import RUNNING, Command, client_option, settings_options
@@ -101,8 +100,10 @@ def recall(
 
 async def ask(question: Question, memory: "Graphmem") -> Answer:
     """Ask a question and measure the time."""
+    from graphmem.recall.ask import recall as find
+
     began = time.perf_counter()
-    recalled = await memory.recall(**msgspec.structs.asdict(question))
+    recalled = await find(question, memory.runtime.context(memory.client_id))
     return Answer(question, recalled, round(1000 * (time.perf_counter() - began), 1))
 
 

@@ -1,10 +1,14 @@
 import json
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from graphmem.cli.main import commands
+from graphmem.cli.recall import ask
+from graphmem.recall.types import Question, Recalled
 
 
 @pytest.fixture
@@ -43,6 +47,25 @@ def test_options_reach_the_question(invoke, remembered):
     assert found("--since", "2020-01-01") == {"a", "b", "c"}
     assert found("--until", "2020-01-01T00:00:00") == set()
     assert found("--ranking", "bm25", "--limit", "200") == {"a", "b", "c"}
+
+
+async def test_a_question_is_validated_once(monkeypatch: pytest.MonkeyPatch):
+    """The command line has validated it before anything starts; what it asks is that very question."""
+    asked: list[tuple[Question, str]] = []
+
+    async def answer(question: Question, context: str) -> Recalled:
+        asked.append((question, context))
+        return Recalled(
+            items=[], context="", tokens_used=0, omitted=[], omitted_total=0, degraded=[]
+        )
+
+    monkeypatch.setattr("graphmem.recall.ask.recall", answer)
+    runtime = SimpleNamespace(context=lambda client_id: f"of {client_id}")
+    memory: Any = SimpleNamespace(client_id="c", runtime=runtime)
+    question = Question(query="lighthouse")
+    assert (await ask(question, memory)).asked is question
+    assert asked[0][0] is question
+    assert asked[0][1] == "of c"
 
 
 def test_explain_says_why(invoke, remembered):
