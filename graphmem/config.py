@@ -14,8 +14,10 @@ import platformdirs
 from msgspec import Meta, Struct
 
 from graphmem.errors import SettingError
+from graphmem.model.validation import told
 
 PREFIX = "GRAPHMEM_"
+SIZE_EXAMPLES = ["512m", "2g"]
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -39,10 +41,18 @@ class Settings(Struct, frozen=True, kw_only=True):
     neo4j_password: Annotated[str, Meta(description="its password")] = ""
     neo4j_database: Annotated[str, Meta(description="its database")] = "neo4j"
     neo4j_heap: Annotated[
-        str, Meta(pattern=r"^\d+[kmgKMG]$", description="the private Neo4j's heap")
+        str,
+        Meta(
+            pattern=r"^\d+[kmgKMG]$", description="the private Neo4j's heap", examples=SIZE_EXAMPLES
+        ),
     ] = "1g"
     neo4j_page_cache: Annotated[
-        str, Meta(pattern=r"^\d+[kmgKMG]$", description="the private Neo4j's page cache")
+        str,
+        Meta(
+            pattern=r"^\d+[kmgKMG]$",
+            description="the private Neo4j's page cache",
+            examples=SIZE_EXAMPLES,
+        ),
     ] = "512m"
     neo4j_start_seconds: Annotated[
         int, Meta(ge=1, le=3600, description="how long the private Neo4j may take to start")
@@ -60,7 +70,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = 1
     llm_url: Annotated[
         Annotated[str, Meta(pattern=r"^https?://.+")] | None,
-        Meta(description="an OpenAI-compatible API up to /v1; unset: no language model is used"),
+        Meta(
+            description="an OpenAI-compatible API up to /v1; unset: no language model is used",
+            examples=["http://127.0.0.1:11434/v1", "https://example.org/v1"],
+        ),
     ] = None
     llm_model: Annotated[str | None, Meta(description="the language model's name there")] = None
     llm_key: Annotated[str, Meta(description="the key that it asks for")] = ""
@@ -105,7 +118,12 @@ class Settings(Struct, frozen=True, kw_only=True):
         int, Meta(ge=0, le=36_500, description="how long runs stay after their end; 0: for ever")
     ] = 90
     log_level: Annotated[
-        str, Meta(pattern=r"^(?i:debug|info|warning|error)$", description="what the log shows")
+        str,
+        Meta(
+            pattern=r"^(?i:debug|info|warning|error)$",
+            description="what the log shows",
+            examples=["debug", "info", "warning", "error"],
+        ),
     ] = "info"
     log_format: Annotated[
         Literal["text", "json"], Meta(description="how the log's lines are written: text or json")
@@ -172,16 +190,19 @@ def _converted(field: msgspec.structs.FieldInfo, value: Any) -> Any:
     try:
         return msgspec.convert(value, field.type, strict=False, dec_hook=_decoded)
     except msgspec.ValidationError as problem:
-        sentence = f"{problem}{_legal(field)}"
+        sentence = f"{told(str(problem))}{_legal(field)}"
         raise SettingError(variable(field.name), sentence) from problem
 
 
 def _legal(field: msgspec.structs.FieldInfo) -> str:
-    """Return the legal values of a setting: one of a few words, or a number within its range."""
+    """Return the legal values of a setting: a few words, a range of numbers, or examples of its form."""
     kind, meta = get_args(field.type)[:2]
     if kind is int:
         return f"; it is a whole number from {meta.ge:,} to {meta.le:,}"
-    return f"; it is one of {', '.join(get_args(kind))}" if get_origin(kind) is Literal else ""
+    legal = get_args(kind) if get_origin(kind) is Literal else ()
+    if legal:
+        return f"; it is one of {', '.join(legal)}"
+    return f"; it is written like {' or '.join(meta.examples)}" if meta.examples else ""
 
 
 def _decoded(kind: type, value: Any) -> Any:

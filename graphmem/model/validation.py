@@ -45,11 +45,11 @@ def invalid(problem: msgspec.ValidationError, wanted: Any = None) -> InvalidInpu
     if named:
         field = f"{field}.{named['name']}" if field else named["name"]
     hint = "" if named else _hint(inspect.type_info(wanted), _STEP.findall(field))
-    return InvalidInput(field or "body", _told(sentence) + hint)
+    return InvalidInput(field or "body", told(sentence) + hint)
 
 
-def _told(sentence: str) -> str:
-    """Return what msgspec says in the words of a person who sends JSON."""
+def told(sentence: str) -> str:
+    """Return what msgspec says of a value in the words of a person who gives it."""
     if sentence == "Invalid RFC3339 encoded datetime":
         return "is not a time as RFC 3339 writes it, such as 2026-03-02T09:30:00Z"
     sentence = _FORM.sub("does not have the form that it must have", sentence)

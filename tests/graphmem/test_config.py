@@ -121,6 +121,45 @@ def test_an_error_names_the_variable(name: str, value: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        (
+            "GRAPHMEM_PORT",
+            "eighty",
+            "expected a whole number, got a text; it is a whole number from 0 to 65,535",
+        ),
+        (
+            "GRAPHMEM_TURN_CACHE_MB",
+            "4097",
+            "expected a whole number <= 4096; it is a whole number from 0 to 4,096",
+        ),
+        (
+            "GRAPHMEM_NEO4J_HEAP",
+            "much",
+            "does not have the form that it must have; it is written like 512m or 2g",
+        ),
+        (
+            "GRAPHMEM_LLM_URL",
+            "example.org",
+            "does not have the form that it must have; it is written like http://127.0.0.1:11434/v1 or "
+            "https://example.org/v1",
+        ),
+        (
+            "GRAPHMEM_LOG_LEVEL",
+            "loud",
+            "does not have the form that it must have; it is written like debug or info or warning or error",
+        ),
+        ("GRAPHMEM_JOBS", "maybe", "invalid enum value 'maybe'; it is one of on, off"),
+    ],
+)
+def test_an_error_says_in_words_what_the_value_may_be(name: str, value: str, sentence: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        config.load({name: value})
+
+    assert str(caught.value) == f"{name}: {sentence}"
+
+
 def test_what_is_given_wrongly_names_the_variable_too() -> None:
     with pytest.raises(SettingError, match="GRAPHMEM_PORT"):
         config.load({}, port=65536)

@@ -55,10 +55,10 @@ def test_an_empty_option_counts_as_not_given(read):
 
 def test_a_bad_option_is_named_as_one(read):
     assert read("--port", "70000") == (
-        "2 Error: --port: Expected `int` <= 65535; it is a whole number from 0 to 65,535\n"
+        "2 Error: --port: expected a whole number <= 65535; it is a whole number from 0 to 65,535\n"
     )
     assert read("--port", "abc") == (
-        "2 Error: --port: Expected `int`, got `str`; it is a whole number from 0 to 65,535\n"
+        "2 Error: --port: expected a whole number, got a text; it is a whole number from 0 to 65,535\n"
     )
 
 
