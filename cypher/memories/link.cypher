@@ -1,5 +1,5 @@
 CYPHER 25
-// Links memories that do not have this link yet.
+// Links memories that do not have this link yet; a link to a byte range is another link.
 //
 // $client_id  string     the client
 // $rows       list<map>  {place, from_id, to_id, type}; the type is one of a closed list
@@ -7,6 +7,23 @@ CYPHER 25
 UNWIND $rows AS row
 MATCH (from:Memory {client_id: $client_id, id: row.from_id})
 MATCH (to:Memory {client_id: $client_id, id: row.to_id})
-MERGE (from)-[link:$(row.type)]->(to)
-ON CREATE SET link.created_at = $now
-RETURN collect({place: row.place, created: coalesce(link.created_at = $now, false)}) AS rows
+// MERGE would also find a link to a byte range, so the lock keeps two writers from making one link twice.
+SET from.locked = true
+WITH row, from, to
+// A node that was deleted while this waited for the lock has no properties.
+WHERE from.kind IS NOT NULL
+CALL (row, from, to) {
+  WITH row, from, to
+  WHERE NOT EXISTS {
+    MATCH (from)-[link]->(to)
+    WHERE type(link) = row.type AND link.start_byte IS NULL
+  }
+  CREATE (from)-[:$(row.type) {created_at: $now}]->(to)
+}
+RETURN collect({
+  place: row.place,
+  created: EXISTS {
+    MATCH (from)-[link]->(to)
+    WHERE type(link) = row.type AND link.start_byte IS NULL AND link.created_at = $now
+  }
+}) AS rows

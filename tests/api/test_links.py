@@ -71,6 +71,29 @@ async def test_a_link_is_seen_from_both_ends_and_made_once(
     assert await edges(memory) == 1
 
 
+async def test_a_plain_link_beside_one_with_bytes_is_another_link(
+    http: httpx.AsyncClient, memory, three: list[str]
+) -> None:
+    plain = {"from": three[0], "to": three[1], "type": "references"}
+    ranged = plain | {"start_byte": 0, "end_byte": 9}
+    assert (await http.post(PATH, json=ranged)).status_code == 201
+
+    many = await http.post(PATH, json=[plain, plain])
+    again = await http.post(PATH, json=[plain, ranged])
+    assert (many.status_code, again.status_code) == (201, 200)
+    assert {(one["start_byte"], one["end_byte"]) for one in await listed(http, three[0])} == {
+        (None, None),
+        (0, 9),
+    }
+    assert await edges(memory) == 2
+
+    assert (await http.delete(PATH, params=plain)).status_code == 204
+    assert (await http.delete(PATH, params=plain)).status_code == 404
+    [left] = await listed(http, three[1])
+    assert (left["start_byte"], left["end_byte"]) == (0, 9)
+    assert (await http.post(PATH, json=plain)).status_code == 201
+
+
 async def test_relates_to_holds_both_ways_and_is_kept_once(
     http: httpx.AsyncClient, memory, three: list[str]
 ) -> None:
