@@ -158,7 +158,7 @@ class RetrievedSpan(SpanRef, frozen=True, kw_only=True):
 class LeftOutSpan(Struct, frozen=True, kw_only=True):
     """A span that was found and omitted: it did not fit, or its text does not match its stored hash.
 
-    In the answer to a repetition also a span that was delivered and has been deleted since.
+    In the answer to a repetition also a span that was delivered or written and has been deleted since.
     """
 
     span_id: str
@@ -217,10 +217,14 @@ class NewWrite(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class WriteResult(Struct, frozen=True, kw_only=True):
-    """The written reference, by its id, and its spans in order."""
+    """The written reference, by its id, and its spans in order.
+
+    In the answer to a repetition `omitted` names the spans that have been deleted since.
+    """
 
     id: str
     spans: list[Span]
+    omitted: list[LeftOutSpan] = []
     budget: BudgetState | None = None
 
 

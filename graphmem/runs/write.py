@@ -22,7 +22,7 @@ from graphmem.runs import parameters
 from graphmem.runs.parameters import check_labels
 from graphmem.runs.performing import Done, Reservation, impatient, new_operation, perform
 from graphmem.runs.stored import fetch_run
-from graphmem.runs.types import NewWrite, OnAccess, WriteResult
+from graphmem.runs.types import LeftOutSpan, NewWrite, OnAccess, WriteResult
 
 FOUND_CHARACTERS = 2_000
 """The characters of the metadata by which a span is found."""
@@ -31,10 +31,18 @@ MOST_TAGS = 100
 TAG_CHARACTERS = 256
 
 
+class KeptSpan(Struct, frozen=True, array_like=True):
+    """A written span in a record."""
+
+    id: str
+    tokens: int
+
+
 class KeptWrite(Struct, frozen=True):
     """The stored part of a write's result."""
 
     id: str
+    spans: list[KeptSpan] = []
 
 
 async def write(
@@ -106,17 +114,28 @@ def _done(reference: Prepared, spans: list[Prepared], client_id: str) -> Done[Wr
     async def write_both(transaction: Transaction, _: Reservation) -> WriteResult:
         await write_memories(transaction, [reference], client_id=client_id)
         await write_spans(transaction, id, spans, client_id=client_id)
-        return WriteResult(id=id, spans=[registered(span).shown for span in spans])
+        return WriteResult(id=id, spans=written)
 
-    answer = msgspec.json.encode(KeptWrite(id)).decode()
+    written = [registered(span).shown for span in spans]
+    kept = KeptWrite(id, [KeptSpan(span.id, span.token_count) for span in written])
+    answer = msgspec.json.encode(kept).decode()
     return Done(answer=answer, wrote=[id], effect=write_both)
 
 
 async def _fetch_result(answer: str, context: Context) -> WriteResult:
-    """Return the result of a write that was performed before."""
-    id = msgspec.json.decode(answer, type=KeptWrite).id
-    spans = await context.graph.rows(CONTENT_SPANS, client_id=context.client_id, id=id)
-    return WriteResult(id=id, spans=[span.shown for span in spans])
+    """Return the result of a write that was performed before, with the spans that are there still."""
+    kept = msgspec.json.decode(answer, type=KeptWrite)
+    spans = await context.graph.rows(CONTENT_SPANS, client_id=context.client_id, id=kept.id)
+    there = {span.id for span in spans}
+    return WriteResult(
+        id=kept.id,
+        spans=[span.shown for span in spans],
+        omitted=[
+            LeftOutSpan(span_id=one.id, token_count=one.tokens, reason="deleted")
+            for one in kept.spans
+            if one.id not in there
+        ],
+    )
 
 
 def _spans(

@@ -82,6 +82,22 @@ async def test_a_write_leaves_a_reference_with_its_spans_in_order(memory: Graphm
 
 
 # S3.49
+async def test_a_repetition_names_what_was_deleted_since(memory: Graphmem) -> None:
+    run = await run_of(memory)
+    content = "The lamp of Long Point burns. " * 60
+    first = await run.write(type="log", content=content, operation_id="w")
+    await memory.delete_memory(first.id)
+
+    again = await run.write(type="log", content=content, operation_id="w")
+
+    assert (again.id, again.spans) == (first.id, [])
+    assert len(first.spans) == 2
+    assert [(one.span_id, one.token_count, one.reason) for one in again.omitted] == [
+        (span.id, span.token_count, "deleted") for span in first.spans
+    ]
+    assert first.omitted == []
+
+
 async def test_metadata_is_kept_and_found(memory: Graphmem) -> None:
     run = await run_of(memory)
     metadata = {
