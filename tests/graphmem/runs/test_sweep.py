@@ -92,12 +92,10 @@ async def test_a_child_s_time_ends_no_later_than_its_parent_s(memory: Graphmem) 
 async def test_what_an_overdue_child_left_comes_back_when_it_is_needed(memory: Graphmem) -> None:
     await fill(memory)
     run = await run_of(memory)
-    child = await run.subcall(
-        agent_type="a", budget_fraction=0.9, fixed_budget={"max_time_ms": 1_000}
-    )
+    child = await run.subcall(agent_type="a", budget_fraction=0.9)
     with pytest.raises(BudgetExhausted):
         await run.retrieve("pricing", max_tokens=900)
-    await asyncio.sleep(1.05)
+    await memory.runtime.graph.execute(OVERDUE, ids=[child.id], now=datetime.now(UTC))
     result = await run.retrieve("pricing", max_tokens=900)
     assert result.spans
     with pytest.raises(RunTimeout):
