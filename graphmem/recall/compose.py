@@ -1,5 +1,6 @@
 """Composing: from a ranking to a text within a token budget, and a list of the omitted memories."""
 
+import asyncio
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -12,7 +13,7 @@ from graphmem.prompts.rendering import Entry, heading, markdown, prefix
 from graphmem.recall.types import Item, Omitted, Reason
 from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.finding import Candidate
-from graphmem.retrieval.heads import Head, at_heads, heads_of
+from graphmem.retrieval.heads import Head, Loaded, at_heads, fetch_heads, heads_of
 from graphmem.retrieval.ranking import Ranked
 from graphmem.tokens import TokenCounter
 
@@ -55,12 +56,29 @@ async def compose(
     head, if the filters admit that.
     """
     packing = Packing(ranking, filters, limit, max_tokens, context.tokens)
-    while wanted := packing.wanted():
-        texts = await context.graph.rows(
-            TEXTS, client_id=context.client_id, ids=wanted, now_only=filters.only_active
+    wanted, named = packing.wanted(), packing.named()
+    while wanted or named:
+        # The second is done before the first, whose rows are longer.
+        texts, standing = await asyncio.gather(
+            _load_texts(wanted, filters, context),
+            fetch_heads(
+                named.difference(wanted),
+                client_id=context.client_id,
+                graph=context.graph,
+                now_only=filters.only_active,
+            ),
         )
-        packing.add(wanted, texts)
+        packing.add(wanted, texts, standing)
+        wanted, named = packing.wanted(), frozenset()
     return packing.composed()
+
+
+async def _load_texts(ids: list[str], filters: Filters, context: Context) -> list[MemoryText]:
+    if not ids:
+        return []
+    return await context.graph.rows(
+        TEXTS, client_id=context.client_id, ids=ids, now_only=filters.only_active
+    )
 
 
 class Packing:
@@ -81,6 +99,7 @@ class Packing:
         self._tokens = tokens
         self._estimates = [_estimate(ranked.candidate, tokens) for ranked in ranking]
         self._asked: set[str] = set()
+        self._known: set[str] = set()
         self._texts: dict[str, MemoryText] = {}
         self._exact: dict[str, Parcel] = {}
         self._chosen: list[str] = []
@@ -98,14 +117,25 @@ class Packing:
             if parcel.tokens <= room and parcel.id not in self._asked
         ]
 
-    def add(self, asked: Sequence[str], texts: Sequence[MemoryText]) -> None:
-        """Pack again with these texts too; a memory that was deleted meanwhile has none."""
+    def named(self) -> frozenset[str]:
+        """Return the ids of all that the answer may name, as items or as omitted."""
+        first = self._ranking[: self._limit + OMITTED_SHOWN]
+        return frozenset(ranked.candidate.id for ranked in first)
+
+    def add(
+        self, asked: Sequence[str], texts: Sequence[MemoryText], standing: Sequence[Loaded]
+    ) -> None:
+        """Pack again with these texts too; a memory that was deleted meanwhile has none.
+
+        `standing` are memories without texts that are there still, or their heads.
+        """
         self._asked |= set(asked)
         self._texts |= {text.id: text for text in texts}
-        if heads := heads_of(texts):
+        self._known |= {one.id for one in (*texts, *standing)}
+        if heads := heads_of((*texts, *standing)):
             self._ranking = at_heads(self._ranking, heads, self._filters.admit, _moved)
             self._estimates = [_estimate(one.candidate, self._tokens) for one in self._ranking]
-            self._asked |= {head.id for head in heads.values()}
+            self._asked |= {text.id for text in texts}
         known = [r.candidate for r in self._ranking if r.candidate.id in self._texts]
         for candidate in known:
             if candidate.id not in self._exact:
@@ -123,6 +153,8 @@ class Packing:
         taken = set(self._chosen)
         placed = list(enumerate(self._ranking, 1))
         left_out = [(rank, r) for rank, r in placed if r.candidate.id not in taken]
+        # What was deleted or superseded since it was found is not named.
+        named = [(rank, r) for rank, r in left_out if r.candidate.id in self._known]
         full = len(taken) == self._limit
         last = max((rank for rank, r in placed if r.candidate.id in taken), default=0)
         return ComposedContext(
@@ -135,7 +167,7 @@ class Packing:
             tokens_used=self._used,
             omitted=[
                 _omitted(ranked, rank, "beyond_limit" if full and rank > last else "no_room")
-                for rank, ranked in left_out[:OMITTED_SHOWN]
+                for rank, ranked in named[:OMITTED_SHOWN]
             ],
             omitted_total=len(left_out),
         )

@@ -5,7 +5,7 @@ versions of a memory, or only an ended one. So the statement that loads the resu
 each memory that is superseded by then, and `at_heads` replaces the results of the search.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -68,12 +68,16 @@ Row = TypeVar("Row", bound=Loaded)
 HEADS = Query("retrieval/heads", Standing)
 
 
-async def fetch_heads(ids: Sequence[str], *, client_id: str, graph: Graph) -> list[Standing]:
+async def fetch_heads(
+    ids: Collection[str], *, client_id: str, graph: Graph, now_only: bool = True
+) -> list[Standing]:
     """Return memories that were found, or their heads, without texts; none for what is gone by now.
 
-    For an answer whose texts came with the search. Raises `Unavailable`.
+    Without `now_only` no memory gives its place to its head. Raises `Unavailable`.
     """
-    return await graph.rows(HEADS, client_id=client_id, ids=list(ids), now_only=True) if ids else []
+    if not ids:
+        return []
+    return await graph.rows(HEADS, client_id=client_id, ids=list(ids), now_only=now_only)
 
 
 def by_found_id(rows: Iterable[Row]) -> dict[str, Row]:

@@ -62,9 +62,6 @@ WEIGHED_AT_ONCE = 200
 FAN_OUT = "fan_out"
 """The value in `degraded` if a memory has more links than a hop follows."""
 
-CARDS_AT_ONCE = 50
-"""The number of cards that are fetched at once, unless more results are requested."""
-
 
 class Hit(Struct, frozen=True, kw_only=True):
     """A memory that was found, with its relevance and the scores behind it."""
@@ -439,7 +436,8 @@ async def _pack(
     cards: dict[str, Card] = {}
     asked: set[str] = set()
     taken: list[tuple[int, Hit, Card]] = []
-    step = max(CARDS_AT_ONCE, query.max_results)
+    # So many that of each that is named, taken or not, it is known what stands in its place.
+    step = query.max_results + OMITTED_SHOWN
     while not _is_full(taken, query) and (some := _next(found, asked, step)):
         stored = await load_stored_cards(
             some,
@@ -455,7 +453,7 @@ async def _pack(
             heads |= new
         asked |= {*some, *(head.id for head in new.values())}
         taken = _taken(found, cards, query)
-    omitted = _left_out(found, taken, cards, asked - set(cards), query.max_results)
+    omitted = _left_out(found, taken, cards, query.max_results)
     return PackedHits(taken, omitted, heads, len(hits) - len(found))
 
 
@@ -506,13 +504,17 @@ def _fits(card: Card, room: int | None) -> bool:
 def _left_out(
     hits: Sequence[Hit],
     taken: list[tuple[int, Hit, Card]],
-    seen: Mapping[str, Card],
-    gone: set[str],
+    cards: Mapping[str, Card],
     most: int,
 ) -> list[LeftOut]:
+    """Name the hits that were not taken; none that is deleted, or that may be superseded by now."""
     last = taken[-1][0] if taken else 0
-    ids = {hit.id for _, hit, _ in taken} | gone
-    left = [(rank, hit) for rank, hit in enumerate(hits, start=1) if hit.id not in ids]
+    ids = {hit.id for _, hit, _ in taken}
+    left = [
+        (rank, hit)
+        for rank, hit in enumerate(hits, start=1)
+        if hit.id in cards and hit.id not in ids
+    ]
 
     def reason(rank: int) -> Reason:
         return "beyond_limit" if len(taken) == most and rank > last else "no_room"
@@ -523,7 +525,7 @@ def _left_out(
             rank=rank,
             relevance=hit.relevance,
             combined_score=hit.combined,
-            token_estimate=seen[hit.id].token_estimate if hit.id in seen else None,
+            token_estimate=cards[hit.id].token_estimate,
             reason=reason(rank),
         )
         for rank, hit in left[:OMITTED_SHOWN]

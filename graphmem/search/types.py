@@ -120,13 +120,13 @@ class SearchItem(Struct, frozen=True, kw_only=True):
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
-    """One memory that was found and omitted; `token_estimate` is set if its card was fetched."""
+    """One memory that was found and omitted."""
 
     id: str
     rank: int
     relevance: float
     combined_score: float
-    token_estimate: int | None
+    token_estimate: int
     reason: Reason
 
 

@@ -1,10 +1,14 @@
 """Composing without a database: what a budget does when texts are known only after ranking."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from msgspec.structs import asdict
 
 from graphmem.recall.compose import TEXTS, ComposedContext, MemoryText, compose
 from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.finding import Candidate
+from graphmem.retrieval.heads import HEADS, Head, Standing
 from graphmem.retrieval.ranking import Ranked
 from graphmem.tokens import TokenCounter
 from tests.scripted import ScriptedGraph, scripted_context
@@ -39,16 +43,34 @@ def ranked(id: str, tokens: int) -> Ranked:
     return Ranked(candidate, 1.0, {}, {"vector": 1})
 
 
+def head_of(id: str, new: str) -> Head | None:
+    """Return the memory that has taken the place of another."""
+    if id == new:
+        return None
+    own: dict[str, Any] = {"source_type": "message", "source_id": "", "category": "", "scope": ""}
+    fields = asdict(ranked(new, 500).candidate)
+    return Head(**fields, **own, other_categories=[], chain=[id, new])
+
+
 async def composed(
-    texts: dict[str, str], *, limit: int, max_tokens: int, tokens: TokenCounter | None = None
+    texts: dict[str, str],
+    *,
+    limit: int,
+    max_tokens: int,
+    tokens: TokenCounter | None = None,
+    heads: dict[str, str | None] | None = None,
 ) -> tuple[ComposedContext, ScriptedGraph]:
-    """Compose texts that stand in their order of rank."""
+    """Compose texts that stand in their order of rank; `heads` have taken places, None of the deleted."""
     counter = tokens or TokenCounter()
 
     def rows(client_id: str, ids: list[str], now_only: bool) -> list[MemoryText]:
         return [MemoryText(id, texts[id], "name") for id in ids]
 
-    graph = ScriptedGraph({TEXTS.name: rows})
+    def standing(client_id: str, ids: list[str], now_only: bool) -> list[Standing]:
+        taken = {id: (heads or {}).get(id, id) for id in ids}
+        return [Standing(new, head_of(id, new)) for id, new in taken.items() if new]
+
+    graph = ScriptedGraph({TEXTS.name: rows, HEADS.name: standing})
     ranking = [ranked(id, counter.count(text)) for id, text in texts.items()]
     context = scripted_context(graph, tokens=counter)
     answer = await compose(ranking, Filters(), context, limit=limit, max_tokens=max_tokens)
@@ -82,7 +104,24 @@ async def test_no_text_is_fetched_that_cannot_fit():
     answer, graph = await composed(texts, limit=10, max_tokens=60)
 
     assert [item.id for item in answer.items] == ["b"]
-    assert [asked["ids"] for _, asked in graph.asked] == [["b"]]
+    assert [asked["ids"] for name, asked in graph.asked if name == TEXTS.name] == [["b"]]
+
+
+async def test_what_is_left_out_is_named_as_it_stands_now():
+    texts = dict.fromkeys("abcd", "word " * 500) | {"e": "short"}
+    answer, _ = await composed(
+        texts, limit=10, max_tokens=60, heads={"b": "x", "c": "d", "a": None}
+    )
+
+    assert [item.id for item in answer.items] == ["e"]
+    assert [(one.id, one.rank) for one in answer.omitted] == [("x", 2), ("d", 3)]
+
+
+async def test_what_is_left_out_is_named_where_nothing_fits():
+    answer, graph = await composed({"a": "word " * 500}, limit=10, max_tokens=60)
+
+    assert [one.id for one in answer.omitted] == ["a"]
+    assert graph.names == [HEADS.name]
 
 
 async def test_at_most_fifty_left_out_are_named_and_all_are_counted():

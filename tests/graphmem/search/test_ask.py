@@ -7,19 +7,23 @@ from typing import Any, get_args
 
 import pytest
 import pytest_asyncio
+from msgspec.structs import replace
 
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.graph.installation import Calibration
-from graphmem.memories.cards import load_stored_cards
+from graphmem.memories.cards import StoredCard, load_stored_cards
 from graphmem.model.vocabulary import SourceType
 from graphmem.retrieval import finding
+from graphmem.retrieval.filters import Sources
 from graphmem.retrieval.finding import Candidate
+from graphmem.retrieval.heads import Head
 from graphmem.retrieval.understanding import NO_VECTOR
 from graphmem.runtime import Runtime
 from graphmem.search import ask as module
-from graphmem.search.types import SearchResult, SortBy, SpanSearchResult
+from graphmem.search.types import SearchQuery, SearchResult, SortBy, SpanSearchResult
 from tests.planted import plant
+from tests.scripted import ScriptedGraph, scripted_context
 
 MARCH = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -464,6 +468,39 @@ async def test_equal_questions_get_equal_answers(memory: Graphmem, catalogue, ru
     # BM25 alone may differ: the index counts words over all clients, and others write.
     seen = [[(item.id, item.relevance, item.hop) for item in answer.items] for answer in answers]
     assert seen == [seen[0]] * 5
+
+
+async def test_what_is_left_out_is_named_as_it_stands_now() -> None:
+    own: dict[str, Any] = {
+        "kind": "fact",
+        "importance": 0.5,
+        "token_count": 1,
+        "occurred_at": MARCH,
+    }
+    hits = [
+        module.Hit(found=Candidate(id=f"{place:03}", **own), relevance=0.5, scores={})
+        for place in range(80)
+    ]
+    other: dict[str, Any] = {"source_type": "fact", "source_id": "", "category": "", "scope": ""}
+    chain = ["055", "055-new"]
+    head = Head(id="055-new", **own, **other, other_categories=[], chain=chain)
+
+    def cards(ids: list[str], **_: Any) -> list[StoredCard]:
+        fields: dict[str, Any] = {
+            name: own.get(name, "fact") for name in ("kind", "importance", "token_count")
+        }
+        stored = StoredCard(id="", source_type="fact", source_id="", occurred_at=MARCH, **fields)
+        there = [replace(stored, id=id) for id in ids if id not in {"055", "054"}]
+        return [*there, replace(stored, id="055-new", head=head)] if "055" in ids else there
+
+    context = scripted_context(ScriptedGraph({"memories/cards": cards}))
+    query = SearchQuery(query="x", max_results=10, sort_by="relevance")
+    packed = await module._pack(hits, query, Sources(), context)
+
+    wanted = [f"{place:03}" for place in range(10, 60)]
+    wanted[45] = "055-new"
+    wanted.remove("054")
+    assert [one.id for one in packed.omitted] == wanted
 
 
 def test_equal_scores_rank_by_newer_time_then_by_id_in_each_leg() -> None:
