@@ -87,7 +87,10 @@ async def remember(
 async def delete_conversation(
     conversation_id: ConversationId, context: NamedDependency[Context]
 ) -> Deleted:
-    """Delete a conversation with all its contents, and return their number."""
+    """Delete a conversation with all its contents, and return their number.
+
+    Versions that its memories have in other conversations stay; the newest that is left holds again.
+    """
     return await use_case.delete_conversation(conversation_id, context)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from graphmem.accesses import forget_reads
 from graphmem.context import Context
@@ -10,8 +11,9 @@ from graphmem.conversations.types import Conversation, Deleted, NewConversation
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
+from graphmem.graph.scope import scope_word
 from graphmem.memories.delete import Gone, delete_unmentioned
-from graphmem.model.times import BEGINNING
+from graphmem.model.times import BEGINNING, END
 
 
 class DeletedConversation(Struct, frozen=True):
@@ -24,6 +26,7 @@ class DeletedConversation(Struct, frozen=True):
 
 OPEN_CONVERSATION = Query("conversations/open_conversation", Conversation, writes=True)
 DELETE_CONVERSATION = Query("conversations/delete_conversation", DeletedConversation, writes=True)
+PART_CHAINS = Query("conversations/part_chains", Gone, writes=True)
 DELETE_CONVERSATION_MEMORIES = Query(
     "conversations/delete_conversation_memories", Gone, writes=True
 )
@@ -57,6 +60,8 @@ DELETED_AT_ONCE = 5_000
 async def delete_conversation(conversation_id: str, context: Context) -> Deleted:
     """Delete a conversation with everything in it; return the numbers of its sessions and memories.
 
+    Versions in other conversations are kept as one chain.
+
     Memories of every kind are deleted first, some thousands in each transaction, then reviews and jobs, and
     at last the conversation with its sessions and their summaries: a repeated call finishes an interrupted
     deletion. Also deleted are entities without other mentions, and records of reads that have no conversation
@@ -66,19 +71,21 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
     asked = {"client_id": client_id, "id": conversation_id}
 
     async def delete_memories(transaction: Transaction) -> int:
+        parted = await _part_chains(transaction, conversation_id, client_id=client_id)
         rows = await transaction.rows(DELETE_CONVERSATION_MEMORIES, limit=DELETED_AT_ONCE, **asked)
         await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
-        return rows[0].memories
+        return parted + rows[0].memories
 
     async def delete_records(transaction: Transaction) -> int:
         rows = await transaction.rows(DELETE_CONVERSATION_RECORDS, limit=DELETED_AT_ONCE, **asked)
         return rows[0].written
 
     async def delete_rest(transaction: Transaction) -> list[DeletedConversation]:
+        parted = await _part_chains(transaction, conversation_id, client_id=client_id)
         rows = await transaction.rows(DELETE_CONVERSATION, **asked)
         if rows:
             await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
-        return rows
+        return [replace(row, memories=parted + row.memories) for row in rows]
 
     memories = await _delete_all(delete_memories, graph)
     await _delete_all(delete_records, graph)
@@ -89,9 +96,25 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
     return Deleted(conversations=1, sessions=rows[0].sessions, memories=memories + rows[0].memories)
 
 
+async def _part_chains(transaction: Transaction, conversation_id: str, *, client_id: str) -> int:
+    """Delete the versions in a conversation whose chains have versions elsewhere; return their number.
+
+    It holds the conversation's lock, so that no such chain is there until the transaction ends.
+    """
+    [gone] = await transaction.rows(
+        PART_CHAINS,
+        client_id=client_id,
+        id=conversation_id,
+        active_word=scope_word(client_id, "active"),
+        end=END,
+    )
+    await delete_unmentioned(transaction, gone.entities, client_id=client_id)
+    return gone.memories
+
+
 async def _delete_all(delete_some: Callable[[Transaction], Awaitable[int]], graph: Graph) -> int:
     """Delete in batches until nothing is left; return the number of deleted memories."""
     total = 0
-    while (gone := await graph.write(delete_some)) == DELETED_AT_ONCE:
+    while (gone := await graph.write(delete_some)) >= DELETED_AT_ONCE:
         total += gone
     return total + gone

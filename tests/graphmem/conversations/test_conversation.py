@@ -8,7 +8,7 @@ import pytest
 from graphmem.client import Graphmem
 from graphmem.conversations import conversation as conversations
 from graphmem.conversations.types import Conversation, Deleted
-from graphmem.errors import ConversationNotFound, InvalidInput
+from graphmem.errors import ConversationNotFound, InvalidInput, MemoryNotFound
 from graphmem.jobs.outbox import enqueue
 from graphmem.memories.write import prepare, write
 from tests.planted import draft
@@ -248,3 +248,78 @@ async def test_of_two_deletions_at_once_one_finds_nothing(memory: Graphmem, say,
     assert len(done) == 1
     assert all(isinstance(answer, ConversationNotFound) for answer in others)
     assert await nodes_of(memory.client_id) == 0
+
+
+async def chain_of(memory: Graphmem, *conversations: str) -> list[str]:
+    """Write versions of a fact, each in its conversation; return their ids."""
+    for id in set(conversations):
+        await memory.open_conversation(id)
+    first = await memory.remember_fact(
+        "The harbour plan has rate 1.", conversation_id=conversations[0]
+    )
+    ids = [first.id]
+    for number, conversation_id in enumerate(conversations[1:], start=2):
+        new = await memory.supersede_fact(
+            ids[-1],
+            f"The harbour plan has rate {number}.",
+            conversation_id=conversation_id,
+            reason=f"change {number}",
+        )
+        ids.append(new.id)
+    return ids
+
+
+async def check_chain(memory: Graphmem, left: dict[int, str]) -> None:
+    """Assert that these versions, by their numbers, are one chain with one head, which alone is found."""
+    *_, head = left.values()
+    for id in left.values():
+        chain = (await memory.versions(id)).versions
+        assert {one.version: one.id for one in chain} == left
+        assert [one.superseded_at is None for one in chain] == [one.id == head for one in chain]
+        assert [one.superseded_at for one in chain[:-1]] == [one.created_at for one in chain[1:]]
+        numbers = list(left)[1:]
+        assert [one.reason for one in chain[1:]] == [f"change {number}" for number in numbers]
+    every = [await memory.memory(id) for id in left.values()]
+    assert [one.active for one in every] == [one.id == head for one in every]
+    assert [one.invalid_at for one in every] == [*(one.valid_at for one in every[1:]), None]
+    for one in every:
+        at = one.valid_at
+        for found in (
+            await memory.search("harbour rate", source_types=["fact"], as_of=at),
+            await memory.search("harbour rate", source_types=["fact"], known_as_of=one.created_at),
+        ):
+            assert [item.id for item in found.items] == [one.id]
+    assert [item.id for item in (await memory.search("harbour rate")).items] == [head]
+    by_words = await memory.recall("harbour rate", kinds=["fact"], ranking="bm25")
+    assert [item.id for item in by_words.items] == [head]
+
+
+@pytest.mark.parametrize(
+    ("conversations", "deleted", "left"),
+    [("ab", "a", [2]), ("ab", "b", [1]), ("abca", "b", [1, 3, 4]), ("abba", "b", [1, 4])],
+)
+async def test_versions_in_other_conversations_stay_one_chain(
+    memory: Graphmem, conversations: str, deleted: str, left: list[int]
+):
+    ids = await chain_of(memory, *conversations)
+
+    gone = await memory.delete_conversation(deleted)
+
+    assert gone == Deleted(conversations=1, memories=conversations.count(deleted))
+    await check_chain(memory, {number: ids[number - 1] for number in left})
+    for number in {*range(1, len(ids) + 1)}.difference(left):
+        with pytest.raises(MemoryNotFound):
+            await memory.memory(ids[number - 1])
+    newer = await memory.supersede_fact(ids[left[-1] - 1], "The harbour plan is free.")
+    assert newer.version == left[-1] + 1
+
+
+async def test_conversations_of_one_chain_can_be_deleted_at_once(memory: Graphmem):
+    for name in "xyz":
+        conversations = [f"{name}{number}" for number in range(4)]
+        ids = await chain_of(memory, *conversations)
+
+        await asyncio.gather(*(memory.delete_conversation(id) for id in conversations[1:]))
+
+        await check_chain(memory, {1: ids[0]})
+        await memory.delete_conversation(conversations[0])
