@@ -2,9 +2,14 @@
 //
 // $vectors  list<map>  {place, vector}: the question's vectors, none or several
 WITH memory, collect(place) AS places, max(vector) AS vector, max(bm25) AS bm25
-RETURN collect(memory {
+WITH memory, places, vector, bm25,
+  // A memory that was superseded during the search passes: its head replaces it in the answer.
+  (memory.active OR memory.invalidated_at IS NULL) AS passes
+RETURN collect(CASE WHEN $longest < 0 THEN memory {
+  // include ranked
+  passes: passes
+} ELSE memory {
   // include candidate
   // include scores
-  // A memory that was superseded during the search passes: its head replaces it in the answer.
-  passes: (memory.active OR memory.invalidated_at IS NULL)
-}) AS rows
+  passes: passes
+} END) AS rows

@@ -3,9 +3,14 @@ CYPHER 25
 //
 // $client_id  string        the client
 // $ids        list<string>  their ids
+// $unscored   list<string>  those of them whose cosine is wanted
+// $vectors    list<map>     {place, vector}: the question's vectors, none or several
 UNWIND $ids AS id
 MATCH (memory:Memory {client_id: $client_id, id: id})
 RETURN collect(memory {
   // include candidate
+  cosine: CASE WHEN id IN $unscored THEN 2 * coll.max(
+    [one IN $vectors | vector.similarity.cosine(memory.embedding, one.vector)]
+  ) - 1 END,
   passes: true
 }) AS rows

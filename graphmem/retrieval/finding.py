@@ -38,6 +38,9 @@ MATCHING = 1_000
 MOST_CANDIDATES = 10_000
 """The maximum number of memories that a leg reads, for a filter that few memories pass."""
 
+ONLY_RANKED = -1
+"""The value of `longest_text` for candidates with only the properties that rank them."""
+
 GROWTH = 4
 
 LONG_TEXT = 20_000
@@ -152,7 +155,7 @@ class IndexQuery(Struct, frozen=True, kw_only=True):
     wanted: int
     """The number of candidates for each vector, and for the words."""
     longest_text: int = 0
-    """The maximum length, in characters, of the searched texts that are returned with the candidates."""
+    """The maximum length, in characters, of the searched texts that are returned; see also `ONLY_RANKED`."""
 
 
 class Findings(Struct, frozen=True):
@@ -198,11 +201,12 @@ async def find_pool(
     results: int,
     weight: Mapping[str, float],
     graph: Graph,
+    whole: bool = True,
 ) -> Findings:
     """Return the candidates of every source, each once, with their searched texts.
 
     Each kind and each source type is searched separately, so that a common one does not crowd out a rare one.
-    Raises `Unavailable`.
+    Unless `whole`, the candidates are those of `find_matching`. Raises `Unavailable`.
     """
     pool = await _find_of_sources(
         embedding,
@@ -210,7 +214,7 @@ async def find_pool(
         sources,
         client_id=client_id,
         wanted=max(LEAST_POOL, POOL_FACTOR * results),
-        longest_text=LONG_TEXT,
+        longest_text=LONG_TEXT if whole else ONLY_RANKED,
         weight=weight,
         graph=graph,
     )
@@ -226,9 +230,11 @@ async def find_matching(
     weight: Mapping[str, float],
     graph: Graph,
 ) -> Findings:
-    """Return the matches, whatever the requested number: at most 1,000 of each leg and source, without texts.
+    """Return the matches, whatever the requested number: at most 1,000 of each leg and source.
 
-    For orders whose first results need not be among the most relevant. Raises `Unavailable`.
+    For orders whose first results need not be among the most relevant. The candidates have only the
+    properties that rank them, without a cosine if only words found them; see `with_texts`. Raises
+    `Unavailable`.
     """
     return await _find_of_sources(
         embedding,
@@ -236,21 +242,38 @@ async def find_matching(
         sources,
         client_id=client_id,
         wanted=MATCHING,
-        longest_text=0,
+        longest_text=ONLY_RANKED,
         weight=weight,
         graph=graph,
     )
 
 
 async def with_texts(
-    found: Sequence[Candidate], *, client_id: str, graph: Graph
+    found: Sequence[Candidate], embedding: Vector | None, *, client_id: str, graph: Graph
 ) -> list[Candidate]:
-    """Return candidates that were found without texts, with their texts; those deleted since are omitted."""
-    ids = [one.id for one in found]
-    rows = await graph.rows(CANDIDATES_BY_ID, client_id=client_id, ids=ids, longest=LONG_TEXT)
-    sources = {row.id: row.source for row in rows}
-    known = [replace(one, source=sources[one.id]) for one in found if one.id in sources]
+    """Return candidates of `find_matching` with all their properties; those deleted since are omitted."""
+    rows = await graph.rows(
+        CANDIDATES_BY_ID,
+        client_id=client_id,
+        ids=[one.id for one in found],
+        unscored=[one.id for one in found if one.cosine is None],
+        vectors=_numbered(vectors(embedding)),
+        longest=LONG_TEXT,
+    )
+    whole = {row.id: row for row in rows}
+    known = [_ranked_as(one, whole[one.id]) for one in found if one.id in whole]
     return await _with_long_texts(known, client_id, graph)
+
+
+def _ranked_as(ranked: Candidate, whole: Candidate) -> Candidate:
+    """Return a whole candidate with the scores with which it was found."""
+    return replace(
+        whole,
+        cosine=whole.cosine if ranked.cosine is None else ranked.cosine,
+        bm25=ranked.bm25,
+        by_vector=ranked.by_vector,
+        places=ranked.places,
+    )
 
 
 async def _find_of_sources(

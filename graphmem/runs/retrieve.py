@@ -18,7 +18,7 @@ from graphmem.model.text import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
 from graphmem.references.spans import fetch_spans
 from graphmem.retrieval.filters import Sources
-from graphmem.retrieval.finding import Candidate, Findings, find_matching, find_pool
+from graphmem.retrieval.finding import Candidate, Findings, find_matching, find_pool, with_texts
 from graphmem.retrieval.heads import Head, at_heads, fetch_heads, heads_of
 from graphmem.retrieval.listing import list_memories
 from graphmem.retrieval.relevance import EVERYTHING, NEUTRAL, asked_stems
@@ -333,7 +333,7 @@ async def _hits(
     """Return the hits that were not delivered yet, from more candidates if too few are new."""
     if understood.text.strip() == EVERYTHING:
         return await _everything(question, page, context)
-    wanted = POOL + len(page.delivered)
+    wanted, by_relevance = POOL + len(page.delivered), question.sort_by == "relevance"
     while True:
         candidates = await find_pool(
             understood.embedding,
@@ -343,6 +343,7 @@ async def _hits(
             results=wanted,
             weight=understood.weight,
             graph=context.graph,
+            whole=by_relevance,
         )
         new = [
             one
@@ -352,8 +353,12 @@ async def _hits(
         if len(new) > POOL or _is_all(candidates) or wanted >= MOST_SEEN:
             break
         wanted = min(wanted * GROWTH, MOST_SEEN)
-    if question.sort_by != "relevance" and not _is_all(candidates):
-        return await _first_hits(question, understood, page, context)
+    if not by_relevance:
+        if not _is_all(candidates):
+            return await _first_hits(question, understood, page, context)
+        new = await with_texts(
+            new, understood.embedding, client_id=context.client_id, graph=context.graph
+        )
     hits = await asyncio.to_thread(weighed, new, _words(understood), context.calibration)
     return [hit for hit in hits if hit.passes(question.min_relevance or 0.0)]
 
@@ -390,6 +395,7 @@ async def _first_hits(
     hits, _ = await weigh_first(
         first_matching(new, question.sort_by, context.calibration),
         _words(understood),
+        understood.embedding,
         least=question.min_relevance or 0.0,
         wanted=POOL + 1,
         context=context,

@@ -260,6 +260,7 @@ async def _match_relevant(
         embedder=context.embedder,
         vocabulary=context.vocabulary,
     )
+    whole = _needs_relevant(query)
     candidates = await find_pool(
         question.embedding,
         question.words,
@@ -268,14 +269,30 @@ async def _match_relevant(
         results=query.max_results,
         weight=question.weight,
         graph=context.graph,
+        whole=whole,
     )
-    scale, least = context.calibration, query.min_relevance or 0.0
-    hits = await asyncio.to_thread(weighed, candidates.found, query.query, scale)
-    matching = [hit for hit in hits if hit.passes(least)]
+    scale, least, found = context.calibration, query.min_relevance or 0.0, candidates.found
     is_all = _is_all(candidates, scale, least, question.embedding)
+    if not whole:
+        if not is_all:
+            return await _match_first([], question, query, sources, context)
+        found = await with_texts(
+            found, question.embedding, client_id=context.client_id, graph=context.graph
+        )
+    hits = await asyncio.to_thread(weighed, found, query.query, scale)
+    matching = [hit for hit in hits if hit.passes(least)]
     if is_all or by_relevance:
         return Matches(matching, len(matching), is_all, question.degraded)
     return await _match_first(matching, question, query, sources, context)
+
+
+def _needs_relevant(query: SearchQuery) -> bool:
+    """Tell whether the most relevant are wanted where others match too.
+
+    Neither the newest nor the most important depend on them, unless links are followed or a budget filled.
+    """
+    by_relevance = query.sort_by not in {"recency", "importance"}
+    return by_relevance or query.max_hops > 0 or query.max_tokens is not None
 
 
 async def _match_first(
@@ -303,6 +320,7 @@ async def _match_first(
     hits, count = await weigh_first(
         candidates,
         query.query,
+        question.embedding,
         least=least,
         wanted=query.max_results + (TRIED if query.max_tokens else OMITTED_SHOWN),
         context=context,
@@ -334,18 +352,20 @@ def first_matching(
 async def weigh_first(
     candidates: Sequence[Candidate],
     query: str | None,
+    embedding: Vector | None,
     *,
     least: float,
     wanted: int,
     context: Context,
 ) -> tuple[list[Hit], int]:
-    """Return the first `wanted` of some candidates without texts that match, and the number weighed."""
+    """Return the first `wanted` of ranked candidates that match, and the number weighed."""
     ranks = _ranks(candidates)
     hits: list[Hit] = []
     count = 0
     while count < len(candidates) and len(hits) < wanted:
         some = await with_texts(
             candidates[count : count + WEIGHED_AT_ONCE],
+            embedding,
             client_id=context.client_id,
             graph=context.graph,
         )

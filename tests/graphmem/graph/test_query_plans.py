@@ -136,7 +136,9 @@ def fields_of(query: Query[Any]) -> tuple[msgspec.structs.FieldInfo, ...]:
 def projected(text: str) -> set[str]:
     """Return the keys of the map that a query collects as its rows."""
     last = text[text.rindex("RETURN collect(") :]
-    inner = re.search(r"RETURN collect\(\s*\w*\s*\{(.*)\}\s*\)\s*AS rows", last, re.DOTALL)
+    # Of a row that may be shorter the longer form.
+    form = r"RETURN collect\((?:CASE\b.*\bELSE\b)?\s*\w*\s*\{(.*)\}\s*(?:END)?\s*\)\s*AS rows"
+    inner = re.search(form, last, re.DOTALL)
     assert inner is not None, text
     outermost, nested = inner[1], ""
     while nested != outermost:

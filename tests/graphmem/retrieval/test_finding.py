@@ -5,16 +5,20 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, strategies as st
 from msgspec import Struct
+from msgspec.structs import replace
 
 from graphmem.retrieval.finding import (
     GROWTH,
     MOST_CANDIDATES,
     Candidate,
+    CandidateSource,
     cut,
     enough,
     falls_short,
     united,
+    with_texts,
 )
+from tests.scripted import ScriptedGraph
 
 
 class One(Struct, frozen=True):
@@ -86,6 +90,35 @@ def test_the_best_of_a_leg_are_cut_after_ties(candidate: Callable[..., Candidate
     leg = [candidate(id, cosine=0.5) for id in "cab"]
 
     assert {each.id for each in cut(leg, 2)} == {"a", "b"}
+
+
+async def test_ranked_candidates_are_completed_with_the_scores_of_the_search(
+    candidate: Callable[..., Candidate],
+) -> None:
+    source = CandidateSource(
+        source_type="fact",
+        source_id="",
+        start_byte=None,
+        end_byte=None,
+        sha256=None,
+        text="A text.",
+    )
+    near = candidate("near", cosine=0.9, by_vector=True, places=[0])
+    words = candidate("words", cosine=None, bm25=2.0)
+    whole = [
+        candidate(id, cosine=score, source=source) for id, score in (("near", None), ("words", 0.4))
+    ]
+    graph = ScriptedGraph({"retrieval/candidates_by_id": whole})
+
+    found = await with_texts([words, near, candidate("deleted")], [1.0], client_id="x", graph=graph)
+
+    assert found == [
+        replace(words, cosine=0.4, source=source),
+        replace(near, source=source),
+    ]
+    [(_, asked)] = graph.asked
+    assert asked["unscored"][0] == "words"
+    assert "near" not in asked["unscored"]
 
 
 def test_out_of_a_leg_s_cut_is_out_of_that_leg(candidate: Callable[..., Candidate]) -> None:
