@@ -26,7 +26,7 @@ help:
 	@echo 'make cookbook          ask the seed story all that the cookbook asks, write the answers down'
 	@echo 'make figures           write the figures of bench/results into README.md and docs/benchmarks.md'
 	@echo 'make notebook          run notebooks/explore.ipynb whole, into build/'
-	@echo 'make bench-quality     DATA=set.json RANKING=contextual OUT=report.json: measure what is found'
+	@echo 'make bench-quality     DATA=set.json RANKING=contextual LEAST=0.25 OUT=report.json: measure what is found'
 	@echo 'make bench-contextual  SESSIONS=2000 OUT=report.json: measure search inside sessions'
 	@echo 'make bench-precision   OUT=report.json: measure the first three results, narrowed or not'
 	@echo 'make bench-themes      OUT=report.json: measure how well planted themes are found'
@@ -158,7 +158,7 @@ chaos: $(VENV)/development.stamp
 .PHONY: bench-quality
 bench-quality: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.quality --data $(DATA) \
-		$(if $(RANKING),--ranking $(RANKING)) $(if $(OUT),--out $(OUT))
+		$(if $(RANKING),--ranking $(RANKING)) $(if $(LEAST),--min-relevance $(LEAST)) $(if $(OUT),--out $(OUT))
 
 # No container engine is needed: the steps are run as they stand, the requirements installed by hash.
 .PHONY: image-steps

@@ -201,7 +201,7 @@ async def compared(
     }
 
 
-HARD: dict[str, Any] = {"narrowing": "hard", "top_sessions": TOP_SESSIONS, "min_relevance": 0.0}
+HARD: dict[str, Any] = {"narrowing": "hard", "top_sessions": TOP_SESSIONS}
 
 
 async def against_scan(runtime: Runtime, told: Told, sessions: int) -> dict[str, Any]:

@@ -13,7 +13,11 @@ A set is JSON:
 
 `contextual` is contextual search, soft, with ten sessions and without neighbours, over summaries that it
 has made itself; its hits stand in the order of their scores. `hard` is the same with hard narrowing, `hard 3`
-with three sessions, as S5 draws it. Who asks for `contextual` gets these and the default beside it.
+with three sessions, as S5 draws it. Who asks for `contextual` gets these and the default beside it. All are
+asked with the threshold that callers get, or with that of `--min-relevance`. Where no session is relevant
+enough the answer falls back on everything: what it found then counts as hits, but no session was found.
+`no session` is the share of questions of which that happens; `foreign no session` that of questions about
+other conversations of the set, up to 50 for each.
 
 sessions@k is the share of questions of which a session with evidence is among the first k; a ranking of
 messages orders sessions by their first.
@@ -28,7 +32,7 @@ import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -63,6 +67,9 @@ DEEP = 100
 
 BUDGETS = (512, 1024, 2048)
 APART = "adversarial"
+FOREIGN = 50
+"""How many questions about other conversations each is asked."""
+
 CALLERS = 4
 RESAMPLES = 2_000
 
@@ -74,6 +81,13 @@ class Answered(Struct, frozen=True):
     category: str
     scores: dict[str, float]
     violations: int
+
+
+class Measured(Struct, frozen=True):
+    """The answers by ranking, and of contextual search the share of foreign questions without a session."""
+
+    answered: dict[str, list[Answered]]
+    foreign: dict[str, float]
 
 
 class Loaded(Struct, frozen=True):
@@ -115,22 +129,58 @@ async def answer_contextually(
     memory: Graphmem, question: dict[str, Any], loaded: Loaded, ranking: Any
 ) -> tuple[dict[str, float], int]:
     """Ask one question by contextual search; return its scores, and how many budgets were broken."""
-    asked = WAYS[ranking] | {"top_k": 20, "neighbours": 0, "min_relevance": 0.0}
+    asked = WAYS[ranking] | {"top_k": 20, "neighbours": 0}
     wide = await memory.search_contextual(question["text"], **asked)
     hits = [turn for context in wide.contexts for turn in context.messages if turn.hit]
     hits.sort(key=lambda turn: (-(turn.score or 0.0), turn.id))
-    order = [loaded.ids[turn.id] for turn in hits]
+    order = _known([turn.id for turn in hits] or [item.id for item in wide.items], loaded)
     sessions = [context.session_external_id for context in wide.contexts]
     scores = scored(question["evidence"], order, sessions, loaded)
+    scores["no session"] = float(wide.fallback is not None)
     violations = 0
     for budget in BUDGETS:
         tight = await memory.search_contextual(question["text"], max_tokens=budget, **asked)
-        shown = {loaded.ids[turn.id] for context in tight.contexts for turn in context.messages}
+        turns = [turn.id for context in tight.contexts for turn in context.messages]
+        shown = set(_known(turns or [item.id for item in tight.items], loaded))
         evidence = question["evidence"]
         scores[f"evidence in {budget}"] = len(shown & set(evidence)) / len(evidence)
         counted = memory.runtime.tokens.count(tight.prompt)
         violations += int(counted > budget or counted != tight.tokens_used)
     return scores, violations
+
+
+def _known(ids: Iterable[str], loaded: Loaded) -> list[str]:
+    """Return the set's ids of messages, in their order, without what is no message of it."""
+    return [loaded.ids[id] for id in ids if id in loaded.ids]
+
+
+def foreign(
+    conversation: dict[str, Any], conversations: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return questions about other conversations: a sample, always the same."""
+    others = [
+        question
+        for other in conversations
+        if other is not conversation
+        for question in other["questions"]
+        if question["evidence"] and question["category"] != APART
+    ]
+    return random.Random(conversation["id"]).sample(others, min(len(others), FOREIGN))
+
+
+async def fallbacks(
+    memories: Mapping[str, Graphmem],
+    conversations: Sequence[dict[str, Any]],
+    ranking: str,
+) -> float | None:
+    """Return the share of foreign questions for which no session is found, in percent."""
+    fallen = []
+    for conversation in conversations:
+        for question in foreign(conversation, conversations):
+            memory = memories[conversation["id"]]
+            found = await memory.search_contextual(question["text"], **WAYS[ranking])
+            fallen.append(found.fallback is not None)
+    return round(100 * statistics.fmean(fallen), 2) if fallen else None
 
 
 def scored(
@@ -176,7 +226,7 @@ def broken(memory: Graphmem, recalled: Recalled, budget: int) -> int:
 
 async def measure(
     runtime: Runtime, conversations: Sequence[dict[str, Any]], rankings: Iterable[str]
-) -> dict[str, list[Answered]]:
+) -> Measured:
     """Load everything, then ask everything."""
     rankings = list(rankings)
     memories: dict[str, Graphmem] = {}
@@ -218,11 +268,18 @@ async def measure(
             )
         )
         say(f"asked with {ranking}: {time.perf_counter() - started:.0f} s")
-    return answered
+    fallen = {
+        ranking: share
+        for ranking in rankings
+        if ranking in WAYS
+        and (share := await fallbacks(memories, conversations, ranking)) is not None
+    }
+    return Measured(answered, fallen)
 
 
-def report(answered: dict[str, list[Answered]]) -> dict[str, Any]:
+def report(measured: Measured) -> dict[str, Any]:
     """Return the means over all, by category, and the adversarial questions apart, in percent."""
+    answered = measured.answered
     result: dict[str, Any] = {"rankings": {}}
     for ranking, answers in answered.items():
         plain = [answer for answer in answers if answer.category != APART]
@@ -234,6 +291,8 @@ def report(answered: dict[str, list[Answered]]) -> dict[str, Any]:
             "categories": {name: means(some) for name, some in sorted(by_category.items())},
             "budget_violations": sum(answer.violations for answer in answers),
         }
+        if ranking in measured.foreign:
+            result["rankings"][ranking]["foreign no session"] = measured.foreign[ranking]
     if {"default", CONTEXTUAL} <= answered.keys():
         result["contextual beyond default"] = {
             name: round(
@@ -307,6 +366,12 @@ def show(result: dict[str, Any]) -> None:
     for ranking, figures in result["rankings"].items():
         row = "".join(f"{figures['overall'][name]:>17.2f}" for name in names)
         print(f"{ranking:12}{row}{figures['budget_violations']:>12}")
+    for ranking, figures in result["rankings"].items():
+        if "foreign no session" in figures:
+            told = figures["overall"]["no session"], figures["foreign no session"]
+            print(
+                f"{ranking}: no session for {told[0]} % of the questions, {told[1]} % of foreign ones"
+            )
 
 
 async def main() -> None:
@@ -314,7 +379,13 @@ async def main() -> None:
     parser = arguments("quality", __doc__)
     parser.add_argument("--data", type=Path, required=True, help="the evaluation set, a JSON file")
     parser.add_argument("--ranking", action="append", choices=RANKINGS, help="only these rankings")
+    parser.add_argument(
+        "--min-relevance", type=float, help="another threshold of contextual search"
+    )
     given = parser.parse_args()
+    if given.min_relevance is not None:
+        for way in WAYS.values():
+            way["min_relevance"] = given.min_relevance
     data = json.loads(given.data.read_text(encoding="utf-8"))
     async with store() as runtime:
         result = {"data": data["name"], "embedding_model": runtime.embedder.model.name}

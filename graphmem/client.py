@@ -673,7 +673,7 @@ class Graphmem:
         conversation_id: str | None = None,
         max_tokens: int | None = None,
         narrowing: Narrowing = "soft",
-        min_relevance: float = 0.35,
+        min_relevance: float | None = None,
         as_of: When | None = None,
         known_as_of: When | None = None,
     ) -> ContextualResult:

@@ -55,10 +55,10 @@ async def search_contextual(
     """Return the sessions that answer, best first, each with its hits and the messages around them.
 
     Sessions are found by their summaries and their own messages (`soft`), or by summaries first (`hard`). If
-    none reaches `min_relevance`, all memories are searched: `fallback` is `global`, and `items` contains the
-    hits. An unknown conversation gives an empty answer. `max_tokens` limits the prompt, and `omitted` lists
-    the memories that did not fit. `as_of` and `known_as_of` restrict the answer to messages, summaries and
-    links of that valid time and transaction time.
+    the best does not reach `min_relevance`, all memories are searched: `fallback` is `global`, and `items`
+    contains the hits. An unknown conversation gives an empty answer. `max_tokens` limits the prompt, and
+    `omitted` lists the memories that did not fit. `as_of` and `known_as_of` restrict the answer to messages,
+    summaries and links of that valid time and transaction time.
     """
     return await ask.search_contextual(data, context)
 

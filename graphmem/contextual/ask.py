@@ -36,7 +36,7 @@ from graphmem.recall.compose import compose
 from graphmem.retrieval.filters import NOW, Filters, Validity, scope_groups, validity_asked
 from graphmem.retrieval.finding import Candidate, find_best
 from graphmem.retrieval.ranking import ranked
-from graphmem.retrieval.relevance import asked_stems
+from graphmem.retrieval.relevance import EVERYTHING, asked_stems, meaning
 from graphmem.retrieval.understanding import Understood, understand
 from graphmem.sessions.related import RelatedSession, find_related_sessions
 from graphmem.text.named_times import named_times
@@ -219,7 +219,11 @@ async def _load_titles(search: AnsweredSearch, context: Context) -> dict[str, st
 async def _search_everything(search: ContextualSearch, context: Context) -> ContextualResult:
     """Return the answer of a search over everything, marked as a fallback."""
     query, question = search.query, search.question
-    found = await find_candidates(search, context)
+    found = [
+        one
+        for one in await find_candidates(search, context)
+        if query.query.strip() == EVERYTHING or _matches(one, context.calibration)
+    ]
     composed = await compose(
         ranked(found, question.words, "bm25" if question.degraded else "default"),
         filters_of(search),
@@ -248,6 +252,11 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
         omitted_total=composed.omitted_total,
         degraded=question.degraded,
     )
+
+
+def _matches(found: Candidate, scale: Calibration) -> bool:
+    """Tell whether a memory means anything that was asked, or shares a word with it."""
+    return found.bm25 is not None or meaning(found.cosine or 0.0, scale) > 0.0
 
 
 def _seen(query: ContextualQuery, answer: ContextualResult) -> Seen:

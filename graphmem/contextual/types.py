@@ -52,9 +52,18 @@ class ContextualQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         | None
     ) = None
     narrowing: Annotated[Narrowing, Meta(description=NARROWING)] = "soft"
-    min_relevance: Annotated[
-        float, Meta(ge=0.0, le=1.0, description="minimum relevance of a session, 0–1")
-    ] = 0.35
+    min_relevance: (
+        Annotated[
+            float,
+            Meta(
+                ge=0.0,
+                le=1.0,
+                description="minimum relevance of the best session, 0–1; below it everything is searched; "
+                "default: as measured for the narrowing",
+            ),
+        ]
+        | None
+    ) = None
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
 
@@ -75,8 +84,8 @@ class ContextualTurn(Struct, frozen=True, kw_only=True):
 class SessionContext(Struct, frozen=True, kw_only=True):
     """A session that answers, with its hits and the messages around them, in order.
 
-    `relevance` is that of its summary or its best message, 0–1, whichever is greater; `summary` is null if
-    it has none.
+    `relevance`, 0–1, combines the best similarity and the largest share of the question's words among its
+    best messages and its summary; `summary` is null if it has none.
     """
 
     session_id: str

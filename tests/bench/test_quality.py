@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench.cached import CachedModel
-from bench.quality import Answered, broken, intervals, load, means, measure, report
+from bench.quality import Answered, broken, foreign, intervals, load, means, measure, report
 from graphmem.client import Graphmem
 from graphmem.runtime import Runtime
 
@@ -59,6 +59,29 @@ async def test_a_set_is_loaded_asked_and_reported(
         assert figures["overall"]["evidence in 512"] == 100.0
         # One of its two pieces of evidence does not exist.
         assert figures["categories"]["adversarial"]["recall@20"] == 50.0
+    asked = result["rankings"]["contextual"]
+    assert asked["overall"]["no session"] == 0.0
+    assert "foreign no session" not in asked, "there is no other conversation"
+
+
+async def test_foreign_questions_are_asked_and_counted(
+    runtime: Runtime, conversation: dict[str, Any]
+) -> None:
+    other = conversation | {
+        "id": f"bench-{uuid.uuid4().hex}",
+        "questions": [
+            {
+                "id": "q",
+                "text": "Which enzyme splits lactose in cheese?",
+                "category": "plain",
+                "evidence": ["1"],
+            }
+        ],
+    }
+    measured = await measure(runtime, [conversation, other], ["contextual"])
+    assert [len(foreign(one, [conversation, other])) for one in (conversation, other)] == [1, 1]
+    # One conversation knows nothing of cheese, the other says the same as the first.
+    assert measured.foreign == {"contextual": 50.0}
 
 
 async def test_a_context_that_is_longer_than_it_says_is_a_violation(

@@ -1,13 +1,14 @@
 """Contextual retrieval: the right sessions, in them the right messages, around these what was said."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from graphmem.client import Graphmem
 from graphmem.contextual import narrowing as session_choice
 from graphmem.contextual.ask import CANDIDATES_IN_SESSIONS
+from graphmem.contextual.narrowing import ENOUGH
 from graphmem.contextual.types import ContextualResult
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.retrieval.filters import NOW, Filters, Validity, scope_groups
@@ -40,7 +41,7 @@ async def test_the_session_the_messages_what_stands_around_and_the_related_one(
     [context] = found.contexts
     assert context.session_id == mine["bug"]
     assert (context.conversation_id, context.summary is not None) == ("c", True)
-    assert context.relevance >= 0.35
+    assert context.relevance >= ENOUGH["soft"]
     assert context.started_at.isoformat() == "2026-03-03T09:00:00+00:00"
     shown = [(turn.idx, turn.hit) for turn in context.messages]
     assert shown == [(2, False), (3, True), (4, False)]
@@ -181,6 +182,43 @@ async def test_a_budget_holds_and_hits_come_before_what_stands_around(
         for context in found.contexts
         for turn in context.messages
     )
+
+
+@pytest.mark.parametrize("narrowing", ["soft", "hard"])
+async def test_the_best_session_decides_whether_any_is_found_and_the_others_stay(
+    narrowing: Literal["soft", "hard"], memory: Graphmem
+) -> None:
+    # S5.40
+    await summarized(memory)
+    asked: dict[str, Any] = {"query": QUESTION, "narrowing": narrowing}
+    every = await memory.search_contextual(**asked, min_relevance=0.0)
+    assert len(every.contexts) > 1
+    best = max(context.relevance for context in every.contexts)
+    assert min(context.relevance for context in every.contexts) < best
+    found = await memory.search_contextual(**asked, min_relevance=best)
+    assert sessions(found) == sessions(every)
+    beyond = await memory.search_contextual(**asked, min_relevance=min(1.0, best + 0.01))
+    assert (beyond.contexts, beyond.fallback) == ([], "global")
+
+
+async def test_who_asks_for_a_name_that_was_never_said_finds_less(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await tell(memory, "bug")
+    asked: dict[str, Any] = {"query": f"What does Zebulon say: {QUESTION}", "min_relevance": 0.0}
+    [found] = (await memory.search_contextual(**asked)).contexts
+    monkeypatch.setattr(session_choice, "NAMES_SHARE", 0.0)
+    [plain] = (await memory.search_contextual(**asked)).contexts
+    assert 0.0 < found.relevance < 0.8 * plain.relevance
+
+
+async def test_a_fallback_finds_nothing_that_means_nothing(memory: Graphmem) -> None:
+    await tell(memory, "garden")
+    found = await memory.search_contextual("zxqv 4711", min_relevance=1.0)
+    assert found.fallback == "global"
+    assert len(found.items) < len(messages("garden"))
+    every = await memory.search_contextual("*", min_relevance=1.0)
+    assert len(every.items) == len(messages("garden"))
 
 
 async def test_where_no_session_is_relevant_everything_is_searched_and_it_says_so(

@@ -6,7 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from graphmem.contextual.narrowing import (
+    ENOUGH,
     TIME_SHARE,
+    ContextualSearch,
     answering,
     around,
     best_of_sessions,
@@ -14,8 +16,14 @@ from graphmem.contextual.narrowing import (
     hybrid,
     in_order,
     session_standing,
+    unknown_names,
 )
+from graphmem.contextual.types import ContextualQuery
+from graphmem.graph.installation import Calibration
+from graphmem.retrieval.filters import NOW
 from graphmem.retrieval.finding import Candidate
+from graphmem.retrieval.relevance import asked_stems
+from graphmem.retrieval.understanding import Understood
 from graphmem.text.named_times import named_times
 
 
@@ -76,3 +84,66 @@ def test_a_session_covers_what_its_texts_hold_together() -> None:
         "c": 0.0,
     }
     assert coverage([], {}, texts) == {"a": 0.0, "b": 0.0, "c": 0.0}
+
+
+SCALE = Calibration(low=0.5, high=0.9)
+
+
+def asking(query: str, min_relevance: float | None = None) -> ContextualSearch:
+    return ContextualSearch(
+        query=ContextualQuery(query=query, min_relevance=min_relevance),
+        question=Understood(query, [1.0], [], {}, []),
+        stems=asked_stems(query),
+        times=[],
+        validity=NOW,
+    )
+
+
+def test_a_session_is_as_relevant_as_its_best_meaning_and_its_best_words_together(
+    candidate: Callable[..., Candidate],
+) -> None:
+    search = asking("What did Zora paint?")
+    best = [
+        candidate("near", cosine=0.7, name="Ines"),
+        candidate("worded", cosine=0.6, name="Zora"),
+    ]
+    texts = {"near": "A harbour in oil.", "worded": "I paint on Sundays."}
+    found = search.session_relevance(best, texts, SCALE)
+    assert found == pytest.approx(0.65 * 0.5 + 0.35)
+    other = [candidate("worded", cosine=0.6, name="Mara")]
+    assert search.session_relevance(other, texts, SCALE) == pytest.approx(0.65 * 0.25 + 0.35 / 2)
+    assert search.session_relevance([], texts, SCALE) == 0.0
+
+
+def test_without_vectors_a_session_is_as_relevant_as_its_best_words(
+    candidate: Callable[..., Candidate],
+) -> None:
+    search = asking("paint harbour")
+    best = [candidate("one", name="Zora"), candidate("two", name="Zora")]
+    texts = {"one": "I paint.", "two": "I paint the harbour."}
+    assert search.session_relevance(best, texts, SCALE) == 1.0
+
+
+def test_hard_narrowing_has_a_threshold_of_its_own_unless_one_is_given() -> None:
+    plain, given = asking("x"), asking("x", min_relevance=0.5)
+    assert [plain.least(way) for way in ("soft", "hard")] == [ENOUGH["soft"], ENOUGH["hard"]]
+    assert ENOUGH["hard"] < ENOUGH["soft"] < 0.35
+    assert [given.least(way) for way in ("soft", "hard")] == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("question", "share"),
+    [
+        ("What did Zora paint?", 0.0),
+        ("What did Melanie paint?", 1.0),
+        ("Did Melanie's friend meet Zora?", 0.5),
+        ("What was painted in Port Ellen?", 0.0),
+        ("what did she paint?", 0.0),
+        ("", 0.0),
+    ],
+)
+def test_names_that_were_never_said_are_told_from_those_that_were(
+    question: str, share: float
+) -> None:
+    assert unknown_names(question, ["Zora I paint.", " The harbour of Ellen's."]) == share
+    assert unknown_names(question, []) == (1.0 if any(map(str.isupper, question[1:])) else 0.0)
