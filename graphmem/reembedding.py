@@ -257,6 +257,7 @@ async def _cleaning(work: Reembedding, stored: Installation, change: Change) -> 
                 rows=[{"client_id": one.client_id, "id": one.id} for one in batch],
                 property=target.embedding,
                 switched=switched,
+                model=stored.model.key,
             )
             return True
 

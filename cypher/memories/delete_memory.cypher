@@ -10,6 +10,12 @@ OPTIONAL MATCH (memory)-[:NEXT]->(after:Memory {client_id: $client_id})
 FOREACH (_ IN CASE WHEN before IS NULL OR after IS NULL THEN [] ELSE [true] END |
   CREATE (before)-[:NEXT]->(after)
 )
+// The vector of its session as a whole was made of it too.
+WITH memory, COLLECT {
+  MATCH (memory)-[:PART_OF]->(session:Session {client_id: $client_id})
+  RETURN session
+} AS sessions
+FOREACH (session IN sessions | SET session.whole_embedding = null, session.whole_model = null)
 WITH memory
 MATCH (memory)(()-[:SUPERSEDES]-(:Memory {client_id: $client_id})){0,}(version:Memory)
 WITH DISTINCT version

@@ -1,8 +1,8 @@
 CYPHER 25
 // The themes that sessions return to, by meaning and not by words: with a question, all sessions on its
-// theme, including those with the question's words among the topics of their summaries; without one, every
-// theme. The sessions are ordered by time, with first, last and rhythm, and with a summary of the theme in
-// their own sentences.
+// theme, including less similar ones whose summaries have the question's words among their topics; without
+// one, every theme. The sessions are ordered by time, with first, last and rhythm, and with a summary of the
+// theme in their own sentences.
 //
 // title     Recurring themes
 // detector  recurring_themes
@@ -12,7 +12,8 @@ CYPHER 25
 // $question            string       the theme, in any words; '' for all themes [0..2000 = ""]
 // $question_embedding  list<float>  its vector
 // $background          list<float>  the mean vector of unrelated texts
-// $unsummarized        list<map>    id and vector of sessions without a summary
+// $model               string       the embedding model, with its hash
+// $unembedded          list<map>    id and vector of sessions whose vector as a whole is not stored
 // $conversation_id     string       of this conversation only, '' for all [0..128 = ""]
 // $since               datetime     sessions that began then or later [= "beginning"]
 // $until               datetime     and before then [= "end"]
@@ -52,8 +53,13 @@ WITH
     vector: message.embedding,
     weight: CASE message.role WHEN 'user' THEN 1.0 ELSE 0.5 END
   }] AS said,
-  [summary IN summaries | summary.embedding]
-    + [one IN $unsummarized WHERE one.id = session.id | one.vector] AS wholes
+  // A summary says less than the session's own words: it is used only if there is no vector of these.
+  CASE
+    WHEN session.whole_model = $model THEN [session.whole_embedding]
+    WHEN any(one IN $unembedded WHERE one.id = session.id)
+      THEN [one IN $unembedded WHERE one.id = session.id | one.vector]
+    ELSE [summary IN summaries | summary.embedding]
+  END AS wholes
 // Vectors of pieces weigh somewhat more than the vector of the whole.
 WITH
   session,

@@ -30,10 +30,10 @@ from graphmem.exploring.types import (
 )
 from graphmem.graph.driver import Graph
 from graphmem.graph.exploring import Bounds, CypherPlan, CypherStatement, explain, fetch_rows
-from graphmem.graph.plain import EMBEDDINGS
 from graphmem.graph.query import Query
 from graphmem.graph.statements import Statements
 from graphmem.jobs.afterwards import Afterwards
+from graphmem.model.side import VECTORS
 from graphmem.model.text import checked_text
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import QUERY_CHARACTERS
@@ -137,7 +137,7 @@ async def _run(sent: CypherAsked, id: str, seconds: float, graph: Graph) -> Tabl
     text = StatementText(sent.query)
     head = "" if text.names_its_language else LANGUAGE
     statement = CypherStatement(head, sent.query, sent.parameters, id)
-    bounds = Bounds(sent.max_rows, seconds, bool(EMBEDDINGS & text.names))
+    bounds = Bounds(sent.max_rows, seconds, bool(VECTORS & text.names))
     try:
         plan = await check(text, statement, seconds=seconds, graph=graph)
         found = await fetch_rows(statement, bounds=bounds, graph=graph)

@@ -129,6 +129,8 @@ class Session(AsyncStructuredNode):
     next_idx = IntegerProperty(required=True)
     segmented_idx = IntegerProperty()
     summarized_idx = IntegerProperty()
+    whole_embedding = ArrayProperty(FloatProperty())
+    whole_model = StringProperty()
     locked = BooleanProperty()
 
     conversation = _one("Conversation", "PART_OF")

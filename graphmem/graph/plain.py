@@ -14,9 +14,7 @@ from neo4j.time import Date, DateTime, Duration, Time
 from neo4j.types import UnsupportedType
 from neo4j.vector import Vector
 
-from graphmem.model.side import SIDES
-
-EMBEDDINGS = frozenset(side.embedding for side in SIDES)
+from graphmem.model.side import VECTORS
 
 SHORTEST_EMBEDDING = 64
 """The least length of an embedding: every model has at least as many dimensions."""
@@ -112,7 +110,7 @@ class Plain:
         return {
             self.text(name): self.value(one)
             for name, one in values.items()
-            if not (name in EMBEDDINGS and isinstance(one, list | Vector))
+            if not (name in VECTORS and isinstance(one, list | Vector))
         }
 
     def node(self, node: Node) -> dict[str, Any]:

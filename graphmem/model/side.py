@@ -14,6 +14,9 @@ FIRST = Side("memory_embedding", "embedding")
 SECOND = Side("memory_embedding_2", "embedding_2")
 SIDES = (FIRST, SECOND)
 
+VECTORS = frozenset({*(side.embedding for side in SIDES), "whole_embedding"})
+"""The properties that hold vectors: of memories, and of a session as a whole. Nobody is shown them."""
+
 
 def side_of(embedding: str) -> Side:
     """Return the side with this property."""

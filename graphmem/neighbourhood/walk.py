@@ -13,7 +13,7 @@ from msgspec import Struct
 from graphmem.context import Context
 from graphmem.errors import NodeNotFound
 from graphmem.graph.query import Query
-from graphmem.model.side import SIDES
+from graphmem.model.side import VECTORS
 from graphmem.model.times import BEGINNING, END
 from graphmem.model.vocabulary import EDGE_TYPES, KINDS
 from graphmem.neighbourhood.types import (
@@ -50,7 +50,7 @@ TEXT_CHARACTERS = 1_000
 LIST_ITEMS = 50
 NAMED_NODES = 10
 
-HIDDEN = (*(side.embedding for side in SIDES), "search_text", "scope_words", "locked")
+HIDDEN = (*sorted(VECTORS), "whole_model", "search_text", "scope_words", "locked")
 """Properties that only indexes and writers use."""
 
 ABSENT = {"", *(time.isoformat().replace("+00:00", "Z") for time in (BEGINNING, END))}

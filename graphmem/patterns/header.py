@@ -18,9 +18,10 @@ Bounds are the least and the most of a number, those of the length of a text in 
 of a text (`[fact|episode = "fact"]`); a time has none (`[= "beginning"]`, `"now"` or `"end"`).
 
 A parameter without brackets is filled by graphmem: `$client_id`, `$now`, `$background` (the mean vector of
-unrelated texts), `$unsummarized` (ids and vectors of the sessions without a summary, among those that
-`$conversation_id`, `$since`, `$until` and `$newest` select), `$x_embedding` (the vector of the text `$x`,
-empty if the text is) and `$x_normalized` (the normal form of the name `$x`).
+unrelated texts), `$model` (the embedding model), `$unembedded` (ids and vectors of the sessions whose vector
+as a whole is not stored, among those that `$conversation_id`, `$since`, `$until` and `$newest` select),
+`$x_embedding` (the vector of the text `$x`, empty if the text is) and `$x_normalized` (the normal form of
+the name `$x`).
 
 A line `detector` names a function that evaluates the rows further. A line `query` names another pattern,
 whose query is run with these parameters; its other parameters have their defaults.
@@ -45,13 +46,14 @@ from graphmem.patterns.types import (
 from graphmem.sessions.whole_sessions import TAKES
 
 LANGUAGE = "CYPHER 25"
-UNSUMMARIZED = "unsummarized"
+UNEMBEDDED = "unembedded"
 
 FILLED: Mapping[str, str] = {
     "client_id": "string",
     "now": "datetime",
     "background": "list<float>",
-    UNSUMMARIZED: "list<map>",
+    "model": "string",
+    UNEMBEDDED: "list<map>",
 }
 """The parameters that graphmem fills by itself, and their types."""
 
@@ -206,8 +208,8 @@ def _check_filled(lines: _Lines) -> None:
         if legal.get(name) != kind:
             lines.refuse(f"${name} cannot be filled: give it bounds in brackets")
     missing = TAKES - {one.name for one in lines.parameters}
-    if UNSUMMARIZED in lines.filled and missing:
-        lines.refuse(f"${UNSUMMARIZED} needs ${', $'.join(sorted(missing))} too")
+    if UNEMBEDDED in lines.filled and missing:
+        lines.refuse(f"${UNEMBEDDED} needs ${', $'.join(sorted(missing))} too")
     if "client_id" not in lines.filled:
         lines.refuse("it has no $client_id")
 

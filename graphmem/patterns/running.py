@@ -79,9 +79,11 @@ async def _fill(found: CataloguePattern, chosen: Values, now: datetime, context:
                 filled[name] = context.client_id
             case "now":
                 filled[name] = now
+            case "model":
+                filled[name] = context.embedder.key
             case "background":
                 filled[name] = await background(context.embedder)
-            case header.UNSUMMARIZED:
+            case header.UNEMBEDDED:
                 filled[name] = await embed_whole_sessions(chosen, context, seconds=SECONDS)
             case _:
                 filled[name] = await _of_text(name, chosen, context.embedder)

@@ -37,6 +37,8 @@ class ThemeTuning(Struct, frozen=True, kw_only=True):
     """`merge_cosine` for few sessions: all that people say is more similar around that mean."""
     question_cosine_of_few: float = 0.21
     """`question_cosine` for few sessions."""
+    named_share: float = 0.5
+    """The share of a theme's cosine from which a session answers whose summary names what is asked."""
     single_session_cosine: float = 0.26
     """The cosine between a question and a session without a theme from which the session answers it."""
     share_of_best_theme: float = 0.6
@@ -143,7 +145,7 @@ def recurring(shown: list[ThemeSession], chosen: Mapping[str, Any]) -> list[dict
     """Return a row for each theme, the one with most sessions first, or for the theme of a question."""
     found = centred(shown)
     if chosen["question"]:
-        places = sorted({*answering(found), *naming(shown, chosen["question"])})
+        places = sorted({*answering(found), *naming(shown, found, chosen["question"])})
         groups = [places] if places else []
     else:
         groups = [group for group in clustered(found) if len(group) >= chosen["least"]]
@@ -286,18 +288,22 @@ def answering(found: SessionCosines) -> list[int]:
     )
 
 
-def naming(shown: Sequence[ThemeSession], question: str) -> list[int]:
-    """Return the places of the sessions that have a telling word of a question among their topics.
+def naming(shown: Sequence[ThemeSession], found: SessionCosines, question: str) -> list[int]:
+    """Return the places of near sessions that have a telling word of a question among their topics.
 
     A topic of most sessions does not count, since it does not distinguish them.
     """
+    tuning = TUNING
+    needed = tuning.question_cosine_of_few if found.few else tuning.question_cosine
+    least = tuning.named_share * needed
     asked = {stem(word.lower()) for phrase in phrases([question]) for word in phrase.split()}
     topics = [stems(" ".join(one.topics)) & asked for one in shown]
     common = Counter(key for one in topics for key in one)
     return [
         place
         for place, named in enumerate(topics)
-        if any(2 * common[key] <= max(len(shown), TUNING.pair_sessions * 2) for key in named)
+        if found.asked[place] >= least
+        and any(2 * common[key] <= max(len(shown), tuning.pair_sessions * 2) for key in named)
     ]
 
 

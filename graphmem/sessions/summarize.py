@@ -6,11 +6,13 @@ from msgspec import Struct
 
 from graphmem.context import Context
 from graphmem.conversations.remember import IDLE, MANY_NEW
+from graphmem.embedding import Vector
 from graphmem.errors import ConversationNotFound, InvalidInput, SessionNotFound
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.prompts.telling import Utterance
 from graphmem.sessions.digest import Digest, digest_session
+from graphmem.sessions.whole_sessions import embed_whole_session
 from graphmem.summaries.add import prepare_summary, write_summary
 from graphmem.summaries.show import show_summary
 from graphmem.summaries.types import NewSessionSummary, Summary
@@ -58,6 +60,27 @@ SESSION_STANDING = Query("sessions/session_standing", SessionState)
 SESSION_MESSAGES = Query("sessions/session_messages", Utterance)
 UNSUMMARIZED_SESSIONS = Query("sessions/unsummarized_sessions", GrownSessions)
 MARK_SUMMARIZED = Query("sessions/mark_summarized", RowsWritten, writes=True)
+
+
+class CoveredSession(Struct, frozen=True):
+    """What is noted of a summarized session: its next idx, and its vector as a whole with the model's key."""
+
+    id: str
+    next_idx: int
+    whole: Vector
+    model: str
+
+    async def mark(self, transaction: Transaction, client_id: str) -> bool:
+        """Note it at the session; False where that was deleted meanwhile."""
+        rows = await transaction.rows(
+            MARK_SUMMARIZED,
+            client_id=client_id,
+            session_id=self.id,
+            idx=self.next_idx,
+            whole=self.whole,
+            model=self.model,
+        )
+        return bool(rows[0].written)
 
 
 async def summarize_session(session_id: str, context: Context) -> Summary:
@@ -117,15 +140,16 @@ async def _summarize(session_id: str, context: Context, now: datetime) -> str:
         raise InvalidInput("session_id", "the session holds no messages; remember some first")
     digest = await digest_session(said, embedder=context.embedder, llm=context.llm)
     next_idx = rows[0].next_idx
+    covered = CoveredSession(
+        session_id, next_idx, await embed_whole_session(session_id, context), context.embedder.key
+    )
     for current in rows[0].summaries:
         if _says(current, digest):
-            await graph.write(
-                lambda transaction: _mark(transaction, session_id, next_idx, client_id)
-            )
+            await graph.write(lambda transaction: covered.mark(transaction, client_id))
             return current.id
     last_activity_at = max(one.occurred_at for one in said)
     new = _new_summary(session_id, digest, last_activity_at)
-    return await _write(new, next_idx, context, now)
+    return await _write(new, covered, context, now)
 
 
 def _new_summary(session_id: str, digest: Digest, last_activity_at: datetime) -> NewSessionSummary:
@@ -138,26 +162,21 @@ def _new_summary(session_id: str, digest: Digest, last_activity_at: datetime) ->
     )
 
 
-async def _write(new: NewSessionSummary, next_idx: int, context: Context, now: datetime) -> str:
+async def _write(
+    new: NewSessionSummary, covered: CoveredSession, context: Context, now: datetime
+) -> str:
     """Write a session's summary and the part of the session that it covers; return its id."""
     summary, prepared = await prepare_summary(new, context, id=context.new_id(), now=now)
 
     async def work(transaction: Transaction) -> None:
         # `write_summary` locks the conversation first: from then on nobody deletes the session.
         await write_summary(transaction, prepared, context, now=now)
-        if not await _mark(transaction, new.target_id, next_idx, context.client_id):
+        if not await covered.mark(transaction, context.client_id):
             # Deleted meanwhile: raised in the transaction, which takes the summary back.
             raise SessionNotFound(new.target_id)
 
     await context.graph.write(work)
     return summary.id
-
-
-async def _mark(transaction: Transaction, session_id: str, next_idx: int, client_id: str) -> bool:
-    rows = await transaction.rows(
-        MARK_SUMMARIZED, client_id=client_id, session_id=session_id, idx=next_idx
-    )
-    return bool(rows[0].written)
 
 
 def _says(summary: CurrentSummary, digest: Digest) -> bool:

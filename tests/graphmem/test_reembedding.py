@@ -198,6 +198,7 @@ async def test_a_store_is_embedded_anew_and_every_process_switches(start: Start,
     assert await nearest(memory, ids[7].replace("-", " ")) != []
     cars = {id for place, id in enumerate(ids) if place % 10 == 0}
     assert set(await nearest(memory, "vehicle")) != cars
+    await graph.execute("MATCH (s:Session) SET s.whole_embedding = [1.0], s.whole_model = 'plain'")
 
     await changed(one, KIN)
 
@@ -207,6 +208,10 @@ async def test_a_store_is_embedded_anew_and_every_process_switches(start: Start,
     for asked in (memory, there):
         assert set((await nearest(asked, "vehicle"))[: len(cars)]) == cars
     assert await sides(graph) == (80, 0, 80)
+    [sessions] = await graph.execute(
+        "MATCH (s:Session) RETURN count(*) AS all, count(s.whole_embedding) AS left"
+    )
+    assert sessions == {"all": 4, "left": 0}
     assert await vector_indexes(graph) == {"memory_embedding_2": 320}
     kept = await stored(graph)
     assert (kept.embedding_model, kept.dimensions, kept.embeddings) == (KIN, 320, ["embedding_2"])

@@ -169,6 +169,8 @@ async def test_what_is_declared_is_in_the_database(written: Graphmem, runtime: R
         "embedding_2",
         "other_truncated",
         "summarized_idx",
+        "whole_embedding",
+        "whole_model",
     }
 
 

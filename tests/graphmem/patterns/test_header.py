@@ -116,8 +116,8 @@ def test_a_query_that_cannot_be_borrowed_is_refused(query: str, problem: str) ->
         ("how near [0.5..1 = 0.9]", "how near", "$near cannot be filled"),
         (
             "// $name ",
-            "// $unsummarized  list<map>  of what\n// $name ",
-            "$unsummarized needs $conversation_id, $newest, $until too",
+            "// $unembedded  list<map>  of what\n// $name ",
+            "$unembedded needs $conversation_id, $newest, $until too",
         ),
         ("// $client_id  string    whose\n", "", "no $client_id"),
         ("// $limit      int       how many [1..1000 = 50]\n", "", "no $limit"),

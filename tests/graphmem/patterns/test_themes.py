@@ -3,12 +3,21 @@
 import itertools
 import random
 import statistics
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from graphmem.patterns.rising import direction
-from graphmem.patterns.themes import TUNING, ThemeSession, centred, joined, rhythm
+from graphmem.patterns.themes import (
+    TUNING,
+    SessionCosines,
+    ThemeSession,
+    centred,
+    joined,
+    naming,
+    rhythm,
+)
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -84,22 +93,36 @@ def test_a_rhythm_is_the_median_of_what_lies_between(
     assert rhythm(START + timedelta(days=day) for day in days) == (every, word)
 
 
+def session(place: int, cosines: list[float], topics: Sequence[str] = ()) -> ThemeSession:
+    return ThemeSession(
+        id=str(place),
+        external_id=str(place),
+        conversation_id="c",
+        at=START,
+        opening="",
+        topics=list(topics),
+        messages=[],
+        cosines=cosines,
+        common=0.0,
+        base=0.0,
+        asked=0.0,
+        asked_common=0.0,
+    )
+
+
+def test_a_named_session_answers_a_question_that_is_not_far() -> None:
+    shown = [session(place, [0.0] * place, topics=["Auth"] * (place < 2)) for place in range(12)]
+    near = TUNING.named_share * TUNING.question_cosine
+    found = SessionCosines([], [near, near - 0.01, near, *[0.0] * 9], few=False)
+    assert naming(shown, found, "struggling with auth") == [0]
+    everywhere = [session(place, [0.0] * place, topics=["Auth"]) for place in range(12)]
+    assert naming(everywhere, found, "struggling with auth") == []
+
+
 def test_what_all_of_many_share_says_nothing() -> None:
     """Two themes whose sessions lie near the same mean are far apart around it."""
     shown = [
-        ThemeSession(
-            id=str(place),
-            external_id=str(place),
-            conversation_id="c",
-            at=START,
-            opening="",
-            messages=[],
-            cosines=[0.9 if other % 2 == place % 2 else 0.8 for other in range(place)],
-            common=0.0,
-            base=0.0,
-            asked=0.0,
-            asked_common=0.0,
-        )
+        session(place, [0.9 if other % 2 == place % 2 else 0.8 for other in range(place)])
         for place in range(12)
     ]
     near = centred(shown).near

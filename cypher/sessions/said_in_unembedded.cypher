@@ -1,5 +1,5 @@
 CYPHER 25
-// Sessions without a summary, newest first, and the beginnings of their longest messages in order.
+// Sessions whose vector as a whole is not stored, newest first, and the beginnings of their longest messages.
 //
 // $client_id        string    the client
 // $conversation_id  string    the conversation, '' for all
@@ -7,7 +7,7 @@ CYPHER 25
 // $until            datetime  and before then
 // $newest           int       the number of newest sessions to search
 // $limit            int       the maximum number of these
-// $characters       int       the total length of the beginnings of a session
+// $model            string    the embedding model, with its hash
 MATCH (session:Session {client_id: $client_id})
 WHERE session.id IS NOT NULL // else no index is used
   AND session.started_at >= $since AND session.started_at < $until
@@ -16,18 +16,7 @@ WITH session
 ORDER BY session.started_at DESC, session.id
 LIMIT $newest
 WITH session
-WHERE NOT EXISTS {
-  (session)<-[:SUMMARIZES]-(:Summary {client_id: $client_id, active: true})
-}
+WHERE coalesce(session.whole_model <> $model, true)
 WITH session
 LIMIT $limit
-MATCH (session)<-[:PART_OF]-(message:Message {client_id: $client_id})
-WITH session, message
-ORDER BY message.token_count DESC, message.idx
-WITH session, collect(message)[..16] AS messages
-UNWIND messages AS message
-WITH session, size(messages) AS count, message
-ORDER BY message.idx
-RETURN
-  session.id AS id,
-  collect(substring(message.text, 0, $characters / count)) AS said
+// include said_in_session
