@@ -31,6 +31,7 @@ def query(wanted: type[Struct], lists: Mapping[str, ReadItems] | None = None) ->
     lists = lists or {}
 
     async def read(request: AnyRequest) -> None:
+        await _refuse_body(request)
         given = request.query_params
         for name in given:
             if len(given.getall(name)) > 1 and name not in lists:
@@ -45,6 +46,12 @@ def query(wanted: type[Struct], lists: Mapping[str, ReadItems] | None = None) ->
         "before_request": read,
         "dependencies": {"asked": Provide(_provider(wanted, lists), sync_to_thread=False)},
     }
+
+
+async def _refuse_body(request: AnyRequest) -> None:
+    """Raise `InvalidInput` for a body that says something: nobody would read it."""
+    if request.method == "POST" and (await Request.body(request)).strip() not in (b"", b"{}"):
+        raise InvalidInput("body", "is not read here; send the options in the query string")
 
 
 def _provider(wanted: type[Struct], lists: Collection[str]) -> Callable[..., Struct]:

@@ -39,5 +39,6 @@ RETURN collect(review {
   .id, .conversation_id, .state,
   query: nullIf(review.query, ''),
   at: toString(review.at),
+  memory_ids: [episode IN episodes | episode.id],
   episodes: episodes
 }) AS rows

@@ -35,7 +35,11 @@ MemoryIds = Annotated[
 
 
 class NewFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One statement to remember; it is true from `valid_at` (default: now) on."""
+    """One statement to remember; it is true from `valid_at` (default: now) on.
+
+    Without `conversation_id` it is found by recall and search, not by retrieve_memory, which looks into one
+    conversation.
+    """
 
     fact: Annotated[str, Meta(min_length=1, description="at most 10,000 bytes of UTF-8")]
     category: Annotated[

@@ -25,6 +25,10 @@ _PLACE = re.compile(r"^(?P<problem>.*?)(?: - at `\$\.?(?P<field>.*)`)?$", re.DOT
 _NAMED = re.compile(r"Object (?:contains unknown|missing required) field `(?P<name>.*)`", re.DOTALL)
 _EXPECTED = re.compile(r"Expected `(?P<wanted>[^`]*)`(?:, got `(?P<got>[^`]*)`)?")
 _FORM = re.compile(r"Expected `str` matching regex .*", re.DOTALL)
+_CHOICES = "; it is one of "
+LARGE = 1_000_000
+"""From here on a bound tells a reader nothing."""
+
 _STEP = re.compile(r"[^.\[\]]+")
 
 
@@ -70,21 +74,37 @@ def _in_words(types: str) -> str:
 def _hint(declared: inspect.Type, path: list[str]) -> str:
     """Return the allowed values of a field, if its declaration says more than msgspec's error."""
     if isinstance(declared, inspect.Metadata):
-        about = (declared.extra_json_schema or {}).get("description")
-        hint = _hint(declared.type, path)
-        return f"; {about}" if about and not path and not hint else hint
+        return _described(declared, path)
     if isinstance(declared, inspect.UnionType):
         hints = (_hint(choice, path) for choice in declared.types)
         return _tags(declared, path) or next(filter(None, hints), "")
     if not path:
         legal = declared.values if isinstance(declared, inspect.LiteralType) else ()
-        return f"; it is one of {', '.join(map(str, legal))}" if legal else ""
+        return f"{_CHOICES}{', '.join(map(str, legal))}" if legal else _range(declared)
     step, *rest = path
     if isinstance(declared, inspect.ListType):
         return _hint(declared.item_type, rest)
     if isinstance(declared, inspect.StructType):
         found = (field.type for field in declared.fields if field.encode_name == step)
         return next((_hint(field, rest) for field in found), "")
+    return ""
+
+
+def _described(declared: inspect.Metadata, path: list[str]) -> str:
+    """Return what a described field may be: its range or its choices, and its description."""
+    about = (declared.extra_json_schema or {}).get("description", "")
+    hint = _hint(declared.type, path)
+    if path or not about or hint.startswith(_CHOICES):
+        return hint
+    return f"; {about}" if hint.removeprefix("; ") in about else f"{hint}; {about}"
+
+
+def _range(declared: inspect.Type) -> str:
+    """Return the least and the most of a number, where it has both."""
+    if isinstance(declared, inspect.IntType | inspect.FloatType):
+        least, most = declared.ge, declared.le
+        if least is not None and most is not None:
+            return f"; {least:,g}–{most:,g}" if most < LARGE else ""
     return ""
 
 

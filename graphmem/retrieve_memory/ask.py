@@ -75,7 +75,8 @@ EPISODE_STRENGTHS = Query("retrieve_memory/episode_strengths", EpisodeStrength)
 class MemorySearch(Struct, frozen=True):
     """A question to one conversation, embedded and its words weighed once for facts and episodes."""
 
-    conversation_id: str
+    conversation_ids: frozenset[str]
+    """The conversation's id as it was given, and as UUIDs are written."""
     question: Understood
     now: datetime
     validity: Validity
@@ -153,7 +154,8 @@ async def _search(asked: FactsAsked, context: Context, now: datetime) -> MemoryS
         embedder=context.embedder,
         vocabulary=context.vocabulary,
     )
-    return MemorySearch(asked.conversation_id, question, now, validity)
+    written = frozenset({asked.conversation_id, asked.conversation_id.lower()})
+    return MemorySearch(written, question, now, validity)
 
 
 async def _find_facts(
@@ -236,7 +238,7 @@ async def _weigh_by_retrievability(
 def _filters(search: MemorySearch, kind: Kind, category: str | None) -> Filters:
     return Filters(
         kind=frozenset({kind}),
-        conversation_id=frozenset({search.conversation_id}),
+        conversation_id=search.conversation_ids,
         category=None if category is None else frozenset({category}),
         **asdict(search.validity),
     )
@@ -302,7 +304,7 @@ def _record_review(
         "record_review",
         record_review(
             episodes,
-            conversation_id=asked.conversation_id,
+            conversation_id=episodes[0].conversation_id,
             query=asked.query,
             at=at,
             context=context,

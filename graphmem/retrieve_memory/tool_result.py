@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from graphmem.model.times import CLOCK_SKEW
 from graphmem.prompts.rendering import one_line
 from graphmem.retrieval.fusion import RRF_K
 from graphmem.retrieve_memory.types import KEY_MOMENT, Detail, FoundEpisode, FoundFact
@@ -52,8 +53,10 @@ def detailed_ranks(detail: Detail, found: int) -> int:
 
 
 def relative_time(moment: datetime, now: datetime) -> str:
-    """Return the elapsed time in words, rounded down; the future is `just now`."""
+    """Return the elapsed time in words, rounded down."""
     elapsed = now - moment
+    if elapsed < -CLOCK_SKEW:
+        return "in the future"
     if _DAY <= elapsed < 2 * _DAY:
         return "yesterday"
     for least, length, unit in _SPANS:

@@ -59,6 +59,8 @@ class Review(Struct, frozen=True, kw_only=True):
     query: str | None
     at: datetime
     state: ReviewState
+    memory_ids: list[str]
+    """The ids of its episodes, in their order."""
     episodes: list[Reviewed]
 
 

@@ -258,7 +258,7 @@ async def test_what_cannot_be_a_fact_writes_nothing(
         (fact("  "), "fact", "blank"),
         (fact(""), "fact", "length >= 1"),
         ({"category": "goal"}, "fact", "missing required"),
-        (fact(scope="two words"), "scope", "the form"),
+        (fact(scope="two words"), "scope", "the form that it must have"),
         (fact(keywords=["a", " "]), "keywords[1]", "blank"),
         (fact(importance=1.5), "importance", "<= 1.0"),
         (fact(valid_at="2026-03-02T09:30:00"), "valid_at", "its zone"),

@@ -6,10 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from graphmem.contextual.types import ContextualQuery
 from graphmem.conversations.types import Batch, NewConversation, NewMessage
 from graphmem.entities.types import EntitiesAsked
 from graphmem.errors import InvalidInput
 from graphmem.exploring.types import AuditAsked
+from graphmem.facts.types import NewFact
 from graphmem.jobs.show import JobsAsked
 from graphmem.memories.links import LinksAsked
 from graphmem.model.validation import invalid, validated
@@ -103,8 +105,21 @@ def test_a_closed_list_is_told() -> None:
 def test_what_an_id_may_be_is_told() -> None:
     sentence = str(refused({"id": "no spaces"}, NewConversation))
 
-    assert sentence.startswith("id: ")
+    assert sentence.startswith("id: does not have the form that it must have; ")
     assert sentence.endswith("; 1–128 of letters, digits, `.`, `_`, `:` and `-`")
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "said"),
+    [
+        ({"query": "?", "top_sessions": 21}, ContextualQuery, "; 1–20; maximum number of sessions"),
+        ({"limit": 0}, ReviewsAsked, "; entries on a page, 1–200"),
+        ({"limit": 201}, ReviewsAsked, "; entries on a page, 1–200"),
+        ({"fact": "x", "importance": 1.5}, NewFact, "; 0–1"),
+    ],
+)
+def test_both_bounds_of_a_number_are_told(given: Any, wanted: type, said: str) -> None:
+    assert str(refused(given, wanted)).endswith(said)
 
 
 @pytest.mark.parametrize("id", ["a", "A.b_c:d-9", "x" * 128])
@@ -135,8 +150,8 @@ def test_msgspecs_complaint_about_a_body_becomes_ours() -> None:
     ("value", "wanted", "sentence"),
     [
         ({"query": "x", "min_relevance": "high"}, SearchQuery,
-         "min_relevance: expected a number or null, got a text"),
-        ({"query": "x", "min_relevance": 2}, SearchQuery, "min_relevance: expected a number <= 1.0"),
+         "min_relevance: expected a number or null, got a text; 0–1"),
+        ({"query": "x", "min_relevance": 2}, SearchQuery, "min_relevance: expected a number <= 1.0; 0–1"),
         ({"query": "x", "source_ids": []}, SearchQuery, "source_ids: expected a list of length >= 1"),
         ({"query": "x", "since": "now"}, SearchQuery,
          "since: is not a time as RFC 3339 writes it, such as 2026-03-02T09:30:00Z; RFC 3339, with a zone"),

@@ -186,7 +186,8 @@ LITTLE = timedelta(microseconds=1)
 @pytest.mark.parametrize(
     ("elapsed", "said"),
     [
-        (-3 * DAY, "just now"),
+        (-3 * DAY, "in the future"),
+        (-4 * MINUTE, "just now"),
         (0 * DAY, "just now"),
         (MINUTE - LITTLE, "just now"),
         (MINUTE, "1 minute ago"),
