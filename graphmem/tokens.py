@@ -93,3 +93,12 @@ def pieces(text: str, characters: int = PIECE_CHARACTERS) -> Iterator[str]:
 @cache
 def _encoding(name: str) -> Any:
     return bpe_openai.get_encoding(name)
+
+
+def vocabulary_place(text: str) -> int | None:
+    """Return the place of a text in the tokenizer's vocabulary, None if it is more than one token.
+
+    The vocabulary was learned by merging the most frequent pairs first: frequent words come early.
+    """
+    tokens = _encoding(TOKENIZER).encode_ordinary(text)
+    return tokens[0] if len(tokens) == 1 else None

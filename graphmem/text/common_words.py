@@ -1,4 +1,31 @@
-"""English words that begin sentences without being names."""
+"""English words that name nothing: function words, and words that are written in lower case as a rule."""
+
+import re
+from functools import lru_cache
+
+from graphmem.text.given_names import GIVEN_NAMES
+from graphmem.tokens import vocabulary_place
+
+ORDINARY = 0.9
+"""How much later in the tokenizer's vocabulary than in lower case an ordinary word comes with a capital.
+
+Of names the capital comes first: London .1, Chrome .5. Of words that begin sentences it comes later: `giving`
+8.6, `remember` 3.5, `brave` 2.4, `clay` 1.1. What is both, such as Python (1.2), is told elsewhere in a text.
+"""
+
+_ENDINGS = (
+    *(("", "s"), ("", "es"), ("y", "ies"), ("", "ed"), ("e", "ed"), ("", "ing"), ("e", "ing")),
+    *(("", "ly"), ("y", "ily"), ("ize", "ization")),
+)
+"""Endings of inflected words, and what stands for them in the base form."""
+
+_PREFIXES = ("dis", "mis", "non", "pre", "re", "un")
+
+ABBREVIATION = 4
+"""The longest word in capitals that is no shouted word."""
+
+_MARKS = re.compile(r"[-‐‑–'’]")
+
 
 # Function words. Even with a capital inside a sentence these name nothing.
 FUNCTION_WORDS = frozenset(
@@ -7,14 +34,14 @@ FUNCTION_WORDS = frozenset(
     almost along already also although always am among an and another any anybody anyone anything
     anyway anyways anywhere apart apparently apr april are argh around as asap at aug august autumn
     aw away aww awww because been before behind being below beneath beside besides best better
-    between beyond billion boo both bravo btw but by bye came can cannot cheers come could currently
+    between beyond billion boo both bravo btw but by bye came can cannot cheers come congrats could currently
     dec december despite did do does doing done down dr due during each earlier eek eight either
     eleven else elsewhere enough especially etc even eventually ever every everybody everyone
     everything everywhere exactly except fall feb february few finally first firstly five fixme for
     former formerly four fri friday from further furthermore fyi gee generally given go goes going
     gone gonna got gotcha gotta had hah haha hardly has have having he hehe hello hence her here
     hers herself hey hi him himself his hmm hooray how however huh hundred hurray i if imo in indeed
-    inside instead into is it its itself jan january jul july jun june just kinda last lastly lately
+    inside instead into is it its itself jan january jul july jun june just kinda kudos last lastly lately
     later latest least lemme less let like likewise little lol lots madam mainly many mar march may
     maybe me mean meanwhile might million mine miss mm mmm mon monday more moreover most mostly mr
     mrs ms much must my myself nah namely nb nearly neither never nevertheless next nine no nobody
@@ -26,8 +53,8 @@ FUNCTION_WORDS = frozenset(
     similarly simply since sir six so some somebody somehow someone something sometimes somewhat
     somewhere soon sorry spring still such summer sun sunday sure surely ten than thank thanks that
     the their theirs them themselves then there thereby therefore these they thing things third this
-    those though thousand three through throughout thu thursday thus till to today todo together
-    tomorrow tonight tons too toward towards tue tuesday twelve twenty typically ugh uh uhh um under
+    those though thousand three through throughout thu thurs thursday thus till to today todo together
+    tomorrow tonight tons too toward towards tue tues tuesday twelve twenty typically ugh uh uhh um under
     unfortunately unless unlike until up upon us usually utc very via vs wanna was way we wed
     wednesday well went were what whatever when whenever where whereas wherever whether whew which
     whichever while who whoever whom whoo whose why will winter with within without woah woohoo
@@ -144,3 +171,41 @@ OPENING_WORDS = frozenset(
     youth yummy zero
     """.split()  # noqa: SIM905 - a list of words reads better as words
 )
+
+
+@lru_cache(16_384)
+def is_ordinary(word: str) -> bool:
+    """Tell whether a capitalised word is written in lower case as a rule; of a compound, each part of it.
+
+    What was frequent in the tokenizer's training text is frequent in far more texts than lists are made of.
+    """
+    if word.isupper() and (len(word) <= ABBREVIATION or _comes_first(word, word.lower())):
+        return word.lower() in FUNCTION_WORDS
+    if not word.isupper() and any(letter.isupper() or letter.isdigit() for letter in word[1:]):
+        return "-" in word and all(is_ordinary(part) for part in word.split("-") if part)
+    parts = [part for part in _MARKS.split(word.lower()) if len(part) > 1]
+    return bool(parts) and all(map(_is_lower_case, parts))
+
+
+def _is_lower_case(word: str) -> bool:
+    if word in FUNCTION_WORDS or word in OPENING_WORDS:
+        return True
+    if word in GIVEN_NAMES:
+        return False
+    capital = word.capitalize()
+    if vocabulary_place(f" {word}") is None and vocabulary_place(f" {capital}") is None:
+        return any(map(_is_lower_case, _bases(word)))
+    return not _comes_first(capital, word)
+
+
+def _comes_first(capital: str, lower: str) -> bool:
+    """Tell whether a word is as frequent in capitals as in lower case, or is not known in lower case."""
+    place, lower_place = vocabulary_place(f" {capital}"), vocabulary_place(f" {lower}")
+    return place is not None and (lower_place is None or place <= ORDINARY * lower_place)
+
+
+def _bases(word: str) -> list[str]:
+    """Return what an inflected or prefixed word may be made of."""
+    longer = [(ending, base) for base, ending in _ENDINGS if len(word) > len(ending) + 2]
+    bases = [word.removesuffix(ending) + base for ending, base in longer if word.endswith(ending)]
+    return bases + [word.removeprefix(one) for one in _PREFIXES if word.startswith(one)]

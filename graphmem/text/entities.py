@@ -1,7 +1,8 @@
 """Entities: the names that a text mentions, found by their spelling, without a model.
 
 A name is a run of capitalised words, an identifier, or a quoted term. Words that merely begin a
-sentence are recognized by lists, or because they occur elsewhere in lower case.
+sentence are recognized by lists, by how frequent they are in lower case (`common_words`), or because they
+occur elsewhere in lower case. Code, tags and formulas hold identifiers only.
 """
 
 import re
@@ -23,6 +24,13 @@ SEEN_CHARACTERS = 100_000
 _SPACES = re.compile(r"\s+")
 _EDGES = " \t\"'“”„«»‘’`*_,;:!?…()[]{}<>|#~–—-"
 _PARENTHESIS = re.compile(r" \([^()]*+\)$")
+# Formulas name nothing that lasts.
+_FORMULA = re.compile(r"\\\(.*?\\\)|\\\[.*?\\\]|\$\$.*?\$\$", re.DOTALL)
+# A block of code, to its end or that of the text, code in a line, a tag: their words are no prose.
+_CODE = re.compile(
+    r"^[ \t]*```.*?(?:^[ \t]*```|\Z)|`[^`\n]{1,300}`|</?[a-zA-Z][^<>\n]{0,300}>",
+    re.DOTALL | re.MULTILINE,
+)
 _ARTICLE = re.compile(r"(?:the|an?) (?=\S)")
 
 
@@ -39,8 +47,12 @@ def entities(text: str, keywords: Iterable[str] = ()) -> list[Entity]:
     Keywords that were given for the text count as mentioned.
     """
     text = text[:SEEN_CHARACTERS]
+    text = _without(text, (match.span() for match in _FORMULA.finditer(text)))
     spelled = list(identifiers(text))
-    found = sorted([*spelled, *quoted(text), *names(_without(text, spelled))])
+    prose = _without(text, (match.span() for match in _CODE.finditer(text)))
+    terms = list(quoted(prose))
+    prose = _without(prose, ((start, end) for start, end, _ in spelled))
+    found = sorted([*spelled, *terms, *names(prose)])
     counted = Counter(name for _, _, name in found)
     counted.update(keywords)
     mentions: Counter[str] = Counter()
@@ -83,10 +95,10 @@ def _edged(form: str) -> str:
     return form.strip(_EDGES).rstrip(". ")
 
 
-def _without(text: str, spelled: Iterable[tuple[int, int, str]]) -> str:
-    """Return a text of the same length with the spelled-out names blanked."""
+def _without(text: str, places: Iterable[tuple[int, int]]) -> str:
+    """Return a text of the same length with some places blanked."""
     parts, at = [], 0
-    for start, end, _ in sorted(spelled):
+    for start, end in sorted(places):
         if start >= at:
             parts += [text[at:start], "\0" * (end - start)]
             at = end

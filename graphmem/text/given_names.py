@@ -30,7 +30,7 @@ GIVEN_NAMES = frozenset(
     kurt lara lars laura lauren lea leah lena leo leonardo leonie liam linda lisa liz lorenzo lotte
     louise lucia lucy ludwig luis luisa lukas lydia magdalena manuel manuela mara marc marcel marco
     marcos marcus margaret margarita maria marian mariana marie marion markus marta martha martina
-    mary masha mateo mathias matt matteo matthew matthias maurice mei melanie mia michael michel
+    mary masha mateo mathias matt matteo matthew matthias maurice max mei mel melanie mia michael michel
     michele miguel mikael mike mikhail milan mirjam mohamed mohammed monica monika moritz nadia
     nadine nancy naomi natalia natalie natasha nathan neil nicholas nick nicola nicolas nicole
     nikita nikolai nils nina noah nora norbert olaf oleg olga oliver olivia omar oskar otto

@@ -6,8 +6,9 @@ is linear on any text.
 
 import re
 from collections.abc import Iterator
+from string import digits, punctuation
 
-from graphmem.text.common_words import FUNCTION_WORDS, OPENING_WORDS
+from graphmem.text.common_words import FUNCTION_WORDS, OPENING_WORDS, is_ordinary
 
 LONGEST = 100
 """The maximum length of a name in characters."""
@@ -20,6 +21,10 @@ _HINT = re.compile(
     r"[_/\\`@]|\w\.\w|\w\(\)|[a-z][A-Z]|[a-zA-Z]-\d|[A-Z]-[A-Z]|\d{3}|[eE]rr|\bexit\b"
 )
 
+MOST_COMMAND_WORDS = 3
+"""How many words in `backticks` are a name or a command; more are an expression or a text."""
+
+_EXPRESSION = re.compile(r"[<>{}$;=\"]|: ")
 _BACKTICKED = re.compile(rf"(?<!`)`([^`\n]{{1,{LONGEST}}})`(?!`)")
 _RUN = re.compile(r"[\w./\\:~@+-]++(?:\(\))?+")
 _URL = re.compile(r"https?://(?:www\.)?([^?#]++)")
@@ -62,8 +67,18 @@ def identifiers(text: str) -> Iterator[Found]:
     if not _HINT.search(text):
         return
     for match in _BACKTICKED.finditer(text):
-        yield match.start(), match.end(), match[1].strip()
+        term = match[1].strip()
+        if (
+            len(term.split()) > MOST_COMMAND_WORDS
+            or _EXPRESSION.search(term)
+            or not term.strip(punctuation + digits)
+        ):
+            continue
+        if not (term.isalpha() and term.islower() and is_ordinary(term)):
+            yield match.start(), match.end(), term
     for match in _RUN.finditer(text):
+        if text[match.start() - 1 : match.start()] == "<":
+            continue  # a closing tag is no path
         if match.end() - match.start() <= LONGEST and (name := _identifier(match[0])):
             yield match.start(), match.end(), name
     for match in _NUMBERED.finditer(text):

@@ -95,6 +95,23 @@ def test_a_name_inside_a_path_or_an_identifier_is_not_a_name_of_its_own():
     }
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```html\n<nav aria-label="Main Navigation">\n```',
+        "<b title='Big Deal' class='Main Part'>x</b>",
+        "the triangle \\( CG:GP = M_1 \\) and \\[ a_1 = b_1 \\] is small",
+        "a `for` loop, a `section`, `display: none`, `Element not found: ${name}`, `@`",
+    ],
+)
+def test_code_tags_and_formulas_hold_no_names_of_prose(text: str):
+    assert keys(text) == set()
+
+
+def test_identifiers_are_found_inside_code_too():
+    assert keys("```js\nconst shown = getHarbour();\n```\nAsk Mara.") == {"getharbour", "mara"}
+
+
 def test_of_very_many_names_those_mentioned_most_are_kept():
     rare = " ".join(
         f"We met Bo{chr(97 + place % 26)}{chr(97 + place // 26)}ra." for place in range(400)
