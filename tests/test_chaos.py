@@ -101,7 +101,7 @@ async def service(folder: Path, **said: str) -> AsyncIterator[tuple[Service, htt
         async with httpx.AsyncClient(
             base_url=f"http://127.0.0.1:{started.port}", timeout=300
         ) as client:
-            await started.ready(client, 180)
+            await started.ready(client, 600)
             yield started, client
     finally:
         await started.end()
@@ -188,12 +188,12 @@ async def test_what_was_acknowledged_survives_a_kill(victim: str, tmp_path: Path
             # The server's process is running again; the time counts from its first answer.
             while not answers(now.port):
                 await asyncio.sleep(0.05)
-            assert await started.ready(client, 60) <= BACK_WITHIN_SECONDS
+            assert await started.ready(client, 600) <= BACK_WITHIN_SECONDS
 
         async def kill_service() -> None:
             await started.kill()
             await started.start()
-            await started.ready(client, 60)
+            await started.ready(client, 600)
 
         kill = kill_neo4j if victim == "Neo4j" else kill_service
         acknowledged = await written_under_fire(client, kill, shots=2)

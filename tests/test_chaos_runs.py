@@ -98,7 +98,7 @@ async def kill_neo4j(started: Service, client: httpx.AsyncClient) -> None:
         await asyncio.sleep(0.05)
     while not answers(now.port):
         await asyncio.sleep(0.05)
-    await started.ready(client, 60)
+    await started.ready(client, 600)
 
 
 async def performed_under_fire(
