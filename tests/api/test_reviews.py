@@ -335,7 +335,7 @@ async def test_reviews_are_listed_newest_first_and_page_by_page(
     first = (await http.get(LIST, params={"limit": 2})).json()
     assert [one["query"] for one in first["reviews"]] == ["three", "two"]
     assert list(first["reviews"][0]) == [
-        *("id", "conversation_id", "query", "at", "state", "episodes")
+        *("id", "conversation_id", "query", "at", "state", "memory_ids", "episodes")
     ]
     rest = (await http.get(LIST, params={"limit": 2, "cursor": first["cursor"]})).json()
     assert ([one["query"] for one in rest["reviews"]], rest["cursor"]) == (["one"], None)

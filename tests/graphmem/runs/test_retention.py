@@ -127,7 +127,9 @@ async def test_what_was_cut_off_is_gone_on_with(
     change, calls = Graph.change, []
 
     async def dies(self, query, **parameters):
-        calls.append(query.name)
+        # The records of reads are written meanwhile.
+        if query in (FORGET_OPERATIONS, FORGET_RUNS):
+            calls.append(query.name)
         if len(calls) > 3:
             raise Unavailable("cut off")
         return await change(self, query, **parameters)
