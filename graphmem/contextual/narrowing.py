@@ -57,6 +57,13 @@ Measured on LoCoMo (docs/benchmarks.md): higher ones cost more than a point of t
 answers them. Summaries alone lie farther from questions than messages do.
 """
 
+RELATIVE_ENOUGH: float = 0.3
+"""The share of the best session's relevance that the others need, unless the caller sets `min_relevance`.
+
+It costs no question of LoCoMo its evidence among three sessions, and leaves out the sessions that have only
+words in common with the question (docs/benchmarks.md).
+"""
+
 NAMES_SHARE = 0.35
 """The share of its relevance that a session loses if the question's names occur nowhere in what is found.
 
@@ -134,10 +141,15 @@ class ContextualSearch(Struct, frozen=True, kw_only=True):
             return lexical_relevance(self.question.text, text)
         return relevance(cosine, matched_share(self.stems, text), scale)
 
-    def least(self, narrowing: Narrowing) -> float:
-        """Return how relevant the best session must be that was found this way."""
+    def enough(self, found: Sequence[ChosenSession], narrowing: Narrowing) -> list[ChosenSession]:
+        """Return the sessions that are relevant enough, none if the best is not."""
+        best = max((one.relevance for one in found), default=0.0)
         given = self.query.min_relevance
-        return ENOUGH[narrowing] if given is None else given
+        if given is not None:
+            return list(found) if best >= given else []
+        if best < ENOUGH[narrowing]:
+            return []
+        return [one for one in found if one.relevance >= RELATIVE_ENOUGH * best]
 
     def session_relevance(
         self, best: Sequence[Candidate], texts: Mapping[str, str], scale: Calibration
@@ -217,7 +229,7 @@ async def _choose_softly(search: ContextualSearch, context: Context) -> list[Cho
         _match_messages(search, context), _match_summaries(search, context)
     )
     chosen = await _choose_relevant(search, _pooled(messages, summaries), context)
-    return _if_enough(chosen, search.least("soft"))[: search.query.top_sessions]
+    return search.enough(chosen, "soft")[: search.query.top_sessions]
 
 
 async def _choose_hard(search: ContextualSearch, context: Context) -> list[ChosenSession]:
@@ -225,7 +237,7 @@ async def _choose_hard(search: ContextualSearch, context: Context) -> list[Chose
     wanted = search.query.top_sessions
     summaries = await _match_summaries(search, context)
     summarized = await _choose_relevant(search, _pooled(NO_MATCHES, summaries), context)
-    chosen = _if_enough(summarized, search.least("hard"))[:wanted]
+    chosen = search.enough(summarized, "hard")[:wanted]
     if len(chosen) == wanted:
         return chosen
     messages = await _match_messages(search, context)
@@ -233,12 +245,7 @@ async def _choose_hard(search: ContextualSearch, context: Context) -> list[Chose
     pool = [one for one in _pooled(messages, NO_MATCHES) if one.id not in known]
     others = await _choose_relevant(search, pool, context)
     plain = [one for one in others if one.head.summary_id is None]
-    return [*chosen, *_if_enough(plain, search.least("soft"))][:wanted]
-
-
-def _if_enough(found: list[ChosenSession], least: float) -> list[ChosenSession]:
-    """Return the sessions if the most relevant of them is relevant enough: then the others stay too."""
-    return found if max((one.relevance for one in found), default=-1.0) >= least else []
+    return [*chosen, *search.enough(plain, "soft")][:wanted]
 
 
 async def _match_messages(search: ContextualSearch, context: Context) -> SessionMatches:

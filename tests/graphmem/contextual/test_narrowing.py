@@ -1,14 +1,15 @@
 """Which sessions come first, and what stands around a hit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import pytest
 
 from graphmem.contextual.narrowing import (
-    ENOUGH,
     TIME_SHARE,
+    ChosenSession,
     ContextualSearch,
+    SessionHead,
     answering,
     around,
     best_of_sessions,
@@ -18,7 +19,7 @@ from graphmem.contextual.narrowing import (
     session_standing,
     unknown_names,
 )
-from graphmem.contextual.types import ContextualQuery
+from graphmem.contextual.types import ContextualQuery, Narrowing
 from graphmem.graph.installation import Calibration
 from graphmem.retrieval.filters import NOW
 from graphmem.retrieval.finding import Candidate
@@ -124,11 +125,36 @@ def test_without_vectors_a_session_is_as_relevant_as_its_best_words(
     assert search.session_relevance(best, texts, SCALE) == 1.0
 
 
-def test_hard_narrowing_has_a_threshold_of_its_own_unless_one_is_given() -> None:
-    plain, given = asking("x"), asking("x", min_relevance=0.5)
-    assert [plain.least(way) for way in ("soft", "hard")] == [ENOUGH["soft"], ENOUGH["hard"]]
-    assert ENOUGH["hard"] < ENOUGH["soft"] < 0.35
-    assert [given.least(way) for way in ("soft", "hard")] == [0.5, 0.5]
+def chosen(relevances: Sequence[float]) -> list[ChosenSession]:
+    head = SessionHead(
+        id="s",
+        external_id="s",
+        conversation_id="c",
+        started_at=datetime(2026, 3, 2, tzinfo=UTC),
+        summary_id=None,
+        summary=None,
+        beginning=None,
+    )
+    return [ChosenSession(head, one) for one in relevances]
+
+
+@pytest.mark.parametrize(
+    ("narrowing", "given", "relevances", "kept"),
+    [
+        ("soft", None, [0.2, 0.24], []),
+        ("soft", None, [0.1, 0.5, 0.16], [0.5, 0.16]),
+        ("hard", None, [0.04], []),
+        ("hard", None, [0.2, 0.05, 0.07], [0.2, 0.07]),
+        ("hard", 0.5, [0.4], []),
+        ("soft", 0.5, [0.1, 0.5], [0.1, 0.5]),
+        ("soft", 0.0, [], []),
+    ],
+)
+def test_the_best_session_decides_and_the_others_stay_unless_they_are_far_from_it(
+    narrowing: Narrowing, given: float | None, relevances: list[float], kept: list[float]
+) -> None:
+    search = asking("x", min_relevance=given)
+    assert [one.relevance for one in search.enough(chosen(relevances), narrowing)] == kept
 
 
 @pytest.mark.parametrize(
