@@ -117,8 +117,8 @@ async def statements(graph: Graph, *, private: bool) -> list[Finding]:
     )
     if private:
         remedy = (
-            "wait: a running `graphmem serve` restarts the private Neo4j within half a minute; or end every "
-            "graphmem process"
+            "wait: a running `graphmem serve` restarts the private Neo4j within half a minute, or within ten "
+            "minutes if it has just restarted it; or end every graphmem process"
         )
     else:
         remedy = (

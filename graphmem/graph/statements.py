@@ -27,6 +27,12 @@ LOOK_SECONDS = 5.0
 PATIENCE_SECONDS = 15.0
 """The time that a statement may continue after it was cut off before the server is restarted."""
 
+MOST_PATIENCE_SECONDS = 600.0
+"""The longest such time: it doubles with each restart, since restarts interrupt all other clients."""
+
+QUIET_SECONDS = 3_600.0
+"""The time without a lost statement after which the first patience applies again."""
+
 
 class AtWork(Struct, frozen=True):
     """A running statement: its id, its age, its limit, and whether it was terminated."""
@@ -79,9 +85,14 @@ class LostStatements:
     def __init__(self) -> None:
         self._next = 0.0
         self._seen: dict[str, float] = {}
+        self._last = float("-inf")
+        self._patience = PATIENCE_SECONDS
 
     async def find(self, graph: Graph, now: float | None = None) -> list[str]:
-        """Return the ids of those that do not end; checks every few seconds, and never waits long."""
+        """Return the ids of the lost statements if the server should be restarted because of them.
+
+        Checks every few seconds, and never waits long.
+        """
         now = time.monotonic() if now is None else now
         if now < self._next:
             return []
@@ -92,4 +103,10 @@ class LostStatements:
         except (TimeoutError, Unavailable):
             return []
         self._seen = {one.id: self._seen.get(one.id, now) for one in found if one.is_cut_off}
-        return [id for id, since in self._seen.items() if now - since >= PATIENCE_SECONDS]
+        if now - self._last > QUIET_SECONDS:
+            self._patience = PATIENCE_SECONDS
+        lost = [id for id, since in self._seen.items() if now - since >= self._patience]
+        if lost:
+            self._last = now
+            self._patience = min(2 * self._patience, MOST_PATIENCE_SECONDS)
+        return lost
