@@ -35,6 +35,7 @@ help:
 	@echo 'make bench-graph       EDGES=10000 OUT=report.json: measure the neighbourhood of a hub'
 	@echo 'make bench-retrieval   FACTS=100000 OUT=report.json: measure retrieve_memory'
 	@echo 'make bench-hyde        OUT=report.json: measure turns while a language model misbehaves'
+	@echo 'make bench-hostile     OUT=report.json: measure recall while operators send hostile Cypher'
 	@echo 'make bench-runs        SPANS=100000 OUT=report.json: measure what a budget costs'
 	@echo 'make chaos             WRITES=10000: kill Neo4j and the service while they write'
 	@echo 'make image-steps       run the steps of the Dockerfile in a clean folder (minutes)'
@@ -139,6 +140,10 @@ bench-graph: $(VENV)/development.stamp
 .PHONY: bench-runs
 bench-runs: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.runs --spans $(or $(SPANS),100000) $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-hostile
+bench-hostile: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.hostile $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-hyde
 bench-hyde: $(VENV)/development.stamp
