@@ -96,9 +96,9 @@ class Settings(Struct, frozen=True, kw_only=True):
             ge=1,
             le=100,
             description="how many statements the database may work on at once, counting those that were cut "
-            "off and do not end",
+            "off and do not end; default: one for each processor of this machine, at most 4",
         ),
-    ] = 4
+    ] = min(4, os.cpu_count() or 4)
     max_concurrent_sessions: Annotated[
         int, Meta(ge=1, le=10_000, description="how many runs of a client may be active at once")
     ] = 32

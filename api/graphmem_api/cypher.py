@@ -92,8 +92,9 @@ async def ask_cypher(
     The answer ends at `max_rows` or 8 MiB of rows, with `truncated`; at `timeout_ms`, or the server's limit
     of memory, the statement ends with 408. Every statement is recorded in the audit. Hanging up cancels it.
 
-    The database runs a few statements at a time (`GRAPHMEM_CYPHER_AT_ONCE`, 4) of all operators, including
-    those that were cut off and do not end. One more gets 429 with `Retry-After`, and no audit entry.
+    The database runs a few statements of all operators at a time, including those that were cut off and do
+    not end (`GRAPHMEM_CYPHER_AT_ONCE`, by default one for each processor, at most 4). One more gets 429 with
+    `Retry-After`, and no audit entry.
     """
     return await while_connected(
         run_statement(

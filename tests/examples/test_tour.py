@@ -73,7 +73,9 @@ def test_the_program_prints_every_chapter(
     assert "│ ## Session: The sign-in code is taken apart" in result.stdout
     assert re.search(r"^  earlier \[", result.stdout, re.MULTILINE)
     assert re.search(r"^  later \[", result.stdout, re.MULTILINE)
-    assert re.search(r"  4 sessions from 2026-03-12 to 2026-05-19, [\w ]+, summarized", result.stdout)
+    assert re.search(
+        r"  4 sessions from 2026-03-12 to 2026-05-19, [\w ]+, summarized", result.stdout
+    )
     assert re.findall(r"^  (v\d)  ", result.stdout, re.MULTILINE) == [
         "v1",
         "v2",
