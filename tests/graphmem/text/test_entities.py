@@ -176,3 +176,10 @@ def test_a_megabyte_of_anything_is_read_at_once(unit: str):
     found = entities(text)
     assert time.thread_time() - started < 2.0
     assert len(found) <= MOST_ENTITIES
+
+
+@pytest.mark.parametrize("piece", ["\\(", "\\(\\[", "`a\n", "```\n", "<a ", "**a", "$$a", "# A\n"])
+def test_it_is_linear_on_any_text(piece: str) -> None:
+    started = time.perf_counter()
+    entities(piece * (100_000 // len(piece)))
+    assert time.perf_counter() - started < 5
