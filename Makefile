@@ -35,7 +35,7 @@ help:
 	@echo 'make bench-graph       EDGES=10000 OUT=report.json: measure the neighbourhood of a hub'
 	@echo 'make bench-retrieval   FACTS=100000 OUT=report.json: measure retrieve_memory'
 	@echo 'make bench-hyde        OUT=report.json: measure turns while a language model misbehaves'
-	@echo 'make bench-hostile     OUT=report.json: measure recall while operators send hostile Cypher'
+	@echo 'make bench-hostile     AT_ONCE=4 OUT=report.json: measure recall while operators send hostile Cypher'
 	@echo 'make bench-runs        SPANS=100000 OUT=report.json: measure what a budget costs'
 	@echo 'make chaos             WRITES=10000: kill Neo4j and the service while they write'
 	@echo 'make image-steps       run the steps of the Dockerfile in a clean folder (minutes)'
@@ -143,7 +143,7 @@ bench-runs: $(VENV)/development.stamp
 
 .PHONY: bench-hostile
 bench-hostile: $(VENV)/development.stamp
-	@$(BIN)/python -m bench.hostile $(if $(OUT),--out $(OUT))
+	@$(BIN)/python -m bench.hostile $(if $(AT_ONCE),--at-once $(AT_ONCE)) $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-hyde
 bench-hyde: $(VENV)/development.stamp

@@ -20,14 +20,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
-from graphmem_api.app import create_app
 
+from bench.asgi import over_http
 from bench.reporting import arguments, report
 from bench.store import sentence, words
 from graphmem import config
 from graphmem.client import Graphmem
 from graphmem.runtime import running
 
+CLIENT = "recalling"
 CALLERS = 20
 FACTS = 500
 WARMED = 30
@@ -121,22 +122,18 @@ async def main() -> None:
     """Measure and write the report."""
     parser = arguments("hostile", __doc__)
     parser.add_argument("--asked", type=int, default=200)
+    parser.add_argument("--at-once", type=int, help="GRAPHMEM_CYPHER_AT_ONCE; unset: its default")
     given = parser.parse_args()
     with TemporaryDirectory(prefix="graphmem-hostile-") as folder:
-        settings = config.load({}, data_dir=Path(folder) / "data", cypher="on")
+        settings = config.load(
+            {}, data_dir=Path(folder) / "data", cypher="on", cypher_at_once=given.at_once
+        )
         async with running(settings) as runtime:
             texts = sentences()
-            memory = Graphmem(runtime, "recalling")
+            memory = Graphmem(runtime, CLIENT)
             for start in range(0, FACTS, 100):
                 await memory.remember_facts([{"fact": text} for text in texts[start : start + 100]])
-            # Litestar's types of ASGI are narrower than httpx's.
-            app: Any = create_app(runtime)
-            async with httpx.AsyncClient(
-                transport=httpx.ASGITransport(app=app),
-                base_url="http://localhost",
-                headers={"X-Client-Id": "recalling"},
-                timeout=120,
-            ) as http:
+            async with over_http(runtime, CLIENT) as http:
                 figures = await measured(http, texts, given.asked)
     report(figures, given.out)
 

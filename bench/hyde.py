@@ -20,9 +20,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
 import httpx
-from graphmem_api.app import create_app
 from msgspec.structs import replace
 
+from bench.asgi import over_http
 from bench.reporting import arguments, write
 from bench.store import corpus
 from graphmem import config
@@ -64,14 +64,8 @@ async def ways(runtime: Runtime, stub: StubModel, turns: int) -> dict[str, Any]:
     """Time every way in which the server may answer, without and with the window to fall back on."""
     model = LanguageModel(stub.url, "stub")
     await prepare(replace(runtime, llm=model).context(CLIENT))
-    # Litestar's types of ASGI are narrower than httpx's.
-    app: Any = create_app(replace(runtime, llm=model, turns=new_turns()))
-    transport = httpx.ASGITransport(app=app)
     figures: dict[str, Any] = {}
-    headers = {"X-Client-Id": CLIENT}
-    async with httpx.AsyncClient(
-        transport=transport, base_url="http://localhost", headers=headers, timeout=60
-    ) as http:
+    async with over_http(replace(runtime, llm=model, turns=new_turns()), CLIENT) as http:
         for mode in (None, *get_args(Misbehaviour)):
             for fall_back in (None, "window"):
                 stub.misbehaviour = mode
