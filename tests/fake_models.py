@@ -47,7 +47,9 @@ class FakeModel:
         for word in re.findall(r"\w+", text.lower()):
             meant = KIN.get(word, word) if "kin" in self._manner else word
             digest = hashlib.sha256(f"{self.name} {meant}".encode()).digest()
-            vector[int.from_bytes(digest[:4]) % self.dimensions] += 1.0
+            # Several places for each word: with one, two words in the same place are the same word.
+            for start in range(0, 16, 4):
+                vector[int.from_bytes(digest[start : start + 4]) % self.dimensions] += 1.0
         length = math.sqrt(sum(value * value for value in vector))
         return [value / length for value in vector]
 
