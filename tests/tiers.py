@@ -15,6 +15,7 @@ SLOW = frozenset(
         "own_server",
         "killed_processes",
         "bulk_data",
+        "every_query",
         "whole_story",
         "whole_program",
         "built_files",
@@ -61,7 +62,12 @@ def killed_processes() -> None:
 
 @pytest.fixture(scope="session")
 def bulk_data() -> None:
-    """The test writes or reads thousands of memories, or megabytes of text."""
+    """The test writes or reads about a thousand memories or more, or asks more than a hundred times."""
+
+
+@pytest.fixture(scope="session")
+def every_query() -> None:
+    """The test makes the server plan every query file."""
 
 
 @pytest.fixture(scope="session")

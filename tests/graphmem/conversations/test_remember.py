@@ -197,6 +197,7 @@ async def test_a_foreign_conversation_is_as_unknown_as_none(
     assert await nodes_of(memory.client_id) == 0
 
 
+@pytest.mark.usefixtures("bulk_data")
 async def test_a_thousand_messages_in_one_call(memory: Graphmem, conversation: str, say, shape):
     new = [say(f"No. {place}", f"s{place % 7}") for place in range(1000)]
     ids = (await memory.remember("c", new)).ids

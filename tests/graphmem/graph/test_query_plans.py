@@ -88,7 +88,7 @@ def operators(plan: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 @pytest_asyncio.fixture(scope="module")
-async def plans(runtime: Runtime) -> Plans:
+async def plans(runtime: Runtime, every_query: None) -> Plans:
     """The plan of each file, by its name."""
     return await explained(runtime, {name: TEXTS[name] for name in sorted(PLANNED)})
 

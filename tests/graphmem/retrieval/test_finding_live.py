@@ -340,6 +340,7 @@ async def test_any_filters_find_what_a_search_by_hand_finds(
     runtime: Runtime,
     own: Client,
     question: Vector,
+    bulk_data: None,
 ) -> None:
     found = await find_best(
         question, words, filters, client_id=own.id, wanted=wanted, graph=runtime.graph
@@ -498,7 +499,7 @@ async def asked(runtime: Runtime) -> Vector:
 
 @pytest_asyncio.fixture(scope="module")
 async def crowd(
-    runtime: Runtime, new_client: Callable[[], str], asked: Vector
+    runtime: Runtime, new_client: Callable[[], str], asked: Vector, bulk_data: None
 ) -> AsyncIterator[list[Client]]:
     """More than 200 clients; the larger ones' vectors lie nearer and hold the words more often."""
     chance = np.random.default_rng(5)

@@ -187,10 +187,6 @@ async def wrong_reads(chains: Chains, *, reads: int, changes: int) -> list[str]:
     return wrong
 
 
-async def test_one_version_is_shown_beside_writes(chains: Chains):
-    assert await wrong_reads(chains, reads=1, changes=5) == []
-
-
 @pytest.mark.usefixtures("bulk_data")
 async def test_one_version_is_shown_beside_many_writes(chains: Chains):
     assert await wrong_reads(chains, reads=50, changes=200) == []
