@@ -8,6 +8,7 @@ from typing import Any, Literal, NoReturn, TypeVar, Unpack, cast, overload
 from uuid import UUID
 
 from graphmem import config
+from graphmem.clients import Clients, ClientsAsked, list_clients
 from graphmem.config import SettingsGiven
 from graphmem.context import Context
 from graphmem.contexts.context import (
@@ -37,13 +38,20 @@ from graphmem.contextual.types import (
 )
 from graphmem.conversations.conversation import delete_conversation, open_conversation
 from graphmem.conversations.remember import remember_messages
+from graphmem.conversations.show import show_conversations, show_messages, show_sessions
 from graphmem.conversations.types import (
     Batch,
     Conversation,
+    Conversations,
+    ConversationsAsked,
     Deleted,
+    Messages,
+    MessagesAsked,
     NewConversation,
     NewMessage,
     Remembered,
+    Sessions,
+    SessionsAsked,
 )
 from graphmem.entities.aliases import add_alias, find_aliases, undo_alias
 from graphmem.entities.show import show_entities
@@ -96,6 +104,7 @@ from graphmem.memories.links import (
     show_links,
     unlink_memories,
 )
+from graphmem.memories.lists import Memories, MemoriesAsked, list_memories
 from graphmem.memories.memory import Memory, show_memory
 from graphmem.memories.versions import Versions, VersionsAsked, show_versions
 from graphmem.model.progress import Progress, silent
@@ -224,6 +233,48 @@ class Graphmem:
         """
         batch = _made(Batch, messages=list(messages))
         return await remember_messages(conversation_id, batch, self._context)
+
+    async def conversations(self, *, limit: int = 50, cursor: str | None = None) -> Conversations:
+        """Return conversations, the latest first, 1–200 a page, and the number of all."""
+        asked = _made(ConversationsAsked, limit=limit, cursor=cursor)
+        return await show_conversations(asked, self._context)
+
+    async def sessions(
+        self, conversation_id: str, *, limit: int = 50, cursor: str | None = None
+    ) -> Sessions:
+        """Return a conversation's sessions, the latest first, 1–200 a page, and the number of all.
+
+        Raises `ConversationNotFound`.
+        """
+        asked = _made(SessionsAsked, limit=limit, cursor=cursor)
+        return await show_sessions(conversation_id, asked, self._context)
+
+    async def messages(
+        self,
+        conversation_id: str,
+        *,
+        session_id: str | None = None,
+        since: When | None = None,
+        until: When | None = None,
+        order: Literal["newest", "oldest"] = "oldest",
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Messages:
+        """Return a conversation's messages in their order or against it, 1–200 a page, and their number.
+
+        `session_id` is the caller's name of a session, or its own id. `since` is inclusive, `until`
+        exclusive. Raises `ConversationNotFound`.
+        """
+        asked = _made(
+            MessagesAsked,
+            session_id=session_id,
+            since=since,
+            until=until,
+            order=order,
+            limit=limit,
+            cursor=cursor,
+        )
+        return await show_messages(conversation_id, asked, self._context)
 
     async def delete_conversation(self, conversation_id: str) -> Deleted:
         """Delete a conversation with everything in it. Raises `ConversationNotFound`."""
@@ -360,6 +411,52 @@ class Graphmem:
     async def memory(self, memory_id: str) -> Memory:
         """Return one memory of any kind. Raises `MemoryNotFound`."""
         return await show_memory(memory_id, self._context)
+
+    async def memories(
+        self,
+        *,
+        kinds: Sequence[Kind] | None = None,
+        external_id: str | None = None,
+        conversation_id: str | None = None,
+        session_id: str | None = None,
+        source_type: SourceType | None = None,
+        source_id: str | None = None,
+        category: str | None = None,
+        scope: str | None = None,
+        since: When | None = None,
+        until: When | None = None,
+        as_of: When | None = None,
+        known_as_of: When | None = None,
+        include_superseded: bool = False,
+        order: Literal["newest", "oldest"] = "newest",
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Memories:
+        """Return memories by the time when they happened, 1–200 a page, and the number of all.
+
+        Without a time only those that hold now. `since` is inclusive, `until` exclusive; `session_id` is a
+        session's own id.
+        """
+        asked = _made(
+            MemoriesAsked,
+            kinds=kinds,
+            external_id=external_id,
+            conversation_id=conversation_id,
+            session_id=session_id,
+            source_type=source_type,
+            source_id=source_id,
+            category=category,
+            scope=scope,
+            since=since,
+            until=until,
+            as_of=as_of,
+            known_as_of=known_as_of,
+            include_superseded=include_superseded,
+            order=order,
+            limit=limit,
+            cursor=cursor,
+        )
+        return await list_memories(asked, self._context)
 
     async def delete_memory(self, memory_id: str) -> Deleted:
         """Delete one memory permanently, with all its versions, and a reference with its spans.
@@ -1200,6 +1297,14 @@ class Graphmem:
         """Return this client's background jobs, newest first, 1–200 a page."""
         asked = _made(JobsAsked, state=state, kind=kind, limit=limit, cursor=cursor)
         return await show_jobs(asked, client_id=self.client_id, graph=self._context.graph)
+
+    # The whole store
+
+    async def clients(self, *, limit: int = 20, cursor: str | None = None) -> Clients:
+        """Return the clients of the store in the order of their ids, 1–100 a page, each with its counts."""
+        return await list_clients(
+            _made(ClientsAsked, limit=limit, cursor=cursor), self._context.graph
+        )
 
 
 class Opening(AbstractAsyncContextManager[Graphmem]):

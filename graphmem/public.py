@@ -7,6 +7,10 @@ from graphmem.client import (
     When as When,
     open as open,
 )
+from graphmem.clients import (
+    Clients as Clients,
+    ListedClient as ListedClient,
+)
 from graphmem.config import (
     Settings as Settings,
     SettingsGiven as SettingsGiven,
@@ -25,9 +29,14 @@ from graphmem.contextual.types import (
 )
 from graphmem.conversations.types import (
     Conversation as Conversation,
+    Conversations as Conversations,
     Deleted as Deleted,
+    ListedConversation as ListedConversation,
+    ListedSession as ListedSession,
+    Messages as Messages,
     NewMessage as NewMessage,
     Remembered as Remembered,
+    Sessions as Sessions,
 )
 from graphmem.entities.types import (
     Alias as Alias,
@@ -80,7 +89,11 @@ from graphmem.memories.links import (
     LinkShown as LinkShown,
     NewLink as NewLink,
 )
+from graphmem.memories.lists import (
+    Memories as Memories,
+)
 from graphmem.memories.memory import (
+    ListedMemory as ListedMemory,
     Memory as Memory,
 )
 from graphmem.memories.versions import (

@@ -9,7 +9,7 @@ from graphmem.runtime import Runtime
 from graphmem_api.access import Access
 from graphmem_api.bodies import BODY_BYTES, StrictRequest
 from graphmem_api.chunks import chunk, peek
-from graphmem_api.clients import Guard, current_client, current_context
+from graphmem_api.clients import Guard, current_client, current_context, list_all_clients
 from graphmem_api.contexts import contexts
 from graphmem_api.contextual import contextual
 from graphmem_api.conversations import conversations
@@ -51,6 +51,7 @@ def create_app(runtime: Runtime) -> Litestar:
                 PREFIX,
                 route_handlers=[
                     conversations,
+                    list_all_clients,
                     segment,
                     consolidate,
                     remember_facts,

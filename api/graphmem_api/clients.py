@@ -1,4 +1,4 @@
-"""Authentication: the client of a request, and its role.
+"""Authentication: the client of a request, and its role; for operators the list of all clients.
 
 Without a keys file the header `X-Client-Id` names the client, and only a loopback address may listen. With
 one, `Authorization: Bearer <key>` decides: omit `X-Client-Id` then; it is refused (401) if it names another
@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeGuard, get_args
 from urllib.parse import urlsplit
 
 import msgspec
+from litestar import get
 from litestar.connection import ASGIConnection
 from litestar.di import NamedDependency
 from litestar.exceptions import PermissionDeniedException
@@ -23,6 +24,7 @@ from litestar.types import Scope
 from msgspec import Struct
 
 from graphmem.client import DEFAULT_CLIENT
+from graphmem.clients import Clients, ClientsAsked, list_clients
 from graphmem.config import Settings, variable
 from graphmem.context import Context
 from graphmem.errors import InvalidInput, SettingError, Unauthorized
@@ -30,6 +32,8 @@ from graphmem.model.validation import validated
 from graphmem.model.vocabulary import ClientId
 from graphmem.observing.logs import name_client
 from graphmem.runtime import Runtime
+from graphmem_api.problems import failures
+from graphmem_api.queries import query
 
 Role = Literal["agent", "analyst", "operator"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -212,6 +216,34 @@ def _by_key(connection: Connection, keys: Keys) -> Client:
     if _named(connection) not in {None, client.id}:
         raise Unauthorized(f"{HEADER} names another client than the key does: leave it out")
     return client
+
+
+async def _operators_only(connection: Connection, _: BaseRouteHandler) -> None:
+    """Raise 403 for a key of another role."""
+    if current_client(connection.scope).role != "operator":
+        raise PermissionDeniedException(
+            "the list of clients is shown to keys of the role operator only"
+        )
+
+
+@get(
+    "/clients",
+    summary="List clients",
+    response_description="A page of clients",
+    tags=["clients"],
+    guards=[_operators_only],
+    responses=failures(403),
+    **query(ClientsAsked),
+)
+async def list_all_clients(
+    runtime: NamedDependency[Runtime], asked: NamedDependency[ClientsAsked]
+) -> Clients:
+    """List the clients of the whole store in the order of their ids, each with its counts; for operators.
+
+    Counting takes time in proportion to the memories of the page's clients. `last_read_at` is known of reads
+    that are still recorded.
+    """
+    return await list_clients(asked, runtime.graph)
 
 
 def _named(connection: Connection) -> str | None:

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from litestar import Response, Router, delete, post
+from litestar import Response, Router, delete, get, post
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
@@ -11,8 +11,22 @@ from litestar.params import BodyKwarg, PathParameter
 from graphmem.context import Context
 from graphmem.conversations import conversation as use_case
 from graphmem.conversations.remember import remember_messages
-from graphmem.conversations.types import Batch, Conversation, Deleted, NewConversation, Remembered
+from graphmem.conversations.show import show_conversations, show_messages, show_sessions
+from graphmem.conversations.types import (
+    Batch,
+    Conversation,
+    Conversations,
+    ConversationsAsked,
+    Deleted,
+    Messages,
+    MessagesAsked,
+    NewConversation,
+    Remembered,
+    Sessions,
+    SessionsAsked,
+)
 from graphmem_api.problems import failures
+from graphmem_api.queries import query
 
 ConversationId = Annotated[str, PathParameter(description="the conversation's id")]
 
@@ -94,8 +108,65 @@ async def delete_conversation(
     return await use_case.delete_conversation(conversation_id, context)
 
 
+@get(
+    "/",
+    summary="List conversations",
+    response_description="A page of conversations",
+    responses=failures(),
+    **query(ConversationsAsked),
+)
+async def list_conversations(
+    context: NamedDependency[Context], asked: NamedDependency[ConversationsAsked]
+) -> Conversations:
+    """List the client's conversations, the latest first; `cursor` is null on the last page."""
+    return await show_conversations(asked, context)
+
+
+@get(
+    "/{conversation_id:str}/sessions",
+    summary="List a conversation's sessions",
+    response_description="A page of sessions",
+    responses=failures(404),
+    **query(SessionsAsked),
+)
+async def list_sessions(
+    conversation_id: ConversationId,
+    context: NamedDependency[Context],
+    asked: NamedDependency[SessionsAsked],
+) -> Sessions:
+    """List a conversation's sessions, the latest first; `cursor` is null on the last page."""
+    return await show_sessions(conversation_id, asked, context)
+
+
+@get(
+    "/{conversation_id:str}/messages",
+    summary="List messages",
+    response_description="A page of messages with their whole texts",
+    responses=failures(404),
+    **query(MessagesAsked),
+)
+async def list_messages(
+    conversation_id: ConversationId,
+    context: NamedDependency[Context],
+    asked: NamedDependency[MessagesAsked],
+) -> Messages:
+    """List the messages of a conversation, or of one of its sessions, with their whole texts.
+
+    `order=oldest` (the default) gives them in their order, `order=newest` the last one first. A message that
+    is there throughout is on exactly one page, whatever is written or deleted meanwhile.
+    """
+    return await show_messages(conversation_id, asked, context)
+
+
 conversations = Router(
     "/conversations",
-    route_handlers=[open_conversation, remember, delete_conversation],
+    route_handlers=[
+        open_conversation,
+        list_conversations,
+        remember,
+        list_sessions,
+        list_messages,
+        delete_conversation,
+    ],
     tags=["conversations"],
 )

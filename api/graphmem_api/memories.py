@@ -8,9 +8,11 @@ from litestar.params import PathParameter
 
 from graphmem.context import Context
 from graphmem.conversations.types import Deleted
-from graphmem.memories import delete as deleting, memory as single
+from graphmem.memories import delete as deleting, lists, memory as single
+from graphmem.memories.lists import Memories, MemoriesAsked
 from graphmem.memories.memory import Memory
 from graphmem_api.problems import failures
+from graphmem_api.queries import query
 
 MemoryId = Annotated[str, PathParameter(description="the memory's id")]
 
@@ -42,4 +44,24 @@ async def delete_memory(memory_id: MemoryId, context: NamedDependency[Context]) 
     return await deleting.delete_memory(memory_id, context)
 
 
-memories = Router("/memories", route_handlers=[show_memory, delete_memory], tags=["memories"])
+@get(
+    "/",
+    summary="List memories",
+    response_description="A page of memories with their whole texts",
+    responses=failures(),
+    **query(MemoriesAsked, {"kinds": list}),
+)
+async def list_memories(
+    context: NamedDependency[Context], asked: NamedDependency[MemoriesAsked]
+) -> Memories:
+    """List memories of any kind by the time when they happened, with their whole texts.
+
+    Without a time in the question only those that hold now are listed; what a memory does not have is left
+    out. A memory that is there throughout is on exactly one page, whatever is written meanwhile.
+    """
+    return await lists.list_memories(asked, context)
+
+
+memories = Router(
+    "/memories", route_handlers=[list_memories, show_memory, delete_memory], tags=["memories"]
+)

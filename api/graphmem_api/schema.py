@@ -74,6 +74,7 @@ TAGS = [
     Tag("cypher", "The whole graph, of all clients, for operators"),
     Tag("runs", "Budgeted retrieval sessions of agents"),
     Tag("jobs", "Background work"),
+    Tag("clients", "The clients of the whole store, for operators"),
     Tag("metrics", "Metrics for Prometheus"),
     Tag("health", "Liveness and readiness"),
 ]

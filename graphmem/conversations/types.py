@@ -5,7 +5,9 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from graphmem.model.times import Past
+from graphmem.memories.memory import ListedMemory
+from graphmem.model.pages import GivenCursor, Order, PageSize
+from graphmem.model.times import Past, Time
 from graphmem.model.vocabulary import BATCH_MESSAGES, Id, Importance, Role
 
 Label = Annotated[str, Meta(min_length=1, max_length=256)]
@@ -72,3 +74,82 @@ class StoredSession(Struct, frozen=True, kw_only=True):
     started_at: datetime | None = None
     summarized_idx: int = 0
     """The `idx` of the first message since its last summary."""
+
+
+class ConversationsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The page of a list of conversations."""
+
+    limit: PageSize = 50
+    cursor: GivenCursor | None = None
+
+
+class ListedConversation(Struct, frozen=True, kw_only=True):
+    """A conversation with the numbers of its sessions and messages."""
+
+    id: str
+    title: str | None
+    created_at: datetime
+    last_active_at: datetime | None
+    """The time of the last message that was remembered in it."""
+    sessions: int
+    messages: int
+
+
+class Conversations(Struct, frozen=True, kw_only=True):
+    """A page of conversations, the latest first, the number of all, and the cursor of the next page."""
+
+    conversations: list[ListedConversation]
+    total: int
+    cursor: str | None
+
+
+class SessionsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The page of a list of a conversation's sessions."""
+
+    limit: PageSize = 50
+    cursor: GivenCursor | None = None
+
+
+class ListedSession(Struct, frozen=True, kw_only=True):
+    """A session with the number of its messages; `external_id` is the caller's name for it."""
+
+    id: str
+    external_id: str
+    started_at: datetime
+    last_active_at: datetime
+    messages: int
+
+
+class Sessions(Struct, frozen=True, kw_only=True):
+    """A page of sessions, the latest first, the number of all, and the cursor of the next page."""
+
+    sessions: list[ListedSession]
+    total: int
+    cursor: str | None
+
+
+class MessagesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The filters, the order and the page of a list of a conversation's messages."""
+
+    session_id: (
+        Annotated[
+            Annotated[str, Meta(min_length=1, max_length=256)],
+            Meta(
+                description="only messages of this session: the caller's name for it, or its own id"
+            ),
+        ]
+        | None
+    ) = None
+    since: Annotated[Time, Meta(description="only messages of this time or later")] | None = None
+    until: Annotated[Time, Meta(description="only messages before this time")] | None = None
+    order: Order = "oldest"
+    limit: PageSize = 50
+    cursor: GivenCursor | None = None
+
+
+class Messages(Struct, frozen=True, kw_only=True):
+    """A page of messages in their order or against it, the number of all, and the cursor of the next page."""
+
+    messages: list[ListedMemory]
+    total: int
+    cursor: str | None

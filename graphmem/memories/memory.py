@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from graphmem.context import Context
 from graphmem.errors import MemoryNotFound
@@ -94,6 +94,10 @@ class Memory(Struct, frozen=True, kw_only=True):
     consolidated_at: datetime | None = None
 
 
+class ListedMemory(Memory, frozen=True, kw_only=True, omit_defaults=True):
+    """A memory in a list, with its whole text; what its kind does not have is left out."""
+
+
 class StoredMemory(Struct, frozen=True):
     """A memory, and its metadata as the stored JSON text."""
 
@@ -103,16 +107,27 @@ class StoredMemory(Struct, frozen=True):
 
 MEMORY = Query("memories/memory", StoredMemory)
 
+NO_BOUNDS = {"beginning": BEGINNING, "end": END}
+"""The parameters of the fragment `memory_map`: the times that stand for none."""
+
 
 async def show_memory(memory_id: str, context: Context) -> Memory:
     """Return a memory of any kind.
 
     Raises `MemoryNotFound`, also for a memory of another client, and `Unavailable`.
     """
-    rows = await context.graph.rows(
-        MEMORY, client_id=context.client_id, id=memory_id, beginning=BEGINNING, end=END
-    )
+    rows = await context.graph.rows(MEMORY, client_id=context.client_id, id=memory_id, **NO_BOUNDS)
     if not rows:
         raise MemoryNotFound(memory_id)
-    memory, metadata = rows[0].memory, rows[0].metadata
+    return _whole(rows[0])
+
+
+def listed_memory(stored: StoredMemory) -> ListedMemory:
+    """Return a memory as it stands in a list."""
+    return ListedMemory(**asdict(_whole(stored)))
+
+
+def _whole(stored: StoredMemory) -> Memory:
+    """Return a memory with its metadata."""
+    memory, metadata = stored.memory, stored.metadata
     return replace(memory, metadata=msgspec.json.decode(metadata)) if metadata else memory

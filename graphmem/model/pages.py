@@ -4,12 +4,12 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from hashlib import blake2b
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from msgspec import Meta, Struct, json, structs
 
 from graphmem.errors import InvalidInput
-from graphmem.model.times import END
+from graphmem.model.times import BEGINNING, END
 
 Row = TypeVar("Row")
 
@@ -21,6 +21,13 @@ Position = tuple[datetime, str]
 
 FIRST: Position = (END, "")
 """The position before the first row of a list, newest first."""
+
+EARLIEST: Position = (BEGINNING, "")
+"""The position before the first row of a list, oldest first."""
+
+Order = Annotated[
+    Literal["newest", "oldest"], Meta(description="which comes first, the latest or the earliest")
+]
 
 
 def page(
@@ -40,10 +47,10 @@ class Listing(Struct, frozen=True):
         """Return the cursor of a list, newest first, after this row."""
         return self.sealed(f"{moment.isoformat()} {id}")
 
-    def position(self, given: str | None) -> Position:
-        """Return the position of a cursor, newest first. Raises `InvalidInput` for a foreign cursor."""
+    def position(self, given: str | None, first: Position = FIRST) -> Position:
+        """Return the position of a cursor, else the first one. Raises `InvalidInput` for a foreign cursor."""
         if given is None:
-            return FIRST
+            return first
         try:
             moment, id = self.opened(given).split(" ", 1)
             found = datetime.fromisoformat(moment)

@@ -110,6 +110,10 @@ async def play_conversation(story: Story) -> None:
     said = await ask("POST", f"/conversations/{talk}/messages", conversations.BATCH.value)
     await ask("POST", f"/conversations/{talk}/messages", NAMED)
     message = await ask("GET", f"/memories/{said['ids'][0]}")
+    await ask("GET", "/memories?kinds=message&limit=1")
+    await ask("GET", "/conversations?limit=1")
+    await ask("GET", f"/conversations/{talk}/sessions?limit=1")
+    await ask("GET", f"/conversations/{talk}/messages?limit=1")
     session = message["session_id"]
     await ask("POST", "/recall", {"query": "why did the login fail?", "max_tokens": 200})
     episode = await ask("POST", "/episodes", episodes.INLINE.value)
@@ -204,6 +208,7 @@ async def play_run(story: Story) -> None:
 async def play_operations(story: Story) -> None:
     ask = story.ask
     await ask("GET", "/jobs?limit=1")
+    await ask("GET", "/clients?limit=1")
     await ask("GET", "/patterns")
     await ask("POST", "/patterns/recurring_themes", {"parameters": {}})
     await ask("GET", "/graph/schema")

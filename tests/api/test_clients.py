@@ -81,6 +81,14 @@ async def test_the_key_decides_whose_memory_it_is(
         assert (await http.delete(path, headers=bearer("ours"))).status_code == 200
 
 
+async def test_only_operators_see_the_list_of_clients(keyed: Litestar, asking: Any) -> None:
+    async with asking(keyed) as http:
+        refused = await http.get("/api/v0/clients", headers=bearer("ours"))
+        shown = await http.get("/api/v0/clients", headers=bearer("theirs"), params={"limit": 1})
+    assert (refused.status_code, shown.status_code) == (403, 200)
+    assert "operator" in refused.json()["detail"]
+
+
 @pytest.mark.parametrize(
     "headers",
     [

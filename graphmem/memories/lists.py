@@ -1,0 +1,136 @@
+"""Listing memories of any kind, by time, with their whole texts."""
+
+import asyncio
+from datetime import datetime
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from graphmem.context import Context
+from graphmem.graph.query import Query
+from graphmem.memories.memory import NO_BOUNDS, ListedMemory, StoredMemory, listed_memory
+from graphmem.model.pages import EARLIEST, FIRST, GivenCursor, Order, PageSize, listing, page
+from graphmem.model.times import (
+    AS_OF,
+    BEGINNING,
+    END,
+    INCLUDE_SUPERSEDED,
+    KNOWN_AS_OF,
+    Time,
+    utc,
+)
+from graphmem.model.vocabulary import KINDS, Kind, SourceType
+from graphmem.retrieval.filters import validity_asked
+
+Name = Annotated[str, Meta(min_length=1, max_length=256)]
+
+
+class MemoriesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The filters, the order and the page of a list of memories; without a time, those that hold now."""
+
+    kinds: (
+        Annotated[
+            Annotated[list[Kind], Meta(min_length=1, max_length=6)],
+            Meta(description="only these kinds, separated by commas"),
+        ]
+        | None
+    ) = None
+    external_id: (
+        Annotated[Name, Meta(description="only memories to which the caller gave this id")] | None
+    ) = None
+    conversation_id: (
+        Annotated[Name, Meta(description="only memories of this conversation")] | None
+    ) = None
+    session_id: (
+        Annotated[Name, Meta(description="only memories of this session, by its own id")] | None
+    ) = None
+    source_type: (
+        Annotated[SourceType, Meta(description="only memories of this type of source")] | None
+    ) = None
+    source_id: Annotated[Name, Meta(description="only memories of this source")] | None = None
+    category: Annotated[Name, Meta(description="only facts of this category")] | None = None
+    scope: Annotated[Name, Meta(description="only facts of this scope")] | None = None
+    since: Annotated[Time, Meta(description="only memories of this time or later")] | None = None
+    until: Annotated[Time, Meta(description="only memories before this time")] | None = None
+    as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
+    known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
+    include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False
+    order: Order = "newest"
+    limit: PageSize = 50
+    cursor: GivenCursor | None = None
+
+
+class Memories(Struct, frozen=True, kw_only=True):
+    """A page of memories, the number of all, and the cursor of the next page."""
+
+    memories: list[ListedMemory]
+    total: int
+    cursor: str | None
+
+
+class MemoryCount(Struct, frozen=True):
+    """The number of memories in a list."""
+
+    total: int
+
+
+LIST_NEWEST = Query("memories/list_newest", StoredMemory)
+LIST_OLDEST = Query("memories/list_oldest", StoredMemory)
+LIST_OF_EXTERNAL_ID = Query("memories/list_of_external_id", StoredMemory)
+COUNT_LIST = Query("memories/count_list", MemoryCount)
+COUNT_OF_EXTERNAL_ID = Query("memories/count_of_external_id", MemoryCount)
+
+
+async def list_memories(asked: MemoriesAsked, context: Context) -> Memories:
+    """Return a page of a client's memories by the time when they happened, and the number of all.
+
+    What was there throughout is on exactly one page, whatever is written meanwhile. Raises `InvalidInput`,
+    `Unavailable`.
+    """
+    listed, is_newest = listing(asked), asked.order == "newest"
+    place, place_id = listed.position(asked.cursor, FIRST if is_newest else EARLIEST)
+    conditions = _conditions(asked)
+    bounds = _bounded(conditions, place, is_newest=is_newest)
+    common: dict[str, Any] = {"place": place, "place_id": place_id, "limit": asked.limit + 1}
+    query, count = LIST_NEWEST if is_newest else LIST_OLDEST, COUNT_LIST
+    if asked.external_id is not None:
+        query, count = LIST_OF_EXTERNAL_ID, COUNT_OF_EXTERNAL_ID
+        conditions["external_id"] = asked.external_id
+        common["newest"] = is_newest
+    client_id, graph = context.client_id, context.graph
+    rows, counted = await asyncio.gather(
+        graph.rows(query, client_id=client_id, **conditions | bounds | common | NO_BOUNDS),
+        graph.rows(count, client_id=client_id, **conditions),
+    )
+    memories = [listed_memory(row) for row in rows]
+    shown, after = page(memories, asked.limit, lambda row: listed.cursor(row.occurred_at, row.id))
+    return Memories(memories=shown, total=counted[0].total, cursor=after)
+
+
+def _conditions(asked: MemoriesAsked) -> dict[str, Any]:
+    """Return the parameters of the fragments `listing` and `list_conditions`."""
+    validity = validity_asked(asked.as_of, asked.known_as_of, asked.include_superseded)
+    single = {
+        "conversation_ids": asked.conversation_id,
+        "session_ids": asked.session_id,
+        "source_types": asked.source_type,
+        "source_ids": asked.source_id,
+        "categories": asked.category,
+        "scopes": asked.scope,
+    }
+    return {
+        "kinds": sorted(set(asked.kinds or KINDS), key=KINDS.index),
+        "actives": validity.actives,
+        "since": utc(asked.since, "since") if asked.since else BEGINNING,
+        "until": utc(asked.until, "until") if asked.until else END,
+        **{name: [] if value is None else [value] for name, value in single.items()},
+        **validity.of_versions,
+    }
+
+
+def _bounded(conditions: dict[str, Any], place: datetime, *, is_newest: bool) -> dict[str, Any]:
+    """Return the period that is left from a place on, so that the index begins to be read there."""
+    if is_newest:
+        later = place if place == END else place + datetime.resolution
+        return {"until": min(conditions["until"], later)}
+    return {"since": max(conditions["since"], place)}

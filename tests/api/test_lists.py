@@ -1,0 +1,97 @@
+"""Lists over HTTP: conversations, sessions, messages, memories, and for operators the clients."""
+
+import httpx
+import pytest
+
+from graphmem.client import Graphmem
+
+PREFIX = "/api/v0"
+
+
+async def said(http: httpx.AsyncClient, *texts: str) -> None:
+    await http.post(f"{PREFIX}/conversations", json={"id": "c", "title": "Harbour"})
+    messages = [{"session_id": "s", "role": "user", "content": text} for text in texts]
+    await http.post(f"{PREFIX}/conversations/c/messages", json={"messages": messages})
+
+
+async def test_a_chat_is_loaded_again_page_by_page(
+    http: httpx.AsyncClient, rival_http: httpx.AsyncClient
+) -> None:
+    await said(http, "one", "two", "three")
+
+    [conversation] = (await http.get(f"{PREFIX}/conversations")).json()["conversations"]
+    assert (conversation["id"], conversation["title"]) == ("c", "Harbour")
+    assert (conversation["sessions"], conversation["messages"]) == (1, 3)
+    [session] = (await http.get(f"{PREFIX}/conversations/c/sessions")).json()["sessions"]
+    assert (session["external_id"], session["messages"]) == ("s", 3)
+    url = f"{PREFIX}/conversations/c/messages"
+    first = (await http.get(url, params={"order": "newest", "limit": 2})).json()
+    assert [one["text"] for one in first["messages"]] == ["three", "two"]
+    assert first["total"] == 3
+    assert "title" not in first["messages"][0]
+    rest = await http.get(url, params={"order": "newest", "limit": 2, "cursor": first["cursor"]})
+    assert [one["text"] for one in rest.json()["messages"]] == ["one"]
+    assert rest.json()["cursor"] is None
+    for path in ("conversations/c/sessions", "conversations/c/messages"):
+        assert (await rival_http.get(f"{PREFIX}/{path}")).status_code == 404
+    for path in ("conversations", "memories"):
+        answer = (await rival_http.get(f"{PREFIX}/{path}")).json()
+        assert answer == {path: [], "total": 0, "cursor": None}
+
+
+async def test_memories_are_listed_by_kind(http: httpx.AsyncClient) -> None:
+    await said(http, "one")
+    await http.post(f"{PREFIX}/facts", json={"fact": "Mara keeps bees"})
+
+    answer = await http.get(f"{PREFIX}/memories", params={"kinds": "fact,episode"})
+
+    assert [one["text"] for one in answer.json()["memories"]] == ["Mara keeps bees"]
+    assert answer.json()["total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "field"),
+    [
+        ("memories", {"kinds": "fact,dream"}, "kinds[1]"),
+        ("memories", {"order": "sideways"}, "order"),
+        ("memories", {"limit": "0"}, "limit"),
+        ("memories", {"since": "yesterday"}, "since"),
+        ("memories", {"cursor": "bm9uZQ=="}, "cursor"),
+        ("memories", {"colour": "red"}, "colour"),
+        ("conversations", {"limit": "201"}, "limit"),
+        ("conversations", {"cursor": "?"}, "cursor"),
+        ("conversations/c/messages", {"cursor": "?"}, "cursor"),
+    ],
+)
+async def test_a_wrong_question_is_told_its_field(
+    http: httpx.AsyncClient, path: str, asked: dict[str, str], field: str
+) -> None:
+    answer = await http.get(f"{PREFIX}/{path}", params=asked)
+
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["field"] == field
+
+
+async def test_operators_see_the_clients_with_their_counts(
+    http: httpx.AsyncClient, memory: Graphmem, rival: Graphmem
+) -> None:
+    await said(http, "one", "two")
+    await rival.remember_facts([{"fact": "Mara keeps bees"}])
+
+    clients, cursor = {}, None
+    while True:
+        asked = {"limit": 100} | ({"cursor": cursor} if cursor else {})
+        page = (await http.get(f"{PREFIX}/clients", params=asked)).json()
+        assert not clients.keys() & {one["id"] for one in page["clients"]}
+        clients |= {one["id"]: one for one in page["clients"]}
+        cursor = page["cursor"]
+        if cursor is None:
+            break
+
+    assert list(clients) == sorted(clients)
+    mine, other = clients[memory.client_id], clients[rival.client_id]
+    assert (mine["conversations"], mine["memories"], mine["by_kind"]["message"]) == (1, 2, 2)
+    assert (other["conversations"], other["by_kind"]["fact"]) == (0, 1)
+    assert mine["last_written_at"] is not None
+    assert mine["last_read_at"] is None
