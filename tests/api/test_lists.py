@@ -1,5 +1,7 @@
 """Lists over HTTP: conversations, sessions, messages, memories, and for operators the clients."""
 
+from typing import Any
+
 import httpx
 import pytest
 
@@ -79,7 +81,8 @@ async def test_operators_see_the_clients_with_their_counts(
     await said(http, "one", "two")
     await rival.remember_facts([{"fact": "Mara keeps bees"}])
 
-    clients, cursor = {}, None
+    clients: dict[str, Any] = {}
+    cursor = None
     while True:
         asked = {"limit": 100} | ({"cursor": cursor} if cursor else {})
         page = (await http.get(f"{PREFIX}/clients", params=asked)).json()
