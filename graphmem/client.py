@@ -728,7 +728,7 @@ class Graphmem:
         *,
         conversation_id: str | None = None,
         kinds: Sequence[Kind] | None = None,
-        limit: int = 20,
+        limit: int | None = None,
         max_tokens: int = 2048,
         since: When | None = None,
         until: When | None = None,
@@ -738,9 +738,9 @@ class Graphmem:
         ranking: Ranking = "default",
         explain: bool = False,
     ) -> Recalled:
-        """Return the best context for a question: at most `limit` memories in at most `max_tokens`.
+        """Return the best context for a question: as many memories as fit into `max_tokens`.
 
-        Without `conversation_id` all memories of the client are searched. `since` is inclusive, `until`
+        With `limit` at most so many. Without `conversation_id` all memories of the client are searched. `since` is inclusive, `until`
         exclusive. With `explain` the answer has the milliseconds of each step.
         """
         question = _made(

@@ -48,7 +48,7 @@ class Answer(Struct, frozen=True):
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("question")
 @click.option("--budget", type=int, default=2048, show_default=True, help="Tokens it may take.")
-@click.option("--limit", type=int, default=20, show_default=True, help="Memories it may hold.")
+@click.option("--limit", type=int, help="Memories it may hold; without one the budget decides.")
 @click.option("--conversation", metavar="ID", help="Only what belongs to this conversation.")
 @click.option("--kind", multiple=True, type=click.Choice(KINDS), help="Only this; repeatable.")
 @click.option("--since", metavar="TIME", help="Only from this time on: 2026-04-01[T09:30:00Z].")
@@ -64,7 +64,7 @@ def recall(
     *,
     question: str,
     budget: int,
-    limit: int,
+    limit: int | None,
     conversation: str | None,
     kind: tuple[str, ...],
     since: str | None,

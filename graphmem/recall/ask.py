@@ -16,6 +16,12 @@ from graphmem.retrieval.ranking import ranked
 from graphmem.retrieval.relevance import asked_stems, matched_shares, relevance
 from graphmem.retrieval.understanding import Stopwatch, understand
 
+CANDIDATE_TOKENS = 40
+"""The tokens for which a leg has one candidate: both legs then fill the budget with short messages too."""
+
+MOST_CANDIDATES = 1_000
+"""The maximum number of candidates of each leg, whatever the budget."""
+
 
 async def recall(question: Question, context: Context) -> Recalled:
     """Return the memories that answer a question best, as a text of at most `max_tokens`.
@@ -47,7 +53,7 @@ async def _answer(question: Question, context: Context) -> Recalled:
         asked.words,
         filters,
         client_id=context.client_id,
-        wanted=max(CANDIDATES, question.limit),
+        wanted=_candidates(question),
         weight=asked.weight,
         graph=context.graph,
     )
@@ -67,6 +73,13 @@ async def _answer(question: Question, context: Context) -> Recalled:
         degraded=asked.degraded,
         timings=watch.laps() if question.explain else None,
     )
+
+
+def _candidates(question: Question) -> int:
+    """Return the number of candidates of each leg: enough to fill the budget, or the limit if it is set."""
+    if question.limit is not None:
+        return max(CANDIDATES, question.limit)
+    return max(CANDIDATES, min(question.max_tokens // CANDIDATE_TOKENS, MOST_CANDIDATES))
 
 
 def _filters(question: Question) -> Filters:

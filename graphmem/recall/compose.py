@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,8 +21,8 @@ from graphmem.tokens import TokenCounter
 OMITTED_SHOWN = 50
 """The maximum number of omitted memories in an answer."""
 
-FETCHED_TOKENS = 8_000
-"""The tokens that are fetched at once even for a small budget: a second round trip costs more."""
+SPARE_SHARE = 4
+"""The part of the budget, 1/4, for which more texts are fetched at once: a second round trip costs more."""
 
 
 class MemoryText(Struct, frozen=True):
@@ -47,15 +48,21 @@ TEXTS = Query("recall/texts", MemoryText)
 
 
 async def compose(
-    ranking: Sequence[Ranked], filters: Filters, context: Context, *, limit: int, max_tokens: int
+    ranking: Sequence[Ranked],
+    filters: Filters,
+    context: Context,
+    *,
+    limit: int | None,
+    max_tokens: int,
 ) -> ComposedContext:
-    """Pack memories by rank into `max_tokens`, headings and separators included.
+    """Pack memories by rank into `max_tokens`, headings and separators included, and at most `limit`, if set.
 
     The tokens of the returned text are counted as a whole. Texts are fetched only for memories that may fit;
     a second pass fills the remaining room. A memory that was superseded after the search is replaced by its
     head, if the filters admit that.
     """
-    packing = Packing(ranking, filters, limit, max_tokens, context.tokens)
+    most = len(ranking) if limit is None else limit
+    packing = Packing(ranking, filters, most, max_tokens, context.tokens)
     wanted, named = packing.wanted(), packing.named()
     while wanted or named:
         # The second is done before the first, whose rows are longer.
@@ -119,7 +126,8 @@ class Packing:
 
     def named(self) -> frozenset[str]:
         """Return the ids of all that the answer may name, as items or as omitted."""
-        first = self._ranking[: self._limit + OMITTED_SHOWN]
+        items = min(self._limit, _most_that_fit(self._estimates, self._max_tokens))
+        first = self._ranking[: items + OMITTED_SHOWN]
         return frozenset(ranked.candidate.id for ranked in first)
 
     def add(
@@ -188,12 +196,19 @@ def _moved(ranked: Ranked, head: Head) -> Ranked:
 
 
 def _likely(estimates: Sequence[Parcel], max_tokens: int, limit: int) -> list[str]:
-    """Return the ids of the texts to fetch: those that may fit, and some to fill the remaining room."""
+    """Return the ids of the texts to fetch: those that fit by estimate, and some for the remaining room."""
     small = [parcel for parcel in estimates if parcel.tokens <= max_tokens]
     first = fitting(small, max_tokens, most=limit)
     if first == [parcel.id for parcel in estimates[:limit]]:
         return first
-    return fitting(small, max(2 * max_tokens, FETCHED_TOKENS), most=2 * limit)
+    spare = fitting(small, max_tokens + max_tokens // SPARE_SHARE, most=2 * limit)
+    return list(dict.fromkeys((*first, *spare)))
+
+
+def _most_that_fit(estimates: Sequence[Parcel], max_tokens: int) -> int:
+    """Return an upper bound of the number of memories that fit; an estimate may be a token too high."""
+    spent = accumulate(sorted(parcel.tokens - 1 for parcel in estimates))
+    return sum(tokens <= max_tokens for tokens in spent)
 
 
 def _estimate(candidate: Candidate, tokens: TokenCounter) -> Parcel:

@@ -8,6 +8,10 @@ from msgspec import Meta, Struct
 from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg, Ranking, Role
 
+LIMIT = (
+    "The greatest number of memories in the context; without one as many as fit into `max_tokens`."
+)
+
 Reason = Literal["no_room", "beyond_limit"]
 
 
@@ -17,7 +21,7 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
     conversation_id: Annotated[str, Meta(max_length=128)] | None = None
     kinds: Annotated[list[Kind], Meta(min_length=1, max_length=6)] | None = None
-    limit: Annotated[int, Meta(ge=1, le=200)] = 20
+    limit: Annotated[int, Meta(ge=1, le=200, description=LIMIT)] | None = None
     max_tokens: Annotated[int, Meta(ge=1, le=200_000)] = 2048
     since: Time | None = None
     until: Time | None = None

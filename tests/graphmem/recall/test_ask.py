@@ -33,10 +33,10 @@ def line(item: Any) -> str:
     return f"{item.name or item.role}: {item.text}\n"
 
 
-def check(found: Recalled, runtime: Runtime, *, limit: int, max_tokens: int) -> None:
+def check(found: Recalled, runtime: Runtime, *, limit: int | None = None, max_tokens: int) -> None:
     """Assert what holds for every answer."""
     assert runtime.tokens.count(found.context) == found.tokens_used <= max_tokens
-    assert len(found.items) <= limit
+    assert limit is None or len(found.items) <= limit
     ranks = [item.rank for item in found.items]
     assert ranks == sorted(set(ranks))
     scores = [item.score for item in found.items]
@@ -52,7 +52,7 @@ def check(found: Recalled, runtime: Runtime, *, limit: int, max_tokens: int) -> 
     check_omitted(found, limit=limit)
 
 
-def check_omitted(found: Recalled, *, limit: int) -> None:
+def check_omitted(found: Recalled, *, limit: int | None) -> None:
     """Assert that what was left out is said, with the right reason."""
     assert len(found.omitted) == min(found.omitted_total, composing.OMITTED_SHOWN)
     ranks = [item.rank for item in found.items]
@@ -112,6 +112,23 @@ async def test_a_smaller_one_further_down_fills_the_room_a_larger_one_left(story
     assert found.items[-1].rank > len(found.items), "something between was left out"
     before = [omitted for omitted in found.omitted if omitted.rank < found.items[-1].rank]
     assert {omitted.reason for omitted in before} == {"no_room"}
+
+
+async def test_without_a_limit_the_budget_is_filled(story: Graphmem, runtime: Runtime):
+    found = await story.recall(QUESTION, max_tokens=2_000)
+    limited = await story.recall(QUESTION, max_tokens=2_000, limit=20)
+
+    check(found, runtime, max_tokens=2_000)
+    assert len(found.items) > len(limited.items)
+    assert found.tokens_used > 1_900
+    assert [one.id for one in found.items][:5] == [one.id for one in limited.items][:5]
+
+
+async def test_a_large_budget_without_a_limit_has_more_candidates(story: Graphmem):
+    some = await story.recall(QUESTION, max_tokens=2_000)
+    more = await story.recall(QUESTION, max_tokens=20_000)
+
+    assert len(more.items) + more.omitted_total > len(some.items) + some.omitted_total
 
 
 async def test_beyond_the_limit_is_said(story: Graphmem):
@@ -323,7 +340,7 @@ async def test_without_a_vector_the_words_decide_and_the_answer_says_so(
     found = await story.recall(QUESTION, ranking=ranking, max_tokens=800)
 
     assert found.degraded == [NO_VECTOR]
-    check(found, runtime, limit=20, max_tokens=800)
+    check(found, runtime, max_tokens=800)
     assert found.items or ranking == "vector"
     assert all(set(item.ranks) == {"bm25"} for item in found.items)
 
@@ -399,7 +416,7 @@ async def test_any_text_is_a_question(
 ):
     found = await story.recall(query, max_tokens=500, ranking=ranking)
 
-    check(found, runtime, limit=20, max_tokens=500)
+    check(found, runtime, max_tokens=500)
     assert ranking == "bm25" or found.items
 
 

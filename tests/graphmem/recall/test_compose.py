@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from graphmem.recall.compose import TEXTS, ComposedContext, MemoryText, compose
+from graphmem.recall.compose import OMITTED_SHOWN, TEXTS, ComposedContext, MemoryText, compose
 from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.finding import Candidate
 from graphmem.retrieval.heads import HEADS, Head, Standing
@@ -55,7 +55,7 @@ def head_of(id: str, new: str) -> Head | None:
 async def composed(
     texts: dict[str, str],
     *,
-    limit: int,
+    limit: int | None,
     max_tokens: int,
     tokens: TokenCounter | None = None,
     heads: dict[str, str | None] | None = None,
@@ -97,6 +97,35 @@ async def test_the_whole_context_is_counted_and_cut_until_it_fits():
     assert counter.count(answer.context) == answer.tokens_used <= 40
     assert [item.id for item in answer.items] == list("abcdefgh")[: len(answer.items)]
     assert answer.omitted_total == len(texts) - len(answer.items)
+
+
+async def test_without_a_limit_the_budget_alone_decides():
+    texts = {chr(0x4E00 + place): "some words here" for place in range(120)}
+    answer, graph = await composed(texts, limit=None, max_tokens=400)
+
+    assert 20 < len(answer.items) < 120
+    assert {omitted.reason for omitted in answer.omitted} == {"no_room"}
+    assert answer.omitted_total == 120 - len(answer.items)
+    assert graph.names.count(TEXTS.name) == 1
+    everything, _ = await composed(texts, limit=None, max_tokens=10_000)
+    assert (len(everything.items), everything.omitted_total) == (120, 0)
+
+
+async def test_a_short_text_far_below_fills_the_last_room_in_one_round_trip():
+    texts = {chr(0x4E00 + place): "word " * 40 for place in range(30)} | {"z": "short"}
+    answer, graph = await composed(texts, limit=None, max_tokens=120)
+
+    assert [item.id for item in answer.items][-1] == "z"
+    assert graph.names.count(TEXTS.name) == 1
+
+
+async def test_only_what_the_answer_may_name_is_looked_up_without_a_limit():
+    texts = {chr(0x4E00 + place): "word " * 40 for place in range(200)}
+    answer, graph = await composed(texts, limit=None, max_tokens=100)
+
+    assert len(answer.omitted) == OMITTED_SHOWN
+    looked_up = sum(len(asked["ids"]) for _, asked in graph.asked)
+    assert looked_up <= OMITTED_SHOWN + 4
 
 
 async def test_no_text_is_fetched_that_cannot_fit():
