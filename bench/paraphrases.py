@@ -3,9 +3,9 @@
     python -m bench.paraphrases --out paraphrases.json
 
 One client has the eight unrelated conversations of `bench/paraphrase_set`, about 40 messages each, and is
-asked in other words than those of the message that answers. hit@k is the share of questions of which that message is among
-the first k, over all conversations (`everywhere`) and with the filter of its own (`own conversation`). The
-default ranking is measured beside vectors alone and words alone.
+asked in other words than those of the message that answers. hit@k is the share of questions of which that
+message is among the first k, over all conversations (`everywhere`) and with the filter of its own (`own
+conversation`). The default ranking is measured beside vectors alone and words alone.
 
 A file of the set is one conversation: `# time` begins a session, `name: text` is a message, and `? text` a
 question that the message above it answers.

@@ -740,8 +740,8 @@ class Graphmem:
     ) -> Recalled:
         """Return the best context for a question: as many memories as fit into `max_tokens`.
 
-        With `limit` at most so many. Without `conversation_id` all memories of the client are searched. `since` is inclusive, `until`
-        exclusive. With `explain` the answer has the milliseconds of each step.
+        With `limit` at most so many. Without `conversation_id` all memories of the client are searched.
+        `since` is inclusive, `until` exclusive. With `explain` the answer has the milliseconds of each step.
         """
         question = _made(
             Question,
