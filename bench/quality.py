@@ -210,7 +210,7 @@ async def answer(
     violations = broken(memory, wide, 200_000)
     for budget in BUDGETS:
         tight = await memory.recall(
-            question["text"], limit=200, max_tokens=budget, kinds=["message"], ranking=ranking
+            question["text"], max_tokens=budget, kinds=["message"], ranking=ranking
         )
         found = sum(id in loaded.texts and loaded.texts[id] in tight.context for id in evidence)
         scores[f"evidence in {budget}"] = found / len(evidence)

@@ -7,12 +7,12 @@ from graphmem.context import RELEVANT, Context
 from graphmem.graph.installation import Calibration
 from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING, END, utc
-from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS
+from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS, Ranking
 from graphmem.recall.compose import compose
 from graphmem.recall.types import Item, Question, Recalled
 from graphmem.retrieval.filters import Filters, validity_asked
 from graphmem.retrieval.finding import CANDIDATES, find_best
-from graphmem.retrieval.ranking import ranked
+from graphmem.retrieval.ranking import LONGEST_RANKED, cues_of, ranked
 from graphmem.retrieval.relevance import asked_stems, matched_shares, relevance
 from graphmem.retrieval.understanding import Stopwatch, understand
 
@@ -48,6 +48,8 @@ async def _answer(question: Question, context: Context) -> Recalled:
         by_words=question.ranking != "vector",
     )
     watch.lap("embed")
+    order: Ranking = "bm25" if asked.degraded else question.ranking
+    by_text = order == "default"
     found = await find_best(
         asked.embedding,
         asked.words,
@@ -55,10 +57,12 @@ async def _answer(question: Question, context: Context) -> Recalled:
         client_id=context.client_id,
         wanted=_candidates(question),
         weight=asked.weight,
+        longest_text=LONGEST_RANKED if by_text else 0,
         graph=context.graph,
     )
     watch.lap("candidates")
-    ranking = ranked(found, asked.words, "bm25" if asked.degraded else question.ranking)
+    cues = cues_of(query, asked.words, asked.weight) if by_text else None
+    ranking = ranked(found, asked.words, order, cues)
     watch.lap("rank")
     composed = await compose(
         ranking, filters, context, limit=question.limit, max_tokens=question.max_tokens

@@ -177,9 +177,13 @@ async def find_best(
     client_id: str,
     wanted: int = CANDIDATES,
     weight: Mapping[str, float] | None = None,
+    longest_text: int = 0,
     graph: Graph,
 ) -> list[Candidate]:
-    """Return the best `wanted` memories of each leg, each once. Raises `Unavailable`."""
+    """Return the best `wanted` memories of each leg, each once, with texts of at most so many characters.
+
+    Raises `Unavailable`.
+    """
     query = IndexQuery(
         embeddings=vectors(embedding),
         words=words,
@@ -187,6 +191,7 @@ async def find_best(
         filters=filters,
         # With a small limit the graph search of the vector index misses near neighbours.
         wanted=max(LEAST_POOL, wanted),
+        longest_text=longest_text,
     )
     findings = await find(query, client_id=client_id, graph=graph)
     return cut(findings.found, wanted)

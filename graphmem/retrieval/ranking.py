@@ -1,8 +1,10 @@
 """Ranking: the four orders of candidates, and their signals."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from graphmem.model.vocabulary import Leg, Ranking
 from graphmem.retrieval.finding import Candidate
@@ -14,14 +16,101 @@ from graphmem.retrieval.fusion import (
     reciprocal_rank,
     weighted,
 )
-from graphmem.retrieval.weighing import neighbour_support, session_prior, speaker_named
+from graphmem.retrieval.relevance import stems_in
+from graphmem.retrieval.weighing import (
+    chat_share,
+    completed,
+    coverage,
+    covered_words,
+    neighbour_support,
+    session_coverage,
+    session_prior,
+    shortened,
+    speaker_named,
+    substance,
+)
+from graphmem.text.named_times import NamedTime, named_times, nearness
 
 DENSE_SHARE = 0.65
-"""The vector's share of the hybrid score; tuned with this embedding model on LoCoMo and BEAM."""
+"""The vector's share of the hybrid score, from which neighbours and sessions take theirs."""
 
-SPEAKER_BONUS = 0.1
-SESSION_WEIGHT = 0.4
-NEIGHBOUR_SHARES = (0.2, 0.1)
+LONGEST_RANKED = 2_000
+"""The characters of the longest text whose words are compared with the question's."""
+
+
+class Weights(Struct, frozen=True, kw_only=True):
+    """The weights of the signals of the default score."""
+
+    cosine: float
+    words: float
+    before: float
+    """Of the score of the previous message."""
+    after: float
+    """Of the score of the next message."""
+    around: float
+    """Of the scores of the messages at distance 2."""
+    session: float
+    speaker: float
+    time: float = 0.0
+    coverage: float = 0.0
+    completed: float = 0.0
+    session_coverage: float = 0.0
+    substance: float = 0.0
+
+
+PLAIN = Weights(
+    cosine=0.65, words=0.35, before=0.2, after=0.2, around=0.1, session=0.4, speaker=0.1
+)
+"""For a search that adds signals of its own, as contextual search does."""
+
+PROSE = Weights(
+    cosine=0.75, words=0.25, before=0.1, after=0.3, around=0.1, session=0.4, speaker=0.1, time=0.4
+)
+"""For long answers and passages. What answers a message follows it."""
+
+CHAT = Weights(
+    cosine=0.5,
+    words=0.25,
+    before=0.1,
+    after=0.15,
+    around=0.1,
+    session=0.4,
+    speaker=0.15,
+    time=0.7,
+    coverage=0.3,
+    completed=0.4,
+    session_coverage=0.3,
+    substance=0.25,
+)
+"""For short messages; learned on LoCoMo and rounded (`python -m bench.weights`)."""
+
+BY_WORDS = ("words", "coverage", "completed", "session_coverage")
+"""The weights that count as much as the words of the question occur at all."""
+
+BY_CONTEXT = ("before", "after", "around", "session")
+"""The weights that count less where these words do not occur: the context of a wrong hit misleads."""
+
+
+class Cues(Struct, frozen=True):
+    """What the text of a question tells: its words, with the share of each, and the times that it names."""
+
+    shares: Mapping[str, float]
+    """By stem; together they are 1."""
+    times: Sequence[NamedTime]
+
+
+def cues_of(query: str, words: Iterable[str], weight: Mapping[str, float]) -> Cues:
+    """Return the cues of a question; `weight` has the words that weigh less than 1."""
+    weights = {found: weight.get(word, 1.0) for word in words for found in stems_in(word)}
+    total = sum(weights.values())
+    return Cues({word: each / total for word, each in weights.items()}, named_times(query))
+
+
+class Told(Struct, frozen=True):
+    """The signals of the text of a question, and the greatest share of its words that a memory has."""
+
+    signals: dict[str, Scores] = {}
+    most: float = 0.0
 
 
 class Ranked(Struct, frozen=True):
@@ -38,8 +127,16 @@ class Ranked(Struct, frozen=True):
         return self.candidate.id
 
 
-def ranked(found: Sequence[Candidate], words: Sequence[str], ranking: Ranking) -> list[Ranked]:
-    """Return the candidates in order, best first; ties go to the newer, then to the lower id."""
+def ranked(
+    found: Sequence[Candidate],
+    words: Sequence[str],
+    ranking: Ranking,
+    cues: Cues | None = None,
+) -> list[Ranked]:
+    """Return the candidates in order, best first; ties go to the newer, then to the lower id.
+
+    With `cues` the default score also compares texts and times with the question.
+    """
     cosines = {c.id: c.cosine for c in found if c.cosine is not None}
     bm25 = {c.id: c.bm25 for c in found if c.bm25 is not None}
     by_vector = best_first((c for c in found if c.by_vector), lambda c: cosines[c.id])
@@ -57,7 +154,7 @@ def ranked(found: Sequence[Candidate], words: Sequence[str], ranking: Ranking) -
         case "rrf":
             scores = reciprocal_rank(list(legs.values()))
         case "default":
-            scores = _fused(found, cosines, bm25, words, signals)
+            scores = _fused(found, cosines, bm25, words, cues, signals)
     places: dict[Leg, dict[str, int]] = {
         leg: {id: rank for rank, id in enumerate(ids, start=1)} for leg, ids in legs.items()
     }
@@ -82,19 +179,65 @@ def _fused(
     cosines: Scores,
     bm25: Scores,
     words: Sequence[str],
+    cues: Cues | None,
     signals: dict[str, Scores],
 ) -> Scores:
     """Return the default score; add its parts to `signals`."""
-    hybrid = weighted([(DENSE_SHARE, min_max(cosines)), (1 - DENSE_SHARE, by_maximum(bm25))])
-    speaker = speaker_named(words, {c.id: c.name for c in found})
-    neighbours = neighbour_support(
-        hybrid,
-        {c.id: (c.session_id, c.idx) for c in found if c.idx is not None},
-        {c.id: c.token_count for c in found},
-        NEIGHBOUR_SHARES,
+    cosine, by_words = min_max(cosines), by_maximum(bm25)
+    hybrid = weighted([(DENSE_SHARE, cosine), (1 - DENSE_SHARE, by_words)])
+    lengths = {one.id: one.token_count for one in found}
+    chat = chat_share(lengths.values())
+    told = _told(found, bm25, cues, chat) if cues else Told()
+    weights = _weights(chat, told.most) if cues else PLAIN
+    parts = {
+        "neighbours": neighbour_support(hybrid, _places(found), lengths, _shares(weights)),
+        "session": session_prior(hybrid, {one.id: one.session_id for one in found}),
+        "speaker": speaker_named(words, {one.id: one.name for one in found}),
+        **told.signals,
+    }
+    signals |= {"hybrid": hybrid} | parts
+    weight_of = asdict(weights) | {"neighbours": 1.0}
+    every = {"cosine": cosine, "words": by_words} | parts
+    return weighted([(weight_of[name], part) for name, part in every.items()])
+
+
+def _told(found: Sequence[Candidate], bm25: Scores, cues: Cues, chat: float) -> Told:
+    """Return the signals that compare the candidates with the text of the question."""
+    near = {one.id: nearness(one.occurred_at, cues.times) for one in found if cues.times}
+    if not chat:
+        return Told({"time": near})
+    lengths = {one.id: one.token_count for one in found}
+    sessions = {one.id: one.session_id for one in found}
+    covered = covered_words({one.id: one.text for one in found if one.id in bm25}, cues.shares)
+    shares = coverage(covered, cues.shares)
+    both = completed(covered, _places(found), cues.shares)
+    return Told(
+        {
+            "time": near,
+            "coverage": shortened(shares, lengths),
+            "completed": shortened(both, lengths),
+            "session_coverage": session_coverage(covered, sessions, bm25, cues.shares),
+            "substance": substance(lengths),
+        },
+        max(shares.values(), default=0.0),
     )
-    session = session_prior(hybrid, {c.id: c.session_id for c in found})
-    signals |= {"hybrid": hybrid, "neighbours": neighbours, "session": session, "speaker": speaker}
-    return weighted(
-        [(1.0, hybrid), (1.0, neighbours), (SESSION_WEIGHT, session), (SPEAKER_BONUS, speaker)]
-    )
+
+
+def _weights(chat: float, most: float) -> Weights:
+    """Return the weights between those of prose and of a chat; `most` is the best coverage of a question."""
+    scale = dict.fromkeys(BY_WORDS, most) | dict.fromkeys(BY_CONTEXT, math.sqrt(most))
+    prose = asdict(PROSE)
+    mixed = {
+        name: ((1 - chat) * prose[name] + chat * weight) * (1 - chat + chat * scale.get(name, 1.0))
+        for name, weight in asdict(CHAT).items()
+    }
+    return Weights(**mixed)
+
+
+def _places(found: Iterable[Candidate]) -> dict[str, tuple[str, int]]:
+    return {one.id: (one.session_id, one.idx) for one in found if one.idx is not None}
+
+
+def _shares(weights: Weights) -> dict[int, float]:
+    """Return the share of each neighbour, by its offset."""
+    return {-1: weights.before, 1: weights.after, -2: weights.around, 2: weights.around}

@@ -41,7 +41,7 @@ def combined(relevance: float, importance: float) -> float:
 
 def asked_stems(query: str) -> frozenset[str]:
     """Return the stems of a query's terms; question words are dropped unless there are no others."""
-    return frozenset(map(_stem, terms(query)))
+    return frozenset(map(stemmed, terms(query)))
 
 
 def matched_share(asked: frozenset[str], text: str) -> float:
@@ -53,7 +53,7 @@ def matched_share(asked: frozenset[str], text: str) -> float:
 
 def stems_in(text: str) -> frozenset[str]:
     """Return the stems of a text's words; long texts cost little more, since they repeat their words."""
-    return frozenset(map(_stem, words_of(text)))
+    return frozenset(map(stemmed, words_of(text)))
 
 
 def matched_shares(asked: frozenset[str], texts: Sequence[str]) -> list[float]:
@@ -74,6 +74,6 @@ def lexical_relevance(query: str, text: str) -> float:
 
 
 @lru_cache(STEMS_KEPT)
-def _stem(word: str) -> str:
+def stemmed(word: str) -> str:
     """Return a word's stem, whatever apostrophe it is written with; cached, since texts repeat words."""
     return stem(word.replace("’", "'"))

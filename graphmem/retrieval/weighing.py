@@ -1,16 +1,29 @@
 """Weighing: the signals of a memory besides those of the two legs; pure."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 
 from graphmem.retrieval.fusion import Scores, by_maximum
-from graphmem.text.words import folded
+from graphmem.retrieval.relevance import stemmed
+from graphmem.text.words import folded, words_of
 
 SESSION_BEST = 2
 """The number of a session's best memories that make up its score."""
 
 SHORT_TOKENS = 80
 """The length up to which neighbours count fully; for a longer memory they count less."""
+
+FULL_TOKENS = 30
+"""The length from which a memory has full substance: shorter ones are greetings, thanks and questions."""
+
+CHAT_FROM, CHAT_TO = 0.4, 0.8
+"""The shares of short memories among the candidates from which they are partly, and wholly, a chat."""
+
+WORDED_MESSAGES = 5
+"""The messages of a session, those with the best scores by words, that decide its coverage."""
+
+Covered = Mapping[str, frozenset[str]]
+"""By memory the stems of the question that it has; only memories with at least one."""
 
 
 def session_prior(scores: Mapping[str, float], session_of: Mapping[str, str]) -> Scores:
@@ -35,21 +48,17 @@ def neighbour_support(
     scores: Mapping[str, float],
     places: Mapping[str, tuple[str, int]],
     lengths: Mapping[str, int],
-    shares: Sequence[float],
+    shares: Mapping[int, float],
 ) -> Scores:
     """Return for each memory a share of its neighbours' scores: an utterance is read with its context.
 
-    `places` gives session and idx, `lengths` tokens, `shares` the shares of neighbours at distance 1, 2, …. A
-    neighbour that is not a candidate contributes nothing.
+    `places` gives session and idx, `lengths` tokens, `shares` the share of the neighbour at each offset, -1
+    for the previous message. A neighbour that is not a candidate contributes nothing.
     """
     at = {place: scores[id] for id, place in places.items()}
     return {
-        id: min(1.0, SHORT_TOKENS / max(lengths[id], 1))
-        * sum(
-            share
-            * (at.get((session, idx - distance), 0.0) + at.get((session, idx + distance), 0.0))
-            for distance, share in enumerate(shares, start=1)
-        )
+        id: brevity(lengths[id])
+        * sum(share * at.get((session, idx + offset), 0.0) for offset, share in shares.items())
         for id, (session, idx) in places.items()
     }
 
@@ -61,3 +70,90 @@ def speaker_named(words: Iterable[str], names: Mapping[str, str | None]) -> Scor
     if len(named) != 1:
         return {}
     return {id: 1.0 for id, name in names.items() if name in named}
+
+
+def brevity(length: int) -> float:
+    """Return 1 for a short memory, less for a long one, which needs its surroundings less."""
+    return min(1.0, SHORT_TOKENS / max(length, 1))
+
+
+def shortened(scores: Mapping[str, float], lengths: Mapping[str, int]) -> Scores:
+    """Return the scores, less for long memories: these have most words of any question."""
+    return {id: brevity(lengths[id]) * score for id, score in scores.items()}
+
+
+def substance(lengths: Mapping[str, int]) -> Scores:
+    """Return 1 for memories long enough to say something, less for shorter ones."""
+    return {id: min(1.0, length / FULL_TOKENS) for id, length in lengths.items()}
+
+
+def chat_share(lengths: Iterable[int]) -> float:
+    """Return how far memories of these lengths are a chat, 0–1: 0 for long answers and passages."""
+    short = [length <= SHORT_TOKENS for length in lengths]
+    share = sum(short) / len(short) if short else 0.0
+    return min(1.0, max(0.0, (share - CHAT_FROM) / (CHAT_TO - CHAT_FROM)))
+
+
+def covered_words(texts: Mapping[str, str], asked: Iterable[str]) -> Covered:
+    """Return the question's stems that each text has; without the texts that have none."""
+    wanted = frozenset(asked)
+    initials = {word[0] for word in wanted}
+    found = {id: wanted & _stems_with(initials, text) for id, text in texts.items()}
+    return {id: words for id, words in found.items() if words}
+
+
+def _stems_with(initials: Container[str], text: str) -> set[str]:
+    """Return the stems of the words with these initials: a stem keeps the first letter."""
+    some = (word for word in words_of(text) if word[0] in initials or not word.isascii())
+    return set(map(stemmed, some))
+
+
+def coverage(covered: Covered, asked: Mapping[str, float]) -> Scores:
+    """Return the share of the question that each memory has; `asked` has the share of each stem."""
+    return {id: _share(words, asked) for id, words in covered.items()}
+
+
+def completed(
+    covered: Covered, places: Mapping[str, tuple[str, int]], asked: Mapping[str, float]
+) -> Scores:
+    """Return the share of the question that the previous message has and the memory lacks.
+
+    An answer seldom repeats what was asked: both together are what the question is about.
+    """
+    at = {place: id for id, place in places.items()}
+    nothing = frozenset[str]()
+    shares = {}
+    for id, (session, idx) in places.items():
+        before = covered.get(at.get((session, idx - 1), ""), nothing)
+        shares[id] = _share(before - covered.get(id, nothing), asked)
+    return {id: share for id, share in shares.items() if share}
+
+
+def session_coverage(
+    covered: Covered,
+    session_of: Mapping[str, str],
+    bm25: Mapping[str, float],
+    asked: Mapping[str, float],
+) -> Scores:
+    """Return the share of the question that each memory's session has, 1 for the best session.
+
+    Words that one message lacks are in another. A session's best messages by words decide.
+    """
+    best: dict[str, list[str]] = defaultdict(list)
+    for id in sorted(bm25, key=lambda one: (-bm25[one], one)):
+        if session_of[id]:
+            best[session_of[id]].append(id)
+    shares = by_maximum(
+        {
+            session: _share(
+                frozenset[str]().union(*(covered.get(id, ()) for id in ids[:WORDED_MESSAGES])),
+                asked,
+            )
+            for session, ids in best.items()
+        }
+    )
+    return {id: shares[session] for id, session in session_of.items() if session in shares}
+
+
+def _share(words: Iterable[str], asked: Mapping[str, float]) -> float:
+    return sum(asked[word] for word in sorted(words))

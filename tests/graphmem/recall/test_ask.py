@@ -124,6 +124,15 @@ async def test_without_a_limit_the_budget_is_filled(story: Graphmem, runtime: Ru
     assert [one.id for one in found.items][:5] == [one.id for one in limited.items][:5]
 
 
+async def test_the_default_ranking_compares_texts_with_the_question(story: Graphmem):
+    found = await story.recall(QUESTION, max_tokens=2_000)
+    by_meaning = await story.recall(QUESTION, max_tokens=2_000, ranking="vector")
+
+    assert max(item.scores.get("coverage", 0.0) for item in found.items) > 0.5
+    assert all("substance" in item.scores for item in found.items)
+    assert not any("coverage" in item.scores for item in by_meaning.items)
+
+
 async def test_a_large_budget_without_a_limit_has_more_candidates(story: Graphmem):
     some = await story.recall(QUESTION, max_tokens=2_000)
     more = await story.recall(QUESTION, max_tokens=20_000)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from graphmem.model.vocabulary import Ranking
-from graphmem.retrieval.finding import Candidate
-from graphmem.retrieval.ranking import Ranked, ranked
+from graphmem.retrieval.finding import Candidate, CandidateSource
+from graphmem.retrieval.ranking import CHAT, PROSE, Cues, Ranked, cues_of, ranked
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 Make = Callable[..., Candidate]
@@ -91,6 +91,93 @@ def test_default_adds_neighbours_session_and_speaker(candidate: Make) -> None:
     assert total["a"] == pytest.approx(0.65 + 0.4)
     assert total["b"] == pytest.approx(0.2 * 0.65 + 0.4 + 0.1)
     assert total["c"] == 0.0
+
+
+def text(content: str) -> CandidateSource:
+    return CandidateSource(
+        source_type="message",
+        source_id="",
+        start_byte=None,
+        end_byte=None,
+        sha256=None,
+        text=content,
+    )
+
+
+def cues(question: str) -> Cues:
+    return cues_of(question, question.rstrip("?").lower().split(), {})
+
+
+def test_a_question_s_words_share_the_whole_by_their_weights() -> None:
+    told = cues_of("Boats leak in May 2026?", ["boats", "leak", "boat"], {"leak": 0.5})
+
+    assert told.shares == {"boat": pytest.approx(2 / 3), "leak": pytest.approx(1 / 3)}
+    assert len(told.times) == 1
+    assert cues_of("", [], {}) == Cues({}, [])
+
+
+def test_among_equals_the_named_time_decides(candidate: Make) -> None:
+    then = {"cosine": 0.5, "bm25": 1.0}
+    found = [
+        candidate("a", **then),
+        candidate("b", **then, occurred_at=datetime(2025, 6, 3, tzinfo=UTC)),
+    ]
+
+    assert order(ranked(found, [], "default", cues("Where in June 2025?"))) == ["b", "a"]
+    assert order(ranked(found, [], "default", cues("Where?"))) == ["a", "b"]
+
+
+def test_an_answer_is_read_with_the_question_before_it(candidate: Make) -> None:
+    here = {"session_id": "s", "cosine": 0.5}
+    found = [
+        candidate("q", idx=0, source=text("Does the boat leak?"), bm25=2.0, **here),
+        candidate("a", idx=1, source=text("Yes, from below."), bm25=0.1, **here),
+        candidate("z", idx=5, source=text("Yes, from above."), bm25=0.1, **here),
+    ]
+
+    told = cues("boat leak")
+    scores = {each.id: each.scores for each in ranked(found, ["boat", "leak"], "default", told)}
+
+    assert scores["q"]["coverage"] == 1.0
+    assert scores["a"]["completed"] == 1.0
+    assert "completed" not in scores["z"]
+
+
+def test_words_count_as_much_as_any_memory_has_of_them(candidate: Make) -> None:
+    """A memory with the one common word of a question must not outrank the nearest in meaning."""
+    found = [
+        candidate("near", cosine=0.8, source=text("It drips below deck.")),
+        candidate("worded", cosine=0.62, bm25=5.0, source=text("The old boat is blue.")),
+        candidate("far", cosine=0.5),
+    ]
+    asked = "does water enter the boat somewhere"
+
+    assert order(ranked(found, asked.split(), "default", cues(asked)))[0] == "near"
+    assert order(ranked(found, asked.split(), "default", cues("boat")))[0] == "worded"
+
+
+def test_long_memories_are_ranked_as_prose(candidate: Make) -> None:
+    long = {"token_count": 400, "session_id": "s"}
+    found = [
+        candidate("a", idx=0, cosine=1.0, bm25=1.0, source=text("boat"), **long),
+        candidate("b", idx=1, cosine=0.0, **long),
+    ]
+
+    scores = {each.id: each for each in ranked(found, ["boat"], "default", cues("boat"))}
+
+    hybrid = 1.0
+    brevity = 80 / 400
+    assert scores["a"].score == pytest.approx(PROSE.cosine + PROSE.words + PROSE.session)
+    assert scores["b"].score == pytest.approx(PROSE.before * brevity * hybrid + PROSE.session)
+    assert "coverage" not in scores["a"].scores
+
+
+def test_short_memories_are_ranked_as_a_chat(candidate: Make) -> None:
+    found = [candidate("a", token_count=30, cosine=1.0, bm25=1.0, source=text("boat"))]
+
+    (only,) = ranked(found, ["boat"], "default", cues("boat"))
+
+    assert only.score == pytest.approx(CHAT.cosine + CHAT.words + CHAT.coverage + CHAT.substance)
 
 
 def test_each_memory_carries_its_scores_and_ranks(found: list[Candidate]) -> None:

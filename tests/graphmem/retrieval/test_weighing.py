@@ -3,12 +3,24 @@
 import pytest
 
 from graphmem.retrieval.weighing import (
+    FULL_TOKENS,
     SESSION_BEST,
     SHORT_TOKENS,
+    WORDED_MESSAGES,
+    chat_share,
+    completed,
+    coverage,
+    covered_words,
     neighbour_support,
+    session_coverage,
     session_prior,
+    shortened,
     speaker_named,
+    substance,
 )
+
+ASKED = {"boat": 0.5, "leak": 0.3, "dri": 0.2}
+"""The stems of a question, with their shares."""
 
 
 def test_a_session_is_worth_its_two_best_memories() -> None:
@@ -34,7 +46,7 @@ def test_neighbours_give_shares_by_distance() -> None:
     places = {"a": ("s", 0), "b": ("s", 1), "c": ("s", 2)}
     lengths = dict.fromkeys("abc", 10)
 
-    assert neighbour_support(scores, places, lengths, (0.2, 0.1)) == {
+    assert neighbour_support(scores, places, lengths, {-1: 0.2, 1: 0.2, -2: 0.1, 2: 0.1}) == {
         "a": pytest.approx(0.2 * 0.5 + 0.1 * 0.25),
         "b": pytest.approx(0.2 * (1.0 + 0.25)),
         "c": pytest.approx(0.2 * 0.5 + 0.1 * 1.0),
@@ -44,14 +56,17 @@ def test_neighbours_give_shares_by_distance() -> None:
 def test_neighbours_are_of_the_same_session() -> None:
     scores, places = {"a": 1.0, "b": 1.0}, {"a": ("s", 0), "b": ("t", 1)}
 
-    assert neighbour_support(scores, places, {"a": 1, "b": 1}, (0.2,)) == {"a": 0.0, "b": 0.0}
+    assert neighbour_support(scores, places, {"a": 1, "b": 1}, {-1: 0.2, 1: 0.2}) == {
+        "a": 0.0,
+        "b": 0.0,
+    }
 
 
 def test_a_long_memory_stands_alone() -> None:
     scores, places = {"a": 1.0, "b": 1.0, "c": 1.0}, {"a": ("s", 0), "b": ("s", 1), "c": ("s", 9)}
     lengths = {"a": SHORT_TOKENS, "b": 4 * SHORT_TOKENS, "c": 0}
 
-    support = neighbour_support(scores, places, lengths, (0.2,))
+    support = neighbour_support(scores, places, lengths, {-1: 0.2, 1: 0.2})
 
     assert support == {"a": pytest.approx(0.2), "b": pytest.approx(0.05), "c": 0.0}
 
@@ -71,3 +86,79 @@ def test_a_speaker_counts_when_named_alone(words: list[str], expected: dict[str,
     names = {"a": "Mara Lindqvist", "b": "Quill", "c": "Mara Lindqvist", "d": None, "e": ""}
 
     assert speaker_named(words, names) == expected
+
+
+def test_a_text_covers_the_words_of_which_it_has_another_form() -> None:
+    texts = {"a": "Boats leaked.", "b": "DRY, she said", "c": "Nothing of it", "d": ""}
+
+    covered = covered_words(texts, ASKED)
+
+    assert covered == {"a": {"boat", "leak"}, "b": {"dri"}}
+    assert coverage(covered, ASKED) == {"a": pytest.approx(0.8), "b": pytest.approx(0.2)}
+
+
+def test_words_are_compared_in_their_folded_case() -> None:
+    assert covered_words({"a": "Die STRASSE", "b": "die Straße"}, {"strass": 1.0}) == {
+        "a": {"strass"},
+        "b": {"strass"},
+    }
+
+
+def test_the_previous_message_adds_the_words_that_an_answer_lacks() -> None:
+    covered = {"q": frozenset({"boat", "leak"}), "a": frozenset({"boat"}), "x": frozenset({"dri"})}
+    places = {"q": ("s", 0), "a": ("s", 1), "b": ("s", 2), "c": ("t", 1), "x": ("s", 7)}
+
+    assert completed(covered, places, ASKED) == {
+        "a": pytest.approx(0.3),
+        "b": pytest.approx(0.5),
+    }
+
+
+def test_a_session_covers_what_its_messages_cover_together() -> None:
+    covered = {"a": frozenset({"boat"}), "b": frozenset({"leak"}), "c": frozenset({"boat"})}
+    sessions = {"a": "one", "b": "one", "c": "two", "d": "one", "e": "", "f": "three"}
+    bm25 = {"a": 3.0, "b": 2.0, "c": 3.0, "e": 9.0}
+
+    assert session_coverage(covered, sessions, bm25, ASKED) == {
+        "a": 1.0,
+        "b": 1.0,
+        "d": 1.0,
+        "c": pytest.approx(0.5 / 0.8),
+    }
+
+
+def test_only_a_session_s_best_messages_by_words_cover() -> None:
+    ids = [str(n) for n in range(WORDED_MESSAGES + 1)]
+    covered = {ids[-1]: frozenset({"boat"}), "z": frozenset({"dri"})}
+    sessions = dict.fromkeys(ids, "one") | {"z": "two"}
+    bm25 = {id: 9.0 - place for place, id in enumerate(ids)} | {"z": 1.0}
+
+    found = session_coverage(covered, sessions, bm25, ASKED)
+
+    assert (found["0"], found["z"]) == (0.0, 1.0)
+
+
+def test_long_memories_keep_little_of_their_coverage() -> None:
+    assert shortened({"a": 0.5, "b": 0.5}, {"a": SHORT_TOKENS, "b": 2 * SHORT_TOKENS}) == {
+        "a": pytest.approx(0.5),
+        "b": pytest.approx(0.25),
+    }
+
+
+def test_short_memories_lack_substance() -> None:
+    assert substance({"a": FULL_TOKENS // 2, "b": FULL_TOKENS, "c": 10 * FULL_TOKENS}) == {
+        "a": pytest.approx(0.5),
+        "b": 1.0,
+        "c": 1.0,
+    }
+
+
+@pytest.mark.parametrize(("short", "expected"), [(0, 0.0), (4, 0.0), (6, 0.5), (8, 1.0), (10, 1.0)])
+def test_a_chat_is_told_by_its_short_messages(short: int, expected: float) -> None:
+    lengths = [SHORT_TOKENS] * short + [SHORT_TOKENS + 1] * (10 - short)
+
+    assert chat_share(lengths) == pytest.approx(expected)
+
+
+def test_without_memories_there_is_no_chat() -> None:
+    assert chat_share([]) == 0.0
