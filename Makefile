@@ -27,6 +27,7 @@ help:
 	@echo 'make figures           write the figures of bench/results into README.md and docs/benchmarks.md'
 	@echo 'make notebook          run notebooks/explore.ipynb whole, into build/'
 	@echo 'make bench-quality     DATA=set.json RANKING=contextual LEAST=0.25 OUT=report.json: measure what is found'
+	@echo 'make bench-weights     DATA="a.json b.json" OUT=report.json: measure what each signal of the ranking gains'
 	@echo 'make bench-contextual  SESSIONS=2000 OUT=report.json: measure search inside sessions'
 	@echo 'make bench-precision   OUT=report.json: measure the first three results, narrowed or not'
 	@echo 'make bench-paraphrases OUT=report.json: measure paraphrased questions over short conversations'
@@ -117,6 +118,10 @@ notebook: $(VENV)/development.stamp
 bench-latency: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.latency --memories $(or $(MEMORIES),100000) \
 		$(if $(TEXTS),--texts $(TEXTS)) $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-weights
+bench-weights: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.weights $(addprefix --data ,$(DATA)) $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-contextual
 bench-contextual: $(VENV)/development.stamp

@@ -22,7 +22,7 @@ from graphmem.retrieval.weighing import (
     completed,
     coverage,
     covered_words,
-    neighbour_support,
+    neighbour_scores,
     session_coverage,
     session_prior,
     shortened,
@@ -87,6 +87,9 @@ CHAT = Weights(
 BY_WORDS = ("words", "coverage", "completed", "session_coverage")
 """The weights that count as much as the words of the question occur at all."""
 
+NEIGHBOURS = {"before": (-1,), "after": (1,), "around": (-2, 2)}
+"""The offsets of the messages of each signal of neighbours."""
+
 BY_CONTEXT = ("before", "after", "around", "session")
 """The weights that count less where these words do not occur: the context of a wrong hit misleads."""
 
@@ -120,6 +123,8 @@ class Ranked(Struct, frozen=True):
     score: float
     scores: dict[str, float]
     ranks: dict[Leg, int]
+    weights: Mapping[str, float] = {}
+    """The weights of the scores whose weighted sum is the score; none for `rrf`, which adds up ranks."""
 
     @property
     def id(self) -> str:
@@ -146,15 +151,20 @@ def ranked(
         "bm25": [candidate.id for candidate in by_words],
     }
     signals: dict[str, Scores] = {"vector": cosines, "bm25": bm25}
+    weights: dict[str, float] = {}
     match ranking:
         case "vector":
+            weights = {"vector": 1.0}
             scores = {id: cosines[id] for id in legs["vector"]}
         case "bm25":
+            weights = {"bm25": 1.0}
             scores = dict(bm25)
         case "rrf":
             scores = reciprocal_rank(list(legs.values()))
         case "default":
-            scores = _fused(found, cosines, bm25, words, cues, signals)
+            fused, weights = _fused(found, cosines, bm25, words, cues)
+            signals |= fused
+            scores = weighted([(weight, fused[name]) for name, weight in weights.items()])
     places: dict[Leg, dict[str, int]] = {
         leg: {id: rank for rank, id in enumerate(ids, start=1)} for leg, ids in legs.items()
     }
@@ -169,6 +179,7 @@ def ranked(
                 if candidate.id in signal
             },
             {leg: place[candidate.id] for leg, place in places.items() if candidate.id in place},
+            weights,
         )
         for candidate in order
     ]
@@ -180,25 +191,28 @@ def _fused(
     bm25: Scores,
     words: Sequence[str],
     cues: Cues | None,
-    signals: dict[str, Scores],
-) -> Scores:
-    """Return the default score; add its parts to `signals`."""
+) -> tuple[dict[str, Scores], dict[str, float]]:
+    """Return the signals of the default score, and the weights of those that count."""
     cosine, by_words = min_max(cosines), by_maximum(bm25)
     hybrid = weighted([(DENSE_SHARE, cosine), (1 - DENSE_SHARE, by_words)])
+    places = _places(found)
     lengths = {one.id: one.token_count for one in found}
     chat = chat_share(lengths.values())
     told = _told(found, bm25, cues, chat) if cues else Told()
-    weights = _weights(chat, told.most) if cues else PLAIN
-    parts = {
-        "neighbours": neighbour_support(hybrid, _places(found), lengths, _shares(weights)),
+    signals = {
+        "hybrid": hybrid,
+        "cosine": cosine,
+        "words": by_words,
+        **{
+            name: neighbour_scores(hybrid, places, lengths, offsets)
+            for name, offsets in NEIGHBOURS.items()
+        },
         "session": session_prior(hybrid, {one.id: one.session_id for one in found}),
         "speaker": speaker_named(words, {one.id: one.name for one in found}),
         **told.signals,
     }
-    signals |= {"hybrid": hybrid} | parts
-    weight_of = asdict(weights) | {"neighbours": 1.0}
-    every = {"cosine": cosine, "words": by_words} | parts
-    return weighted([(weight_of[name], part) for name, part in every.items()])
+    weights = asdict(_weights(chat, told.most) if cues else PLAIN)
+    return signals, {name: weights[name] for name in signals if name in weights}
 
 
 def _told(found: Sequence[Candidate], bm25: Scores, cues: Cues, chat: float) -> Told:
@@ -236,8 +250,3 @@ def _weights(chat: float, most: float) -> Weights:
 
 def _places(found: Iterable[Candidate]) -> dict[str, tuple[str, int]]:
     return {one.id: (one.session_id, one.idx) for one in found if one.idx is not None}
-
-
-def _shares(weights: Weights) -> dict[int, float]:
-    """Return the share of each neighbour, by its offset."""
-    return {-1: weights.before, 1: weights.after, -2: weights.around, 2: weights.around}

@@ -44,21 +44,20 @@ def session_prior(scores: Mapping[str, float], session_of: Mapping[str, str]) ->
     return {id: prior[session_of[id]] for id in scores if session_of[id]}
 
 
-def neighbour_support(
+def neighbour_scores(
     scores: Mapping[str, float],
     places: Mapping[str, tuple[str, int]],
     lengths: Mapping[str, int],
-    shares: Mapping[int, float],
+    offsets: Iterable[int],
 ) -> Scores:
-    """Return for each memory a share of its neighbours' scores: an utterance is read with its context.
+    """Return for each memory the scores of its neighbours: an utterance is read with its context.
 
-    `places` gives session and idx, `lengths` tokens, `shares` the share of the neighbour at each offset, -1
-    for the previous message. A neighbour that is not a candidate contributes nothing.
+    `places` gives session and idx, `lengths` tokens, `offsets` the neighbours, -1 for the previous message. A
+    neighbour that is not a candidate contributes nothing; for a long memory neighbours count less.
     """
     at = {place: scores[id] for id, place in places.items()}
     return {
-        id: brevity(lengths[id])
-        * sum(share * at.get((session, idx + offset), 0.0) for offset, share in shares.items())
+        id: brevity(lengths[id]) * sum(at.get((session, idx + offset), 0.0) for offset in offsets)
         for id, (session, idx) in places.items()
     }
 

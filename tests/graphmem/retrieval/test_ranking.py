@@ -82,10 +82,13 @@ def test_default_adds_neighbours_session_and_speaker(candidate: Make) -> None:
     assert scores["a"] == {
         "vector": 1.0,
         "hybrid": pytest.approx(0.65),
-        "neighbours": 0.0,
+        "cosine": 1.0,
+        "before": 0.0,
+        "after": 0.0,
+        "around": 0.0,
         "session": 1.0,
     }
-    assert scores["b"]["neighbours"] == pytest.approx(0.2 * 0.65)
+    assert scores["b"]["before"] == pytest.approx(0.65)
     assert scores["b"]["speaker"] == 1.0
     assert scores["c"]["session"] == 0.0
     assert total["a"] == pytest.approx(0.65 + 0.4)
@@ -178,6 +181,16 @@ def test_short_memories_are_ranked_as_a_chat(candidate: Make) -> None:
     (only,) = ranked(found, ["boat"], "default", cues("boat"))
 
     assert only.score == pytest.approx(CHAT.cosine + CHAT.words + CHAT.coverage + CHAT.substance)
+
+
+@pytest.mark.parametrize("ranking", ["default", "vector", "bm25"])
+@pytest.mark.parametrize("told", [None, cues("old boat")])
+def test_the_score_is_the_weighted_sum_of_the_scores(
+    found: list[Candidate], ranking: Ranking, told: Cues | None
+) -> None:
+    for each in ranked(found, ["boat"], ranking, told):
+        parts = (weight * each.scores.get(name, 0.0) for name, weight in each.weights.items())
+        assert each.score == pytest.approx(sum(parts))
 
 
 def test_each_memory_carries_its_scores_and_ranks(found: list[Candidate]) -> None:

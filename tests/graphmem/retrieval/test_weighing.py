@@ -11,7 +11,7 @@ from graphmem.retrieval.weighing import (
     completed,
     coverage,
     covered_words,
-    neighbour_support,
+    neighbour_scores,
     session_coverage,
     session_prior,
     shortened,
@@ -41,34 +41,29 @@ def test_what_belongs_to_no_session_gets_no_prior() -> None:
     assert session_prior({}, {}) == {}
 
 
-def test_neighbours_give_shares_by_distance() -> None:
+def test_neighbours_are_those_at_the_offsets() -> None:
     scores = {"a": 1.0, "b": 0.5, "c": 0.25}
     places = {"a": ("s", 0), "b": ("s", 1), "c": ("s", 2)}
     lengths = dict.fromkeys("abc", 10)
 
-    assert neighbour_support(scores, places, lengths, {-1: 0.2, 1: 0.2, -2: 0.1, 2: 0.1}) == {
-        "a": pytest.approx(0.2 * 0.5 + 0.1 * 0.25),
-        "b": pytest.approx(0.2 * (1.0 + 0.25)),
-        "c": pytest.approx(0.2 * 0.5 + 0.1 * 1.0),
-    }
+    assert neighbour_scores(scores, places, lengths, (-1,)) == {"a": 0.0, "b": 1.0, "c": 0.5}
+    assert neighbour_scores(scores, places, lengths, (1,)) == {"a": 0.5, "b": 0.25, "c": 0.0}
+    assert neighbour_scores(scores, places, lengths, (-1, 1)) == {"a": 0.5, "b": 1.25, "c": 0.5}
 
 
 def test_neighbours_are_of_the_same_session() -> None:
     scores, places = {"a": 1.0, "b": 1.0}, {"a": ("s", 0), "b": ("t", 1)}
 
-    assert neighbour_support(scores, places, {"a": 1, "b": 1}, {-1: 0.2, 1: 0.2}) == {
-        "a": 0.0,
-        "b": 0.0,
-    }
+    assert neighbour_scores(scores, places, {"a": 1, "b": 1}, (-1, 1)) == {"a": 0.0, "b": 0.0}
 
 
 def test_a_long_memory_stands_alone() -> None:
     scores, places = {"a": 1.0, "b": 1.0, "c": 1.0}, {"a": ("s", 0), "b": ("s", 1), "c": ("s", 9)}
     lengths = {"a": SHORT_TOKENS, "b": 4 * SHORT_TOKENS, "c": 0}
 
-    support = neighbour_support(scores, places, lengths, {-1: 0.2, 1: 0.2})
+    support = neighbour_scores(scores, places, lengths, (-1, 1))
 
-    assert support == {"a": pytest.approx(0.2), "b": pytest.approx(0.05), "c": 0.0}
+    assert support == {"a": pytest.approx(1.0), "b": pytest.approx(0.25), "c": 0.0}
 
 
 @pytest.mark.parametrize(
