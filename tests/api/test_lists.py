@@ -86,6 +86,7 @@ async def test_operators_see_the_clients_with_their_counts(
     while True:
         asked = {"limit": 100} | ({"cursor": cursor} if cursor else {})
         page = (await http.get(f"{PREFIX}/clients", params=asked)).json()
+        assert page["clients"]
         assert not clients.keys() & {one["id"] for one in page["clients"]}
         clients |= {one["id"]: one for one in page["clients"]}
         cursor = page["cursor"]

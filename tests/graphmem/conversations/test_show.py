@@ -22,6 +22,7 @@ async def pages(read: Page, name: str, **asked: Any) -> list[Any]:
     while True:
         found = await read(**asked, cursor=cursor)
         rows += getattr(found, name)
+        assert len(rows) <= found.total
         cursor = found.cursor
         if cursor is None:
             return rows

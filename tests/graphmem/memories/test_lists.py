@@ -19,6 +19,7 @@ async def listed(memory: Graphmem, **asked: Any) -> list[ListedMemory]:
     while True:
         answer = await memory.memories(**{"limit": 2} | asked, cursor=cursor)
         found += answer.memories
+        assert len(found) <= answer.total
         cursor = answer.cursor
         if cursor is None:
             assert answer.total == len(found)
