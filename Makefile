@@ -28,6 +28,7 @@ help:
 	@echo 'make notebook          run notebooks/explore.ipynb whole, into build/'
 	@echo 'make bench-quality     DATA=set.json RANKING=contextual LEAST=0.25 OUT=report.json: measure what is found'
 	@echo 'make bench-weights     DATA="a.json b.json" OUT=report.json: measure what each signal of the ranking gains'
+	@echo 'make bench-abstaining  DATA=set.json FOREIGN=other.json OUT=report.json: measure when recall abstains'
 	@echo 'make bench-contextual  SESSIONS=2000 OUT=report.json: measure search inside sessions'
 	@echo 'make bench-precision   OUT=report.json: measure the first three results, narrowed or not'
 	@echo 'make bench-paraphrases OUT=report.json: measure paraphrased questions over short conversations'
@@ -174,6 +175,11 @@ chaos: $(VENV)/development.stamp
 bench-quality: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.quality --data $(DATA) \
 		$(if $(RANKING),--ranking $(RANKING)) $(if $(LEAST),--min-relevance $(LEAST)) $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-abstaining
+bench-abstaining: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.abstaining --data $(DATA) \
+		$(if $(FOREIGN),--foreign $(FOREIGN)) $(if $(OUT),--out $(OUT))
 
 # No container engine is needed: the steps are run as they stand, the requirements installed by hash.
 .PHONY: image-steps

@@ -132,8 +132,8 @@ from graphmem.neighbourhood.types import (
 from graphmem.neighbourhood.walk import show_neighbourhood
 from graphmem.patterns import running as patterns
 from graphmem.patterns.types import PatternAnswer, PatternAsked, Patterns
-from graphmem.recall.ask import recall
-from graphmem.recall.types import Question, Recalled
+from graphmem.recall.ask import explain as explain_memory, recall
+from graphmem.recall.types import ExplainedQuestion, Explanation, Question, Recalled
 from graphmem.references.put import add_references, put_content
 from graphmem.references.show import show_reference, show_references
 from graphmem.references.spans import register_spans, show_span, show_span_content
@@ -736,12 +736,17 @@ class Graphmem:
         known_as_of: When | None = None,
         include_superseded: bool = False,
         ranking: Ranking = "default",
+        abstain: bool = False,
+        min_relevance: float | None = None,
         explain: bool = False,
     ) -> Recalled:
         """Return the best context for a question: as many memories as fit into `max_tokens`.
 
         With `limit` at most so many. Without `conversation_id` all memories of the client are searched.
-        `since` is inclusive, `until` exclusive. With `explain` the answer has the milliseconds of each step.
+        `since` is inclusive, `until` exclusive. Every item has its `relevance`, 0–1. With `abstain` the
+        answer is empty, and says so with `abstained`, if nothing is relevant enough; with `min_relevance` it
+        has no memory below that. With `explain` the answer has the weights of the signals, the milliseconds
+        of each step, and for each memory those that have lifted it.
         """
         question = _made(
             Question,
@@ -756,9 +761,55 @@ class Graphmem:
             known_as_of=known_as_of,
             include_superseded=include_superseded,
             ranking=ranking,
+            abstain=abstain,
+            min_relevance=min_relevance,
             explain=explain,
         )
         return await recall(question, self._context)
+
+    async def explain(
+        self,
+        query: str,
+        memory_id: str,
+        *,
+        conversation_id: str | None = None,
+        kinds: Sequence[Kind] | None = None,
+        limit: int | None = None,
+        max_tokens: int = 2048,
+        since: When | None = None,
+        until: When | None = None,
+        as_of: When | None = None,
+        known_as_of: When | None = None,
+        include_superseded: bool = False,
+        ranking: Ranking = "default",
+        abstain: bool = False,
+        min_relevance: float | None = None,
+        explain: bool = False,
+    ) -> Explanation:
+        """Return at which stage a memory falls out of the answer of `recall`, and by how much.
+
+        The other arguments are those of `recall`. The rank of a memory that is no candidate is computed from
+        all memories that pass the filters, which takes longer than a recall.
+        """
+        question = _made(
+            ExplainedQuestion,
+            query=query,
+            memory_id=memory_id,
+            conversation_id=conversation_id,
+            kinds=kinds,
+            limit=limit,
+            max_tokens=max_tokens,
+            since=since,
+            until=until,
+            as_of=as_of,
+            known_as_of=known_as_of,
+            include_superseded=include_superseded,
+            ranking=ranking,
+            abstain=abstain,
+            min_relevance=min_relevance,
+            explain=explain,
+        )
+        return await explain_memory(question, self._context)
 
     async def search_contextual(
         self,

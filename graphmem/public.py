@@ -136,7 +136,11 @@ from graphmem.patterns.types import (
     Patterns as Patterns,
 )
 from graphmem.recall.types import (
+    Compared as Compared,
+    ExplainedQuestion as ExplainedQuestion,
+    Explanation as Explanation,
     Item as Item,
+    Lift as Lift,
     Omitted as Omitted,
     Question as Question,
     Recalled as Recalled,

@@ -27,7 +27,7 @@ from graphmem_api.memories import memories
 from graphmem_api.metrics import metrics
 from graphmem_api.patterns import list_patterns, run_pattern
 from graphmem_api.problems import answer
-from graphmem_api.recall import recall
+from graphmem_api.recall import explain, recall
 from graphmem_api.references import references
 from graphmem_api.retrieve_memory import context_pre_retrieve, retrieve_memory, retrieve_memory_raw
 from graphmem_api.reviews import list_reviews, review, run_reviews
@@ -66,6 +66,7 @@ def create_app(runtime: Runtime) -> Litestar:
                     contexts,
                     contextual,
                     recall,
+                    explain,
                     hyde_retrieve,
                     search,
                     search_spans,

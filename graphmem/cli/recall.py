@@ -26,6 +26,7 @@ OPTIONS = {
     "limit": "--limit",
     "since": "--since",
     "until": "--until",
+    "min_relevance": "--min-relevance",
     "query": "QUESTION",
 }
 
@@ -56,6 +57,10 @@ class Answer(Struct, frozen=True):
 @click.option(
     "--ranking", type=click.Choice(get_args(Ranking)), default="default", help="How to rank."
 )
+@click.option("--abstain", is_flag=True, help="Answer with nothing if nothing is relevant enough.")
+@click.option(
+    "--min-relevance", type=float, metavar="0-1", help="Only memories of at least this relevance."
+)
 @click.option("--explain", is_flag=True, help="Say why each memory is in or left out.")
 @client_option
 @click.option("--json", "as_json", is_flag=True, help="Print what the API answers.")
@@ -70,6 +75,8 @@ def recall(
     since: str | None,
     until: str | None,
     ranking: Ranking,
+    abstain: bool,
+    min_relevance: float | None,
     explain: bool,
     client_id: str,
     as_json: bool,
@@ -88,6 +95,8 @@ def recall(
             "since": _zoned(since),
             "until": _zoned(until),
             "ranking": ranking,
+            "abstain": abstain,
+            "min_relevance": min_relevance,
             "explain": explain,
         }
     )
@@ -121,6 +130,8 @@ def _show(answer: Answer) -> None:
     recalled, question = answer.recalled, answer.asked
     if recalled.context:
         click.echo(harmless(recalled.context).rstrip("\n") + "\n")
+    elif recalled.abstained:
+        click.echo("Nothing relevant enough was found.\n")
     else:
         click.echo("Nothing was found.\n" if not recalled.omitted_total else "Nothing fits.\n")
     if question.explain:

@@ -62,10 +62,16 @@ def explained(recalled: Recalled) -> Iterator[str]:
         ranks = ", ".join(f"{leg} #{rank}" for leg, rank in item.ranks.items())
         yield (
             f"in   #{item.rank:<3} {item.score:.3f}  {item.token_count:>5} tokens  "
-            f"{item.external_id or item.id}  ({scores}; {ranks})"
+            f"{item.external_id or item.id}  (relevance {item.relevance:.3f}; {scores}; {ranks})"
         )
+        if item.lifted_by:
+            lifts = (f"{one.signal}: {one.external_id or one.id}" for one in item.lifted_by)
+            yield f"     lifted by {', '.join(lifts)}"
     for omitted in recalled.omitted:
         yield f"out  {left_out(omitted)}"
+    if recalled.weights:
+        parts = (f"{weight:g} · {name}" for name, weight in recalled.weights.items())
+        yield f"score = {' + '.join(parts)}"
     for stage, milliseconds in (recalled.timings or {}).items():
         yield f"time {stage}: {milliseconds:.1f} ms"
 

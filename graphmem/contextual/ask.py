@@ -32,6 +32,7 @@ from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
 from graphmem.model.text import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS
+from graphmem.recall.abstaining import judgement, unheard_names
 from graphmem.recall.compose import compose
 from graphmem.retrieval.filters import NOW, Filters, Validity, scope_groups, validity_asked
 from graphmem.retrieval.finding import Candidate, find_best
@@ -224,9 +225,13 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
         for one in await find_candidates(search, context)
         if query.query.strip() == EVERYTHING or _matches(one, context.calibration)
     ]
+    filters = filters_of(search)
+    judge = judgement(
+        question, found, await unheard_names(question, filters, context), context.calibration
+    )
     composed = await compose(
         ranked(found, question.words, "bm25" if question.degraded else "default"),
-        filters_of(search),
+        filters,
         context,
         limit=query.top_sessions * query.top_k,
         max_tokens=query.max_tokens or FALLBACK_TOKENS,
@@ -236,7 +241,7 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
         contexts=[],
         cross_links=[],
         fallback="global",
-        items=composed.items,
+        items=judge.judged(composed.items, {}),
         prompt=composed.context,
         tokens_used=composed.tokens_used,
         omitted=[

@@ -18,6 +18,8 @@ from graphmem.retrieval.finding import SEARCHED_TEXTS, Candidate, find_best
 from graphmem.retrieval.fusion import Scores, by_maximum, min_max, weighted
 from graphmem.retrieval.ranking import DENSE_SHARE, ranked
 from graphmem.retrieval.relevance import (
+    NAMES_SHARE,
+    asked_names,
     asked_stems,
     lexical_relevance,
     matched_share,
@@ -26,7 +28,6 @@ from graphmem.retrieval.relevance import (
 )
 from graphmem.retrieval.understanding import Understood
 from graphmem.text.named_times import NamedTime, nearness
-from graphmem.text.names import names
 
 BEST_MESSAGES = 3
 """The best messages of a session that decide its relevance."""
@@ -62,12 +63,6 @@ RELATIVE_ENOUGH: float = 0.3
 
 It costs no question of LoCoMo its evidence among three sessions, and leaves out the sessions that have only
 words in common with the question (docs/benchmarks.md).
-"""
-
-NAMES_SHARE = 0.35
-"""The share of its relevance that a session loses if the question's names occur nowhere in what is found.
-
-What is said of others and elsewhere may be much alike; who asks for Melanie wants nothing of Maria's.
 """
 
 BEGINNING_CHARACTERS = 200
@@ -397,7 +392,7 @@ def coverage(
 
 def unknown_names(question: str, said: Iterable[str]) -> float:
     """Return the share of a question's names of which no word occurs in the texts, 0–1; 0 without names."""
-    asked = [asked_stems(name) for _, _, name in names(question)]
+    asked = [asked_stems(name) for name in asked_names(question)]
     if not asked:
         return 0.0
     known = frozenset[str]().union(*map(stems_in, said))

@@ -1,20 +1,39 @@
 """Recall: the best context for a question within a token budget."""
 
-from msgspec.structs import asdict
+import asyncio
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from graphmem.accesses import Seen, ShownMemory
 from graphmem.context import RELEVANT, Context
-from graphmem.graph.installation import Calibration
 from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS, Ranking
-from graphmem.recall.compose import compose
-from graphmem.recall.types import Item, Question, Recalled
+from graphmem.recall.abstaining import (
+    Admitted,
+    Judgement,
+    judgement,
+    least_relevance,
+    relevance_by_id,
+    relevant_enough,
+    unheard_names,
+)
+from graphmem.recall.compose import ComposedContext, compose
+from graphmem.recall.types import ExplainedQuestion, Explanation, Question, Recalled
+from graphmem.recall.why import (
+    compared,
+    exact_ranks,
+    excluding,
+    lifted,
+    load_memory,
+    room,
+    sentence,
+)
 from graphmem.retrieval.filters import Filters, validity_asked
 from graphmem.retrieval.finding import CANDIDATES, find_best
-from graphmem.retrieval.ranking import LONGEST_RANKED, cues_of, ranked
-from graphmem.retrieval.relevance import asked_stems, matched_shares, relevance
-from graphmem.retrieval.understanding import Stopwatch, understand
+from graphmem.retrieval.ranking import LONGEST_RANKED, Ranked, cues_of, ranked
+from graphmem.retrieval.understanding import Stopwatch, Understood, understand
 
 CANDIDATE_TOKENS = 40
 """The tokens for which a leg has one candidate: both legs then fill the budget with short messages too."""
@@ -31,14 +50,47 @@ async def recall(question: Question, context: Context) -> Recalled:
     """
     began = context.read_begins()
     answer = await _answer(question, context)
-    context.record_read("recall", began, lambda: _seen(question, answer, context.calibration))
+    context.record_read("recall", began, lambda: _seen(question, answer))
     return answer
 
 
+class RankedSearch(Struct, frozen=True, kw_only=True):
+    """A question after its search: the ranking of all candidates, and those that may answer."""
+
+    asked: Understood
+    filters: Filters
+    ranking: list[Ranked]
+    judge: Judgement
+    admitted: Admitted
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weights of the signals, the same for all candidates; empty without any."""
+        return dict(self.ranking[0].weights) if self.ranking else {}
+
+
 async def _answer(question: Question, context: Context) -> Recalled:
+    watch = Stopwatch()
+    search = await _search(question, context, watch)
+    composed = await _compose(search, question, context)
+    watch.lap("compose")
+    items = search.judge.judged(composed.items, search.admitted.relevance)
+    return Recalled(
+        items=lifted(items, search.ranking) if question.explain else items,
+        context=composed.context,
+        tokens_used=composed.tokens_used,
+        omitted=composed.omitted,
+        omitted_total=composed.omitted_total,
+        abstained=question.may_abstain and not search.admitted.ranking,
+        degraded=search.asked.degraded,
+        timings=watch.laps() if question.explain else None,
+        weights=search.weights if question.explain else None,
+    )
+
+
+async def _search(question: Question, context: Context, watch: Stopwatch) -> RankedSearch:
     query = checked_text(question.query, "query", most_bytes=4 * QUERY_CHARACTERS)
     filters = _filters(question)
-    watch = Stopwatch()
     asked = await understand(
         query,
         client_id=context.client_id,
@@ -50,32 +102,108 @@ async def _answer(question: Question, context: Context) -> Recalled:
     watch.lap("embed")
     order: Ranking = "bm25" if asked.degraded else question.ranking
     by_text = order == "default"
-    found = await find_best(
-        asked.embedding,
-        asked.words,
-        filters,
-        client_id=context.client_id,
-        wanted=_candidates(question),
-        weight=asked.weight,
-        longest_text=LONGEST_RANKED if by_text else 0,
-        graph=context.graph,
+    found, unheard = await asyncio.gather(
+        find_best(
+            asked.embedding,
+            asked.words,
+            filters,
+            client_id=context.client_id,
+            wanted=_candidates(question),
+            weight=asked.weight,
+            longest_text=LONGEST_RANKED if by_text else 0,
+            graph=context.graph,
+        ),
+        unheard_names(asked, filters, context),
     )
     watch.lap("candidates")
     cues = cues_of(query, asked.words, asked.weight) if by_text else None
     ranking = ranked(found, asked.words, order, cues)
     watch.lap("rank")
-    composed = await compose(
-        ranking, filters, context, limit=question.limit, max_tokens=question.max_tokens
+    judge = judgement(asked, found, unheard, context.calibration)
+    return RankedSearch(
+        asked=asked,
+        filters=filters,
+        ranking=ranking,
+        judge=judge,
+        admitted=await relevant_enough(ranking, question, judge, context),
     )
-    watch.lap("compose")
-    return Recalled(
-        items=composed.items,
-        context=composed.context,
-        tokens_used=composed.tokens_used,
-        omitted=composed.omitted,
-        omitted_total=composed.omitted_total,
-        degraded=asked.degraded,
-        timings=watch.laps() if question.explain else None,
+
+
+async def _compose(search: RankedSearch, question: Question, context: Context) -> ComposedContext:
+    return await compose(
+        search.admitted.ranking,
+        search.filters,
+        context,
+        limit=question.limit,
+        max_tokens=question.max_tokens,
+    )
+
+
+async def explain(question: ExplainedQuestion, context: Context) -> Explanation:
+    """Return at which stage of recall a memory falls out of the answer to a question, and by how much.
+
+    Raises `InvalidInput`, `MemoryNotFound`, also for a memory of another client, and `Unavailable`.
+    """
+    filters = _filters(question)
+    memory = await load_memory(question.memory_id, filters, context)
+    search = await _search(question, context, Stopwatch())
+    explanation = Explanation(
+        memory_id=memory.id,
+        external_id=memory.external_id,
+        kind=memory.kind,
+        stage="filtered",
+        filters=excluding(memory, question, filters),
+        superseded_by=memory.superseded_by,
+        min_relevance=least_relevance(question),
+        weights=search.weights,
+        candidates=len(search.ranking),
+        degraded=search.asked.degraded,
+    )
+    places = {one.id: (rank, one) for rank, one in enumerate(search.ranking, 1)}
+    if explanation.filters:
+        pass
+    elif place := places.get(memory.id):
+        explanation = await _explain_ranked(explanation, *place, search, question, context)
+    else:
+        ranks, scores = await exact_ranks(memory, search.asked, filters, context)
+        explanation = replace(explanation, stage="not_a_candidate", ranks=ranks, scores=scores)
+    return replace(explanation, reason=sentence(explanation))
+
+
+async def _explain_ranked(
+    explanation: Explanation,
+    rank: int,
+    one: Ranked,
+    search: RankedSearch,
+    question: Question,
+    context: Context,
+) -> Explanation:
+    """Return the explanation of a candidate: its scores, and what it lost against."""
+    known = search.admitted.relevance
+    if one.id not in known:
+        known = await relevance_by_id([one], search.judge, context)
+    explanation = replace(
+        explanation,
+        relevance=known.get(one.id),
+        rank=rank,
+        score=one.score,
+        scores=one.scores,
+        ranks=dict(one.ranks),
+    )
+    if all(admitted.id != one.id for admitted in search.admitted.ranking):
+        return replace(explanation, stage="below_min_relevance")
+    items = (await _compose(search, question, context)).items
+    if any(item.id == one.id for item in items):
+        return replace(explanation, stage="taken")
+    last = compared(items[-1]) if items else None
+    needed, left = room(one, rank, items, question.max_tokens, context.tokens)
+    beyond = len(items) == question.limit and last is not None and rank > last.rank
+    return replace(
+        explanation,
+        stage="outranked" if beyond else "no_room",
+        last_taken=last,
+        tokens_needed=needed,
+        tokens_left=left,
     )
 
 
@@ -98,20 +226,12 @@ def _filters(question: Question) -> Filters:
     )
 
 
-def _seen(question: Question, answer: Recalled, scale: Calibration) -> Seen:
+def _seen(question: Question, answer: Recalled) -> Seen:
     """Return the record of a recall; it counts the memories that a search would call relevant."""
     return Seen(
         question=question.query,
         conversation_id=question.conversation_id,
         tokens=answer.tokens_used,
-        found=_relevant(question.query, answer.items, scale),
+        found=sum(one.relevance >= RELEVANT for one in answer.items),
         shown=[ShownMemory(one.id, one.rank, one.score, one.token_count) for one in answer.items],
-    )
-
-
-def _relevant(query: str, items: list[Item], scale: Calibration) -> int:
-    shares = matched_shares(asked_stems(query), [item.text for item in items])
-    return sum(
-        relevance(item.scores.get("vector", -1.0), share, scale) >= RELEVANT
-        for item, share in zip(items, shares, strict=True)
     )

@@ -254,6 +254,7 @@ def _item(ranked: Ranked, rank: int, text: MemoryText) -> Item:
         rank=rank,
         text=text.text,
         score=ranked.score,
+        relevance=0.0,  # See `graphmem.recall.abstaining`.
         scores=ranked.scores,
         ranks=ranked.ranks,
         role=candidate.role,

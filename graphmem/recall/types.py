@@ -11,6 +11,17 @@ from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg, Ranking, Role
 LIMIT = (
     "The greatest number of memories in the context; without one as many as fit into `max_tokens`."
 )
+ABSTAIN = (
+    "answer with nothing, and `abstained`, if no memory is relevant enough: less than `min_relevance`, "
+    "by default less than what was measured for questions that nothing answers"
+)
+MIN_RELEVANCE = (
+    "least relevance, 0–1, of a memory of the context; `abstained` if no memory reaches it"
+)
+RELEVANCE = (
+    "the degree, 0–1, to which it answers, whatever else was found: by its meaning, the question's words, "
+    "and whether the question's names occur at all"
+)
 
 Reason = Literal["no_room", "beyond_limit"]
 
@@ -29,7 +40,32 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
     include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False
     ranking: Ranking = "default"
+    abstain: Annotated[bool, Meta(description=ABSTAIN)] = False
+    min_relevance: Annotated[float, Meta(ge=0.0, le=1.0, description=MIN_RELEVANCE)] | None = None
     explain: bool = False
+
+    @property
+    def may_abstain(self) -> bool:
+        """Whether the caller prefers no answer to an irrelevant one."""
+        return self.abstain or self.min_relevance is not None
+
+
+class ExplainedQuestion(Question, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question to recall, and the memory whose place in the answer is to be explained."""
+
+    memory_id: Annotated[str, Meta(min_length=1, max_length=128)]
+
+
+class Lift(Struct, frozen=True, kw_only=True):
+    """A memory that has lifted another one in the ranking, and its own score without any lift.
+
+    `signal` is `session`, or where it is in the session: `before`, `after`, `around` (at distance 2).
+    """
+
+    signal: str
+    id: str
+    external_id: str | None
+    score: float
 
 
 class Item(Struct, frozen=True, kw_only=True):
@@ -41,6 +77,7 @@ class Item(Struct, frozen=True, kw_only=True):
     rank: int
     text: str
     score: float
+    relevance: Annotated[float, Meta(description=RELEVANCE)]
     scores: dict[str, float]
     ranks: dict[Leg, int]
     role: Role | None
@@ -51,6 +88,8 @@ class Item(Struct, frozen=True, kw_only=True):
     session_external_id: str | None
     idx: int | None
     token_count: int
+    lifted_by: list[Lift] | None = None
+    """With `explain`: the memories beside it, and the best of its session, that have lifted it."""
 
 
 class Omitted(Struct, frozen=True, kw_only=True):
@@ -72,6 +111,59 @@ class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=False):
     tokens_used: int
     omitted: list[Omitted]
     omitted_total: int
+    abstained: bool
+    """Whether nothing was relevant enough, and the caller set `abstain` or `min_relevance`."""
     degraded: list[str]
     timings: dict[str, float] | None = None
     """With `explain`: milliseconds by stage."""
+    weights: dict[str, float] | None = None
+    """With `explain`: the weights of the signals, whose weighted sum is `score`; none for `rrf`."""
+
+
+Stage = Literal[
+    "filtered", "not_a_candidate", "below_min_relevance", "outranked", "no_room", "taken"
+]
+"""The stage of recall at which a memory falls out, or `taken`."""
+
+
+class Compared(Struct, frozen=True, kw_only=True):
+    """The last memory that was taken, to compare with."""
+
+    id: str
+    external_id: str | None
+    rank: int
+    score: float
+    scores: dict[str, float]
+
+
+class Explanation(Struct, frozen=True, kw_only=True):
+    """The stage at which a memory falls out of the answer to a question, and by how much."""
+
+    memory_id: str
+    external_id: str | None
+    kind: Kind
+    stage: Stage
+    reason: str = ""
+    """The explanation as a sentence."""
+    filters: list[str]
+    """The options of the question that exclude it; `superseded` or `not_valid` if it is not valid now."""
+    superseded_by: str | None
+    """The newest version, if it is not that itself."""
+    relevance: float | None = None
+    min_relevance: float | None
+    """The relevance that is needed: of itself, or with `abstain` alone of the best; null if none is."""
+    rank: int | None = None
+    """Its rank among the candidates."""
+    score: float | None = None
+    scores: dict[str, float] = {}
+    weights: dict[str, float]
+    ranks: dict[Leg, int | None] = {}
+    """Its rank in each leg, exact if it is not a candidate; null if it shares no word, or has no vector."""
+    candidates: int
+    """The number of candidates of both legs together."""
+    last_taken: Compared | None = None
+    """If it was not taken."""
+    tokens_needed: int | None = None
+    tokens_left: int | None = None
+    """The room that the memories ranked before it have left."""
+    degraded: list[str]

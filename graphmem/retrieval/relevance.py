@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from graphmem.graph.installation import Calibration
+from graphmem.text.names import names
 from graphmem.text.words import folded, stem, terms, words_of
 
 EVERYTHING = "*"
@@ -17,6 +18,21 @@ MEANING_SHARE = 0.65
 
 RELEVANCE_SHARE = 0.7
 """The share of relevance in the combined score; the rest is importance."""
+
+NAMES_SHARE = 0.35
+"""The share of its relevance that an answer loses if the question's names occur nowhere in what is searched.
+
+What is said of others and elsewhere may be much alike; who asks for Melanie wants nothing of Maria's.
+"""
+
+# Words of German questions that are no words of English ones. German capitalises every noun.
+_GERMAN = frozenset(
+    """
+    das dem der ein eine einem einen einer ist sind hat haben habe hatte wurde wurden wann warum welche
+    welchem welchen welcher welches wer wie wieso wo woher wohin und oder nicht kein keine ich wir sie mein
+    meine mir uns unser unsere für über mit von vom beim zum zur
+    """.split()  # noqa: SIM905 - a list of words reads better as words
+)
 
 STEMS_KEPT = 65_536
 
@@ -71,6 +87,13 @@ def lexical_relevance(query: str, text: str) -> float:
     words = folded(query).split()
     shown = folded(text)
     return sum(word in shown for word in words) / len(words) if words else 0.0
+
+
+def asked_names(question: str) -> list[str]:
+    """Return the names in a question; none in a German one, where a capital letter does not tell a name."""
+    if not _GERMAN.isdisjoint(words_of(question)):
+        return []
+    return [name for _, _, name in names(question)]
 
 
 @lru_cache(STEMS_KEPT)

@@ -115,7 +115,9 @@ async def play_conversation(story: Story) -> None:
     await ask("GET", f"/conversations/{talk}/sessions?limit=1")
     await ask("GET", f"/conversations/{talk}/messages?limit=1")
     session = message["session_id"]
-    await ask("POST", "/recall", {"query": "why did the login fail?", "max_tokens": 200})
+    question = {"query": "why did the login fail?", "max_tokens": 200}
+    await ask("POST", "/recall", question)
+    await ask("POST", "/explain", question | {"memory_id": said["ids"][0]})
     episode = await ask("POST", "/episodes", episodes.INLINE.value)
     await ask("POST", f"/conversations/{talk}/segment")
     await ask("POST", f"/conversations/{talk}/consolidate")

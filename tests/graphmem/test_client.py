@@ -22,7 +22,7 @@ from graphmem.memories.chunk import ChunkOptions
 from graphmem.memories.links import LinksAsked
 from graphmem.memories.versions import VersionsAsked
 from graphmem.neighbourhood.types import NeighbourhoodAsked
-from graphmem.recall.types import Question
+from graphmem.recall.types import ExplainedQuestion, Question
 from graphmem.references.types import NewReference, NewSpan, ReferencesAsked
 from graphmem.retrieve_memory.types import FactsAsked, MemoryAsked
 from graphmem.reviews.types import NewRating, ReviewsAsked
@@ -53,6 +53,7 @@ REQUESTS: dict[Any, tuple[type[msgspec.Struct], set[str]]] = {
     Graphmem.create_context: (CreateContextOptions, set()),
     Graphmem.retriever: (RetrieverDefaults, set()),
     Graphmem.recall: (Question, set()),
+    Graphmem.explain: (ExplainedQuestion, set()),
     Graphmem.search_contextual: (ContextualQuery, set()),
     Graphmem.expand_context: (ExpansionAsked, set()),
     Graphmem.hyde_retrieve: (TurnAsked, set()),

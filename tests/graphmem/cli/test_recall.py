@@ -56,7 +56,13 @@ async def test_a_question_is_validated_once(monkeypatch: pytest.MonkeyPatch):
     async def answer(question: Question, context: str) -> Recalled:
         asked.append((question, context))
         return Recalled(
-            items=[], context="", tokens_used=0, omitted=[], omitted_total=0, degraded=[]
+            items=[],
+            context="",
+            tokens_used=0,
+            omitted=[],
+            omitted_total=0,
+            abstained=False,
+            degraded=[],
         )
 
     monkeypatch.setattr("graphmem.recall.ask.recall", answer)

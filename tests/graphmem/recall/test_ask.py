@@ -242,7 +242,14 @@ async def test_what_nothing_passes_gives_an_empty_answer(
 
 
 NOTHING = Recalled(
-    items=[], context="", tokens_used=0, omitted=[], omitted_total=0, degraded=[], timings=None
+    items=[],
+    context="",
+    tokens_used=0,
+    omitted=[],
+    omitted_total=0,
+    abstained=False,
+    degraded=[],
+    timings=None,
 )
 
 

@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 from graphmem.graph.installation import Calibration
 from graphmem.retrieval.relevance import (
     MEANING_SHARE,
+    asked_names,
     asked_stems,
     combined,
     lexical_relevance,
@@ -72,3 +73,17 @@ def test_terms_are_matched_by_their_stems_in_the_whole_text(query, text, share):
 )
 def test_the_lexical_formula_is_the_specification_s(query, text, expected):
     assert lexical_relevance(query, text) == expected  # S1.29
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("What did Maria say about her trip to Berlin?", ["Maria", "Berlin"]),
+        ("who leads the migration?", []),
+        ("Was sagte der Arzt über den Blutdruck?", []),
+        ("Wie hoch ist das Budget?", []),
+        ("Wann war der Termin bei Frau Müller?", []),
+    ],
+)
+def test_a_question_s_names_are_found_but_not_the_nouns_of_a_german_one(question, named):
+    assert asked_names(question) == named

@@ -1,0 +1,181 @@
+"""Abstaining: how relevant a memory is, whatever else was found, and whether anything answers at all."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from graphmem.context import Context
+from graphmem.graph.installation import Calibration
+from graphmem.graph.query import Query
+from graphmem.recall.compose import TEXTS
+from graphmem.recall.types import Item, Question
+from graphmem.retrieval.filters import Filters, scope_groups
+from graphmem.retrieval.finding import Candidate
+from graphmem.retrieval.ranking import Ranked
+from graphmem.retrieval.relevance import (
+    EVERYTHING,
+    NAMES_SHARE,
+    NEUTRAL,
+    asked_names,
+    asked_stems,
+    matched_share,
+    relevance,
+    stems_in,
+)
+from graphmem.retrieval.understanding import Understood
+from graphmem.text.words import lucene_query, stem, terms
+
+ENOUGH = 0.22
+"""The relevance of the best memory from which a question counts as answered, unless the caller sets one.
+
+Measured on LoCoMo (docs/benchmarks.md): from .25 on, one conversation in two loses more than 3 % of its
+questions; at .2 the one that is most like the others answers a fifth of what was asked of those.
+"""
+
+JUDGED = 20
+"""The first memories of a ranking, which decide on abstaining: the others change nothing measurable."""
+
+PASSAGE = 1_000
+"""The characters within which words are counted together: a long log has a little of every question."""
+
+
+class NamedMemory(Struct, frozen=True):
+    """A name of the question, by its place, that occurs in some memory."""
+
+    place: int
+
+
+NAMES_FOUND = Query("recall/names_found", NamedMemory)
+
+
+class Judgement(Struct, frozen=True, kw_only=True):
+    """What the relevance of a memory depends on, besides the memory."""
+
+    asked: str
+    stems: frozenset[str]
+    trust: float
+    """Less than 1 if names of the question occur in no memory."""
+    scale: Calibration
+
+    def relevance(self, cosine: float | None, name: str | None, text: str) -> float:
+        """Return the relevance, 0–1, of a memory; without a cosine its share of the question's words.
+
+        The name of who speaks counts as a word of the message, as it does in its vector.
+        """
+        if self.asked.strip() == EVERYTHING:
+            return NEUTRAL
+        share = max(
+            matched_share(self.stems, f"{name or ''} {passage}") for passage in _passages(text)
+        )
+        return self.trust * (share if cosine is None else relevance(cosine, share, self.scale))
+
+    def judged(self, items: Iterable[Item], known: Mapping[str, float]) -> list[Item]:
+        """Return the items with their relevance, the known one where there is one."""
+        return [
+            replace(
+                one,
+                relevance=known[one.id]
+                if one.id in known
+                else self.relevance(one.scores.get("vector"), one.name, one.text),
+            )
+            for one in items
+        ]
+
+
+async def unheard_names(
+    asked: Understood, filters: Filters, context: Context
+) -> list[frozenset[str]]:
+    """Return the names in a question, as stems, of which no word occurs in any memory that the filters pass.
+
+    A word that is common in the client's memories occurs, and is not looked up.
+    """
+    common = frozenset(map(stem, asked.weight))
+    names = [(name, stems) for name in asked_names(asked.text) if (stems := asked_stems(name))]
+    rare = [(name, stems) for name, stems in names if common.isdisjoint(stems)]
+    if not rare or filters.impossible:
+        return []
+    scope = scope_groups(filters, context.client_id)
+    rows = await context.graph.rows(
+        NAMES_FOUND,
+        client_id=context.client_id,
+        names=[
+            {"place": place, "words": lucene_query(terms(name), scope)}
+            for place, (name, _) in enumerate(rare)
+        ],
+    )
+    found = {row.place for row in rows}
+    return [stems for place, (_, stems) in enumerate(rare) if place not in found]
+
+
+def judgement(
+    asked: Understood,
+    found: Iterable[Candidate],
+    unheard: Sequence[frozenset[str]],
+    scale: Calibration,
+) -> Judgement:
+    """Return what relevance depends on; the name of a speaker that was found is known."""
+    speakers = frozenset[str]().union(*map(stems_in, {one.name for one in found if one.name}))
+    unknown = sum(speakers.isdisjoint(stems) for stems in unheard)
+    return Judgement(
+        asked=asked.text,
+        stems=asked_stems(asked.text),
+        trust=1 - NAMES_SHARE * unknown / max(len(asked_names(asked.text)), 1),
+        scale=scale,
+    )
+
+
+class Admitted(Struct, frozen=True):
+    """The ranked memories that may answer, and the relevance of those whose relevance decided."""
+
+    ranking: list[Ranked]
+    relevance: Mapping[str, float] = {}
+
+
+def least_relevance(question: Question) -> float | None:
+    """Return the relevance that an answer needs; None if any will do."""
+    return ENOUGH if question.min_relevance is None and question.abstain else question.min_relevance
+
+
+async def relevant_enough(
+    ranking: Sequence[Ranked], question: Question, judge: Judgement, context: Context
+) -> Admitted:
+    """Return the ranked memories that may answer; none if the question abstains.
+
+    With `min_relevance` those that reach it. With `abstain` alone all of them, if one of the first `JUDGED`
+    is relevant enough: what is said beside a relevant message belongs to the answer too.
+    """
+    least = question.min_relevance
+    if least is None and not question.abstain:
+        return Admitted(list(ranking))
+    some = ranking[:JUDGED] if least is None else ranking
+    known = await relevance_by_id(some, judge, context)
+    if least is not None:
+        return Admitted([one for one in ranking if known.get(one.id, -1.0) >= least], known)
+    return Admitted(list(ranking) if max(known.values(), default=0.0) >= ENOUGH else [], known)
+
+
+async def relevance_by_id(
+    ranking: Sequence[Ranked], judge: Judgement, context: Context
+) -> dict[str, float]:
+    """Return the relevance of ranked memories; of those deleted meanwhile none."""
+    if not ranking:
+        return {}
+    ids = [one.id for one in ranking]
+    rows = await context.graph.rows(TEXTS, client_id=context.client_id, ids=ids, now_only=False)
+    texts = {row.id: row.text for row in rows}
+    return {
+        one.id: judge.relevance(one.candidate.cosine, one.candidate.name, texts[one.id])
+        for one in ranking
+        if one.id in texts
+    }
+
+
+def _passages(text: str) -> list[str]:
+    """Return a text in parts of at most `PASSAGE` characters, cut between words."""
+    parts = []
+    while len(text) > PASSAGE:
+        cut = text.rfind(" ", 0, PASSAGE) + 1 or PASSAGE
+        parts.append(text[:cut])
+        text = text[cut:]
+    return [*parts, text]

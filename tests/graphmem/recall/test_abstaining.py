@@ -1,0 +1,221 @@
+"""Abstaining: an absolute relevance for each memory, and no answer where nothing answers."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from graphmem.client import Graphmem
+from graphmem.graph.installation import Calibration
+from graphmem.recall.abstaining import (
+    ENOUGH,
+    JUDGED,
+    NAMES_FOUND,
+    PASSAGE,
+    Judgement,
+    NamedMemory,
+    judgement,
+    relevant_enough,
+    unheard_names,
+)
+from graphmem.recall.compose import TEXTS, MemoryText
+from graphmem.recall.types import Question
+from graphmem.retrieval.filters import Filters
+from graphmem.retrieval.finding import Candidate
+from graphmem.retrieval.ranking import Ranked
+from graphmem.retrieval.relevance import NAMES_SHARE, NEUTRAL, asked_stems
+from graphmem.retrieval.understanding import Understood
+from graphmem.text.words import terms
+from tests.scripted import ScriptedGraph, scripted_context
+
+SCALE = Calibration(low=0.5, high=0.9)
+SAID = [
+    "My sister Ines moved to Porto in the spring.",
+    "The boiler was repaired by a man from the next village.",
+    "I pay 62 euros a month for the train.",
+]
+
+
+def judge(asked: str, trust: float = 1.0) -> Judgement:
+    return Judgement(asked=asked, stems=asked_stems(asked), trust=trust, scale=SCALE)
+
+
+def candidate(id: str, cosine: float | None = 0.7, name: str | None = None) -> Candidate:
+    return Candidate(
+        id=id,
+        kind="message",
+        importance=0.5,
+        token_count=5,
+        occurred_at=datetime(2026, 3, 1, tzinfo=UTC),
+        name=name,
+        cosine=cosine,
+    )
+
+
+def ranking(cosines: Sequence[float]) -> list[Ranked]:
+    return [
+        Ranked(candidate(str(place), cosine), 1.0, {}, {}) for place, cosine in enumerate(cosines)
+    ]
+
+
+def understood(question: str, weight: dict[str, float] | None = None) -> Understood:
+    return Understood(question, None, terms(question), weight or {}, [])
+
+
+def test_relevance_is_of_meaning_and_words_and_the_speaker_s_name_is_a_word():
+    harbour = judge("Where is Zora's harbour?")
+
+    assert harbour.relevance(0.5, None, "nothing of the kind") == 0.0
+    assert harbour.relevance(0.9, "Zora", "In the harbour.") == pytest.approx(1.0)
+    assert harbour.relevance(0.7, "Ben", "In the harbour.") == pytest.approx(0.65 / 2 + 0.35 / 2)
+    assert harbour.relevance(None, "Ben", "In the harbour.") == 0.5
+
+
+def test_words_that_are_far_apart_in_a_long_text_do_not_add_up():
+    asked = judge("Where did the lighthouse keeper bury the treasure?")
+    words = ["lighthouse", "keeper", "bury", "treasure"]
+    apart = (" " + "x " * PASSAGE).join(words)
+
+    assert asked.relevance(None, None, " ".join(words)) == 1.0
+    assert asked.relevance(None, None, apart) == 0.25
+    assert asked.relevance(None, None, "x" * 5 * PASSAGE) == 0.0
+
+
+def test_everything_is_neither_relevant_nor_irrelevant():
+    assert judge("*").relevance(0.9, None, "anything") == NEUTRAL
+
+
+async def unheard(question: str, found: Sequence[str], **options: Any) -> tuple[Any, Any]:
+    """Return the names that no memory has, and what was looked up; `found` are those that some have."""
+
+    def rows(client_id: str, names: list[dict[str, Any]]) -> list[NamedMemory]:
+        return [NamedMemory(one["place"]) for one in names if any(f in one["words"] for f in found)]
+
+    graph = ScriptedGraph({NAMES_FOUND.name: rows})
+    filters = Filters(conversation_id=frozenset({"c"}))
+    names = await unheard_names(understood(question, **options), filters, scripted_context(graph))
+    return names, graph.asked
+
+
+async def test_names_that_no_memory_has_are_looked_up_within_the_filters():
+    names, asked = await unheard("Did Ines meet Zebulon in Porto?", ["ines", "porto"])
+
+    assert names == [frozenset({"zebulon"})]
+    [(_, parameters)] = asked
+    assert parameters["client_id"] == "x"
+    scopes = {one["words"].split(" +search_text")[0] for one in parameters["names"]}
+    assert len(scopes) == 1
+    assert scopes.pop().count("+scope_words") == 3  # the client, valid now, the conversation
+
+
+@pytest.mark.parametrize(
+    ("question", "weight"),
+    [
+        ("who repaired the boiler?", {}),
+        ("Was sagte der Arzt über den Blutdruck?", {}),
+        ("What does Zebulon say?", {"zebulon": 0.4}),
+    ],
+)
+async def test_nothing_is_looked_up_without_a_rare_name(question, weight):
+    assert await unheard(question, [], weight=weight) == ([], [])
+
+
+def test_an_unheard_name_costs_trust_unless_a_speaker_has_it():
+    asked = understood("Did Ines meet Zebulon?")
+    unheard = [frozenset({"zebulon"})]
+
+    strange = judgement(asked, [candidate("a", name="Ines")], unheard, SCALE)
+    heard = judgement(asked, [candidate("a", name="Zebulon Pike")], unheard, SCALE)
+
+    assert strange.trust == pytest.approx(1 - NAMES_SHARE / 2)
+    assert heard.trust == 1.0
+
+
+async def admitted(cosines: Sequence[float], **options: Any) -> tuple[list[str], list[str]]:
+    """Return the ids of what may answer, and the queries."""
+
+    def texts(client_id: str, ids: list[str], now_only: bool) -> list[MemoryText]:
+        return [MemoryText(id, "anything", None) for id in ids if cosines[int(id)] >= 0]
+
+    graph = ScriptedGraph({TEXTS.name: texts})
+    question = Question(query="lighthouse", **options)
+    found = await relevant_enough(
+        ranking(cosines), question, judge("lighthouse"), scripted_context(graph)
+    )
+    return [one.id for one in found.ranking], graph.names
+
+
+async def test_who_does_not_ask_for_abstention_gets_everything_and_pays_nothing():
+    assert await admitted([0.5, 0.5]) == (["0", "1"], [])
+
+
+async def test_the_best_memory_decides_on_abstention_and_the_others_stay():
+    low, high = 0.5 + 0.4 * ENOUGH / 0.65 - 0.01, 0.5 + 0.4 * ENOUGH / 0.65 + 0.01
+
+    assert (await admitted([low, low], abstain=True))[0] == []
+    assert (await admitted([low, high, low], abstain=True))[0] == ["0", "1", "2"]
+    assert (await admitted([low] * JUDGED + [high], abstain=True))[0] == []
+    assert (await admitted([], abstain=True)) == ([], [])
+
+
+async def test_of_a_given_least_relevance_each_memory_needs_it_and_none_that_was_deleted_has_it():
+    found, _ = await admitted([0.9, 0.6, 0.8, -1.0], min_relevance=0.4)
+    assert found == ["0", "2"]
+    assert (await admitted([0.9, 0.6], min_relevance=0.0, abstain=True))[0] == ["0", "1"]
+    assert (await admitted([-1.0], min_relevance=0.0))[0] == []
+
+
+async def tell(memory: Graphmem, said: Sequence[str] = SAID, conversation_id: str = "c") -> None:
+    await memory.open_conversation(conversation_id)
+    await memory.remember(
+        conversation_id,
+        [{"session_id": "s", "role": "user", "content": content} for content in said],
+    )
+
+
+async def test_a_question_that_nothing_answers_is_abstained_from_on_request(memory: Graphmem):
+    await tell(memory)
+    known, foreign = "Where does Ines live?", "Which of Zebulon's frogs won the cup in Ontario?"
+
+    answered = await memory.recall(known, abstain=True)
+    assert not answered.abstained
+    assert answered == await memory.recall(known)
+    assert max(answered.items, key=lambda one: one.relevance).text == SAID[0]
+    abstained = await memory.recall(foreign, abstain=True)
+    assert (abstained.items, abstained.context, abstained.tokens_used) == ([], "", 0)
+    assert (abstained.omitted, abstained.omitted_total, abstained.abstained) == ([], 0, True)
+    plain = await memory.recall(foreign)
+    assert len(plain.items) == len(SAID)
+    assert not plain.abstained
+    assert all(0.0 <= one.relevance < ENOUGH for one in plain.items)
+
+
+async def test_memories_below_a_given_relevance_stay_out(memory: Graphmem):
+    await tell(memory)
+    question = "What does the train cost?"
+    every = await memory.recall(question)
+    least = sorted(one.relevance for one in every.items)[1]
+
+    some = await memory.recall(question, min_relevance=least)
+    assert {one.id: one.relevance for one in some.items} == {
+        one.id: one.relevance for one in every.items if one.relevance >= least
+    }
+    assert not some.abstained
+    assert (await memory.recall(question, min_relevance=1.0)).abstained
+
+
+async def test_neither_another_client_s_memories_nor_those_of_another_conversation_know_a_name(
+    memory: Graphmem, rival: Graphmem
+):
+    question = "Did Zebulon repair the boiler?"
+    await tell(memory)
+    await tell(rival, ["Zebulon is here."])
+    before = (await memory.recall(question, conversation_id="c")).items
+    await tell(memory, ["Zebulon is here."], "elsewhere")
+    after = (await memory.recall(question, conversation_id="c")).items
+    assert [one.relevance for one in after] == [one.relevance for one in before]
+
+    everywhere = {one.id: one.relevance for one in (await memory.recall(question)).items}
+    best = max(before, key=lambda one: one.relevance)
+    assert best.relevance == pytest.approx((1 - NAMES_SHARE) * everywhere[best.id])
