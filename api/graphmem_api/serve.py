@@ -23,6 +23,7 @@ from graphmem.model.progress import Progress, silent
 from graphmem.observing.exporting import exporting
 from graphmem.observing.logs import log_lost
 from graphmem.runtime import Runtime, running
+from graphmem.warming import warm
 from graphmem_api.app import create_app
 from graphmem_api.clients import check_listener
 from graphmem_api.problems import HTTP_CODES, MEDIA_TYPE, Failure, problem
@@ -72,7 +73,8 @@ async def serve(
 
 
 async def _prepare(runtime: Runtime) -> None:
-    """Let a database that has just started plan the first turn's queries in advance."""
+    """Let a database that has just started plan the first queries in advance, and read its indexes."""
+    await warm(runtime)
     if runtime.llm is not None:
         await prepare(runtime.context(client_id=""))
 

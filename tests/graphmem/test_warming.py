@@ -1,0 +1,77 @@
+"""What is asked before readiness: the store's own memories, without a trace."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from graphmem import warming
+from graphmem.accesses import Recorder
+from graphmem.client import Graphmem
+from graphmem.context import Context
+from graphmem.errors import Unavailable
+from graphmem.graph.driver import Graph
+from graphmem.graph.query import Query
+from graphmem.recall.types import Question
+from graphmem.runtime import Runtime
+from graphmem.warming import NOBODY_S, SAMPLED_QUESTIONS, SampledQuestion, warm
+
+
+async def test_the_sample_is_of_stored_memories_and_as_large_as_it_is_to_be(
+    memory: Graphmem,
+) -> None:
+    await memory.remember_fact("The harbour light is red.")
+
+    rows = await memory.runtime.graph.rows(SAMPLED_QUESTIONS, limit=10_000_000)
+    assert SampledQuestion(memory.client_id, "The harbour light is red.") in rows
+    assert len(await memory.runtime.graph.rows(SAMPLED_QUESTIONS, limit=1)) <= 1
+
+
+async def test_each_sampled_client_is_asked_for_its_own_and_no_read_is_recorded(
+    runtime: Runtime, memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await memory.remember_fact("The harbour light is red.")
+    asked: list[tuple[str, str, str]] = []
+
+    def noting(name: str) -> Any:
+        real = getattr(warming, name)
+
+        async def ask(question: Any, context: Context) -> Any:
+            assert context.recorder is None
+            asked.append((name, context.client_id, question.query))
+            return await real(question, context)
+
+        return ask
+
+    for name in ("recall", "search", "search_contextual"):
+        monkeypatch.setattr(warming, name, noting(name))
+    sample = [SampledQuestion(memory.client_id, text) for text in ("The harbour light", " ")]
+    real = Graph.rows
+
+    async def rows(graph: Graph, query: Query[Any], **parameters: Any) -> list[Any]:
+        return sample if query is SAMPLED_QUESTIONS else await real(graph, query, **parameters)
+
+    monkeypatch.setattr(Graph, "rows", rows)
+    recorder = Recorder(runtime.graph, kept=None)
+    await warm(replace(runtime, recorder=recorder))
+    await recorder.end()
+
+    own = [(name, question) for name, client, question in asked if client == memory.client_id]
+    assert own == [
+        (name, question)
+        for question in ("The harbour light", NOBODY_S.text)
+        for name in ("recall", "search", "search_contextual")
+    ]
+    assert {client for _, client, _ in asked} == {memory.client_id, ""}
+
+
+async def test_a_store_that_does_not_answer_only_delays_the_start(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(question: Question, context: Context) -> Any:
+        raise Unavailable("the database is restarting")
+
+    monkeypatch.setattr(warming, "recall", fail)
+    caplog.set_level("INFO", logger="graphmem.warming")
+    await warm(runtime)
+    assert "the first answers may take longer: Unavailable" in caplog.text
