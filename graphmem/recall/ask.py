@@ -19,6 +19,7 @@ from graphmem.recall.abstaining import (
     relevant_enough,
     unheard_names,
 )
+from graphmem.recall.chaining import chained, is_prose
 from graphmem.recall.compose import ComposedContext, compose
 from graphmem.recall.types import ExplainedQuestion, Explanation, Question, Recalled
 from graphmem.recall.why import (
@@ -118,6 +119,8 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
     watch.lap("candidates")
     cues = cues_of(query, asked.words, asked.weight) if by_text else None
     ranking = ranked(found, asked.words, order, cues)
+    if by_text and is_prose(ranking):
+        ranking = await chained(ranking, question, filters, context)
     watch.lap("rank")
     judge = judgement(asked, found, unheard, context.calibration)
     return RankedSearch(

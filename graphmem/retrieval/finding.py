@@ -270,6 +270,18 @@ async def with_texts(
     return await _with_long_texts(known, client_id, graph)
 
 
+async def load_candidates(
+    ids: Sequence[str], *, client_id: str, graph: Graph
+) -> dict[str, Candidate]:
+    """Return candidates by id, without a text or a score; those that are deleted are omitted."""
+    if not ids:
+        return {}
+    rows = await graph.rows(
+        CANDIDATES_BY_ID, client_id=client_id, ids=list(ids), unscored=[], vectors=[], longest=0
+    )
+    return {row.id: row for row in rows}
+
+
 def _ranked_as(ranked: Candidate, whole: Candidate) -> Candidate:
     """Return a whole candidate with the scores with which it was found."""
     return replace(

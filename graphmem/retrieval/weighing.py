@@ -103,7 +103,7 @@ def covered_words(texts: Mapping[str, str], asked: Iterable[str]) -> Covered:
 
 def _stems_with(initials: Container[str], text: str) -> set[str]:
     """Return the stems of the words with these initials: a stem keeps the first letter."""
-    some = (word for word in words_of(text) if word[0] in initials or not word.isascii())
+    some = (word for word in words_of(text) if word[0] in initials)
     return set(map(stemmed, some))
 
 

@@ -175,6 +175,30 @@ def test_long_memories_are_ranked_as_prose(candidate: Make) -> None:
     assert "coverage" not in scores["a"].scores
 
 
+def test_each_side_s_neighbours_are_a_signal_of_their_own(candidate: Make) -> None:
+    found = [
+        candidate(str(idx), session_id="s", idx=idx, cosine=float(idx == 1)) for idx in range(4)
+    ]
+
+    scores = {each.id: each.scores for each in ranked(found, [], "default")}
+
+    assert [scores[str(idx)]["after"] for idx in range(4)] == [pytest.approx(0.65), 0, 0, 0]
+    assert [scores[str(idx)]["before"] for idx in range(4)] == [0, 0, pytest.approx(0.65), 0]
+    assert [scores[str(idx)]["around"] for idx in range(4)] == [0, 0, 0, pytest.approx(0.65)]
+
+
+def test_a_long_memory_in_a_chat_keeps_little_of_its_words(candidate: Make) -> None:
+    said = {"cosine": 0.5, "bm25": 1.0, "source": text("boat")}
+    short = [candidate(str(number), **said) for number in range(5)]
+
+    rankings = ranked(
+        [*short, candidate("long", token_count=160, **said)], ["boat"], "default", cues("boat")
+    )
+
+    scores = {each.id: each.scores for each in rankings}
+    assert (scores["0"]["coverage"], scores["long"]["coverage"]) == (1.0, pytest.approx(0.5))
+
+
 def test_short_memories_are_ranked_as_a_chat(candidate: Make) -> None:
     found = [candidate("a", token_count=30, cosine=1.0, bm25=1.0, source=text("boat"))]
 
