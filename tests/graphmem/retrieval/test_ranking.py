@@ -196,7 +196,8 @@ def test_a_long_memory_in_a_chat_keeps_little_of_its_words(candidate: Make) -> N
     )
 
     scores = {each.id: each.scores for each in rankings}
-    assert (scores["0"]["coverage"], scores["long"]["coverage"]) == (1.0, pytest.approx(0.5))
+    assert scores["0"]["coverage"] == 1.0
+    assert scores["long"]["coverage"] == pytest.approx(0.5)
 
 
 def test_short_memories_are_ranked_as_a_chat(candidate: Make) -> None:
