@@ -105,7 +105,8 @@ from graphmem.memories.links import (
     unlink_memories,
 )
 from graphmem.memories.lists import Memories, MemoriesAsked, list_memories
-from graphmem.memories.memory import Memory, show_memory
+from graphmem.memories.memory import show_memory
+from graphmem.memories.types import Memory
 from graphmem.memories.versions import Versions, VersionsAsked, show_versions
 from graphmem.model.progress import Progress, silent
 from graphmem.model.validation import validated

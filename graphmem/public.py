@@ -92,7 +92,7 @@ from graphmem.memories.links import (
 from graphmem.memories.lists import (
     Memories as Memories,
 )
-from graphmem.memories.memory import (
+from graphmem.memories.types import (
     ListedMemory as ListedMemory,
     Memory as Memory,
 )

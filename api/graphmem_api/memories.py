@@ -10,7 +10,7 @@ from graphmem.context import Context
 from graphmem.conversations.types import Deleted
 from graphmem.memories import delete as deleting, lists, memory as single
 from graphmem.memories.lists import Memories, MemoriesAsked
-from graphmem.memories.memory import Memory
+from graphmem.memories.types import Memory
 from graphmem_api.problems import failures
 from graphmem_api.queries import query
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from graphmem.memories.memory import ListedMemory
+from graphmem.memories.types import ListedMemory
 from graphmem.model.pages import GivenCursor, Order, PageSize
 from graphmem.model.times import Past, Time
 from graphmem.model.vocabulary import BATCH_MESSAGES, Id, Importance, Role

@@ -8,7 +8,8 @@ from msgspec import Meta, Struct
 
 from graphmem.context import Context
 from graphmem.graph.query import Query
-from graphmem.memories.memory import NO_BOUNDS, ListedMemory, StoredMemory, listed_memory
+from graphmem.memories.memory import NO_BOUNDS, StoredMemory, listed_memory
+from graphmem.memories.types import ListedMemory
 from graphmem.model.pages import EARLIEST, FIRST, GivenCursor, Order, PageSize, listing, page
 from graphmem.model.times import (
     AS_OF,

@@ -8,7 +8,7 @@ import pytest
 
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput
-from graphmem.memories.memory import ListedMemory
+from graphmem.memories.types import ListedMemory
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ import pytest
 
 from graphmem.client import Graphmem
 from graphmem.errors import MemoryNotFound
-from graphmem.memories.memory import Memory
+from graphmem.memories.types import Memory
 
 SAID_AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 
