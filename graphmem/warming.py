@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from graphmem.context import Context
 from graphmem.contextual.ask import search_contextual
 from graphmem.contextual.types import ContextualQuery
+from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.observing.logs import traced
 from graphmem.recall.ask import recall
@@ -27,8 +28,8 @@ from graphmem.search.types import SearchQuery
 WARM_SECONDS = 60.0
 """The longest time that warming delays the start."""
 
-ASKED = 60
-"""The questions of recall; afterwards it hardly gets faster."""
+CLIENTS, OF_CLIENT = 12, 5
+"""The clients that are asked for, the first by their ids, and the questions to each."""
 
 SEARCHED = 5
 """The questions of each other kind of search."""
@@ -61,7 +62,7 @@ async def warm(runtime: Runtime) -> None:
     """Ask recall, search and contextual search for the store's own memories. Never raises."""
     try:
         async with asyncio.timeout(WARM_SECONDS):
-            sampled = await runtime.graph.impatient().rows(SAMPLED_QUESTIONS, limit=ASKED)
+            sampled = await _sample(runtime.graph.impatient())
             for filters in FILTERS:
                 await recall(_question(NOBODY_S, **filters), _context(runtime, NOBODY_S))
             for place, one in enumerate([NOBODY_S, *sampled]):
@@ -72,6 +73,18 @@ async def warm(runtime: Runtime) -> None:
         log.info("warming ended after %g s; the next answers may take longer", WARM_SECONDS)
     except Exception as problem:
         log.info("the first answers may take longer: %s", traced(problem))
+
+
+async def _sample(graph: Graph) -> list[SampledQuestion]:
+    """Return some memories of some clients, in random order within each client, as their ids are."""
+    sampled: list[SampledQuestion] = []
+    for _ in range(CLIENTS):
+        after = sampled[-1].client_id if sampled else ""
+        rows = await graph.rows(SAMPLED_QUESTIONS, after=after, limit=OF_CLIENT)
+        if not rows:
+            break
+        sampled += rows
+    return sampled
 
 
 async def _search(one: SampledQuestion, context: Context) -> None:

@@ -17,14 +17,23 @@ from graphmem.runtime import Runtime
 from graphmem.warming import NOBODY_S, SAMPLED_QUESTIONS, SampledQuestion, warm
 
 
-async def test_the_sample_is_of_stored_memories_and_as_large_as_it_is_to_be(
+async def test_the_sample_is_of_the_next_client_and_no_larger_than_it_is_to_be(
     memory: Graphmem,
 ) -> None:
-    await memory.remember_fact("The harbour light is red.")
+    for colour in ("red", "green"):
+        await memory.remember_fact(f"The harbour light is {colour}.")
+    before = memory.client_id[:-1]
 
-    rows = await memory.runtime.graph.rows(SAMPLED_QUESTIONS, limit=10_000_000)
-    assert SampledQuestion(memory.client_id, "The harbour light is red.") in rows
-    assert len(await memory.runtime.graph.rows(SAMPLED_QUESTIONS, limit=1)) <= 1
+    async def sampled(after: str, limit: int) -> list[SampledQuestion]:
+        rows = await memory.runtime.graph.rows(SAMPLED_QUESTIONS, after=after, limit=limit)
+        return [row for row in rows if row.client_id == memory.client_id]
+
+    assert {one.text for one in await sampled(before, 10_000)} == {
+        "The harbour light is red.",
+        "The harbour light is green.",
+    }
+    assert len(await sampled(before, 1)) <= 1
+    assert await sampled(memory.client_id, 10_000) == []
 
 
 async def test_each_sampled_client_is_asked_for_its_own_and_no_read_is_recorded(
@@ -49,7 +58,9 @@ async def test_each_sampled_client_is_asked_for_its_own_and_no_read_is_recorded(
     real = Graph.rows
 
     async def rows(graph: Graph, query: Query[Any], **parameters: Any) -> list[Any]:
-        return sample if query is SAMPLED_QUESTIONS else await real(graph, query, **parameters)
+        if query is SAMPLED_QUESTIONS:
+            return [] if parameters["after"] else sample
+        return await real(graph, query, **parameters)
 
     monkeypatch.setattr(Graph, "rows", rows)
     recorder = Recorder(runtime.graph, kept=None)
