@@ -28,7 +28,7 @@ from graphmem.search.types import SearchQuery
 WARM_SECONDS = 60.0
 """The longest time that warming delays the start."""
 
-CLIENTS, OF_CLIENT = 12, 5
+CLIENTS, OF_CLIENT = 3, 5
 """The clients that are asked for, the first by their ids, and the questions to each."""
 
 SEARCHED = 5
