@@ -45,6 +45,7 @@ def commands(found: Reports) -> dict[str, str]:
         "contextual": f"make bench-contextual SESSIONS={found['contextual']['many']['sessions']}",
         "graph": f"make bench-graph EDGES={found['graph']['edges']}",
         "hops": f"make bench-hops MEMORIES={found['hops']['memories']}",
+        "needles": "make bench-needles",
         "hyde": "python -m bench.hyde --turns 48",
         "latency": f"make bench-latency MEMORIES={found['latency']['memories']} TEXTS=set.json",
         "runs": f"make bench-runs SPANS={found['runs']['spans']}",
@@ -240,6 +241,19 @@ def operations(found: Reports) -> str:
     return _with_commands(rows, found)
 
 
+def needles(found: Reports) -> str:
+    """Return what is found inside long messages, beside the same sentences as messages of their own."""
+    report = found["needles"]
+    return _table(
+        ("Way", "Budget", "As messages of their own", "Inside long messages"),
+        [
+            (way, f"{int(budget):,} tokens", f"{row['control']:.1f} %", f"{row['long']:.1f} %")
+            for way in ("recall", "contextual")
+            for budget, row in report[way].items()
+        ],
+    )
+
+
 BLOCKS: dict[str, Callable[[Reports], str]] = {
     SUMMARY: summary,
     "latency": latency,
@@ -248,6 +262,7 @@ BLOCKS: dict[str, Callable[[Reports], str]] = {
     "contextual": contextual,
     "themes": themes,
     "operations": operations,
+    "needles": needles,
 }
 
 

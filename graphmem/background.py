@@ -18,6 +18,7 @@ from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.jobs.outbox import Claim, Due, Effect, postpone, postpone_all
 from graphmem.jobs.worker import STOP_SECONDS, Handler, Worker
+from graphmem.memories.passages import PASSAGES_JOB, cut_memories, queue_passages
 from graphmem.model.times import present
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import FORGOTTEN, WORKER_CRASHES
@@ -135,6 +136,17 @@ async def _find_aliases(held: Claim, runtime: Runtime) -> None:
     await find_new_aliases(runtime.context(held.client_id))
 
 
+async def _cut_memories(held: Claim, runtime: Runtime) -> None:
+    """Cut some of a client's long memories; the job comes due again while some are left."""
+    if await cut_memories(runtime.context(held.client_id)):
+        return
+    now = present()
+    again = Due(id=held.id, kind=held.kind, key=held.key, run_at=now, earliest=True)
+    await runtime.graph.write(
+        lambda transaction: postpone_all(transaction, [again], client_id=held.client_id, now=now)
+    )
+
+
 async def _reembed(held: Claim, runtime: Runtime) -> None:
     """Embed some memories with another model; the job comes due again while memories are left."""
     work = Reembedding(now=present, graph=runtime.graph, embedder=runtime.embedder)
@@ -155,6 +167,7 @@ WORK: Mapping[str, Work] = {
     SWEEP_RUNS: _sweep_runs,
     RETAIN: _delete_old_records,
     ALIASES: _find_aliases,
+    PASSAGES_JOB: _cut_memories,
     REEMBED: _reembed,
 }
 """The code for each kind of job. A job of another kind waits for a process that has code for it."""
@@ -163,12 +176,17 @@ END_SECONDS = STOP_SECONDS + 3.0
 """The time that the worker has to end; then it is cancelled, and its job comes due again."""
 
 NOTICE_EVERY = timedelta(seconds=5)
-"""The interval at which new names are looked for; the writes that add them queue nothing."""
+"""The interval at which new names and long memories are looked for: the writes of these queue nothing."""
 
 
 async def _queue_aliases(graph: Graph) -> None:
     """Queue alias detection for the clients with new names."""
     await queue_aliases(now=present(), new_id=random_id, graph=graph)
+
+
+async def _queue_passages(graph: Graph) -> None:
+    """Queue the cutting of long memories for the clients that have some left."""
+    await queue_passages(now=present(), new_id=random_id, graph=graph)
 
 
 async def _queue_retention(graph: Graph) -> None:
@@ -182,6 +200,7 @@ async def _queue_retention(graph: Graph) -> None:
 
 REGULAR: Mapping[str, tuple[Callable[[Graph], Awaitable[None]], timedelta]] = {
     ALIASES: (_queue_aliases, NOTICE_EVERY),
+    PASSAGES_JOB: (_queue_passages, NOTICE_EVERY),
     RETAIN: (_queue_retention, RETAIN_EVERY),
 }
 """The functions that queue regular jobs, and their intervals."""

@@ -36,6 +36,10 @@ BATCH_CHARACTERS = 8_000
 SEEN_CHARACTERS = 20_000
 """The characters of a text that the model receives; far more than its window of 512 tokens holds."""
 
+LOAD_SECONDS = 30.0
+POLL_SECONDS = 0.1
+"""The time that a write waits for its process to load a model, and the interval of its checks."""
+
 QUESTION, PASSAGES, AGAIN, LAST = range(4)
 PURPOSES = ("question", "passages", "again")
 """The kinds of embedding work, most urgent first; embedding again, for another model, is the last."""
@@ -165,6 +169,19 @@ class Embedder:
             if priority == LAST:
                 return
             work()
+
+
+async def loaded(model: str, embedder: Embedder | None) -> Embedder:
+    """Return the embedder of a model beside the current one, once it is loaded. Raises `Unavailable`."""
+    for _ in range(round(LOAD_SECONDS / POLL_SECONDS)):
+        beside = embedder.beside if embedder else None
+        if beside is not None and beside.key == model:
+            return beside
+        await asyncio.sleep(POLL_SECONDS)
+    raise Unavailable(
+        "the embedding model is being changed and this process has not loaded the other one yet: "
+        "try again soon; `graphmem doctor` shows the progress of the change"
+    )
 
 
 def batched(texts: Sequence[str]) -> Iterator[list[int]]:

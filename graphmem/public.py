@@ -144,6 +144,7 @@ from graphmem.recall.types import (
     Omitted as Omitted,
     Question as Question,
     Recalled as Recalled,
+    ShownExcerpt as ShownExcerpt,
 )
 from graphmem.references.types import (
     Content as Content,

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,9 +18,14 @@ from msgspec.structs import replace
 from graphmem.embedding import AGAIN, SEEN_CHARACTERS, Embedder, Embedding
 from graphmem.errors import ModelMismatch
 from graphmem.graph.driver import Graph, Transaction
-from graphmem.graph.inspection import COUNTED_MEMORIES, MEMORIES_NOT_EMBEDDED
+from graphmem.graph.inspection import (
+    COUNTED_MEMORIES,
+    COUNTED_PASSAGES,
+    MEMORIES_NOT_EMBEDDED,
+)
 from graphmem.graph.installation import (
     CHANGE_INSTALLATION,
+    DROP_PASSAGE_INDEX,
     DROP_VECTOR_INDEX,
     Calibration,
     Change,
@@ -36,8 +42,9 @@ from graphmem.graph.installation import (
     switch,
 )
 from graphmem.graph.query import Query, RowsWritten
-from graphmem.graph.schema import INDEX_SECONDS, vector_index
+from graphmem.graph.schema import INDEX_SECONDS, passage_index, vector_index
 from graphmem.jobs.outbox import postpone
+from graphmem.memories.passages import KEEP_PASSAGE_EMBEDDINGS
 from graphmem.memories.write import KEEP_EMBEDDINGS
 from graphmem.model.side import Side, other
 from graphmem.model.vocabulary import Kind
@@ -68,11 +75,11 @@ log = logging.getLogger(__name__)
 
 
 class Stored(Struct, frozen=True, kw_only=True):
-    """The properties of a memory that determine its embedding."""
+    """The properties of a memory, or of a passage of one, that determine its embedding."""
 
     client_id: str
     id: str
-    kind: Kind
+    kind: Kind | Literal["passage"]
     text: str
     search_text: str
     name: str | None = None
@@ -81,6 +88,7 @@ class Stored(Struct, frozen=True, kw_only=True):
 
 MEMORIES_AFTER = Query("reembedding/memories_after", Stored)
 FORGET_EMBEDDINGS = Query("reembedding/forget_embeddings", RowsWritten, writes=True)
+FORGET_PASSAGE_EMBEDDINGS = Query("reembedding/forget_passage_embeddings", RowsWritten, writes=True)
 
 
 class Reembedding(Struct, frozen=True, kw_only=True):
@@ -97,7 +105,7 @@ def embedded_text(stored: Stored) -> str:
         return f"{stored.name}: {stored.text}" if stored.name else stored.text
     if stored.kind == "episode":
         return f"{stored.title}\n{stored.text}"
-    return stored.text if stored.kind == "span" else stored.search_text
+    return stored.text if stored.kind in {"span", "passage"} else stored.search_text
 
 
 async def ask(
@@ -195,7 +203,9 @@ async def _announce(work: Reembedding, stored: Installation, change: Change) -> 
     if left > SOON:
         return left
     [counted] = await work.graph.rows(COUNTED_MEMORIES)
-    await begin_embedding(work.graph, stored, total=counted.memories, now=work.now())
+    [parts] = await work.graph.rows(COUNTED_PASSAGES)
+    total = counted.memories + parts.passages
+    await begin_embedding(work.graph, stored, total=total, now=work.now())
     return SOON
 
 
@@ -245,20 +255,25 @@ async def _switch(work: Reembedding, stored: Installation, change: Change) -> ti
 async def _cleaning(work: Reembedding, stored: Installation, change: Change) -> timedelta | None:
     """Remove the other side, its index first: dropping it waits for its last writers."""
     target = other(stored.side)
-    await work.graph.on(target).change(DROP_VECTOR_INDEX)
+    await _drop_indexes(work.graph.on(target))
     switched = not is_given_up(stored)
 
     async def forget(batch: list[Stored], change: Change) -> bool:
         async def write(transaction: Transaction) -> bool:
             if not await _note(transaction, batch, change):
                 return False
+            memories, passages = _split(batch, [_address(one) for one in batch])
             await transaction.rows(
                 FORGET_EMBEDDINGS,
-                rows=[{"client_id": one.client_id, "id": one.id} for one in batch],
+                rows=memories,
                 property=target.embedding,
                 switched=switched,
                 model=stored.model.key,
             )
+            if passages:
+                await transaction.rows(
+                    FORGET_PASSAGE_EMBEDDINGS, rows=passages, property=target.embedding
+                )
             return True
 
         return await work.graph.write(write)
@@ -302,23 +317,38 @@ async def _keep(
     graph: Graph, batch: list[Stored], embeddings: list[Embedding], side: Side, change: Change
 ) -> bool:
     """Write the vectors of a batch and the progress; return false if the change has moved on meanwhile."""
-    rows = [
-        {
-            "client_id": one.client_id,
-            "id": one.id,
-            "vector": embedding.vector,
-            "truncated": embedding.truncated,
-        }
+    vectors = [
+        _address(one) | {"vector": embedding.vector}
         for one, embedding in zip(batch, embeddings, strict=True)
     ]
+    truncated = [{"truncated": embedding.truncated} for embedding in embeddings]
+    memories, _ = _split(batch, [row | mark for row, mark in zip(vectors, truncated, strict=True)])
+    _, passages = _split(batch, vectors)
 
     async def write(transaction: Transaction) -> bool:
         if not await _note(transaction, batch, change):
             return False
-        await transaction.rows(KEEP_EMBEDDINGS, rows=rows, property=side.embedding)
+        await transaction.rows(KEEP_EMBEDDINGS, rows=memories, property=side.embedding)
+        if passages:
+            await transaction.rows(KEEP_PASSAGE_EMBEDDINGS, rows=passages, property=side.embedding)
         return True
 
     return await graph.write(write)
+
+
+def _address(one: Stored) -> dict[str, Any]:
+    return {"client_id": one.client_id, "id": one.id}
+
+
+def _split(
+    batch: list[Stored], rows: list[dict[str, Any]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the rows of the memories and those of the passages."""
+    pairs = list(zip(batch, rows, strict=True))
+    return (
+        [row for one, row in pairs if one.kind != "passage"],
+        [row for one, row in pairs if one.kind == "passage"],
+    )
 
 
 async def _note(transaction: Transaction, batch: list[Stored], change: Change) -> bool:
@@ -330,6 +360,12 @@ async def _note(transaction: Transaction, batch: list[Stored], change: Change) -
 
 
 async def _make_index(graph: Graph, dimensions: int) -> None:
-    """Create the other index again: an abandoned change may have left one with another model's vectors."""
-    await graph.change(DROP_VECTOR_INDEX)
+    """Create the other indexes again: an abandoned change may have left some with another model's vectors."""
+    await _drop_indexes(graph)
     await graph.execute(vector_index(graph.side), dimensions=dimensions)
+    await graph.execute(passage_index(graph.side), dimensions=dimensions)
+
+
+async def _drop_indexes(graph: Graph) -> None:
+    await graph.change(DROP_VECTOR_INDEX)
+    await graph.change(DROP_PASSAGE_INDEX)

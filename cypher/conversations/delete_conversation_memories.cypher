@@ -15,5 +15,6 @@ WITH
     MATCH (memory)-[:MENTIONS|NAMES]->(entity:Entity {client_id: $client_id})
     RETURN DISTINCT entity.normalized
   } AS entities
+// include delete_passages
 FOREACH (memory IN gone | DETACH DELETE memory)
 RETURN size(gone) AS memories, entities

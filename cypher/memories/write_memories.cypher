@@ -9,22 +9,7 @@ UNWIND $rows AS row
 CREATE (memory:Memory:$(row.label))
 SET memory = row.properties, memory.client_id = $client_id
 WITH collect({memory: memory, row: row}) AS made
-// After the memories are created, not before: a change of the model begins with an index, whose creation
-// waits for all writers. A writer that missed the change has committed before the change relies on it.
-OPTIONAL MATCH (installation:Installation {id: 'installation'})
-WITH
-  made,
-  coalesce(installation.embeddings, ['embedding']) AS properties,
-  installation.embedding_model + '@' + installation.embedding_sha256 AS current,
-  CASE installation.change_state
-    WHEN 'embedding' THEN installation.wanted_model + '@' + installation.wanted_sha256
-    ELSE installation.former_model + '@' + installation.former_sha256
-  END AS beside
-WITH made, [place IN range(0, size(properties) - 1) | {
-  property: properties[place],
-  model: [coalesce(current, 'current'), beside][place],
-  current: place = 0
-}] AS sides
+// include required_sides
 CALL (made, sides) {
   UNWIND made AS one
   UNWIND sides AS side
@@ -42,10 +27,4 @@ CALL (made, sides) {
 }
 RETURN
   size(made) AS written,
-  [
-    side IN sides WHERE any(
-      row IN $rows WHERE row.embeddings[side.model] IS NULL
-        AND (NOT side.current OR row.embeddings.current IS NULL)
-    )
-    | side.model
-  ] AS lacking
+  // include lacking

@@ -1,11 +1,24 @@
 CYPHER 25
-// The texts of some memories, and the names of their sessions.
+// The texts of some memories, and the names of their sessions; of long ones the passages around a hit instead.
 //
 // $client_id  string  the client
+// $around     map     {id: {first, last}}: the places of the passages that are wanted of a long memory
 // include heads
 OPTIONAL MATCH (session:Session {client_id: $client_id, id: memory.session_id})
+WITH memory, chain, session, $around[memory.id] AS wanted
 RETURN collect(memory {
-  .id, .text,
+  .id,
+  text: CASE WHEN wanted IS NULL THEN memory.text ELSE '' END,
   session_external_id: session.external_id,
+  parts: COLLECT {
+    MATCH (memory)<-[:PASSAGE_OF]-(passage:Passage {client_id: $client_id})
+    WHERE wanted IS NOT NULL AND passage.place >= wanted.first AND passage.place <= wanted.last
+    RETURN passage {.place, .start, .end, text: passage.search_text}
+    ORDER BY passage.place
+  },
+  bytes: CASE WHEN wanted IS NOT NULL THEN COLLECT {
+    MATCH (memory)<-[:PASSAGE_OF]-(passage:Passage {client_id: $client_id})
+    RETURN max(passage.end) + CASE WHEN memory.passages_due THEN 1 ELSE 0 END
+  }[0] END,
   // include head
 }) AS rows

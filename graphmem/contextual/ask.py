@@ -35,9 +35,16 @@ from graphmem.model.vocabulary import QUERY_CHARACTERS
 from graphmem.recall.abstaining import judgement, unheard_names
 from graphmem.recall.compose import compose
 from graphmem.retrieval.filters import NOW, Filters, Validity, scope_groups, validity_asked
-from graphmem.retrieval.finding import Candidate, find_best
+from graphmem.retrieval.finding import (
+    CANDIDATES,
+    Candidate,
+    IndexQuery,
+    find_best,
+    find_by_passages,
+    with_passages,
+)
 from graphmem.retrieval.ranking import ranked
-from graphmem.retrieval.relevance import EVERYTHING, asked_stems, meaning
+from graphmem.retrieval.relevance import EVERYTHING, asked_stems, meaning, weighed_stems
 from graphmem.retrieval.understanding import Understood, understand
 from graphmem.sessions.related import RelatedSession, find_related_sessions
 from graphmem.text.named_times import named_times
@@ -140,15 +147,28 @@ async def find_in_sessions(
             graph=context.graph,
         )
     groups = scope_groups(inside, context.client_id)
-    return await context.graph.rows(
-        CANDIDATES_IN_SESSIONS,
-        client_id=context.client_id,
-        session_ids=list(session_ids),
-        embedding=question.embedding,
-        words=lucene_query(question.words, groups, question.weight),
-        limit=IN_SESSION,
-        **validity.of_messages,
+    asked = IndexQuery(
+        embeddings=[question.embedding],
+        words=question.words,
+        weight=question.weight,
+        filters=inside,
+        wanted=CANDIDATES,
     )
+    found, long = await asyncio.gather(
+        context.graph.rows(
+            CANDIDATES_IN_SESSIONS,
+            client_id=context.client_id,
+            session_ids=list(session_ids),
+            embedding=question.embedding,
+            words=lucene_query(question.words, groups, question.weight),
+            limit=IN_SESSION,
+            **validity.of_messages,
+        ),
+        find_by_passages(
+            asked, client_id=context.client_id, graph=context.graph, embedder=context.embedder
+        ),
+    )
+    return with_passages(found, long)
 
 
 async def _find_links(search: NarrowedSearch, context: Context) -> list[RelatedSession]:
@@ -233,6 +253,7 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
         ranked(found, question.words, "bm25" if question.degraded else "default"),
         filters,
         context,
+        words=weighed_stems(question.words, question.weight),
         limit=query.top_sessions * query.top_k,
         max_tokens=query.max_tokens or FALLBACK_TOKENS,
     )

@@ -1,7 +1,8 @@
 """Assembling a contextual answer: hits and the messages around them, by session, within a budget."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,9 +24,19 @@ from graphmem.contextual.rendering import (
 )
 from graphmem.contextual.types import ContextualResult, ContextualTurn, OmittedTurn, SessionContext
 from graphmem.model.vocabulary import Role
-from graphmem.recall.compose import OMITTED_SHOWN
-from graphmem.retrieval.finding import Candidate
+from graphmem.prompts.excerpts import Excerpt, Part, Surroundings
+from graphmem.recall.compose import (
+    MOST_AROUND,
+    OMITTED_SHOWN,
+    WHOLE_SHARE,
+    first_excerpt,
+    shown_excerpt,
+)
+from graphmem.recall.types import ShownExcerpt
+from graphmem.retrieval.finding import Candidate, FoundPassage
+from graphmem.retrieval.relevance import weighed_stems
 from graphmem.sessions.related import RelatedSession
+from graphmem.text.passages import passages as cut
 from graphmem.tokens import TokenCounter
 
 
@@ -40,6 +51,21 @@ class NearbyTurn(Struct, frozen=True, kw_only=True):
     content: str
     token_count: int
     occurred_at: datetime
+    excerpt: ShownExcerpt | None = None
+    """The part that `content` shows of a long message."""
+
+
+class LongHit(Struct, frozen=True):
+    """A long message that answers: whole, the passage that was found, and what is around that."""
+
+    turn: NearbyTurn
+    passage: FoundPassage
+    around: Surroundings
+
+    def within(self, excerpt: Excerpt) -> NearbyTurn:
+        """Return the message with an excerpt as its content."""
+        shown = shown_excerpt(excerpt, self.passage)
+        return replace(self.turn, content=excerpt.text, excerpt=shown)
 
 
 class AnsweredSearch(NarrowedSearch, frozen=True, kw_only=True):
@@ -66,6 +92,8 @@ def assembled(search: SurroundedSearch, tokens: TokenCounter) -> ContextualResul
 
     The tokens of the returned prompt are counted as a whole.
     """
+    long = long_hits(search, tokens)
+    search = _with_excerpts(search, long)
     links = [
         LinkLine(one.session_id, link_line(search.titles[one.session_id]))
         for one in search.links
@@ -84,6 +112,9 @@ def assembled(search: SurroundedSearch, tokens: TokenCounter) -> ContextualResul
             break
         # Adjacent lines may have more tokens than the sum of the lines.
         room -= used - max_tokens
+    if max_tokens is not None:
+        search, kept, text = _grown(search, long, kept, taken, max_tokens, tokens)
+        used = tokens.count(text)
     linked = {link.session_id for link in taken}
     omitted = _omitted(search, _shown(passages) - _shown(kept))
     return ContextualResult(
@@ -97,6 +128,93 @@ def assembled(search: SurroundedSearch, tokens: TokenCounter) -> ContextualResul
         omitted_total=len(omitted),
         degraded=search.question.degraded,
     )
+
+
+def long_hits(search: SurroundedSearch, tokens: TokenCounter) -> dict[str, LongHit]:
+    """Return the hits that are longer than a quarter of the budget, if a passage of them was found."""
+    budget = search.query.max_tokens
+    if budget is None:
+        return {}
+    turns = {turn.id: turn for some in search.turns.values() for turn in some}
+    words = weighed_stems(search.question.words, search.question.weight)
+    found: dict[str, LongHit] = {}
+    for one, _ in (pair for some in search.hits.values() for pair in some):
+        turn = turns.get(one.id)
+        if turn is None or not one.passages or turn.token_count <= WHOLE_SHARE * budget:
+            continue
+        passage = one.passages[0]
+        first = max(0, passage.place - MOST_AROUND)
+        parts = [
+            Part(place=place, start=part.start, end=part.end, text=part.text)
+            for place, part in enumerate(
+                islice(cut(turn.content), first, passage.place + MOST_AROUND + 1), first
+            )
+        ]
+        total = len(turn.content.encode())
+        around = Surroundings(parts, passage.place, words, total=total, tokens=tokens)
+        found[one.id] = LongHit(turn, passage, around)
+    return found
+
+
+def _with_excerpts(search: SurroundedSearch, long: Mapping[str, LongHit]) -> SurroundedSearch:
+    """Return a search whose long hits are excerpts."""
+    shorter = {
+        id: hit.within(excerpt)
+        for id, hit in long.items()
+        if (excerpt := first_excerpt(hit.around, search.query.max_tokens or 0))
+    }
+    return _replaced(search, shorter)
+
+
+def _replaced(search: SurroundedSearch, turns: Mapping[str, NearbyTurn]) -> SurroundedSearch:
+    """Return a search with other contents of some messages."""
+    return replace(
+        search,
+        turns={
+            id: [turns.get(turn.id, turn) for turn in some] for id, some in search.turns.items()
+        },
+    )
+
+
+def _grown(
+    search: SurroundedSearch,
+    long: Mapping[str, LongHit],
+    kept: list[Passage],
+    links: Sequence[LinkLine],
+    max_tokens: int,
+    tokens: TokenCounter,
+) -> tuple[SurroundedSearch, list[Passage], str]:
+    """Give the remaining room to the excerpts, the best first."""
+    text = prompt(kept, links)
+    hits = {one.id for passage in kept for one in passage.exchanges} & long.keys()
+    for id in sorted(hits, key=lambda one: (-search.scores[one], one)):
+        spare = max_tokens - tokens.count(text)
+        before = next(turn for some in search.turns.values() for turn in some if turn.id == id)
+        while spare > 0:
+            excerpt = long[id].around.excerpt(tokens.count(before.content) + spare)
+            if excerpt is None or excerpt.text == before.content:
+                break
+            turn = long[id].within(excerpt)
+            tried = _relined(kept, id, hit_line(turn.role, turn.content))
+            longer = prompt(tried, links)
+            if (used := tokens.count(longer)) <= max_tokens:
+                search, kept, text = _replaced(search, {id: turn}), tried, longer
+                break
+            spare -= max(1, used - max_tokens)
+    return search, kept, text
+
+
+def _relined(passages: Sequence[Passage], id: str, line: str) -> list[Passage]:
+    """Return the passages with another line of a hit."""
+    return [
+        replace(
+            passage,
+            exchanges=[
+                replace(one, line=line) if one.id == id else one for one in passage.exchanges
+            ],
+        )
+        for passage in passages
+    ]
 
 
 def _passages(search: SurroundedSearch, hits: set[str]) -> list[Passage]:
@@ -183,6 +301,7 @@ def turn_of(turn: NearbyTurn, score: float | None = None) -> ContextualTurn:
         occurred_at=turn.occurred_at,
         hit=score is not None,
         score=score,
+        excerpt=turn.excerpt,
     )
 
 

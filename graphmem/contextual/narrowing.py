@@ -15,8 +15,8 @@ from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
 from graphmem.retrieval.filters import Filters, Validity
 from graphmem.retrieval.finding import SEARCHED_TEXTS, Candidate, find_best
-from graphmem.retrieval.fusion import Scores, by_maximum, min_max, weighted
-from graphmem.retrieval.ranking import DENSE_SHARE, ranked
+from graphmem.retrieval.fusion import DENSE_SHARE, Scores, by_maximum, min_max, weighted
+from graphmem.retrieval.ranking import ranked
 from graphmem.retrieval.relevance import (
     NAMES_SHARE,
     asked_names,
@@ -187,6 +187,7 @@ async def find_candidates(
         client_id=context.client_id,
         weight=search.question.weight,
         graph=context.graph,
+        embedder=context.embedder,
     )
 
 

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from graphmem.model.times import AS_OF, KNOWN_AS_OF, Time
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Role
-from graphmem.recall.types import Item, Reason
+from graphmem.recall.types import Item, Reason, ShownExcerpt
 from graphmem.sessions.related import RelatedSession
 
 Narrowing = Literal["soft", "hard"]
@@ -69,7 +69,11 @@ class ContextualQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ContextualTurn(Struct, frozen=True, kw_only=True):
-    """One message of a session: a hit with its score, or a message around one."""
+    """One message of a session: a hit with its score, or a message around one.
+
+    With `max_tokens`, `content` is an excerpt of a hit that is longer than a quarter of it, around the
+    passage that was found.
+    """
 
     id: str
     idx: int
@@ -79,6 +83,8 @@ class ContextualTurn(Struct, frozen=True, kw_only=True):
     occurred_at: datetime
     hit: bool = False
     score: float | None = None
+    excerpt: ShownExcerpt | None = None
+    """The part that is shown of a long message; null if `content` is the whole."""
 
 
 class SessionContext(Struct, frozen=True, kw_only=True):

@@ -30,6 +30,9 @@ PART_CHAINS = Query("conversations/part_chains", Gone, writes=True)
 DELETE_CONVERSATION_MEMORIES = Query(
     "conversations/delete_conversation_memories", Gone, writes=True
 )
+DELETE_CONVERSATION_PASSAGES = Query(
+    "conversations/delete_conversation_passages", RowsWritten, writes=True
+)
 DELETE_CONVERSATION_RECORDS = Query(
     "conversations/delete_conversation_records", RowsWritten, writes=True
 )
@@ -70,6 +73,10 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
     client_id, graph = context.client_id, context.graph
     asked = {"client_id": client_id, "id": conversation_id}
 
+    async def delete_passages(transaction: Transaction) -> int:
+        rows = await transaction.rows(DELETE_CONVERSATION_PASSAGES, limit=DELETED_AT_ONCE, **asked)
+        return rows[0].written
+
     async def delete_memories(transaction: Transaction) -> int:
         parted = await _part_chains(transaction, conversation_id, client_id=client_id)
         rows = await transaction.rows(DELETE_CONVERSATION_MEMORIES, limit=DELETED_AT_ONCE, **asked)
@@ -87,6 +94,7 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
             await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
         return [replace(row, memories=parted + row.memories) for row in rows]
 
+    await _delete_all(delete_passages, graph)
     memories = await _delete_all(delete_memories, graph)
     await _delete_all(delete_records, graph)
     rows = await graph.write(delete_rest)

@@ -9,11 +9,15 @@ from graphmem.graph.driver import Graph
 from graphmem.graph.inspection import (
     BROKEN_CHAINS,
     COUNTED_MEMORIES,
+    COUNTED_PASSAGES,
     EDGES_BETWEEN_CLIENTS,
+    MEMORIES_TO_CUT,
     MEMORIES_WITHOUT_CONVERSATION,
     MEMORIES_WITHOUT_EMBEDDING,
     MEMORIES_WITHOUT_FILTERS,
     MESSAGES_WITHOUT_SESSION,
+    PASSAGES_WITHOUT_EMBEDDING,
+    PASSAGES_WITHOUT_MEMORY,
     SESSIONS_WITHOUT_CONVERSATION,
     Defect,
 )
@@ -81,6 +85,18 @@ RULES = (
         "without an embedding",
         "they are found by their words alone: delete them and remember them again",
     ),
+    Rule(
+        PASSAGES_WITHOUT_MEMORY,
+        "passage",
+        "of a memory that does not exist",
+        "no search finds them, and they only take room: delete them by id",
+    ),
+    Rule(
+        PASSAGES_WITHOUT_EMBEDDING,
+        "passage",
+        "without an embedding",
+        "they are found by their words alone: delete their memories and remember these again",
+    ),
 )
 
 
@@ -100,10 +116,19 @@ async def check_rule(graph: Graph, rule: Rule, *, scanned: int = SCANNED) -> lis
 async def amount(graph: Graph, *, scanned: int = SCANNED) -> list[Finding]:
     """Report the number of memories, and whether all are checked."""
     [row] = await graph.rows(COUNTED_MEMORIES)
-    return list(_amount(row.memories, scanned))
+    [parts] = await graph.rows(COUNTED_PASSAGES)
+    [left] = await graph.rows(MEMORIES_TO_CUT)
+    return list(_amount(row.memories, parts.passages, left.memories, scanned))
 
 
-def _amount(memories: int, scanned: int) -> Iterator[Finding]:
-    yield ok("memories", f"{counted(memories, 'memory')} stored")
+def _amount(memories: int, passages: int, left: int, scanned: int) -> Iterator[Finding]:
+    also = f", and {counted(passages, 'passage')} of the long ones" if passages else ""
+    yield ok("memories", f"{counted(memories, 'memory')} stored{also}")
+    if left:
+        what = f"{counted(left, 'long memory')} not cut into all passages yet"
+        remedy = (
+            "nothing: the job `passages` of `graphmem serve` does it; till then words find the rest"
+        )
+        yield note("memories", what, remedy)
     if memories > scanned:
         yield note("integrity", f"only the first {scanned:,} of each kind are looked at")

@@ -76,11 +76,12 @@ async def drift(graph: Graph, *, dimensions: int) -> list[Finding]:
     if not files:
         return []
     made = wanted(files, dimensions=dimensions, side=graph.side)
-    # While the embedding model is changed both vector indexes exist, which is correct.
+    # While the embedding model is changed the vector indexes of both sides exist, which is correct.
+    spare = (other(graph.side).index, other(graph.side).passage_index)
     indexes = [
         index
         for index in await graph.rows(SHOWN_INDEXES)
-        if index.name != other(graph.side).index or not await _is_changing(graph)
+        if index.name not in spare or not await _is_changing(graph)
     ]
     found = list(compare(made, indexes, await graph.rows(SHOWN_CONSTRAINTS)))
     return found or [ok("schema", f"all {len(made)} indexes and constraints are as they should be")]

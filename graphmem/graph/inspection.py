@@ -44,6 +44,12 @@ class MemoryCount(Struct, frozen=True):
     memories: int
 
 
+class PassageCount(Struct, frozen=True):
+    """The number of passages."""
+
+    passages: int
+
+
 class Defect(Struct, frozen=True):
     """The number of nodes or edges that break a rule, and the ids of some."""
 
@@ -99,6 +105,8 @@ KNOWN_NAMES = Query("graph/known_names", KnownNames)
 STORED_NODES = Query("graph/stored_nodes", StoredNodes)
 STORED_EDGES = Query("graph/stored_edges", StoredEdges)
 COUNTED_MEMORIES = Query("graph/counted_memories", MemoryCount)
+COUNTED_PASSAGES = Query("graph/counted_passages", PassageCount)
+MEMORIES_TO_CUT = Query("graph/memories_to_cut", MemoryCount)
 MEMORIES_NOT_EMBEDDED = Query("graph/memories_not_embedded", MemoryCount)
 REACHED_ADDRESS = Query("graph/reached_address", LinesLoaded)
 MESSAGES_WITHOUT_SESSION = Query("graph/messages_without_session", Defect)
@@ -108,6 +116,8 @@ BROKEN_CHAINS = Query("graph/broken_chains", Defect)
 EDGES_BETWEEN_CLIENTS = Query("graph/edges_between_clients", Defect)
 MEMORIES_WITHOUT_FILTERS = Query("graph/memories_without_filters", Defect)
 MEMORIES_WITHOUT_EMBEDDING = Query("graph/memories_without_embedding", Defect)
+PASSAGES_WITHOUT_MEMORY = Query("graph/passages_without_memory", Defect)
+PASSAGES_WITHOUT_EMBEDDING = Query("graph/passages_without_embedding", Defect)
 
 
 async def reaches_addresses(graph: Graph) -> bool:

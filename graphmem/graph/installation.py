@@ -124,6 +124,7 @@ KEEP_INSTALLATION = Query("graph/keep_installation", Installation, writes=True)
 STORED_INSTALLATION = Query("graph/stored_installation", Installation)
 CHANGE_INSTALLATION = Query("graph/change_installation", Moved, writes=True)
 DROP_VECTOR_INDEX = Query("graph/drop_vector_index", Nothing, writes=True)
+DROP_PASSAGE_INDEX = Query("graph/drop_passage_index", Nothing, writes=True)
 STORED_CALIBRATION = Query("graph/stored_calibration", Calibration)
 KEEP_CALIBRATION = Query("graph/keep_calibration", Calibration, writes=True)
 

@@ -186,7 +186,8 @@ class Entity(AsyncStructuredNode):
 class Memory(AsyncStructuredNode):
     """Anything that is remembered; a property on which an index filters is '' or a far time, never absent.
 
-    Its embedding is in `embedding` or `embedding_2`, or in both while the model is being changed.
+    Its embedding is in `embedding` or `embedding_2`, or in both while the model is being changed. A long one
+    that still lacks some of its passages is marked by `passages_due`.
     """
 
     client_id = StringProperty(required=True)
@@ -215,6 +216,7 @@ class Memory(AsyncStructuredNode):
     locked = BooleanProperty()
     embedding_2 = ArrayProperty(FloatProperty())
     other_truncated = BooleanProperty()
+    passages_due = BooleanProperty()
 
     mentions = _many("Entity", "MENTIONS")
     spells_out = _many("Entity", "SPELLS_OUT", SpelledOut)
@@ -326,6 +328,25 @@ class Span(Memory):
 
     reference = _one("Reference", "PART_OF")
     next_span = _one("Span", "NEXT")
+
+
+class Passage(AsyncStructuredNode):
+    """A part of a long memory that is searched by itself: its bytes from `start` up to `end`, exclusive."""
+
+    client_id = StringProperty(required=True)
+    uid = StringProperty(db_property="id", required=True)
+    memory_id = StringProperty(required=True)
+    conversation_id = StringProperty(required=True)
+    session_id = StringProperty(required=True)
+    place = IntegerProperty(required=True)
+    start = IntegerProperty(required=True)
+    end = IntegerProperty(required=True)
+    search_text = StringProperty(required=True)
+    scope_words = StringProperty(required=True)
+    embedding = ArrayProperty(FloatProperty())
+    embedding_2 = ArrayProperty(FloatProperty())
+
+    memory = _one("Memory", "PASSAGE_OF")
 
 
 class Held(AsyncStructuredRel):

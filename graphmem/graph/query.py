@@ -2,7 +2,7 @@
 
 A file under `cypher/` is one query. Its first line is the language version, then one sentence,
 then a line `// $name  type  meaning` for every parameter. A line `// include NAME` stands for the text of
-a fragment, the names of the vector index and of a memory's embedding for those of the current side.
+a fragment, the names of the vector indexes and of a memory's embedding for those of the current side.
 """
 
 import re
@@ -19,6 +19,7 @@ Row = TypeVar("Row")
 
 _PARAMETER = re.compile(r"^// \$(\w+)", re.MULTILINE)
 _INDEX = re.compile(rf"\b{FIRST.index}\b")
+_PASSAGE_INDEX = re.compile(rf"\b{FIRST.passage_index}\b")
 _EMBEDDING = re.compile(rf"(?<=\.){FIRST.embedding}\b")
 
 
@@ -50,7 +51,7 @@ class Query(Generic[Row]):
         return expanded(self.name, read(self.name))
 
     def text_on(self, side: Side) -> str:
-        """Return the Cypher with the names of this side's vector index and property."""
+        """Return the Cypher with the names of this side's vector indexes and property."""
         if side not in self._texts:
             self._texts[side] = renamed(self.text, side)
         return self._texts[side]
@@ -73,4 +74,5 @@ class Query(Generic[Row]):
 
 def renamed(text: str, side: Side) -> str:
     """Return Cypher with a side's names instead of the first side's; changes nothing else."""
-    return _EMBEDDING.sub(side.embedding, _INDEX.sub(side.index, text))
+    indexed = _PASSAGE_INDEX.sub(side.passage_index, _INDEX.sub(side.index, text))
+    return _EMBEDDING.sub(side.embedding, indexed)

@@ -96,8 +96,17 @@ async def migrate(
 
 
 def vector_index(side: Side) -> str:
-    """Return the statement that creates a side's vector index: the schema's last, so that both are alike."""
-    made = f"CREATE VECTOR INDEX {FIRST.index} "
+    """Return the statement that creates a side's index of memories: the schema's last, so all are alike."""
+    return _creating(FIRST.index, side)
+
+
+def passage_index(side: Side) -> str:
+    """Return the statement that creates a side's index of passages."""
+    return _creating(FIRST.passage_index, side)
+
+
+def _creating(index: str, side: Side) -> str:
+    made = f"CREATE VECTOR INDEX {index} "
     statements = [one for file in schema_files() for one in file.statements if made in one]
     return renamed(statements[-1], side)
 

@@ -35,9 +35,8 @@ from graphmem.observing.metrics import DEGRADED
 from graphmem.retrieval.expansion import expand
 from graphmem.retrieval.filters import Filters, Validity, sources_asked, validity_asked
 from graphmem.retrieval.finding import Candidate, IndexQuery, find
-from graphmem.retrieval.fusion import Scores, best_first, by_maximum, weighted
+from graphmem.retrieval.fusion import DENSE_SHARE, Scores, best_first, by_maximum, weighted
 from graphmem.retrieval.heads import Head, at_heads, heads_of
-from graphmem.retrieval.ranking import DENSE_SHARE
 from graphmem.retrieval.understanding import Stopwatch
 from graphmem.single_flight import TURN_BYTES, Key, SingleFlight
 from graphmem.text.words import terms

@@ -12,33 +12,34 @@ missing: a process that does not know of the change yet embeds the memory a seco
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.embedding import Embedder, Embedding
-from graphmem.errors import Unavailable
+from graphmem.embedding import Embedder, Embedding, loaded
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_words
+from graphmem.memories.passages import (
+    CURRENT,
+    EmbeddedPassage,
+    embed_passages,
+    first_passages,
+    write_passages,
+)
 from graphmem.model.times import END
 from graphmem.model.vocabulary import Kind, kind_label
 from graphmem.text.aliases import met
 from graphmem.text.entities import Entity, entities, normalized, titles
+from graphmem.text.passages import Passage
 from graphmem.text.spelled_out import SpelledOut, spelled_out
 from graphmem.tokens import TokenCounter
 
 WRITTEN_AT_ONCE = 500
 """The number of memories that one statement writes; larger statements were not faster."""
-
-CURRENT = "current"
-"""The key of an embedding that does not name its model: it belongs to the current model."""
-
-LOAD_SECONDS = 30.0
-POLL_SECONDS = 0.1
-"""The time that a write waits for its process to load a model, and the interval of its checks."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -95,6 +96,9 @@ class Prepared(Struct, frozen=True):
     forms: Mapping[str, Sequence[str]] = {}
     beside: Mapping[str, Embedding] = {}
     embedder: Embedder | None = None
+    passages: Sequence[EmbeddedPassage] = ()
+    """The parts of a long text that are searched by themselves; the first ones, if `passages_due`."""
+    passages_due: bool = False
 
     @property
     def embeddings(self) -> Mapping[str, Embedding]:
@@ -119,6 +123,7 @@ class Prepared(Struct, frozen=True):
             | {
                 "token_count": self.token_count,
                 "embedding_truncated": self.embedding.truncated,
+                "passages_due": self.passages_due or None,
                 "scope_words": scope_words(self.draft.client_id, properties | own),
             },
         }
@@ -146,14 +151,18 @@ WRITTEN_MEMORIES = Query("memories/written_memories", WrittenMemory)
 async def prepare(
     drafts: Sequence[Draft], *, embedder: Embedder, tokens: TokenCounter
 ) -> list[Prepared]:
-    """Embed memories, count their tokens and find the names in them, off the event loop.
+    """Embed memories and the first passages of long ones, count their tokens and find the names in them.
 
-    Raises `Unavailable`.
+    Off the event loop. Raises `Unavailable`.
     """
     analysing = asyncio.to_thread(lambda: [_analysed(draft, tokens) for draft in drafts])
     texts = [draft.embedded_text for draft in drafts]
-    embeddings, beside, analyses = await asyncio.gather(
-        embedder.passages(texts), _embed_beside(texts, embedder.beside), analysing
+    cut, more = first_passages([(draft.kind, draft.text) for draft in drafts])
+    embeddings, beside, passages, analyses = await asyncio.gather(
+        embedder.passages(texts),
+        _embed_beside(texts, embedder.beside),
+        _embed_passages(drafts, cut, embedder),
+        analysing,
     )
     return [
         Prepared(
@@ -165,11 +174,26 @@ async def prepare(
             forms=analysis.forms,
             beside=other,
             embedder=embedder,
+            passages=parts,
+            passages_due=due,
         )
-        for draft, embedding, other, analysis in zip(
-            drafts, embeddings, beside, analyses, strict=True
+        for draft, embedding, other, analysis, parts, due in zip(
+            drafts, embeddings, beside, analyses, passages, more, strict=True
         )
     ]
+
+
+async def _embed_passages(
+    drafts: Sequence[Draft], cut: Sequence[Sequence[Passage]], embedder: Embedder
+) -> list[list[EmbeddedPassage]]:
+    """Return the embedded passages of each memory."""
+    placed = [
+        (draft.id, place, passage)
+        for draft, parts in zip(drafts, cut, strict=True)
+        for place, passage in enumerate(parts)
+    ]
+    embedded = iter(await embed_passages(placed, embedder))
+    return [list(islice(embedded, len(parts))) for parts in cut]
 
 
 async def write(transaction: Transaction, memories: Sequence[Prepared], *, client_id: str) -> None:
@@ -183,6 +207,11 @@ async def write(transaction: Transaction, memories: Sequence[Prepared], *, clien
         [written] = await transaction.rows(WRITE_MEMORIES, client_id=client_id, rows=rows)
         for model in written.lacking:
             await _add_embeddings(transaction, chunk, model, client_id=client_id)
+    passages = [passage for memory in memories for passage in memory.passages]
+    if passages:
+        await write_passages(
+            transaction, passages, client_id=client_id, embedder=memories[0].embedder
+        )
     if rows := _mentions(memories):
         await transaction.rows(WRITE_MENTIONS, client_id=client_id, rows=rows)
 
@@ -260,7 +289,7 @@ async def _add_embeddings(
     transaction: Transaction, memories: Sequence[Prepared], model: str, *, client_id: str
 ) -> None:
     """Embed just written memories a second time, with a model whose vectors they lack."""
-    embedder = await _wait_for(model, memories[0].embedder)
+    embedder = await loaded(model, memories[0].embedder)
     # Inside the transaction, which holds locks: it happens once, in a process that has just learned of the
     # model.
     embeddings = await embedder.passages([one.draft.embedded_text for one in memories])
@@ -276,19 +305,6 @@ async def _add_embeddings(
             for memory, embedding in zip(memories, embeddings, strict=True)
         ],
         property=embedder.side.embedding,
-    )
-
-
-async def _wait_for(model: str, embedder: Embedder | None) -> Embedder:
-    """Return the embedder of a model once it is loaded. Raises `Unavailable`."""
-    for _ in range(round(LOAD_SECONDS / POLL_SECONDS)):
-        beside = embedder.beside if embedder else None
-        if beside is not None and beside.key == model:
-            return beside
-        await asyncio.sleep(POLL_SECONDS)
-    raise Unavailable(
-        "the embedding model is being changed and this process has not loaded the other one yet: "
-        "try again soon; `graphmem doctor` shows the progress of the change"
     )
 
 

@@ -4,14 +4,15 @@ from msgspec import Struct
 
 
 class Side(Struct, frozen=True):
-    """A vector index, and the property of memories that it indexes."""
+    """Two vector indexes, of memories and of their passages, and the property that both index."""
 
     index: str
     embedding: str
+    passage_index: str
 
 
-FIRST = Side("memory_embedding", "embedding")
-SECOND = Side("memory_embedding_2", "embedding_2")
+FIRST = Side("memory_embedding", "embedding", "passage_embedding")
+SECOND = Side("memory_embedding_2", "embedding_2", "passage_embedding_2")
 SIDES = (FIRST, SECOND)
 
 VECTORS = frozenset({*(side.embedding for side in SIDES), "whole_embedding"})

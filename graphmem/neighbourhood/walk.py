@@ -50,7 +50,7 @@ TEXT_CHARACTERS = 1_000
 LIST_ITEMS = 50
 NAMED_NODES = 10
 
-HIDDEN = (*sorted(VECTORS), "whole_model", "search_text", "scope_words", "locked")
+HIDDEN = (*sorted(VECTORS), "whole_model", "search_text", "scope_words", "locked", "passages_due")
 """Properties that only indexes and writers use."""
 
 ABSENT = {"", *(time.isoformat().replace("+00:00", "Z") for time in (BEGINNING, END))}

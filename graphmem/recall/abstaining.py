@@ -162,7 +162,9 @@ async def relevance_by_id(
     if not ranking:
         return {}
     ids = [one.id for one in ranking]
-    rows = await context.graph.rows(TEXTS, client_id=context.client_id, ids=ids, now_only=False)
+    rows = await context.graph.rows(
+        TEXTS, client_id=context.client_id, ids=ids, around={}, now_only=False
+    )
     texts = {row.id: row.text for row in rows}
     return {
         one.id: judge.relevance(one.candidate.cosine, one.candidate.name, texts[one.id])

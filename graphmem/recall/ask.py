@@ -34,7 +34,9 @@ from graphmem.recall.why import (
 from graphmem.retrieval.filters import Filters, validity_asked
 from graphmem.retrieval.finding import CANDIDATES, find_best
 from graphmem.retrieval.ranking import LONGEST_RANKED, Ranked, cues_of, ranked
+from graphmem.retrieval.relevance import weighed_stems
 from graphmem.retrieval.understanding import Stopwatch, Understood, understand
+from graphmem.text.words import terms
 
 CANDIDATE_TOKENS = 40
 """The tokens for which a leg has one candidate: both legs then fill the budget with short messages too."""
@@ -113,6 +115,7 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
             weight=asked.weight,
             longest_text=LONGEST_RANKED if by_text else 0,
             graph=context.graph,
+            embedder=context.embedder,
         ),
         unheard_names(asked, filters, context),
     )
@@ -137,6 +140,7 @@ async def _compose(search: RankedSearch, question: Question, context: Context) -
         search.admitted.ranking,
         search.filters,
         context,
+        words=weighed_stems(search.asked.words or terms(question.query), search.asked.weight),
         limit=question.limit,
         max_tokens=question.max_tokens,
     )

@@ -1,22 +1,38 @@
 """Composing: from a ranking to a text within a token budget, and a list of the omitted memories."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.context import Context
 from graphmem.graph.query import Query
+from graphmem.prompts.excerpts import Excerpt, Part, Surroundings
 from graphmem.prompts.packing import Parcel, fitting
 from graphmem.prompts.rendering import Entry, heading, markdown, prefix
-from graphmem.recall.types import Item, Omitted, Reason
+from graphmem.recall.types import Item, Omitted, Reason, ShownExcerpt
 from graphmem.retrieval.filters import Filters
-from graphmem.retrieval.finding import Candidate
+from graphmem.retrieval.finding import Candidate, FoundPassage
 from graphmem.retrieval.heads import Head, Loaded, at_heads, fetch_heads, heads_of
 from graphmem.retrieval.ranking import Ranked
 from graphmem.tokens import TokenCounter
+
+WHOLE_SHARE = 0.25
+"""The share of the budget up to which a text is given whole, or whatever its length if no passage of it was
+found; else an excerpt is given."""
+
+FIRST_SHARE = 0.1
+FIRST_TOKENS = range(40, 120)
+"""The share of the budget, within bounds in tokens, of an excerpt before the remaining room goes to it."""
+
+PASSAGE_TOKENS = 60
+"""The least tokens that a passage usually has: as many are fetched as may fill the budget."""
+
+MOST_AROUND = 64
+"""The passages that are fetched before a hit, and after it."""
 
 OMITTED_SHOWN = 50
 """The maximum number of omitted memories in an answer."""
@@ -31,6 +47,10 @@ class MemoryText(Struct, frozen=True):
     id: str
     text: str
     session_external_id: str | None
+    parts: list[Part] = []
+    """Of a long memory the passages around the hit; `text` is '' then."""
+    bytes: int | None = None
+    """The length of a long memory; greater than it is while passages of it are missing."""
     head: Head | None = None
 
 
@@ -52,22 +72,27 @@ async def compose(
     filters: Filters,
     context: Context,
     *,
+    words: Mapping[str, float],
     limit: int | None,
     max_tokens: int,
 ) -> ComposedContext:
     """Pack memories by rank into `max_tokens`, headings and separators included, and at most `limit`, if set.
+
+    Of a text that is longer than a quarter of it an excerpt is packed, around the passage that was found;
+    `words`, the weights of the question's stems, decide where it begins. The room that is left is given to
+    the excerpts, the best first.
 
     The tokens of the returned text are counted as a whole. Texts are fetched only for memories that may fit;
     a second pass fills the remaining room. A memory that was superseded after the search is replaced by its
     head, if the filters admit that.
     """
     most = len(ranking) if limit is None else limit
-    packing = Packing(ranking, filters, most, max_tokens, context.tokens)
+    packing = Packing(ranking, filters, words, most, max_tokens, context.tokens)
     wanted, named = packing.wanted(), packing.named()
     while wanted or named:
         # The second is done before the first, whose rows are longer.
         texts, standing = await asyncio.gather(
-            _load_texts(wanted, filters, context),
+            _load_texts(wanted, packing.around(), filters, context),
             fetch_heads(
                 named.difference(wanted),
                 client_id=context.client_id,
@@ -80,11 +105,17 @@ async def compose(
     return packing.composed()
 
 
-async def _load_texts(ids: list[str], filters: Filters, context: Context) -> list[MemoryText]:
+async def _load_texts(
+    ids: list[str], around: Mapping[str, Any], filters: Filters, context: Context
+) -> list[MemoryText]:
     if not ids:
         return []
     return await context.graph.rows(
-        TEXTS, client_id=context.client_id, ids=ids, now_only=filters.only_active
+        TEXTS,
+        client_id=context.client_id,
+        ids=ids,
+        around={id: around[id] for id in ids if id in around},
+        now_only=filters.only_active,
     )
 
 
@@ -95,19 +126,23 @@ class Packing:
         self,
         ranking: Sequence[Ranked],
         filters: Filters,
+        words: Mapping[str, float],
         limit: int,
         max_tokens: int,
         tokens: TokenCounter,
     ) -> None:
         self._ranking = list(ranking)
         self._filters = filters
+        self._words = words
         self._limit = limit
         self._max_tokens = max_tokens
         self._tokens = tokens
-        self._estimates = [_estimate(ranked.candidate, tokens) for ranked in ranking]
+        self._estimates = [self._estimate(ranked.candidate) for ranked in ranking]
         self._asked: set[str] = set()
         self._known: set[str] = set()
         self._texts: dict[str, MemoryText] = {}
+        self._surroundings: dict[str, Surroundings] = {}
+        self._excerpts: dict[str, Excerpt] = {}
         self._exact: dict[str, Parcel] = {}
         self._chosen: list[str] = []
         self._context = ""
@@ -142,22 +177,23 @@ class Packing:
         self._known |= {one.id for one in (*texts, *standing)}
         if heads := heads_of((*texts, *standing)):
             self._ranking = at_heads(self._ranking, heads, self._filters.admit, _moved)
-            self._estimates = [_estimate(one.candidate, self._tokens) for one in self._ranking]
+            self._estimates = [self._estimate(one.candidate) for one in self._ranking]
             self._asked |= {text.id for text in texts}
-        known = [r.candidate for r in self._ranking if r.candidate.id in self._texts]
-        for candidate in known:
+        for candidate in self._with_texts():
             if candidate.id not in self._exact:
-                text = self._texts[candidate.id].text
-                self._exact[candidate.id] = _exact(candidate, text, self._tokens)
-        parcels = [self._exact[candidate.id] for candidate in known]
+                self._measure(candidate)
+        parcels = [self._exact[one.id] for one in self._with_texts() if one.id in self._exact]
         self._chosen = fitting(parcels, self._max_tokens, most=self._limit)
-        self._render(known)
+        self._render()
         while self._used > self._max_tokens:
             self._chosen.pop()
-            self._render(known)
+            self._render()
 
     def composed(self) -> ComposedContext:
         """Return the text, its memories, and the omitted memories."""
+        for id in list(self._chosen):
+            if id in self._excerpts:
+                self._grow(id)
         taken = set(self._chosen)
         placed = list(enumerate(self._ranking, 1))
         left_out = [(rank, r) for rank, r in placed if r.candidate.id not in taken]
@@ -167,9 +203,7 @@ class Packing:
         last = max((rank for rank, r in placed if r.candidate.id in taken), default=0)
         return ComposedContext(
             items=[
-                _item(ranked, rank, self._texts[ranked.candidate.id])
-                for rank, ranked in placed
-                if ranked.candidate.id in taken
+                self._item(ranked, rank) for rank, ranked in placed if ranked.candidate.id in taken
             ],
             context=self._context,
             tokens_used=self._used,
@@ -180,14 +214,100 @@ class Packing:
             omitted_total=len(left_out),
         )
 
-    def _render(self, known: Sequence[Candidate]) -> None:
+    def around(self) -> dict[str, dict[str, int]]:
+        """Return for each memory that is given as an excerpt the passages that may fill the budget."""
+        reach = min(MOST_AROUND, self._max_tokens // PASSAGE_TOKENS + 1)
+        return {
+            one.candidate.id: {"first": hit.place - reach, "last": hit.place + reach}
+            for one in self._ranking
+            if (hit := self._hit(one.candidate))
+        }
+
+    def _hit(self, candidate: Candidate) -> FoundPassage | None:
+        """Return the passage around which a memory is given as an excerpt; None if it is given whole."""
+        fits = candidate.token_count <= WHOLE_SHARE * self._max_tokens
+        return None if fits or not candidate.passages else candidate.passages[0]
+
+    def _estimate(self, candidate: Candidate) -> Parcel:
+        """Return the cost by the stored token count; a text after its prefix may cost a token less."""
+        tokens = candidate.token_count
+        if self._hit(candidate):
+            tokens = min(tokens, first_room(self._max_tokens))
+        cost = tokens + self._tokens.count_again(prefix(speaker(candidate))) + 1
+        return _parcel(candidate, cost, self._tokens)
+
+    def _with_texts(self) -> list[Candidate]:
+        return [one.candidate for one in self._ranking if one.candidate.id in self._texts]
+
+    def _measure(self, candidate: Candidate) -> None:
+        """Make the excerpt of a long memory, and count the tokens of whatever is shown of it."""
+        text, hit = self._texts[candidate.id], self._hit(candidate)
+        if text.bytes is not None and hit is not None:
+            around = Surroundings(
+                text.parts, hit.place, self._words, total=text.bytes, tokens=self._tokens
+            )
+            excerpt = first_excerpt(around, self._max_tokens)
+            if excerpt is None:
+                return
+            self._surroundings[candidate.id], self._excerpts[candidate.id] = around, excerpt
+        self._exact[candidate.id] = _exact(candidate, self._shown(candidate.id), self._tokens)
+
+    def _grow(self, id: str) -> None:
+        """Give the remaining room to an excerpt."""
+        before, room = self._excerpts[id], self._max_tokens - self._used
+        while room > 0:
+            grown = self._surroundings[id].excerpt(self._tokens.count(before.text) + room)
+            if grown is None or grown == before:
+                return
+            self._excerpts[id] = grown
+            self._render()
+            if self._used <= self._max_tokens:
+                return
+            room -= self._used - self._max_tokens
+            self._excerpts[id] = before
+            self._render()
+
+    def _shown(self, id: str) -> str:
+        """Return the text of a memory, or its excerpt."""
+        excerpt = self._excerpts.get(id)
+        return excerpt.text if excerpt else self._texts[id].text
+
+    def _render(self) -> None:
         taken = set(self._chosen)
         self._context = markdown(
-            _entry(candidate, self._texts[candidate.id].text)
-            for candidate in known
+            _entry(candidate, self._shown(candidate.id))
+            for candidate in self._with_texts()
             if candidate.id in taken
         )
         self._used = self._tokens.count(self._context)
+
+    def _item(self, ranked: Ranked, rank: int) -> Item:
+        candidate = ranked.candidate
+        item = _item(ranked, rank, self._texts[candidate.id])
+        excerpt, hit = self._excerpts.get(candidate.id), self._hit(candidate)
+        if excerpt is None or hit is None:
+            return item
+        return replace(item, text=excerpt.text, excerpt=shown_excerpt(excerpt, hit))
+
+
+def first_room(max_tokens: int) -> int:
+    """Return the tokens of an excerpt before the remaining room is given to it."""
+    return min(max(round(FIRST_SHARE * max_tokens), FIRST_TOKENS.start), FIRST_TOKENS.stop)
+
+
+def first_excerpt(around: Surroundings, max_tokens: int) -> Excerpt | None:
+    """Return the excerpt before the remaining room is given to it; one sentence may be longer than that."""
+    return around.excerpt(first_room(max_tokens)) or around.excerpt(max_tokens)
+
+
+def shown_excerpt(excerpt: Excerpt, hit: FoundPassage) -> ShownExcerpt:
+    """Return the place of an excerpt, with the scores of the passage around which it is."""
+    scores = {"vector": hit.cosine, "bm25": hit.bm25}
+    return ShownExcerpt(
+        start=excerpt.start,
+        end=excerpt.end,
+        scores={name: score for name, score in scores.items() if score is not None},
+    )
 
 
 def _moved(ranked: Ranked, head: Head) -> Ranked:
@@ -209,12 +329,6 @@ def _most_that_fit(estimates: Sequence[Parcel], max_tokens: int) -> int:
     """Return an upper bound of the number of memories that fit; an estimate may be a token too high."""
     spent = accumulate(sorted(parcel.tokens - 1 for parcel in estimates))
     return sum(tokens <= max_tokens for tokens in spent)
-
-
-def _estimate(candidate: Candidate, tokens: TokenCounter) -> Parcel:
-    """Return the cost by the stored token count; a text after its prefix may cost a token less."""
-    cost = candidate.token_count + tokens.count_again(prefix(speaker(candidate))) + 1
-    return _parcel(candidate, cost, tokens)
 
 
 def _exact(candidate: Candidate, text: str, tokens: TokenCounter) -> Parcel:

@@ -68,8 +68,20 @@ class Lift(Struct, frozen=True, kw_only=True):
     score: float
 
 
+class ShownExcerpt(Struct, frozen=True, kw_only=True):
+    """The part of a long memory that its text shows: bytes from `start` up to `end`, exclusive, in UTF-8.
+
+    `scores` are those of the passage that was found there: the reason for this part. A memory is given as an
+    excerpt if it is longer than a quarter of the budget; chunk and peek give the whole.
+    """
+
+    start: int
+    end: int
+    scores: dict[str, float]
+
+
 class Item(Struct, frozen=True, kw_only=True):
-    """One memory of the context, and the reasons for its rank."""
+    """One memory of the context, and the reasons for its rank; `token_count` is that of the whole memory."""
 
     id: str
     external_id: str | None
@@ -90,6 +102,8 @@ class Item(Struct, frozen=True, kw_only=True):
     token_count: int
     lifted_by: list[Lift] | None = None
     """With `explain`: the memories beside it, and the best of its session, that have lifted it."""
+    excerpt: ShownExcerpt | None = None
+    """The part that is shown of a long memory; null if `text` is the whole."""
 
 
 class Omitted(Struct, frozen=True, kw_only=True):

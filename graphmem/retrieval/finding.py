@@ -14,14 +14,19 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.embedding import Vector
+from graphmem.embedding import Embedder, Vector
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.graph.scope import SCOPED
+from graphmem.graph.scope import SCOPED, Property, scope_word
 from graphmem.model.vocabulary import KINDS, Kind, Role
 from graphmem.retrieval.filters import Filters, Sources, conditions, ranges, scope_groups
-from graphmem.retrieval.fusion import best_first
-from graphmem.text.words import lucene_query, scope_query
+from graphmem.retrieval.fusion import DENSE_SHARE, best_first, by_maximum, min_max, weighted
+from graphmem.retrieval.relevance import weighed_stems
+from graphmem.text.passages import units
+from graphmem.text.words import lucene_query, scope_query, shared_weight
+
+CLOSER = 8
+"""The number of passages, those that share most words, of which one sentence is embedded by itself."""
 
 CANDIDATES = 100
 """The default number of candidates of each leg."""
@@ -42,6 +47,8 @@ ONLY_RANKED = -1
 """The value of `longest_text` for candidates with only the properties that rank them."""
 
 GROWTH = 4
+
+_PLACES: tuple[Property, Property] = ("conversation_id", "session_id")
 
 LONG_TEXT = 20_000
 """A text with more characters is fetched separately."""
@@ -71,6 +78,19 @@ class CandidateSource(Struct, frozen=True, kw_only=True):
         return content.decode() if sha256(content).hexdigest() == self.sha256 else None
 
 
+class FoundPassage(Struct, frozen=True, kw_only=True):
+    """A passage of a long memory that a search has found: its place among the others, and its bytes."""
+
+    place: int
+    start: int
+    end: int
+    cosine: float | None = None
+    bm25: float | None = None
+    by_vector: bool = False
+    text: str | None = None
+    """Only of those that share most words."""
+
+
 class Candidate(Struct, frozen=True, kw_only=True):
     """A memory that a search has found, with all data for ranking, relevance and packing."""
 
@@ -97,6 +117,8 @@ class Candidate(Struct, frozen=True, kw_only=True):
     """Whether it passes the conditions that the indexes cannot test."""
     source: CandidateSource | None = None
     """None if it was not requested."""
+    passages: list[FoundPassage] = []
+    """The passages of a long memory that were found, the best first, which gives its scores too."""
 
     @property
     def text(self) -> str:
@@ -118,6 +140,9 @@ FOUND_OF_KIND_IN_CONVERSATION = Query("retrieval/found_of_kind_in_conversation",
 FOUND_NOW = Query("retrieval/found_now", Candidate)
 FOUND_IN_SCOPE = Query("retrieval/found_in_scope", Candidate)
 FOUND_OF_SOURCES = Query("retrieval/found_of_sources", Candidate)
+PASSAGES_IN_CLIENT = Query("retrieval/passages_in_client", Candidate)
+PASSAGES_IN_CONVERSATION = Query("retrieval/passages_in_conversation", Candidate)
+PASSAGES_IN_SESSIONS = Query("retrieval/passages_in_sessions", Candidate)
 FOUND_EXACTLY = Query("retrieval/found_exactly", Candidate)
 FOUND_IN_TIME = Query("retrieval/found_in_time", Candidate)
 CANDIDATES_BY_ID = Query("retrieval/candidates_by_id", Candidate)
@@ -179,10 +204,12 @@ async def find_best(
     weight: Mapping[str, float] | None = None,
     longest_text: int = 0,
     graph: Graph,
+    embedder: Embedder | None = None,
 ) -> list[Candidate]:
     """Return the best `wanted` memories of each leg, each once, with texts of at most so many characters.
 
-    Raises `Unavailable`.
+    A long memory is also found by its passages. With an embedder those that share most words are looked at
+    closer: see `look_closer`. Raises `Unavailable`.
     """
     query = IndexQuery(
         embeddings=vectors(embedding),
@@ -193,8 +220,141 @@ async def find_best(
         wanted=max(LEAST_POOL, wanted),
         longest_text=longest_text,
     )
-    findings = await find(query, client_id=client_id, graph=graph)
-    return cut(findings.found, wanted)
+    findings, long = await asyncio.gather(
+        find(query, client_id=client_id, graph=graph),
+        find_by_passages(query, client_id=client_id, graph=graph, embedder=embedder),
+    )
+    return cut(with_passages(findings.found, long), wanted)
+
+
+async def find_by_passages(
+    query: IndexQuery, *, client_id: str, graph: Graph, embedder: Embedder | None = None
+) -> list[Candidate]:
+    """Return the long memories whose passages are nearest, or share most words, each with these.
+
+    Raises `Unavailable`.
+    """
+    if query.filters.impossible:
+        return []
+    rows, _ = await enough(
+        lambda limit: _ask_passages(query, limit, client_id, graph), _passage_legs, query.wanted
+    )
+    found = [one for one in rows if one.passes]
+    if embedder is not None and query.embeddings and found:
+        found = await look_closer(found, query, embedder)
+    return best_passages_first(found)
+
+
+async def look_closer(
+    found: Sequence[Candidate], query: IndexQuery, embedder: Embedder
+) -> list[Candidate]:
+    """Return long memories with the cosines of single sentences where these are higher than the passages'.
+
+    Of each passage with a text, the sentence that shares most words. A line of a log or a table has little to
+    do with the lines around it, and the vector of them all says little of it.
+    """
+    weight = weighed_stems(query.words, query.weight or {})
+    closest = {
+        (one.id, passage.place): max(
+            (unit.text for unit in units(passage.text)),
+            key=lambda text: shared_weight(text, weight),
+            default="",
+        )
+        for one in found
+        for passage in one.passages
+        if passage.text
+    }
+    vectors = await embedder.queries(list(closest.values())) if closest else []
+    cosines = {
+        at: max(_dot(vector, asked) for asked in query.embeddings)
+        for at, vector in zip(closest, vectors, strict=True)
+    }
+    return [
+        replace(
+            one,
+            passages=[
+                replace(
+                    passage, cosine=_best([passage.cosine, cosines.get((one.id, passage.place))])
+                )
+                for passage in one.passages
+            ],
+        )
+        for one in found
+    ]
+
+
+def _dot(one: Vector, other: Vector) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def best_passages_first(found: Sequence[Candidate]) -> list[Candidate]:
+    """Return long memories with their passages in order: by meaning and words together, the best first."""
+    every = {(one.id, passage.place): passage for one in found for passage in one.passages}
+    cosines = min_max({f"{id}/{place}": one.cosine or 0.0 for (id, place), one in every.items()})
+    words = by_maximum({f"{id}/{place}": one.bm25 or 0.0 for (id, place), one in every.items()})
+    scores = weighted([(DENSE_SHARE, cosines), (1 - DENSE_SHARE, words)])
+    return [
+        replace(
+            one,
+            passages=sorted(
+                one.passages,
+                key=lambda passage: (-scores[f"{one.id}/{passage.place}"], passage.place),
+            ),
+        )
+        for one in found
+    ]
+
+
+async def _ask_passages(
+    query: IndexQuery, limit: int, client_id: str, graph: Graph
+) -> list[Candidate]:
+    filters = query.filters
+    active = [scope_word(client_id, "active")]
+    groups = [group for group in scope_groups(filters, client_id) if group != active]
+    conversations, sessions = (sorted(filters.values(name) or ()) for name in _PLACES)
+    file, where = PASSAGES_IN_CLIENT, {}
+    if sessions:
+        file = PASSAGES_IN_SESSIONS
+    elif len(conversations) == 1:
+        file, where = PASSAGES_IN_CONVERSATION, {"conversation_id": conversations[0]}
+    return await graph.rows(
+        file,
+        client_id=client_id,
+        vectors=_numbered(query.embeddings),
+        words=lucene_query(query.words, groups, query.weight),
+        limit=limit,
+        longest=query.longest_text,
+        now_only=filters.only_active,
+        closer=CLOSER,
+        **where,
+        **conditions(filters),
+    )
+
+
+def _passage_legs(rows: Sequence[Candidate]) -> list[list[Candidate]]:
+    """Return the memory of each passage that the vectors, and that the words have found."""
+    return [
+        [row for row in rows for one in row.passages if one.by_vector],
+        [row for row in rows for one in row.passages if one.bm25 is not None],
+    ]
+
+
+def with_passages(found: Sequence[Candidate], long: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates and long memories, each once; one that was found by its passages has their scores."""
+    joined = {one.id: one for one in united([*found, *long])}
+    for one in long:
+        own, best = joined[one.id], one.passages[0]
+        joined[one.id] = replace(
+            own,
+            cosine=_best([own.cosine, best.cosine]),
+            bm25=_best([own.bm25, best.bm25]),
+            passages=one.passages,
+        )
+    return list(joined.values())
+
+
+def _best(scores: Iterable[float | None]) -> float | None:
+    return max((score for score in scores if score is not None), default=None)
 
 
 async def find_pool(

@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 from graphmem.model.vocabulary import Leg, Ranking
 from graphmem.retrieval.finding import Candidate
 from graphmem.retrieval.fusion import (
+    DENSE_SHARE,
     Scores,
     best_first,
     by_maximum,
@@ -30,9 +31,6 @@ from graphmem.retrieval.weighing import (
     substance,
 )
 from graphmem.text.named_times import NamedTime, named_times, nearness
-
-DENSE_SHARE = 0.65
-"""The vector's share of the hybrid score, from which neighbours and sessions take theirs."""
 
 LONGEST_RANKED = 2_000
 """The characters of the longest text whose words are compared with the question's."""

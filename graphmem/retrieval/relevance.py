@@ -1,6 +1,6 @@
 """Relevance: the degree, from 0 to 1, to which a memory answers, whatever else was found; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from graphmem.graph.installation import Calibration
@@ -58,6 +58,11 @@ def combined(relevance: float, importance: float) -> float:
 def asked_stems(query: str) -> frozenset[str]:
     """Return the stems of a query's terms; question words are dropped unless there are no others."""
     return frozenset(map(stemmed, terms(query)))
+
+
+def weighed_stems(words: Iterable[str], weight: Mapping[str, float]) -> dict[str, float]:
+    """Return the stems of a question's words with their weights; a word that is not in `weight` weighs 1."""
+    return {stemmed(word): weight.get(word, 1.0) for word in words}
 
 
 def matched_share(asked: frozenset[str], text: str) -> float:

@@ -120,6 +120,11 @@ def stems(text: str) -> set[str]:
     return set(map(stem, words_of(text)))
 
 
+def shared_weight(text: str, weight: Mapping[str, float]) -> float:
+    """Return the sum of the weights of those stems that occur in a text."""
+    return sum(weight[stem] for stem in stems(text) & weight.keys())
+
+
 def words_of(text: str) -> set[str]:
     """Return a text's words in lower case, each once."""
     return {word.lower() for word in _TERM.findall(text)}

@@ -27,7 +27,7 @@ from graphmem.embedding import Model
 from graphmem.errors import ModelMismatch, SettingError, Unavailable
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.installation import Calibration, Installation, installation
-from graphmem.graph.schema import vector_index
+from graphmem.graph.schema import passage_index, vector_index
 from graphmem.memories import write as boundary
 from graphmem.model.progress import Progress, silent
 from graphmem.model.side import FIRST, SECOND
@@ -69,9 +69,12 @@ async def graph(own_settings: Settings) -> AsyncIterator[Graph]:
     async with database(own_settings) as graph:
         await graph.execute("MATCH (node) WHERE NOT node:Migration DETACH DELETE node")
         for side in (FIRST, SECOND):
-            await graph.execute(f"DROP INDEX {side.index} IF EXISTS")
+            for index in (side.index, side.passage_index):
+                await graph.execute(f"DROP INDEX {index} IF EXISTS")
         if await graph.execute("MATCH (m:Migration {number: 3}) RETURN m.number AS number"):
             await graph.execute(vector_index(FIRST), dimensions=256)
+        if await graph.execute("MATCH (m:Migration {number: 16}) RETURN m.number AS number"):
+            await graph.execute(passage_index(FIRST), dimensions=256)
         yield graph
 
 
@@ -179,7 +182,12 @@ async def sides(graph: Graph) -> tuple[int, int, int]:
 
 
 async def vector_indexes(graph: Graph) -> dict[str, int]:
-    rows = await graph.execute("SHOW VECTOR INDEXES YIELD name, options")
+    """Return the dimensions of the indexes of memories, each of which has one of passages beside it."""
+    every = await graph.execute("SHOW VECTOR INDEXES YIELD name, options")
+    rows = [row for row in every if row["name"].startswith("memory")]
+    assert {row["name"].replace("memory", "passage") for row in rows} == {
+        row["name"] for row in every if row not in rows
+    }
     return {row["name"]: row["options"]["indexConfig"]["vector.dimensions"] for row in rows}
 
 
@@ -224,6 +232,27 @@ async def test_a_store_is_embedded_anew_and_every_process_switches(start: Start,
     assert one.calibration == two.calibration == CALIBRATION
     assert one.graph.side == two.graph.side == SECOND
     assert one.embedder.beside is two.embedder.beside is None
+
+
+async def test_the_passages_of_long_memories_are_embedded_anew_too(start: Start, graph: Graph):
+    runtime = await start(PLAIN)
+    memory = Graphmem(runtime, CLIENT)
+    await written(memory, 3)
+    told = [f"Note {place} about thing{place}." for place in range(100)]
+    long = {"session_id": "s", "role": "user", "content": "\n".join([*told, "A car.", *told])}
+    [id] = (await memory.remember("c", [long])).ids
+
+    await changed(runtime, KIN)
+
+    [row] = await graph.execute(
+        "MATCH (p:Passage) RETURN count(p) AS all, count(p.embedding) AS first, "
+        "count(p.embedding_2) AS second"
+    )
+    assert row["all"] > 5
+    assert (row["first"], row["second"]) == (0, row["all"])
+    answer = await memory.recall("vehicle", ranking="vector", max_tokens=100)
+    assert [item.excerpt is not None for item in answer.items if item.id == id] == [True]
+    assert await sides(graph) == (4, 0, 4)
 
 
 # S4.15 S4.18 S4.51
@@ -406,7 +435,7 @@ async def test_a_process_that_has_not_heard_of_the_change_embeds_inside_its_writ
 async def test_a_process_that_cannot_load_the_other_model_says_so_and_writes_nothing(
     start: Start, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(boundary, "LOAD_SECONDS", 0.3)
+    monkeypatch.setattr("graphmem.embedding.LOAD_SECONDS", 0.3)
     runtime = await start(PLAIN)
     memory = Graphmem(runtime, CLIENT)
     await memory.open_conversation("c")

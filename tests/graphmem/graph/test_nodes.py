@@ -104,6 +104,8 @@ async def concluded(memory: Graphmem, conversation: str) -> None:
         await memory.remember_fact(fact, conversation_id=conversation)
     said = {"role": "user", "content": "The harbour light is red.", "session_id": "later"}
     await memory.remember(conversation, [{**said, "importance": 0.9}, said])
+    long = "The harbour light is red, and the buoy is green. " * 30
+    await memory.remember(conversation, [{**said, "content": long}])
     names = "Anna, or Anna Stone, runs Continuous Integration (CI); RetryPolicy is retry_policy."
     await memory.remember_fact(names, conversation_id=conversation)
     assert (await memory.find_aliases()).made >= 3
@@ -168,6 +170,7 @@ async def test_what_is_declared_is_in_the_database(written: Graphmem, runtime: R
         "locked",
         "embedding_2",
         "other_truncated",
+        "passages_due",
         "summarized_idx",
         "whole_embedding",
         "whole_model",

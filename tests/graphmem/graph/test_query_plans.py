@@ -14,9 +14,9 @@ import pytest_asyncio
 from neo4j.exceptions import Neo4jError
 
 from graphmem.graph.driver import LISTED
-from graphmem.graph.installation import DROP_VECTOR_INDEX
+from graphmem.graph.installation import DROP_PASSAGE_INDEX, DROP_VECTOR_INDEX
 from graphmem.graph.query import Query, renamed
-from graphmem.graph.schema import schema_files, vector_index
+from graphmem.graph.schema import passage_index, schema_files, vector_index
 from graphmem.model.side import SECOND
 from graphmem.runtime import Runtime
 from tests.graphmem.graph.query_files import (
@@ -33,7 +33,11 @@ from tests.graphmem.graph.query_files import (
 AT_ONCE = 4
 """How many statements the server plans at a time."""
 
-ADMINISTRATION = {"graph/server_version", "graph/drop_vector_index"}
+ADMINISTRATION = {
+    "graph/server_version",
+    "graph/drop_vector_index",
+    "graph/drop_passage_index",
+}
 """What calls a procedure of the server alone, or changes the schema, counts as administration."""
 
 PLANNED = set(TEXTS) - SCHEMA - BORROWING
@@ -96,12 +100,14 @@ async def plans(runtime: Runtime, every_query: None) -> Plans:
 @pytest_asyncio.fixture(scope="module")
 async def other_plans(runtime: Runtime) -> AsyncIterator[Plans]:
     """The plans of what searches, on the other vector index: there, and empty, while the model is changed."""
-    await runtime.graph.execute(vector_index(SECOND), dimensions=384)
+    for index in (vector_index(SECOND), passage_index(SECOND)):
+        await runtime.graph.execute(index, dimensions=384)
     try:
         await runtime.graph.execute("CALL db.awaitIndexes(60)")
         yield await explained(runtime, {name: renamed(TEXTS[name], SECOND) for name in SEARCHES})
     finally:
-        await runtime.graph.on(SECOND).change(DROP_VECTOR_INDEX)
+        for drop in (DROP_VECTOR_INDEX, DROP_PASSAGE_INDEX):
+            await runtime.graph.on(SECOND).change(drop)
 
 
 def writing(name: str, plan: Plan) -> Iterator[str]:
@@ -167,12 +173,13 @@ def indexes(name: str, plan: Plan) -> Iterator[str]:
 def other_side(name: str, plan: Plan, first: Plan) -> Iterator[str]:
     """Say where a text that means the other side still means this one, or is another query."""
     text = renamed(TEXTS[name], SECOND)
-    if re.search(r"memory_embedding\b|\.embedding\b", text):
+    if re.search(r"(?:memory|passage)_embedding\b|\.embedding\b", text):
         yield "its text names this side"
     if plan.columns != first.columns:
         yield f"its columns are {plan.columns}, not {first.columns}"
     searched = [details for kind, details in plan.operators if "VectorIndexSearch" in kind]
-    if not all(f"VECTOR INDEX {SECOND.index}" in details for details in searched):
+    ours = (SECOND.index, SECOND.passage_index)
+    if not all(any(f"VECTOR INDEX {one}" in details for one in ours) for details in searched):
         yield f"its plan searches another index: {searched}"
     if len(searched) != len(re.findall(r"VECTOR INDEX", body(text))):
         yield f"its plan searches {len(searched)} vector indexes"
@@ -201,7 +208,9 @@ async def test_on_the_other_side_that_side_s_index_and_vectors_alone_are_searche
     assert not wrong, "\n".join(wrong)
 
 
-async def test_the_schema_s_files_hold_administration_alone(runtime: Runtime) -> None:
+async def test_the_schema_s_files_hold_administration_and_marks_for_jobs_alone(
+    runtime: Runtime,
+) -> None:
     statements = {
         f"{file.name} {place}": (file.text, statement)
         for file in schema_files()
@@ -211,7 +220,8 @@ async def test_the_schema_s_files_hold_administration_alone(runtime: Runtime) ->
     async with runtime.graph.driver.session(database=runtime.graph.database) as session:
         for name, (text, statement) in statements.items():
             explained = await session.run(f"EXPLAIN {statement}", examples(text))
-            if (kind := (await explained.consume()).query_type) != "s":
+            expected = "w" if "_due = true" in statement else "s"
+            if (kind := (await explained.consume()).query_type) != expected:
                 wrong.append(f"{name}: {kind}")
     assert not wrong, "\n".join(wrong)
 

@@ -135,7 +135,9 @@ def test_an_unheard_name_costs_trust_unless_a_speaker_has_it():
 async def admitted(cosines: Sequence[float], **options: Any) -> tuple[list[str], list[str]]:
     """Return the ids of what may answer, and the queries."""
 
-    def texts(client_id: str, ids: list[str], now_only: bool) -> list[MemoryText]:
+    def texts(
+        client_id: str, ids: list[str], around: dict[str, Any], now_only: bool
+    ) -> list[MemoryText]:
         return [MemoryText(id, "anything", None) for id in ids if cosines[int(id)] >= 0]
 
     graph = ScriptedGraph({TEXTS.name: texts})

@@ -63,7 +63,9 @@ async def composed(
     """Compose texts that stand in their order of rank; `heads` have taken places, None of the deleted."""
     counter = tokens or TokenCounter()
 
-    def rows(client_id: str, ids: list[str], now_only: bool) -> list[MemoryText]:
+    def rows(
+        client_id: str, ids: list[str], around: dict[str, Any], now_only: bool
+    ) -> list[MemoryText]:
         return [MemoryText(id, texts[id], "name") for id in ids]
 
     def standing(client_id: str, ids: list[str], now_only: bool) -> list[Standing]:
@@ -73,7 +75,9 @@ async def composed(
     graph = ScriptedGraph({TEXTS.name: rows, HEADS.name: standing})
     ranking = [ranked(id, counter.count(text)) for id, text in texts.items()]
     context = scripted_context(graph, tokens=counter)
-    answer = await compose(ranking, Filters(), context, limit=limit, max_tokens=max_tokens)
+    answer = await compose(
+        ranking, Filters(), context, words={}, limit=limit, max_tokens=max_tokens
+    )
     return answer, graph
 
 

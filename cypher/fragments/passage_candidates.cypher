@@ -1,0 +1,36 @@
+// The memories of the passages that both branches have found, as candidates with these; those pass that
+// have the requested values and held at the requested times.
+//
+// $client_id  string     the client
+// $vectors    list<map>  {place, vector}: the question's vectors, none or several
+// $now_only   boolean    whether no time is requested
+// $closer     int        the number of passages whose texts are returned: those that share most words
+WITH passage, max(vector) AS vector, max(bm25) AS bm25
+ORDER BY coalesce(bm25, -1.0) DESC, passage.id
+WITH collect({passage: passage, vector: vector, bm25: bm25}) AS found
+UNWIND range(0, size(found) - 1) AS rank
+WITH found[rank].passage AS passage, found[rank].vector AS vector, found[rank].bm25 AS bm25, rank
+MATCH (passage)-[:PASSAGE_OF]->(memory:Memory {client_id: $client_id})
+WITH memory, max(vector) IS NOT NULL AS near, collect({
+  place: passage.place,
+  start: passage.start,
+  end: passage.end,
+  by_vector: vector IS NOT NULL,
+  cosine: 2 * coalesce(vector, coll.max(
+    [one IN $vectors | vector.similarity.cosine(passage.embedding, one.vector)]
+  )) - 1,
+  bm25: bm25,
+  text: CASE WHEN rank < $closer AND bm25 IS NOT NULL THEN passage.search_text END
+}) AS passages
+RETURN collect(memory {
+  // include candidate
+  by_vector: near,
+  cosine: 2 * coll.max([one IN $vectors | vector.similarity.cosine(memory.embedding, one.vector)]) - 1,
+  passages: passages,
+  passes: true
+    // include values_in
+    // A memory that was superseded during the search passes: its head replaces it in the answer.
+    AND ($now_only AND memory.invalidated_at IS NULL OR (true
+      // include held_then
+    ))
+}) AS rows

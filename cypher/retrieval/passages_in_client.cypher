@@ -1,0 +1,14 @@
+CYPHER 25
+// The memories of a client's passages nearest to the question, and of those that share the most words with it.
+//
+// $client_id  string  the client
+CALL () {
+  // include passages_by_words
+  MATCH (passage:Passage) SEARCH passage IN (
+    VECTOR INDEX passage_embedding FOR one.vector
+    WHERE passage.client_id = $client_id
+    LIMIT $limit
+  ) SCORE AS score
+  RETURN passage, score AS vector, null AS bm25
+}
+// include passage_candidates

@@ -1,0 +1,16 @@
+CYPHER 25
+// The memories of the passages in some sessions nearest to the question, and of those that share the most
+// words with it.
+//
+// $client_id      string        the client
+// $session_id_in  list<string>  the sessions
+CALL () {
+  // include passages_by_words
+  MATCH (passage:Passage) SEARCH passage IN (
+    VECTOR INDEX passage_embedding FOR one.vector
+    WHERE passage.client_id = $client_id AND passage.session_id IN $session_id_in
+    LIMIT $limit
+  ) SCORE AS score
+  RETURN passage, score AS vector, null AS bm25
+}
+// include passage_candidates
