@@ -80,7 +80,7 @@ CHAT = Weights(
     session_coverage=0.3,
     substance=0.25,
 )
-"""For short messages; learned on LoCoMo and rounded (`python -m bench.weights`)."""
+"""For short messages; learned on LoCoMo (`python -m bench.weights`), then adjusted by hand."""
 
 BY_WORDS = ("words", "coverage", "completed", "session_coverage")
 """The weights that count as much as the words of the question occur at all."""
