@@ -93,7 +93,8 @@ async def test_recall_answers_from_scripted_rows_as_from_the_graph(memory: Graph
     real, answer, recorded, scripted = await both(memory, ask)
     assert real.items[0].text == SAID[0]
     assert answer == real
-    assert scripted.names == [name for name, *_ in recorded.answered]
+    # Several queries run side by side.
+    assert sorted(scripted.names) == sorted(name for name, *_ in recorded.answered)
 
 
 async def test_search_answers_from_scripted_rows_as_from_the_graph(memory: Graphmem) -> None:
@@ -104,7 +105,8 @@ async def test_search_answers_from_scripted_rows_as_from_the_graph(memory: Graph
     real, answer, recorded, scripted = await both(memory, ask)
     assert len(real.items) >= 2
     assert answer == real
-    assert scripted.names == [name for name, *_ in recorded.answered]
+    # Several queries run side by side.
+    assert sorted(scripted.names) == sorted(name for name, *_ in recorded.answered)
 
 
 class Text(Struct, frozen=True):

@@ -29,6 +29,15 @@ CALL () {
 
   UNION ALL
 
+  RETURN 'Passage' AS label, COLLECT {
+    MATCH (node:Passage {client_id: $client_id})
+    WHERE node.id IS NOT NULL
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
+
+  UNION ALL
+
   RETURN 'Session' AS label, COLLECT {
     MATCH (node:Session {client_id: $client_id})
     WHERE node.id IS NOT NULL

@@ -26,8 +26,8 @@ from graphmem.text.passages import Passage, is_long, passages
 CUT: frozenset[Kind] = frozenset({"message", "episode", "fact", "summary"})
 """The kinds that have passages: a reference is described in short, and its content is in spans."""
 
-EMBEDDED_AT_ONCE = 128
-"""The passages that a write embeds, about 50,000 characters: more would let its caller wait for long."""
+EMBEDDED_AT_ONCE = 64
+"""The passages that a write embeds, about 25,000 characters: more would let its caller wait for long."""
 
 WRITTEN_AT_ONCE = 500
 """The number of passages that one statement writes."""

@@ -105,9 +105,12 @@ EdgeType = Literal[
     "SUPERSEDES",
     "WROTE",
 ]
-"""The stored types of edges; `graphmem/graph/nodes.py` declares their ends and properties."""
+"""The stored types of edges that a walk shows; `graphmem/graph/nodes.py` declares their ends and properties."""
 
 EDGE_TYPES: tuple[EdgeType, ...] = get_args(EdgeType)
+
+INNER_EDGES = ("PASSAGE_OF",)
+"""The types of edges inside one memory, which no walk and no hop follows."""
 
 
 def stored_type(given: str) -> str:

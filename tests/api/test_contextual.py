@@ -29,7 +29,7 @@ async def test_search_then_summarize_then_related_then_more(
     [context] = answer.json()["contexts"]
     assert context["session_external_id"] == "bug"
     assert set(context["messages"][0]) == {
-        *("id", "idx", "role", "name", "content", "occurred_at", "hit", "score")
+        *("id", "idx", "role", "name", "content", "occurred_at", "hit", "score", "excerpt")
     }
     session = f"/api/v0/sessions/{context['session_id']}"
     summary = await http.post(f"{session}/summarize")

@@ -71,7 +71,9 @@ def made(name: str) -> Wanted:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_every_statement_of_the_schema_is_understood(file: SchemaFile):
     for statement in file.statements:
-        assert CREATED.search(statement) or DROPPED.search(statement), statement
+        # What marks nodes for a job makes nothing that could be missing.
+        known = CREATED.search(statement) or DROPPED.search(statement) or "_due = true" in statement
+        assert known, statement
 
 
 def test_what_a_statement_makes_is_read_from_it():

@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from graphmem.client import Graphmem
 from graphmem.graph.declared import declared_nodes
-from graphmem.model.vocabulary import EDGE_TYPES
+from graphmem.model.vocabulary import EDGE_TYPES, INNER_EDGES
 from graphmem.neighbourhood import schema as reading
 from graphmem.neighbourhood.schema import LabelSample, SampledEdges, edge_types, labels, merged
 from graphmem.neighbourhood.types import GraphSchema, LabelShown, PropertyShown
@@ -92,7 +92,7 @@ async def test_a_small_client_s_edges_are_all_counted(lived: Graphmem) -> None:
     assert told == there
     assert len(there) >= 6
     assert all(one.count_is_exact for one in shown.values())
-    assert list(shown) == sorted(EDGE_TYPES)
+    assert list(shown) == sorted((*EDGE_TYPES, *INNER_EDGES))
     assert shown["SPAWNED"].count == 0
     reasons = {prop.name: prop for prop in shown["SUPERSEDES"].properties}["reason"]
     assert "two writers at once" in reasons.examples

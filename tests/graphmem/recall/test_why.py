@@ -15,6 +15,9 @@ from graphmem.runtime import Runtime
 QUESTION = "How did the price of the Harbour plan change, and why?"
 BEGUN = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
+DRIFT = 0.05
+"""How far the scores of two answers may differ: the index counts words over all clients, and others write."""
+
 
 async def tell(memory: Graphmem, *said: str, conversation_id: str = "c") -> list[str]:
     await memory.open_conversation(conversation_id)
@@ -77,9 +80,10 @@ async def test_a_memory_that_was_taken_has_its_rank(story: Graphmem):
 
     found = await story.explain(QUESTION, first.id)
 
-    assert (found.stage, found.rank, found.score) == ("taken", 1, first.score)
-    assert (found.scores, found.ranks) == (first.scores, first.ranks)
-    assert (found.relevance, found.memory_id) == (first.relevance, first.id)
+    assert (found.stage, found.rank, found.ranks) == ("taken", 1, first.ranks)
+    assert found.score == pytest.approx(first.score, rel=DRIFT)
+    assert found.scores == pytest.approx(first.scores, rel=DRIFT)
+    assert (found.relevance, found.memory_id) == (pytest.approx(first.relevance), first.id)
     assert found.last_taken is None
     assert "rank 1" in found.reason
 
@@ -90,10 +94,12 @@ async def test_what_others_outranked_is_compared_with_the_last_one_that_was_take
 
     found = await story.explain(QUESTION, out.id, limit=5, max_tokens=5000)
 
-    assert (found.stage, found.rank, found.score) == ("outranked", 7, out.score)
+    assert (found.stage, found.rank) == ("outranked", 7)
+    assert found.score == pytest.approx(out.score, rel=DRIFT)
     last = found.last_taken
     assert last is not None
-    assert (last.id, last.rank, last.scores) == (answer.items[4].id, 5, answer.items[4].scores)
+    assert (last.id, last.rank) == (answer.items[4].id, 5)
+    assert last.scores == pytest.approx(answer.items[4].scores, rel=DRIFT)
     assert f"{last.score:.3f}" in found.reason
 
 
