@@ -105,7 +105,7 @@ EdgeType = Literal[
     "SUPERSEDES",
     "WROTE",
 ]
-"""The stored types of edges that a walk shows; `graphmem/graph/nodes.py` declares their ends and properties."""
+"""The types of edges that a walk shows; `graphmem/graph/nodes.py` declares their ends and properties."""
 
 EDGE_TYPES: tuple[EdgeType, ...] = get_args(EdgeType)
 
