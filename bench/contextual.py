@@ -185,6 +185,10 @@ async def compared(
         stages: Counter[str] = Counter()
         for one in await queries_of(memory.runtime, ask):
             found = await cost(memory.runtime.graph, one)
+            if one.query.name.startswith("retrieval/passages_"):
+                # The bench tells no long messages: the index of passages is not searched at all.
+                stages["passages"] += found.comparisons
+                continue
             stages["messages" if one.query is CANDIDATES_IN_SESSIONS else "summaries"] += (
                 # The index is asked for summaries only, and compares as many as there are at most.
                 found.comparisons + found.vector_searches * sessions
