@@ -50,13 +50,13 @@ help:
 demo: $(VENV)/runtime.stamp
 	@$(BIN)/graphmem demo $(if $(ONCE),--once)
 
-# Processes that run tests side by side. A file stays in one process.
+# Processes that run tests side by side, each with a Neo4j of its own. A file stays in one process.
 WORKERS := 2
 PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --durations 10
 
 .PHONY: test
 test: $(VENV)/development.stamp
-	@$(PYTEST) --one-server -m 'unit or live'
+	@$(PYTEST) -m 'unit or live'
 
 .PHONY: unit
 unit: $(VENV)/development.stamp

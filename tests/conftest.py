@@ -2,8 +2,8 @@
 
 The server: `GRAPHMEM_TEST_NEO4J_URI` (with `…_PASSWORD`), else the local launcher, else testcontainers, else
 the tests that need one are skipped loudly; in CI that is a failure. Each process of a run (pytest-xdist) has
-its own server; with `--one-server` they share one, since its start and the planning of each query cost half
-a minute. Slow tests do not share: what they write in bulk would change the weights of words for others.
+its own server: the weights of words, the jobs of all clients and the counts of the whole store must not
+depend on concurrent tests.
 """
 
 import os
@@ -43,16 +43,9 @@ MANY = 50
 """Concurrent statements: those that another test has cut off may not have ended yet."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option to share one Neo4j."""
-    parser.addoption(
-        "--one-server", action="store_true", help="share one Neo4j between the processes of the run"
-    )
-
-
 @pytest_asyncio.fixture(scope="session")
 async def neo4j_settings(
-    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Settings]:
     """Settings for a real Neo4j of the tests' own."""
     given = os.environ.get("GRAPHMEM_TEST_NEO4J_URI")
@@ -62,7 +55,7 @@ async def neo4j_settings(
         return
     async with AsyncExitStack() as stack:
         try:
-            settings = config.load(_cache(), data_dir=_data_dir(tmp_path_factory, pytestconfig))
+            settings = config.load(_cache(), data_dir=tmp_path_factory.mktemp("neo4j") / "data")
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("JDK_JAVA_OPTIONS", QUICK_START)
                 server = await stack.enter_async_context(private_server(settings))
@@ -72,14 +65,6 @@ async def neo4j_settings(
         yield config.load(
             {}, neo4j_uri=uri, neo4j_user=user, neo4j_password=password, cypher_at_once=MANY
         )
-
-
-def _data_dir(temporary: pytest.TempPathFactory, options: pytest.Config) -> Path:
-    """Return the folder of the server, which the first process that uses it starts and the last one stops."""
-    if options.getoption("--one-server") and "PYTEST_XDIST_WORKER" in os.environ:
-        # The parent is common to the processes of this run, and to no other run.
-        return temporary.getbasetemp().parent / "neo4j"
-    return temporary.mktemp("neo4j") / "data"
 
 
 def _cache() -> dict[str, str]:
