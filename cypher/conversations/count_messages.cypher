@@ -2,12 +2,12 @@ CYPHER 25
 // Counts a conversation's messages, or those of one of its sessions, which is given by its own id or by the
 // caller's name for it; no row if there is no such conversation.
 //
-// $client_id  string     the client
-// $id         string     the conversation
-// $session    string?    the session; null for all
-// $since      datetime   the first occurred_at that passes
-// $until      datetime   the upper bound of occurred_at, exclusive
-// $timed      boolean    whether any occurred_at does not pass
+// $client_id  string    the client
+// $id         string    the conversation
+// $session    string?   the session; null for all
+// $since      datetime  the first occurred_at that passes
+// $until      datetime  the upper bound of occurred_at, exclusive
+// $timed      boolean   whether any occurred_at does not pass
 MATCH (:Conversation {client_id: $client_id, id: $id})
 OPTIONAL MATCH (found:Session {client_id: $client_id, conversation_id: $id})
 WHERE found.external_id IS NOT NULL // else no index is used

@@ -1,25 +1,18 @@
 CYPHER 25
 // A conversation's messages after a place, in their order.
 //
-// $client_id  string    the client
-// $conversation_id         string    the conversation
-// $since      datetime  the first occurred_at that passes
-// $until      datetime  the upper bound of occurred_at, exclusive
-// $place      int       the position of the last message of the page before
-// $limit      int       the maximum number
+// $client_id        string    the client
+// $conversation_id  string    the conversation
+// $since            datetime  the first occurred_at that passes
+// $until            datetime  the upper bound of occurred_at, exclusive
+// $place            int       the position of the last message of the page before
+// $limit            int       the maximum number
 MATCH (memory:Message {client_id: $client_id, conversation_id: $conversation_id})
 WHERE memory.position > $place
   AND memory.occurred_at >= $since AND memory.occurred_at < $until
 WITH memory
 ORDER BY memory.position
 LIMIT $limit
-WITH
-  memory,
-  COLLECT {
-    MATCH (session:Session {client_id: $client_id, id: memory.session_id})
-    RETURN session
-  }[0] AS session
-ORDER BY memory.position
 RETURN collect({
   metadata: memory.metadata,
   memory: memory {

@@ -1,5 +1,6 @@
 // All properties of a memory but its metadata; those that it does not have are null.
 //
+// $client_id  string    the client
 // $beginning  datetime  the value for no lower bound
 // $end        datetime  the value for no upper bound
 .id, .kind, .text, .token_count, .importance, .active, .source_type, .external_id,
@@ -15,7 +16,10 @@
 source_id: nullIf(memory.source_id, ''),
 conversation_id: nullIf(memory.conversation_id, ''),
 session_id: nullIf(memory.session_id, ''),
-session_external_id: session.external_id,
+session_external_id: COLLECT {
+  MATCH (session:Session {client_id: $client_id, id: memory.session_id})
+  RETURN session.external_id
+}[0],
 category: nullIf(memory.category, ''),
 scope: nullIf(memory.scope, ''),
 occurred_at: toString(memory.occurred_at),

@@ -4,4 +4,4 @@ CYPHER 25
 // $client_id  string  the client
 // include listing
   // include list_conditions
-RETURN count(*) AS total
+RETURN count(*) AS memories

@@ -11,4 +11,4 @@ MATCH (memory:Memory {client_id: $client_id, external_id: $external_id})
 WHERE memory.kind IN $kinds AND memory.active IN $actives
   AND memory.occurred_at >= $since AND memory.occurred_at < $until
   // include list_conditions
-RETURN count(*) AS total
+RETURN count(*) AS memories

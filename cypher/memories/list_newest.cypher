@@ -27,12 +27,7 @@ CALL (kind, active) {
   ORDER BY memory.occurred_at DESC, memory.id
   LIMIT $limit
 }
-WITH
-  memory,
-  COLLECT {
-    MATCH (session:Session {client_id: $client_id, id: memory.session_id})
-    RETURN session
-  }[0] AS session
+WITH memory
 ORDER BY memory.occurred_at DESC, memory.id
 LIMIT $limit
 RETURN collect({

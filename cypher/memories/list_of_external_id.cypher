@@ -16,12 +16,7 @@ WHERE memory.kind IN $kinds AND memory.active IN $actives
   AND memory.occurred_at >= $since AND memory.occurred_at < $until
   AND (memory.occurred_at <> $place OR memory.id > $place_id)
   // include list_conditions
-WITH
-  memory,
-  COLLECT {
-    MATCH (session:Session {client_id: $client_id, id: memory.session_id})
-    RETURN session
-  }[0] AS session
+WITH memory
 ORDER BY
   CASE WHEN $newest THEN memory.occurred_at END DESC,
   CASE WHEN NOT $newest THEN memory.occurred_at END,

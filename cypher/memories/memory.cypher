@@ -4,7 +4,6 @@ CYPHER 25
 // $client_id  string    the client
 // $id         string    its id
 MATCH (memory:Memory {client_id: $client_id, id: $id})
-OPTIONAL MATCH (session:Session {client_id: $client_id, id: memory.session_id})
 RETURN
   memory.metadata AS metadata,
   memory {

@@ -22,6 +22,7 @@ from graphmem.model.times import (
 )
 from graphmem.model.vocabulary import KINDS, Kind, SourceType
 from graphmem.retrieval.filters import validity_asked
+from graphmem.retrieval.listing import PassingCount
 
 Name = Annotated[str, Meta(min_length=1, max_length=256)]
 
@@ -69,17 +70,11 @@ class Memories(Struct, frozen=True, kw_only=True):
     cursor: str | None
 
 
-class MemoryCount(Struct, frozen=True):
-    """The number of memories in a list."""
-
-    total: int
-
-
 LIST_NEWEST = Query("memories/list_newest", StoredMemory)
 LIST_OLDEST = Query("memories/list_oldest", StoredMemory)
 LIST_OF_EXTERNAL_ID = Query("memories/list_of_external_id", StoredMemory)
-COUNT_LIST = Query("memories/count_list", MemoryCount)
-COUNT_OF_EXTERNAL_ID = Query("memories/count_of_external_id", MemoryCount)
+COUNT_LIST = Query("memories/count_list", PassingCount)
+COUNT_OF_EXTERNAL_ID = Query("memories/count_of_external_id", PassingCount)
 
 
 async def list_memories(asked: MemoriesAsked, context: Context) -> Memories:
@@ -105,7 +100,7 @@ async def list_memories(asked: MemoriesAsked, context: Context) -> Memories:
     )
     memories = [listed_memory(row) for row in rows]
     shown, after = page(memories, asked.limit, lambda row: listed.cursor(row.occurred_at, row.id))
-    return Memories(memories=shown, total=counted[0].total, cursor=after)
+    return Memories(memories=shown, total=counted[0].memories, cursor=after)
 
 
 def _conditions(asked: MemoriesAsked) -> dict[str, Any]:
