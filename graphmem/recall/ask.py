@@ -123,7 +123,7 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
     cues = cues_of(query, asked.words, asked.weight) if by_text else None
     ranking = ranked(found, asked.words, order, cues)
     if by_text and is_prose(ranking):
-        ranking = await chained(ranking, question, filters, context)
+        ranking = await chained(ranking, filters, context)
     watch.lap("rank")
     judge = judgement(asked, found, unheard, context.calibration)
     return RankedSearch(

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from graphmem.context import Context
-from graphmem.recall.types import Question
+from graphmem.model.vocabulary import KINDS
 from graphmem.retrieval.expansion import expand, joined
-from graphmem.retrieval.filters import Filters, Sources, validity_asked
+from graphmem.retrieval.filters import Filters, Sources
 from graphmem.retrieval.finding import Candidate, load_candidates
 from graphmem.retrieval.fusion import best_first
 from graphmem.retrieval.ranking import Ranked
@@ -25,9 +25,7 @@ def is_prose(ranking: Sequence[Ranked]) -> bool:
     return bool(ranking) and not chat_share(one.candidate.token_count for one in ranking)
 
 
-async def chained(
-    ranking: Sequence[Ranked], question: Question, filters: Filters, context: Context
-) -> list[Ranked]:
+async def chained(ranking: Sequence[Ranked], filters: Filters, context: Context) -> list[Ranked]:
     """Return a ranking of prose with the memories one hop from its first, along the names in these.
 
     Raises `Unavailable`.
@@ -41,7 +39,7 @@ async def chained(
         own,
         hops=1,
         steps=["mentions"],
-        sources=_sources(question, filters),
+        sources=_sources(filters),
         client_id=context.client_id,
         graph=context.graph,
     )
@@ -71,11 +69,12 @@ def lifted(
     return [scored[one.id] for one in order]
 
 
-def _sources(question: Question, filters: Filters) -> Sources:
-    asked = Sources(
-        conversation_id=question.conversation_id,
+def _sources(filters: Filters) -> Sources:
+    wanted = filters.kind
+    return Sources(
+        kinds=frozenset(kind for kind in KINDS if wanted is None or kind in wanted),
+        conversation_id=next(iter(filters.conversation_id or ()), None),
         since=filters.since,
         until=filters.until,
-        validity=validity_asked(question.as_of, question.known_as_of, question.include_superseded),
+        validity=filters.validity,
     )
-    return replace(asked, kinds=frozenset(question.kinds)) if question.kinds else asked

@@ -8,7 +8,6 @@ from msgspec.structs import asdict
 
 from graphmem import Graphmem
 from graphmem.recall.chaining import HOP, chained, is_prose, lifted
-from graphmem.recall.types import Question
 from graphmem.retrieval import expansion
 from graphmem.retrieval.expansion import HopCandidate
 from graphmem.retrieval.filters import Filters
@@ -123,7 +122,7 @@ async def test_what_only_the_hop_has_found_is_loaded_unless_it_is_deleted(candid
     graph = ScriptedGraph({expansion.HOP.name: hop, CANDIDATES_BY_ID.name: by_id})
     ranking = [ranked(candidate("a"), 1.0), ranked(candidate("b"), 0.5)]
 
-    found = await chained(ranking, Question(query="?"), Filters(), scripted_context(graph))
+    found = await chained(ranking, Filters(), scripted_context(graph))
 
     assert [one.id for one in found] == ["a", "b", "new"]
     assert (found[2].candidate.session_id, found[2].candidate.name) == ("s", "Mara")
@@ -134,4 +133,4 @@ async def test_nothing_is_followed_from_memories_without_a_score(candidate: Make
     ranking = [ranked(candidate("a"), 0.0)]
     context = scripted_context(ScriptedGraph({}))
 
-    assert await chained(ranking, Question(query="?"), Filters(), context) == ranking
+    assert await chained(ranking, Filters(), context) == ranking
