@@ -16,7 +16,7 @@ from graphmem.episodes.consolidate import CONSOLIDATE, consolidate
 from graphmem.episodes.segment import segment
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph, Transaction
-from graphmem.jobs.outbox import Claim, Due, Effect, postpone, postpone_all
+from graphmem.jobs.outbox import Claim, Due, Effect, queue_alone
 from graphmem.jobs.worker import STOP_SECONDS, Handler, Worker
 from graphmem.memories.passages import PASSAGES_JOB, cut_memories, queue_passages
 from graphmem.model.times import present
@@ -90,19 +90,14 @@ async def _segment(held: Claim, runtime: Runtime) -> None:
     now = present()
     made = await segment(held.key, runtime.context(held.client_id), leave_growing=True)
     if made.left:
-        await runtime.graph.write(
-            lambda transaction: postpone(
-                transaction,
-                client_id=held.client_id,
-                id=held.id,
-                kind=held.kind,
-                key=held.key,
-                payload={},
-                now=now,
-                run_at=now + IDLE,
-                conversation_id=held.key,
-            )
+        again = Due(
+            id=held.id,
+            kind=held.kind,
+            key=held.key,
+            run_at=now + IDLE,
+            conversation_id=held.key,
         )
+        await queue_alone(again, client_id=held.client_id, now=now, graph=runtime.graph)
 
 
 async def _summarize(held: Claim, runtime: Runtime) -> None:
@@ -119,9 +114,7 @@ async def _summarize(held: Claim, runtime: Runtime) -> None:
         conversation_id=held.key,
         earliest=True,
     )
-    await runtime.graph.write(
-        lambda transaction: postpone_all(transaction, [again], client_id=held.client_id, now=now)
-    )
+    await queue_alone(again, client_id=held.client_id, now=now, graph=runtime.graph)
 
 
 async def _consolidate(held: Claim, runtime: Runtime) -> None:
@@ -142,9 +135,7 @@ async def _cut_memories(held: Claim, runtime: Runtime) -> None:
         return
     now = present()
     again = Due(id=held.id, kind=held.kind, key=held.key, run_at=now, earliest=True)
-    await runtime.graph.write(
-        lambda transaction: postpone_all(transaction, [again], client_id=held.client_id, now=now)
-    )
+    await queue_alone(again, client_id=held.client_id, now=now, graph=runtime.graph)
 
 
 async def _reembed(held: Claim, runtime: Runtime) -> None:
@@ -193,9 +184,7 @@ async def _queue_retention(graph: Graph) -> None:
     """Queue the deletion of expired records, soon after the start."""
     now = present()
     due = Due(id=random_id(), kind=RETAIN, key=RETAIN, run_at=now + RETAIN_FIRST, earliest=True)
-    await graph.write(
-        lambda transaction: postpone_all(transaction, [due], client_id=INSTALLATION, now=now)
-    )
+    await queue_alone(due, client_id=INSTALLATION, now=now, graph=graph)
 
 
 REGULAR: Mapping[str, tuple[Callable[[Graph], Awaitable[None]], timedelta]] = {

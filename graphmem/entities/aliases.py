@@ -7,9 +7,8 @@ search runs in the background, once for each marked name.
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -19,7 +18,7 @@ from graphmem.entities.types import Alias, AliasesFound, NewAlias, UndoneAlias
 from graphmem.errors import AliasNotFound, EntityNotFound, InvalidInput
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
-from graphmem.jobs.outbox import Due, postpone_all
+from graphmem.jobs.outbox import Due, queue_alone
 from graphmem.model.text import checked_text
 from graphmem.model.vocabulary import AliasRule
 from graphmem.text import aliases
@@ -186,7 +185,7 @@ async def queue_aliases(*, now: datetime, new_id: Callable[[], str], graph: Grap
     """Queue the search for aliases for every client with marked names."""
     for waiting in await graph.rows(CLIENTS_WITH_NEW_NAMES, looked_at=WAITING):
         job = Due(id=new_id(), kind=ALIASES, key=ALIASES, run_at=now, earliest=True)
-        await graph.write(_queueing(job, waiting.client_id, now))
+        await queue_alone(job, client_id=waiting.client_id, now=now, graph=graph)
 
 
 async def find_aliases(context: Context) -> AliasesFound:
@@ -280,10 +279,6 @@ async def undo_alias(undone: UndoneAlias, context: Context) -> Alias:
         return former[0]
 
     return await context.graph.write(work)
-
-
-def _queueing(job: Due, client_id: str, now: datetime) -> Callable[[Transaction], Awaitable[Any]]:
-    return lambda transaction: postpone_all(transaction, [job], client_id=client_id, now=now)
 
 
 async def _find_batch(transaction: Transaction, *, client_id: str, now: datetime) -> AliasesFound:

@@ -157,6 +157,13 @@ async def postpone_all(
     return [row.id for row in rows]
 
 
+async def queue_alone(job: Due, *, client_id: str, now: datetime, graph: Graph) -> None:
+    """Queue or move a job as `postpone` does, in a transaction of its own. Raises `Unavailable`."""
+    await graph.write(
+        lambda transaction: postpone_all(transaction, [job], client_id=client_id, now=now)
+    )
+
+
 async def claim(
     kinds: Sequence[str], *, lease: str, now: datetime, lasting: timedelta, graph: Graph
 ) -> Claim | None:

@@ -19,7 +19,7 @@ from graphmem.embedding import AGAIN, PASSAGES, Embedder, loaded
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_word
-from graphmem.jobs.outbox import Due, postpone_all
+from graphmem.jobs.outbox import Due, queue_alone
 from graphmem.model.vocabulary import Kind
 from graphmem.text.passages import Passage, is_long, passages
 
@@ -180,7 +180,7 @@ async def queue_passages(*, now: datetime, new_id: Callable[[], str], graph: Gra
     """Queue the job for every client with memories that lack passages."""
     for waiting in await graph.rows(CLIENTS_TO_CUT, looked_at=LOOKED_AT):
         due = Due(id=new_id(), kind=PASSAGES_JOB, key=PASSAGES_JOB, run_at=now, earliest=True)
-        await _queue(due, waiting.client_id, now, graph)
+        await queue_alone(due, client_id=waiting.client_id, now=now, graph=graph)
 
 
 async def cut_memories(context: Context, *, seconds: float = PIECE_SECONDS) -> bool:
@@ -195,12 +195,6 @@ async def cut_memories(context: Context, *, seconds: float = PIECE_SECONDS) -> b
             return True
         await _cut_further(found[0], context)
     return False
-
-
-async def _queue(due: Due, client_id: str, now: datetime, graph: Graph) -> None:
-    await graph.write(
-        lambda transaction: postpone_all(transaction, [due], client_id=client_id, now=now)
-    )
 
 
 async def _cut_further(memory: MemoryToCut, context: Context) -> None:
