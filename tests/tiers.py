@@ -62,7 +62,7 @@ def killed_processes() -> None:
 
 @pytest.fixture(scope="session")
 def bulk_data() -> None:
-    """The test writes or reads about a thousand memories or more, or asks more than a hundred times."""
+    """The test writes or reads a thousand memories or a megabyte of text, or asks a hundred times."""
 
 
 @pytest.fixture(scope="session")

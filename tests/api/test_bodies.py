@@ -264,6 +264,7 @@ async def test_a_batch_holds_1_to_1000_messages(messages: Any, refusing: httpx.A
     assert (answer.status_code, answer.json()["field"]) == (400, "messages")
 
 
+@pytest.mark.usefixtures("bulk_data")
 @pytest.mark.parametrize(
     "content",
     [

@@ -286,11 +286,13 @@ async def test_a_failure_in_the_middle_of_the_transaction_leaves_nothing_behind(
 
 
 LONG_WORDS = ("All work and no play. " * 50_000)[:1_000_000]
-ANY_TEXT = {
+HUGE_TEXT = {
     "a megabyte": LONG_WORDS,
     "a megabyte of four-byte characters": "\U0001f6a2" * 250_000,
     "350,000 characters without a space": "x" * 350_000,
     "350,000 different characters": "".join(chr(0x4E00 + n % 20_000) for n in range(330_000)),
+}
+ANY_TEXT = {
     "NUL": "before\0after",
     "only NUL": "\0",
     "right to left": "שלום \u202e אבג",
@@ -298,6 +300,14 @@ ANY_TEXT = {
     "Cypher": "`}) DETACH DELETE n // $client_id",
     "line breaks": "\r\n\n## 2026-01-01\u2028x\n",
 }
+
+
+@pytest.mark.usefixtures("bulk_data")
+@pytest.mark.parametrize("text", HUGE_TEXT.values(), ids=HUGE_TEXT)
+async def test_a_huge_text_is_kept_as_it_is(memory: Graphmem, conversation: str, say, text: str):
+    id = (await memory.remember("c", [say(text)])).ids[0]
+
+    assert (await memory.memory(id)).text == text
 
 
 @pytest.mark.parametrize("text", ANY_TEXT.values(), ids=ANY_TEXT)
