@@ -168,7 +168,7 @@ async def find_in_sessions(
             asked, client_id=context.client_id, graph=context.graph, embedder=context.embedder
         ),
     )
-    return with_passages(found, long)
+    return with_passages(found, long.found)
 
 
 async def _find_links(search: NarrowedSearch, context: Context) -> list[RelatedSession]:

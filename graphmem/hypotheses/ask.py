@@ -34,7 +34,7 @@ from graphmem.observing.logs import traced
 from graphmem.observing.metrics import DEGRADED
 from graphmem.retrieval.expansion import expand
 from graphmem.retrieval.filters import Filters, Validity, sources_asked, validity_asked
-from graphmem.retrieval.finding import Candidate, IndexQuery, find
+from graphmem.retrieval.finding import Candidate, IndexQuery, find_with_passages
 from graphmem.retrieval.fusion import DENSE_SHARE, Scores, best_first, by_maximum, weighted
 from graphmem.retrieval.heads import Head, at_heads, heads_of
 from graphmem.retrieval.understanding import Stopwatch
@@ -332,7 +332,10 @@ async def _find_nearest(
         filters=_filters(asked),
         wanted=asked.top_k,
     )
-    near = (await find(query, client_id=context.client_id, graph=context.graph)).found
+    findings = await find_with_passages(
+        query, client_id=context.client_id, graph=context.graph, embedder=context.embedder
+    )
+    near = findings.found
     scores = _scores(near, hybrid=hybrid)
     facts = {fact.id: fact for fact in near}.values()
     order = best_first(facts, lambda fact: scores[fact.id])

@@ -20,11 +20,8 @@ from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_word
 from graphmem.jobs.outbox import Due, queue_alone
-from graphmem.model.vocabulary import Kind
+from graphmem.model.vocabulary import CUT_KINDS, Kind
 from graphmem.text.passages import Passage, is_long, passages
-
-CUT: frozenset[Kind] = frozenset({"message", "episode", "fact", "summary"})
-"""The kinds that have passages: a reference is described in short, and its content is in spans."""
 
 EMBEDDED_AT_ONCE = 64
 """The passages that a write embeds, about 25,000 characters: more would let its caller wait for long."""
@@ -117,7 +114,9 @@ def first_passages(texts: Sequence[tuple[Kind, str]]) -> tuple[list[list[Passage
     cut: list[list[Passage]] = []
     more: list[bool] = []
     for kind, text in texts:
-        parts = list(islice(passages(text), room + 1)) if kind in CUT and is_long(text) else []
+        parts = (
+            list(islice(passages(text), room + 1)) if kind in CUT_KINDS and is_long(text) else []
+        )
         cut.append(parts[:room])
         more.append(len(parts) > room)
         room -= len(cut[-1])

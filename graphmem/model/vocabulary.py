@@ -59,6 +59,10 @@ KIND_OF: Mapping[SourceType, Kind] = {
 """The kind of the memories of a source type; others of that type are spans."""
 
 
+CUT_KINDS: frozenset[Kind] = frozenset({"message", "episode", "fact", "summary"})
+"""The kinds whose long memories have passages: a reference is described in short, its content is in spans."""
+
+
 def kind_label(kind: Kind) -> str:
     """Return the label that the memories of a kind have beside `Memory`."""
     return kind.capitalize()

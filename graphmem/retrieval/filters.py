@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from graphmem.graph.scope import SCOPED, Property, scope_word
 from graphmem.model.times import BEGINNING, END, utc
-from graphmem.model.vocabulary import KIND_OF, KINDS, Kind, SourceType
+from graphmem.model.vocabulary import CUT_KINDS, KIND_OF, KINDS, Kind, SourceType
 
 LAST_TEXT = "\U0010ffff"
 """Sorts after every stored text."""
@@ -238,17 +238,31 @@ class Sources(Struct, frozen=True, kw_only=True):
     @property
     def branches(self) -> list[Filters]:
         """The filters of one search for each kind and for each source type."""
-        common = Filters(
+        only = {self.only} if self.only else None
+        kinds = [replace(self._common, kind={one}) for one in self.kinds]
+        types = [replace(self._common, kind=only, source_type={one}) for one in self.types]
+        return [*kinds, *types]
+
+    @property
+    def of_passages(self) -> list[Filters]:
+        """The filters of the searches for long memories by their passages: one for kinds, one for types."""
+        kinds = self.kinds & CUT_KINDS
+        own = {KIND_OF[one] for one in self.types} & CUT_KINDS
+        typed = own & {self.only} if self.only else own
+        return [
+            *([replace(self._common, kind=kinds)] if kinds else []),
+            *([replace(self._common, kind=typed, source_type=self.types)] if typed else []),
+        ]
+
+    @property
+    def _common(self) -> Filters:
+        return Filters(
             source_id=self.ids or None,
             conversation_id={self.conversation_id} if self.conversation_id else None,
             since=self.since,
             until=self.until,
             **asdict(self.validity),
         )
-        kinds = [replace(common, kind={one}) for one in self.kinds]
-        only = {self.only} if self.only else None
-        types = [replace(common, kind=only, source_type={one}) for one in self.types]
-        return [*kinds, *types]
 
     def admit(self, memory: Filtered) -> bool:
         """Tell whether a memory that is valid now is of one of the sources."""

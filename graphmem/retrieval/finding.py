@@ -176,7 +176,7 @@ class IndexQuery(Struct, frozen=True, kw_only=True):
     """Without any only the vector leg is searched."""
     weight: Mapping[str, float] | None = None
     """The weights of the words that weigh less than 1."""
-    filters: Filters
+    filters: Filters = Filters()
     wanted: int
     """The number of candidates for each vector, and for the words."""
     longest_text: int = 0
@@ -220,29 +220,53 @@ async def find_best(
         wanted=max(LEAST_POOL, wanted),
         longest_text=longest_text,
     )
-    findings, long = await asyncio.gather(
+    findings = await find_with_passages(query, client_id=client_id, graph=graph, embedder=embedder)
+    return cut(findings.found, wanted)
+
+
+async def find_with_passages(
+    query: IndexQuery, *, client_id: str, graph: Graph, embedder: Embedder | None = None
+) -> Findings:
+    """Return all passing candidates of both legs, as `find` does, long ones also found by their passages.
+
+    Raises `Unavailable`.
+    """
+    whole, long = await asyncio.gather(
         find(query, client_id=client_id, graph=graph),
         find_by_passages(query, client_id=client_id, graph=graph, embedder=embedder),
     )
-    return cut(with_passages(findings.found, long), wanted)
+    return Findings(
+        with_passages(whole.found, long.found),
+        whole.all_by_vector and long.all_by_vector,
+        whole.all_by_words and long.all_by_words,
+        max(whole.least_cosine, long.least_cosine),
+    )
 
 
 async def find_by_passages(
     query: IndexQuery, *, client_id: str, graph: Graph, embedder: Embedder | None = None
-) -> list[Candidate]:
+) -> Findings:
     """Return the long memories whose passages are nearest, or share most words, each with these.
 
     Raises `Unavailable`.
     """
     if query.filters.impossible:
-        return []
-    rows, _ = await enough(
+        return Findings([])
+    rows, limit = await enough(
         lambda limit: _ask_passages(query, limit, client_id, graph), _passage_legs, query.wanted
     )
+    near, worded = _passage_legs(rows)
+    cosines = [one.cosine or 0.0 for row in near for one in row.passages if one.by_vector]
+    all_by_vector = not query.embeddings or len(near) < limit
     found = [one for one in rows if one.passes]
     if embedder is not None and query.embeddings and found:
         found = await look_closer(found, query, embedder)
-    return best_passages_first(found)
+    return Findings(
+        best_passages_first(found),
+        all_by_vector,
+        len(worded) < limit,
+        -1.0 if all_by_vector else min(cosines, default=-1.0),
+    )
 
 
 async def look_closer(
@@ -366,6 +390,7 @@ async def find_pool(
     results: int,
     weight: Mapping[str, float],
     graph: Graph,
+    embedder: Embedder,
     whole: bool = True,
 ) -> Findings:
     """Return the candidates of every source, each once, with their searched texts.
@@ -373,15 +398,15 @@ async def find_pool(
     Each kind and each source type is searched separately, so that a common one does not crowd out a rare one.
     Unless `whole`, the candidates are those of `find_matching`. Raises `Unavailable`.
     """
-    pool = await _find_of_sources(
-        embedding,
-        words,
-        sources,
-        client_id=client_id,
+    query = IndexQuery(
+        embeddings=vectors(embedding),
+        words=words,
+        weight=weight,
         wanted=max(LEAST_POOL, POOL_FACTOR * results),
         longest_text=LONG_TEXT if whole else ONLY_RANKED,
-        weight=weight,
-        graph=graph,
+    )
+    pool = await _find_of_sources(
+        query, sources, client_id=client_id, graph=graph, embedder=embedder
     )
     return replace(pool, found=await _with_long_texts(pool.found, client_id, graph))
 
@@ -394,6 +419,7 @@ async def find_matching(
     client_id: str,
     weight: Mapping[str, float],
     graph: Graph,
+    embedder: Embedder,
 ) -> Findings:
     """Return the matches, whatever the requested number: at most 1,000 of each leg and source.
 
@@ -401,15 +427,15 @@ async def find_matching(
     properties that rank them, without a cosine if only words found them; see `with_texts`. Raises
     `Unavailable`.
     """
-    return await _find_of_sources(
-        embedding,
-        words,
-        sources,
-        client_id=client_id,
+    query = IndexQuery(
+        embeddings=vectors(embedding),
+        words=words,
+        weight=weight,
         wanted=MATCHING,
         longest_text=ONLY_RANKED,
-        weight=weight,
-        graph=graph,
+    )
+    return await _find_of_sources(
+        query, sources, client_id=client_id, graph=graph, embedder=embedder
     )
 
 
@@ -450,43 +476,42 @@ def _ranked_as(ranked: Candidate, whole: Candidate) -> Candidate:
         bm25=ranked.bm25,
         by_vector=ranked.by_vector,
         places=ranked.places,
+        passages=ranked.passages,
     )
 
 
 async def _find_of_sources(
-    embedding: Vector | None,
-    words: Sequence[str],
-    sources: Sources,
-    *,
-    client_id: str,
-    wanted: int,
-    longest_text: int,
-    weight: Mapping[str, float],
-    graph: Graph,
+    query: IndexQuery, sources: Sources, *, client_id: str, graph: Graph, embedder: Embedder
 ) -> Findings:
-    """Return the candidates of every source, each once, with the texts up to a length."""
-    branches = await asyncio.gather(
-        *(
-            find(
-                IndexQuery(
-                    embeddings=vectors(embedding),
-                    words=words,
-                    weight=weight,
-                    filters=filters,
-                    wanted=wanted,
-                    longest_text=longest_text,
-                ),
-                client_id=client_id,
-                graph=graph,
+    """Return the candidates of every source, each once; long ones are also found by their passages."""
+    branches, long = await asyncio.gather(
+        asyncio.gather(
+            *(
+                find(replace(query, filters=filters), client_id=client_id, graph=graph)
+                for filters in sources.branches
             )
-            for filters in sources.branches
-        )
+        ),
+        asyncio.gather(
+            *(
+                find_by_passages(
+                    replace(query, filters=filters),
+                    client_id=client_id,
+                    graph=graph,
+                    embedder=embedder,
+                )
+                for filters in sources.of_passages
+            )
+        ),
     )
+    every = [*branches, *long]
     return Findings(
-        united(one for branch in branches for one in branch.found),
-        all(branch.all_by_vector for branch in branches),
-        all(branch.all_by_words for branch in branches),
-        max((branch.least_cosine for branch in branches), default=-1.0),
+        with_passages(
+            united(one for branch in branches for one in branch.found),
+            [one for branch in long for one in branch.found],
+        ),
+        all(branch.all_by_vector for branch in every),
+        all(branch.all_by_words for branch in every),
+        max((branch.least_cosine for branch in every), default=-1.0),
     )
 
 

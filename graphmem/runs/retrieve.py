@@ -343,6 +343,7 @@ async def _hits(
             results=wanted,
             weight=understood.weight,
             graph=context.graph,
+            embedder=context.embedder,
             whole=by_relevance,
         )
         new = [
@@ -390,6 +391,7 @@ async def _first_hits(
         client_id=context.client_id,
         weight=understood.weight,
         graph=context.graph,
+        embedder=context.embedder,
     )
     new = [one for one in pool.found if one.kind in RETRIEVED and one.id not in page.delivered]
     hits, _ = await weigh_first(

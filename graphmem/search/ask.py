@@ -269,6 +269,7 @@ async def _match_relevant(
         results=query.max_results,
         weight=question.weight,
         graph=context.graph,
+        embedder=context.embedder,
         whole=whole,
     )
     scale, least, found = context.calibration, query.min_relevance or 0.0, candidates.found
@@ -315,6 +316,7 @@ async def _match_first(
         client_id=context.client_id,
         weight=question.weight,
         graph=context.graph,
+        embedder=context.embedder,
     )
     candidates = first_matching(pool.found, query.sort_by, scale)
     hits, count = await weigh_first(

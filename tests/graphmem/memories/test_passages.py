@@ -10,12 +10,16 @@ from graphmem.client import Graphmem
 from graphmem.graph.schema import schema_files
 from graphmem.memories import passages as long_memories
 from graphmem.memories.passages import PASSAGES_JOB, cut_memories, queue_passages
+from graphmem.model.vocabulary import SourceType
 from graphmem.prompts.excerpts import LEFT_OUT
 from graphmem.recall.types import Item
 from graphmem.runtime import Runtime
 
 NEEDLE = "Odette renewed the certificate of the mail relay by hand."
 QUESTION = "Who renewed the certificate of the mail relay?"
+PARAPHRASED = "Which person extended the mail server's TLS credentials manually?"
+CLOSE = 0.6
+"""A cosine that the log as a whole does not have: the model reads its beginning only."""
 LINES = [
     f"{hour:02d}:{minute:02d} disk {minute % 7} is fine"
     for hour in range(5)
@@ -121,6 +125,42 @@ async def test_contextual_search_shows_an_excerpt_within_its_budget(memory: Grap
     assert NEEDLE in answer.prompt
     assert SMALL >= answer.tokens_used > 0.7 * SMALL
     assert LOG.encode()[hit.excerpt.start : hit.excerpt.end].decode() in hit.content
+
+
+async def test_search_finds_what_stands_in_the_middle(memory: Graphmem):
+    id = await remember(memory)
+    await remember(memory, "The mail is fine.", session_id="t")
+    every: tuple[list[SourceType] | None, ...] = (None, ["message"])
+    for types in every:
+        answer = await memory.search(PARAPHRASED, source_types=types, max_results=1)
+        [item] = answer.items
+        assert (item.id, answer.total_is_exact) == (id, True)
+        assert item.scores["vector"] > CLOSE
+    assert not (await memory.search(PARAPHRASED, source_types=["fact"])).items
+    assert not (await memory.search(PARAPHRASED, conversation_id="other")).items
+
+
+async def test_the_newest_match_is_found_by_its_passages_too(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+):
+    id = await remember(memory)
+    # As with a client that has more matches than the most relevant ones.
+    monkeypatch.setattr("graphmem.search.ask._is_all", lambda *_: False)
+    answer = await memory.search(PARAPHRASED, sort_by="recency")
+
+    assert [item.id for item in answer.items] == [id]
+    assert answer.items[0].scores["vector"] > CLOSE
+
+
+async def test_a_turn_recalls_a_long_fact_by_what_stands_in_its_middle(memory: Graphmem):
+    fact = await memory.remember_fact(LOG)
+    for number in range(3):
+        await memory.remember_fact(f"Mail number {number} was sent to the mill.")
+    turn = await memory.hyde_retrieve(
+        "t", window=[f"user: {PARAPHRASED}"], mode="pure", top_k=1, on_failure="window"
+    )
+
+    assert [one.id for one in turn.memories] == [fact.id]
 
 
 async def test_without_a_budget_contextual_search_shows_it_whole(memory: Graphmem):

@@ -259,6 +259,7 @@ async def test_a_search_at_random_times_finds_what_held_then_and_lists_and_count
                 results=10,
                 weight={},
                 graph=runtime.graph,
+                embedder=runtime.embedder,
             )
             expected = chain.holding(**{"as_of": None, "known_as_of": None, **times})
             ids = {one.id for one in found.found}
@@ -323,7 +324,7 @@ async def test_twenty_heads_are_found_though_fifty_superseded_twins_lie_nearer_t
         )  # fmt: skip
         found = await find_pool(
             unit(QUESTION), [], sources_asked(["fact"], None, None, BEGINNING, END, validity=holding),
-            client_id=client_id, results=TOP, weight={}, graph=runtime.graph,
+            client_id=client_id, results=TOP, weight={}, graph=runtime.graph, embedder=runtime.embedder,
         )  # fmt: skip
         best = sorted(found.found, key=lambda one: -(one.cosine or 0.0))[:TOP]
         return {one.id for one in near if one.by_vector}, {one.id for one in best}

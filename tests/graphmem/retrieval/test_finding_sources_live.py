@@ -82,6 +82,7 @@ async def found(
         results=results,
         weight={},
         graph=runtime.graph,
+        embedder=runtime.embedder,
     )
 
 
