@@ -22,6 +22,7 @@ from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.errors import SetupError
 from graphmem.runtime import Runtime, running
+from graphmem.server import conf
 from graphmem.server.private import private_server
 
 pytest_plugins = ["tests.tiers"]
@@ -38,6 +39,8 @@ NEO4J_IMAGE = "neo4j:2026.09.0-community"
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """A server that lives for minutes uses less processor time with the first compiler alone."""
 
+PLANNED_ONCE = {"dbms.cypher.min_replan_interval": "1h"}
+"""Otherwise the growing store has its queries planned again and again: a seventh of the server's time."""
 
 MANY = 50
 """Concurrent statements: those that another test has cut off may not have ended yet."""
@@ -58,6 +61,8 @@ async def neo4j_settings(
             settings = config.load(_cache(), data_dir=tmp_path_factory.mktemp("neo4j") / "data")
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("JDK_JAVA_OPTIONS", QUICK_START)
+                for name, value in PLANNED_ONCE.items():
+                    patch.setitem(conf.SETTINGS, name, value)
                 server = await stack.enter_async_context(private_server(settings))
             uri, user, password = server.uri, server.user, server.password
         except SetupError as problem:
