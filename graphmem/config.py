@@ -34,6 +34,31 @@ class Settings(Struct, frozen=True, kw_only=True):
     keys_file: Annotated[
         Path | None, Meta(description="lines of `client role sha256-of-key`; turns keys on")
     ] = None
+    request_seconds: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=3600,
+            description="how long a request may take, as long again for each 100 KB of its body; then 503",
+        ),
+    ] = 30
+    requests_at_once: Annotated[
+        int, Meta(ge=1, le=1_000, description="how many requests are worked on at once")
+    ] = 64
+    requests_waiting: Annotated[
+        int, Meta(ge=0, le=10_000, description="how many more may wait; the next ones get 503")
+    ] = 512
+    client_requests: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=10_000,
+            description="how many requests of one client may be in progress; the next ones get 429",
+        ),
+    ] = 256
+    connections: Annotated[
+        int, Meta(ge=1, le=100_000, description="how many connections the API keeps open")
+    ] = 1_000
     neo4j_uri: Annotated[
         str | None, Meta(description="a Neo4j to use instead of the private one")
     ] = None
@@ -138,6 +163,11 @@ class SettingsGiven(TypedDict, total=False):
     host: str
     port: int
     keys_file: Path | str | None
+    request_seconds: int
+    requests_at_once: int
+    requests_waiting: int
+    client_requests: int
+    connections: int
     neo4j_uri: str | None
     neo4j_user: str
     neo4j_password: str

@@ -34,8 +34,12 @@
     ├── TookTooMuch             … or more memory than its limit
     ├── TooManyRuns             the client has the maximum number of active runs
     ├── TooManyStatements       the database works on the maximum number of operators' statements
+    ├── TooManyRequests         the client has the maximum number of requests in progress
     ├── Unauthorized            the request has no valid key
+    ├── BodyLate                the body of a request did not arrive in time
     ├── Unavailable             temporary: the database or the embedder does not answer now
+    │   ├── Overloaded          … or the service has as many requests in progress as it takes
+    │   ├── DeadlineExceeded    … or the request was cut off at its deadline
     │   └── ModelFailed         … or the language model does not, or its answer cannot be used
     └── SetupError              graphmem cannot start: the sentence names the remedy
         ├── SettingError        a setting has a value that cannot be used
@@ -390,6 +394,27 @@ class TooManyStatements(GraphmemError):
         self.retry_after = 2
 
 
+class TooManyRequests(GraphmemError):
+    """The client has the maximum number of requests in progress."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"Too many requests: {limit} of this client are in progress, which is the most at once "
+            "(GRAPHMEM_CLIENT_REQUESTS); wait for an answer before you ask again"
+        )
+        self.limit = limit
+        self.retry_after = 1
+
+
+class BodyLate(GraphmemError):
+    """The body of a request did not arrive in time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"body: did not arrive within {seconds:g} s (GRAPHMEM_REQUEST_SECONDS); send it again"
+        )
+
+
 class Unauthorized(GraphmemError):
     """The request has no valid key."""
 
@@ -400,6 +425,27 @@ class Unavailable(GraphmemError):
     def __init__(self, what: str, retry_after: int = 2) -> None:
         super().__init__(what)
         self.retry_after = retry_after
+
+
+class Overloaded(Unavailable):
+    """The service has as much in progress as it takes; nothing of this request was done."""
+
+    def __init__(self, limit: int, what: str = "requests") -> None:
+        super().__init__(
+            f"the service is busy: {limit:,} {what} are in progress, which is the most at once; "
+            "try again soon",
+            retry_after=1,
+        )
+
+
+class DeadlineExceeded(Unavailable):
+    """A request was cut off at its deadline: a write was then done whole, or not at all."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"this was not done within {seconds:g} s and was cut off (GRAPHMEM_REQUEST_SECONDS): a write is "
+            "stored whole or not at all; try again with the same ids, or send less at once"
+        )
 
 
 class ModelFailed(Unavailable):

@@ -1,14 +1,10 @@
 """Gives every request an id and a span, counts it, and logs it in one line."""
 
-import asyncio
 import logging
 import re
 import time
 import uuid
-from collections.abc import Coroutine
-from typing import Any, TypeVar
 
-from litestar import Request
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from opentelemetry.context import Context
@@ -17,7 +13,8 @@ from opentelemetry.trace import Span, SpanKind, StatusCode
 from graphmem.observing.logs import about
 from graphmem.observing.metrics import REQUEST_SECONDS, REQUESTS
 from graphmem.observing.spans import sent, span
-from graphmem_api.problems import MEDIA_TYPE, encoded, log_unforeseen
+from graphmem_api.admission import CallerLeft
+from graphmem_api.problems import log_unforeseen, send_problem
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 HEADER = b"x-request-id"
@@ -28,34 +25,6 @@ OTHER = "OTHER"
 """One label for all unknown methods, as `NO_ROUTE` is for paths: callers may invent any number."""
 
 log = logging.getLogger(__name__)
-
-Answer = TypeVar("Answer")
-
-
-class CallerLeft(asyncio.CancelledError):
-    """The caller has hung up: its work was cancelled, and nobody waits for an answer."""
-
-
-async def while_connected(
-    work: Coroutine[Any, Any, Answer], request: Request[Any, Any, Any]
-) -> Answer:
-    """Return the result of a piece of work, or cancel it if the caller hangs up. Raises `CallerLeft`."""
-    task = asyncio.create_task(work)
-    leaving = asyncio.create_task(_hung_up(request))
-    try:
-        await asyncio.wait([task, leaving], return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            return task.result()
-        raise CallerLeft
-    finally:
-        leaving.cancel()
-        task.cancel()
-        await asyncio.gather(task, leaving, return_exceptions=True)
-
-
-async def _hung_up(request: Request[Any, Any, Any]) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 class Access:
@@ -102,7 +71,7 @@ class Access:
         except Exception as problem:
             log_unforeseen(problem)
             if not status:
-                await _fail(problem, scope, answering)
+                await send_problem(problem, scope, answering)
         finally:
             _tell(scope, status, time.perf_counter() - started, shown)
 
@@ -113,16 +82,6 @@ def request_id_of(scope: Scope) -> str:
         if name == HEADER and REQUEST_ID.fullmatch(given := value.decode("latin-1")):
             return given
     return uuid.uuid4().hex
-
-
-async def _fail(problem: Exception, scope: Scope, send: Send) -> None:
-    status, body = encoded(problem, scope)
-    headers = [
-        (b"content-type", MEDIA_TYPE.encode()),
-        (b"content-length", str(len(body)).encode()),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
 def method_of(scope: HTTPScope) -> str:

@@ -7,6 +7,7 @@ from litestar.di import Provide
 
 from graphmem.runtime import Runtime
 from graphmem_api.access import Access
+from graphmem_api.admission import Admission
 from graphmem_api.bodies import BODY_BYTES, StrictRequest
 from graphmem_api.chunks import chunk, peek
 from graphmem_api.clients import Guard, current_client, current_context, list_all_clients
@@ -109,5 +110,5 @@ def create_app(runtime: Runtime) -> Litestar:
         request_class=StrictRequest,
         request_max_body_size=BODY_BYTES,
     )
-    app.asgi_handler = Access(app.asgi_handler)
+    app.asgi_handler = Access(Admission(app.asgi_handler, runtime.settings, PREFIX))
     return app

@@ -13,6 +13,7 @@ from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 
 from graphmem.errors import InvalidInput, TooLarge
 from graphmem.model.validation import invalid
+from graphmem_api.admission import visit_of
 
 BODY_BYTES = 32 * 1024 * 1024
 """The maximum length of a body."""
@@ -29,10 +30,17 @@ class StrictRequest(Request[Any, Any, Any]):
     """
 
     async def json(self) -> Any:
-        """Return the body as the handler's `data`. Raises `InvalidInput`, `TooLarge`."""
+        """Return the body as the handler's `data`, once it is the client's turn.
+
+        Raises `InvalidInput`, `TooLarge`, `TooManyRequests`, `Overloaded`.
+        """
         wanted = self.route_handler.parsed_data_field
         assert wanted is not None, "only handlers with a body ask for one"
-        return decoded(await self.body(), wanted.annotation)
+        body = await self.body()
+        visit = visit_of(self)
+        if visit is not None:
+            await visit.begin(self.scope["state"]["client"].id, self.route_handler)
+        return decoded(body, wanted.annotation)
 
     async def body(self) -> bytes:
         """Return the whole body, if it is JSON and not too long. Litestar asks here first."""

@@ -32,6 +32,7 @@ from graphmem.model.validation import validated
 from graphmem.model.vocabulary import ClientId
 from graphmem.observing.logs import name_client
 from graphmem.runtime import Runtime
+from graphmem_api.admission import visit_of
 from graphmem_api.problems import failures
 from graphmem_api.queries import query
 
@@ -97,10 +98,12 @@ class Guard:
     def __init__(self, settings: Settings) -> None:
         self._keys = Keys(settings.keys_file) if settings.keys_file else None
 
-    # Async although it awaits nothing: Litestar would run it in a thread, where the client's name for the
-    # log would be lost.
-    async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
-        """Raise `Unauthorized`, or `InvalidInput` for an invalid client id."""
+    async def __call__(self, connection: Connection, handler: BaseRouteHandler) -> None:
+        """Raise `Unauthorized`, or `InvalidInput` for an invalid client id.
+
+        A request without a body waits for its turn here, another one once its body has arrived. Raises
+        `TooManyRequests`, `Overloaded`.
+        """
         if self._keys is None:
             _refuse_foreign_pages(connection)
             client = Client(_named(connection) or DEFAULT_CLIENT, "operator")
@@ -108,6 +111,9 @@ class Guard:
             client = _by_key(connection, self._keys)
         connection.scope["state"]["client"] = client
         name_client(client.id)
+        visit = visit_of(connection)
+        if visit is not None and handler.parsed_data_field is None:
+            await visit.begin(client.id, handler)
 
 
 def current_client(scope: Scope) -> Client:

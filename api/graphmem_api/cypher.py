@@ -1,8 +1,8 @@
 """Cypher over HTTP: for operators only, since it sees every client."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from litestar import Request, Router, get, post
+from litestar import Router, get, post
 from litestar.di import NamedDependency
 from litestar.exceptions import PermissionDeniedException
 from litestar.handlers import BaseRouteHandler
@@ -14,7 +14,7 @@ from graphmem.context import Context
 from graphmem.exploring.audit import show_audit
 from graphmem.exploring.running import run_statement, sender_of
 from graphmem.exploring.types import Audit, AuditAsked, CypherAsked, Table
-from graphmem_api.access import while_connected
+from graphmem_api.admission import LONG_WORK
 from graphmem_api.clients import Connection, current_client
 from graphmem_api.problems import failures
 from graphmem_api.queries import query
@@ -65,6 +65,7 @@ class OperatorsOnly:
 
 @post(
     "/",
+    opt=LONG_WORK,
     summary="Ask the graph in Cypher",
     status_code=200,
     response_description="The rows, as maps, and the plan",
@@ -73,7 +74,6 @@ class OperatorsOnly:
 async def ask_cypher(
     data: Annotated[CypherAsked, BodyKwarg(examples=[COUNTED, CHAIN])],
     context: NamedDependency[Context],
-    request: Request[Any, Any, Any],
 ) -> Table:
     """Query the graph of all clients in Cypher; a statement that may do more than read is refused.
 
@@ -96,15 +96,12 @@ async def ask_cypher(
     not end (`GRAPHMEM_CYPHER_AT_ONCE`, by default one for each processor, at most 4). One more gets 429 with
     `Retry-After`, and no audit entry.
     """
-    return await while_connected(
-        run_statement(
-            data,
-            sender_of(context, "http"),
-            graph=context.graph,
-            afterwards=context.afterwards,
-            statements=context.statements,
-        ),
-        request,
+    return await run_statement(
+        data,
+        sender_of(context, "http"),
+        graph=context.graph,
+        afterwards=context.afterwards,
+        statements=context.statements,
     )
 
 

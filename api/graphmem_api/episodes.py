@@ -11,6 +11,7 @@ from msgspec import Meta, Struct
 from graphmem.context import Context
 from graphmem.episodes import consolidate as consolidation, remember, segment as segmentation
 from graphmem.episodes.types import Consolidated, KeptEpisode, NewEpisode, Segmented
+from graphmem_api.admission import LONG_WORK
 from graphmem_api.conversations import ConversationId
 from graphmem_api.problems import failures
 from graphmem_api.queries import query
@@ -67,6 +68,7 @@ async def remember_episode(
 
 @post(
     "/conversations/{conversation_id:str}/segment",
+    opt=LONG_WORK,
     summary="Make episodes of a conversation's messages",
     status_code=200,
     response_description="The new episodes",
@@ -88,6 +90,7 @@ async def segment(
 
 @post(
     "/conversations/{conversation_id:str}/consolidate",
+    opt=LONG_WORK,
     summary="Make facts of episodes",
     status_code=200,
     response_description="The outcome, or why nothing was done",

@@ -10,6 +10,7 @@ from litestar.params import BodyKwarg, PathParameter
 from graphmem.context import Context
 from graphmem.patterns import running
 from graphmem.patterns.types import PatternAnswer, PatternAsked, Patterns
+from graphmem_api.admission import LONG_WORK
 from graphmem_api.problems import failures
 
 THEME = Example(
@@ -33,6 +34,7 @@ async def list_patterns() -> Patterns:
 
 @post(
     "/patterns/{name:str}",
+    opt=LONG_WORK,
     summary="Run a pattern",
     status_code=200,
     response_description="The rows found",

@@ -9,10 +9,11 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
-from litestar.types import Scope
+from litestar.types import Scope, Send
 from msgspec import Meta, Struct, json, to_builtins
 
 from graphmem.errors import (
+    BodyLate,
     Conflict,
     CypherRefused,
     GraphmemError,
@@ -22,6 +23,7 @@ from graphmem.errors import (
     TookTooLong,
     TookTooMuch,
     TooLarge,
+    TooManyRequests,
     TooManyRuns,
     TooManyStatements,
     Unauthorized,
@@ -42,6 +44,8 @@ STATUS: dict[type[GraphmemError], int] = {
     TookTooMuch: 408,
     TooManyRuns: 429,
     TooManyStatements: 429,
+    TooManyRequests: 429,
+    BodyLate: 408,
     Unauthorized: 401,
     Unavailable: 503,
     SetupError: 500,
@@ -54,8 +58,10 @@ HTTP_CODES = {
     403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
+    408: "request_late",
     413: "too_large",
     415: "unsupported_media_type",
+    503: "overloaded",
 }
 """The names of failures that only HTTP knows; Python's phrases differ between versions."""
 
@@ -121,11 +127,18 @@ def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Proble
     )
 
 
-def encoded(error: Exception, scope: Scope) -> tuple[int, bytes]:
-    """Return the status and the body of a failure without a request object."""
+async def send_problem(error: Exception, scope: Scope, send: Send) -> None:
+    """Send the answer to a request that failed outside of its handler."""
     failure = failure_of(error)
-    body = problem(failure, _path(scope), scope["state"]["request_id"])
-    return failure.status, json.encode(body)
+    body = json.encode(problem(failure, _path(scope), scope["state"]["request_id"]))
+    headers = {
+        **failure.headers,
+        "content-type": MEDIA_TYPE,
+        "content-length": str(len(body)),
+    }
+    raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": failure.status, "headers": raw})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
 
 
 def problem(failure: Failure, instance: str, request_id: str) -> Problem:
@@ -178,7 +191,7 @@ def log_unforeseen(error: Exception) -> None:
 
 def failures(*statuses: int) -> dict[int, ResponseSpec]:
     """Describe the problems of a client's route, beside those of all routes."""
-    return described(*statuses, 400, 401, 500, 503)
+    return described(*statuses, 400, 401, 408, 429, 500, 503)
 
 
 def described(*statuses: int) -> dict[int, ResponseSpec]:
@@ -194,7 +207,7 @@ def _carried(error: GraphmemError) -> dict[str, Any]:
 
 
 def _headers(error: GraphmemError) -> dict[str, str]:
-    if isinstance(error, Unavailable | TooManyRuns | TooManyStatements):
+    if isinstance(error, Unavailable | TooManyRuns | TooManyStatements | TooManyRequests):
         return {"Retry-After": str(error.retry_after)}
     if isinstance(error, Unauthorized):
         return {"WWW-Authenticate": 'Bearer realm="graphmem"'}

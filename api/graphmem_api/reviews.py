@@ -18,6 +18,7 @@ from graphmem.reviews.types import (
     ReviewsRun,
     RunAsked,
 )
+from graphmem_api.admission import LONG_WORK
 from graphmem_api.memories import MemoryId
 from graphmem_api.problems import failures
 from graphmem_api.queries import query
@@ -54,6 +55,7 @@ async def list_reviews(
 
 @post(
     "/reviews/run",
+    opt=LONG_WORK,
     summary="Rate pending reviews",
     status_code=200,
     response_description="The outcome of the reviews and their episodes",

@@ -31,6 +31,9 @@ from graphmem_api.problems import HTTP_CODES, MEDIA_TYPE, Failure, problem
 HEADER_BYTES = 64 * 1024
 """The maximum length of a request's line and headers."""
 
+HEADER_SECONDS = 10.0
+"""The time in which the line and the headers of a request must arrive."""
+
 GRACE_SECONDS = 10
 """The time that requests in progress have to end after a signal."""
 
@@ -62,7 +65,11 @@ async def serve(
             await _prepare(runtime)
             background = Background(runtime) if settings.jobs == "on" else None
             server = Server(
-                create_app(runtime), url(settings.host, listening), on_ready, background
+                create_app(runtime),
+                url(settings.host, listening),
+                on_ready,
+                background,
+                connections=settings.connections,
             )
             ending.server = server
             try:
@@ -107,6 +114,82 @@ def url(host: str, listening: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
 
 
+class Protocol(H11Protocol):
+    """HTTP/1.1 with limits of number and time; what is wrong with it is answered as a problem, too."""
+
+    most_connections = 1_000
+    _refused = False
+    _headers_due: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a connection, or refuse it if there are too many."""
+        super().connection_made(transport)
+        if len(self.connections) > self.most_connections:
+            self._refuse(
+                503, "the service has as many connections as it keeps open; try again soon"
+            )
+        else:
+            self._time_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a connection."""
+        self._forget_headers()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer an invalid request, for example one with headers beyond the limit, and hang up."""
+        self._refuse(400, f"this is no HTTP, or its headers are longer than {HEADER_BYTES:,} bytes")
+
+    def data_received(self, data: bytes) -> None:
+        """Take data; after a refusal only to let the caller finish sending and read the answer."""
+        if not self._refused:
+            super().data_received(data)
+            self._time_headers()
+
+    def _time_headers(self) -> None:
+        """Give the line and the headers of a request that has not begun a limited time."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._forget_headers()
+        elif self._headers_due is None and not self._refused:
+            self._headers_due = self.loop.call_later(HEADER_SECONDS, self._give_up)
+
+    def _forget_headers(self) -> None:
+        if self._headers_due is not None:
+            self._headers_due.cancel()
+            self._headers_due = None
+
+    def _give_up(self) -> None:
+        self._headers_due = None
+        if self.cycle is not None and not self.cycle.response_complete:
+            return
+        if self.conn.our_state is h11.IDLE and not self.transport.is_closing():
+            self._refuse(408, f"the headers did not arrive within {HEADER_SECONDS:g} s")
+        else:
+            self.transport.close()
+
+    def _refuse(self, status: int, detail: str) -> None:
+        """Answer without a request, and hang up."""
+        failure = Failure(status=status, code=HTTP_CODES[status], detail=detail)
+        request_id = uuid.uuid4().hex
+        body = msgspec.json.encode(problem(failure, "", request_id))
+        headers = [
+            ("content-type", MEDIA_TYPE),
+            ("content-length", str(len(body))),
+            ("x-request-id", request_id),
+            ("connection", "close"),
+        ]
+        for event in (
+            h11.Response(status_code=status, headers=headers),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self._refused = True
+        self._forget_headers()
+        self.transport.write_eof()
+        self.loop.call_later(LINGER_SECONDS, self.transport.close)
+
+
 class Server(uvicorn.Server):
     """A uvicorn inside the running loop: quiet, and leaving signals to `GracefulEnd`."""
 
@@ -116,11 +199,13 @@ class Server(uvicorn.Server):
         url: str,
         on_ready: Callable[[str], None],
         background: Background | None = None,
+        *,
+        connections: int = Protocol.most_connections,
     ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
-                http=Protocol,
+                http=type("Limited", (Protocol,), {"most_connections": connections}),
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -162,39 +247,6 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leave signals to `GracefulEnd`, which handles them before the server starts and after it ends."""
         yield
-
-
-class Protocol(H11Protocol):
-    """HTTP/1.1 that reports invalid HTTP as a problem, like all other failures."""
-
-    _refused = False
-
-    def send_400_response(self, msg: str) -> None:
-        """Answer an invalid request, for example one with headers beyond the limit, and hang up."""
-        detail = f"this is no HTTP, or its headers are longer than {HEADER_BYTES:,} bytes"
-        failure = Failure(status=400, code=HTTP_CODES[400], detail=detail)
-        request_id = uuid.uuid4().hex
-        body = msgspec.json.encode(problem(failure, "", request_id))
-        headers = [
-            ("content-type", MEDIA_TYPE),
-            ("content-length", str(len(body))),
-            ("x-request-id", request_id),
-            ("connection", "close"),
-        ]
-        for event in (
-            h11.Response(status_code=400, headers=headers),
-            h11.Data(data=body),
-            h11.EndOfMessage(),
-        ):
-            self.transport.write(self.conn.send(event) or b"")
-        self._refused = True
-        self.transport.write_eof()
-        self.loop.call_later(LINGER_SECONDS, self.transport.close)
-
-    def data_received(self, data: bytes) -> None:
-        """Take data; after a refusal only to let the caller finish sending and read the answer."""
-        if not self._refused:
-            super().data_received(data)
 
 
 class GracefulEnd:

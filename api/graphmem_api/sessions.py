@@ -10,6 +10,7 @@ from graphmem.context import Context
 from graphmem.sessions import related, summarize
 from graphmem.sessions.related import RelatedSessions
 from graphmem.summaries.types import Summary
+from graphmem_api.admission import LONG_WORK
 from graphmem_api.problems import failures
 
 SessionId = Annotated[
@@ -19,6 +20,7 @@ SessionId = Annotated[
 
 @post(
     "/{session_id:str}/summarize",
+    opt=LONG_WORK,
     summary="Summarize a session",
     status_code=200,
     response_description="The current summary",

@@ -16,6 +16,14 @@ REQUEST_SECONDS = Histogram(
     ["method", "route"],
     buckets=FAST,
 )
+REQUESTS_IN_PROGRESS = Gauge(
+    "graphmem_http_requests_in_progress", "Requests that are worked on, and that wait", ["state"]
+)
+REFUSED = Counter(
+    "graphmem_http_refused",
+    "Requests refused at once: too many of one client, of all, or too many bytes of bodies",
+    ["limit"],
+)
 DEGRADED = Counter("graphmem_degraded_answers", "Answers without a part of the search", ["reason"])
 JOBS_ENDED = Counter(
     "graphmem_job_attempts",

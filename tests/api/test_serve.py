@@ -161,6 +161,70 @@ async def test_what_is_no_request_gets_a_problem_too(
     assert b'"code":"bad_request"' in answer
 
 
+LIVE = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.mark.parametrize("before", [b"", LIVE + b"\r\n"], ids=["first", "second"])
+@pytest.mark.parametrize("begun", [b"", LIVE], ids=["nothing", "half a header"])
+async def test_headers_that_do_not_arrive_are_given_up(
+    begun: bytes, before: bytes, offline_running: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphmem_api.serve, "HEADER_SECONDS", 0.5)
+    async with served(offline_running) as (url, _):
+        host, port = url.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        if before:
+            writer.write(before)
+            await reader.readuntil(b'"live"}')
+        writer.write(begun)
+        answer = await asyncio.wait_for(reader.read(), 30)
+        writer.close()
+    if before and not begun:
+        # An idle connection is closed without a word.
+        assert answer == b""
+    else:
+        assert answer.startswith(b"HTTP/1.1 408")
+        assert b'"code":"request_late"' in answer
+
+
+async def test_a_request_may_take_longer_than_its_headers(
+    offline_running: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphmem_api.serve, "HEADER_SECONDS", 0.3)
+    head = (
+        b"POST /api/v0/conversations HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        b"Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{"
+    )
+    async with served(offline_running) as (url, _):
+        host, port = url.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(head)
+        await writer.drain()
+        await asyncio.sleep(0.6)
+        writer.write(b"}")
+        answer = await asyncio.wait_for(reader.read(), 30)
+        writer.close()
+    assert answer.startswith(b"HTTP/1.1 415")
+
+
+async def test_connections_beyond_the_limit_are_refused_until_one_ends(
+    offline_running: Settings,
+) -> None:
+    request = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    async with served(replace(offline_running, connections=2)) as (url, _):
+        host, port = url.removeprefix("http://").split(":")
+        held = [await asyncio.open_connection(host, int(port)) for _ in range(2)]
+        refused = await exchange(url, request)
+        held[0][1].close()
+        await held[0][1].wait_closed()
+        async with asyncio.timeout(30):
+            while not (answer := await exchange(url, request)).startswith(b"HTTP/1.1 200"):
+                assert answer.startswith(b"HTTP/1.1 503")
+        held[1][1].close()
+    assert refused.startswith(b"HTTP/1.1 503")
+    assert b'"code":"overloaded"' in refused
+
+
 @pytest.mark.parametrize("path", ["%ED%A0%80", "%00", "%FF", "a%2Fb", "%zz", "a" * 30_000])
 async def test_a_raw_path_that_cannot_be_is_not_found(path: str, running: Settings) -> None:
     async with served(running) as (url, _):

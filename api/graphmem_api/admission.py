@@ -1,0 +1,233 @@
+"""Back-pressure: how many requests are worked on at once, whose turn it is, and when each one ends.
+
+Requests take turns by client: one with many waiting requests delays another's by one. A request is refused at
+once where too many wait, ends at its deadline, and ends when its caller hangs up.
+"""
+
+import asyncio
+from collections import Counter, OrderedDict, deque
+from typing import Any
+
+from litestar.connection import ASGIConnection
+from litestar.enums import ScopeType
+from litestar.handlers import BaseRouteHandler
+from litestar.types import ASGIApp, Message, Receive, ReceiveMessage, Scope, Send
+
+from graphmem.config import Settings
+from graphmem.errors import BodyLate, DeadlineExceeded, Overloaded, TooManyRequests
+from graphmem.observing.metrics import REFUSED, REQUESTS_IN_PROGRESS
+from graphmem_api.problems import send_problem
+
+HELD_BYTES = 256 * 1024 * 1024
+"""The maximum length of the bodies of all requests in progress together."""
+
+MORE_TIME_BYTES = 100_000
+"""The length of a body for which a request has its time once more: a batch takes longer than a question."""
+
+AT_LEAST = "at_least_seconds"
+"""The option of a route whose work takes longer than a question: the time that it has in any case."""
+
+LONG_WORK = {AT_LEAST: 300.0}
+"""The options of a route that works through a whole conversation, or has a limit of time of its own."""
+
+STATE = "visit"
+"""The name of a request's visit in the state of its scope."""
+
+
+class CallerLeft(asyncio.CancelledError):
+    """The caller has hung up: its work was cancelled, and nobody waits for an answer."""
+
+
+class Turns:
+    """Admits requests, `at_once` at a time; the waiting clients take turns."""
+
+    def __init__(self, *, at_once: int, waiting: int, of_client: int) -> None:
+        self._at_once, self._most_waiting, self._of_client = at_once, waiting, of_client
+        self._working = 0
+        self._in_progress: Counter[str] = Counter()
+        self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+
+    @property
+    def waiting(self) -> int:
+        """The number of waiting requests."""
+        return sum(map(len, self._queues.values()))
+
+    async def take(self, client_id: str) -> None:
+        """Wait for a turn; `give_back` ends it. Raises `TooManyRequests`, `Overloaded`."""
+        if self._in_progress[client_id] >= self._of_client:
+            REFUSED.labels("client").inc()
+            raise TooManyRequests(self._of_client)
+        if self._working >= self._at_once and self.waiting >= self._most_waiting:
+            REFUSED.labels("all").inc()
+            raise Overloaded(self._at_once + self._most_waiting)
+        self._in_progress[client_id] += 1
+        try:
+            await self._wait(client_id)
+        except BaseException:
+            self._leave(client_id)
+            raise
+
+    def give_back(self, client_id: str) -> None:
+        """End a turn: it goes to the next waiting client."""
+        self._leave(client_id)
+        self._working -= 1
+        self._grant()
+
+    async def _wait(self, client_id: str) -> None:
+        turn = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(client_id, deque()).append(turn)
+        self._grant()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                self._withdraw(client_id, turn)
+            else:
+                self._working -= 1
+                self._grant()
+            raise
+
+    def _withdraw(self, client_id: str, turn: "asyncio.Future[None]") -> None:
+        queue = self._queues.get(client_id, deque())
+        if turn in queue:
+            queue.remove(turn)
+            if not queue:
+                del self._queues[client_id]
+
+    def _grant(self) -> None:
+        """Give free turns to the waiting clients in rotation."""
+        while self._queues and self._working < self._at_once:
+            client_id, queue = self._queues.popitem(last=False)
+            turn = queue.popleft()
+            if queue:
+                self._queues[client_id] = queue
+            # One that was cancelled is still here until its task goes on.
+            if not turn.done():
+                turn.set_result(None)
+                self._working += 1
+        REQUESTS_IN_PROGRESS.labels("working").set(self._working)
+        REQUESTS_IN_PROGRESS.labels("waiting").set(self.waiting)
+
+    def _leave(self, client_id: str) -> None:
+        self._in_progress[client_id] -= 1
+        if not self._in_progress[client_id]:
+            del self._in_progress[client_id]
+
+
+class Visit:
+    """One request in progress: its turn, its deadline, and the length of its body."""
+
+    def __init__(self, admission: "Admission", receive: Receive, deadline: asyncio.Timeout) -> None:
+        self._admission = admission
+        self._receive = receive
+        self._deadline = deadline
+        self._task = asyncio.current_task()
+        self._client_id: str | None = None
+        self._leaving: asyncio.Task[None] | None = None
+        self._held = 0
+        self.caller_left = False
+        self.has_begun = False
+
+    async def begin(self, client_id: str, handler: BaseRouteHandler) -> None:
+        """Wait for the client's turn, once the body has arrived; from now on the time of the work counts.
+
+        Raises `TooManyRequests`, `Overloaded`.
+        """
+        self.has_begun = True
+        seconds = self._admission.seconds * (1 + self._held // MORE_TIME_BYTES)
+        seconds = max(seconds, handler.opt.get(AT_LEAST, 0.0))
+        self._deadline.reschedule(asyncio.get_running_loop().time() + seconds)
+        self._leaving = asyncio.create_task(self._notice_leaving())
+        await self._admission.turns.take(client_id)
+        self._client_id = client_id
+
+    async def receive(self) -> ReceiveMessage:
+        """Return the next part of the body, counted. Raises `Overloaded`."""
+        message = await self._receive()
+        if message["type"] == "http.request":
+            length = len(message["body"])
+            self._held += length
+            self._admission.held += length
+            if self._admission.held > HELD_BYTES:
+                REFUSED.labels("bytes").inc()
+                raise Overloaded(HELD_BYTES, "bytes of bodies")
+        return message
+
+    def answer(self, message: Message) -> None:
+        """Note a part of the answer: its first ends the deadline, since the caller's reading takes time."""
+        if not self._deadline.expired():
+            self._deadline.reschedule(None)
+        if message["type"] == "http.response.body" and not message.get("more_body"):
+            self._stop_watching()
+
+    def _stop_watching(self) -> None:
+        if self._leaving is not None:
+            self._leaving.cancel()
+
+    def end(self) -> None:
+        """Give everything back."""
+        self._admission.held -= self._held
+        self._stop_watching()
+        if self._client_id is not None:
+            self._admission.turns.give_back(self._client_id)
+
+    async def _notice_leaving(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self.caller_left = True
+        if self._task is not None:
+            self._task.cancel()
+
+
+class Admission:
+    """Wraps the application: gives each request of a client a visit, and ends it in time."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, prefix: str) -> None:
+        self._app = app
+        self._prefix = prefix
+        self.seconds = float(settings.request_seconds)
+        self.held = 0
+        self.turns = Turns(
+            at_once=settings.requests_at_once,
+            waiting=settings.requests_waiting,
+            of_client=settings.client_requests,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; those about the service itself are always answered."""
+        if scope["type"] != ScopeType.HTTP or not scope["path"].startswith(self._prefix):
+            await self._app(scope, receive, send)
+            return
+        has_answer = False
+        visit: Visit | None = None
+
+        async def answering(message: Message) -> None:
+            nonlocal has_answer
+            has_answer = True
+            if visit is not None:
+                visit.answer(message)
+            await send(message)
+
+        try:
+            async with asyncio.timeout(self.seconds) as deadline:
+                visit = Visit(self, receive, deadline)
+                scope["state"][STATE] = visit
+                await self._app(scope, visit.receive, answering)
+        except TimeoutError:
+            if has_answer or visit is None:
+                raise
+            late = DeadlineExceeded if visit.has_begun else BodyLate
+            await send_problem(late(self.seconds), scope, send)
+        except asyncio.CancelledError:
+            if visit is None or not visit.caller_left:
+                raise
+            raise CallerLeft from None
+        finally:
+            if visit is not None:
+                visit.end()
+
+
+def visit_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Visit | None:
+    """Return the visit of a request; None for one about the service itself."""
+    visit: Visit | None = connection.scope["state"].get(STATE)
+    return visit

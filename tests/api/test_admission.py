@@ -1,0 +1,314 @@
+"""Back-pressure, on the application without a database: a slow use case stands for the work."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from graphmem_api import admission
+from graphmem_api.admission import Turns
+from graphmem_api.app import create_app
+from litestar import Litestar
+from msgspec.structs import replace
+
+from graphmem.errors import Overloaded, TooManyRequests
+from graphmem.recall.types import Recalled
+from graphmem.runtime import Runtime
+from tests.api.conftest import client_of
+
+RECALL = "/api/v0/recall"
+QUESTION = {"query": "a"}
+
+NOTHING = Recalled(
+    items=[],
+    context="",
+    tokens_used=0,
+    omitted=[],
+    omitted_total=0,
+    abstained=False,
+    degraded=[],
+)
+
+
+class Slow:
+    """A question that is answered once it is told so."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+        self.begun: list[str] = []
+        self.cancelled = 0
+
+    async def __call__(self, asked: Any, context: Any) -> Any:
+        self.begun.append(context.client_id)
+        try:
+            await self.open.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return NOTHING
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
+    """The work of every question of recall."""
+    work = Slow()
+    monkeypatch.setattr("graphmem.recall.ask.recall", work)
+    return work
+
+
+@pytest.fixture
+def limited(offline: Runtime) -> Callable[..., Litestar]:
+    """A function that returns the application with other limits."""
+
+    def app(**limits: int) -> Litestar:
+        return create_app(replace(offline, settings=replace(offline.settings, **limits)))
+
+    return app
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(60):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+@asynccontextmanager
+async def asking(app: Litestar, number: int, client: str = "a") -> AsyncIterator[list[Any]]:
+    """Ask several questions at once, and return their answers at the end of the block."""
+    async with client_of(app, x_client_id=client) as http:
+        asked = [asyncio.create_task(http.post(RECALL, json=QUESTION)) for _ in range(number)]
+        answers: list[Any] = []
+        yield answers
+        answers += await asyncio.gather(*asked)
+
+
+async def test_only_so_many_are_worked_on_and_the_others_wait(
+    slow: Slow, limited: Callable[..., Litestar]
+):
+    async with asking(limited(requests_at_once=2), 5) as answers:
+        await until(lambda: len(slow.begun) == 2)
+        await asyncio.sleep(0.02)
+        assert len(slow.begun) == 2
+        slow.open.set()
+    assert [one.status_code for one in answers] == [200] * 5
+
+
+async def test_beyond_those_that_wait_the_next_is_refused_at_once(
+    slow: Slow, limited: Callable[..., Litestar]
+):
+    app = limited(requests_at_once=1, requests_waiting=1)
+    async with asking(app, 2), client_of(app, x_client_id="b") as http:
+        await until(lambda: slow.begun)
+        refused = await http.post(RECALL, json=QUESTION)
+        live = await http.get("/health/live")
+        slow.open.set()
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert refused.json()["code"] == "overloaded"
+    assert "2 requests" in refused.json()["detail"]
+    assert live.status_code == 200
+
+
+async def test_one_client_cannot_take_all_places(slow: Slow, limited: Callable[..., Litestar]):
+    app = limited(client_requests=2)
+    async with asking(app, 2), client_of(app, x_client_id="b") as other:
+        await until(lambda: len(slow.begun) == 2)
+        async with client_of(app, x_client_id="a") as http:
+            refused = await http.post(RECALL, json=QUESTION)
+        admitted = asyncio.create_task(other.post(RECALL, json=QUESTION))
+        await until(lambda: "b" in slow.begun)
+        slow.open.set()
+        assert (await admitted).status_code == 200
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    assert (refused.json()["code"], refused.json()["limit"]) == ("too_many_requests", 2)
+
+
+async def test_a_request_ends_at_its_deadline(slow: Slow, limited: Callable[..., Litestar]):
+    async with asking(limited(request_seconds=1), 1) as answers:
+        pass
+    [answer] = answers
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["code"] == "deadline_exceeded"
+    assert "1 s" in answer.json()["detail"]
+    assert answer.json()["request_id"] == answer.headers["x-request-id"]
+    assert slow.cancelled == 1
+
+
+async def test_the_wait_for_a_turn_counts(slow: Slow, limited: Callable[..., Litestar]):
+    async with asking(limited(request_seconds=1, requests_at_once=1), 3) as answers:
+        pass
+    assert {one.json()["code"] for one in answers} == {"deadline_exceeded"}
+    assert slow.cancelled >= 1
+
+
+def scope_of(path: str, *headers: tuple[bytes, bytes]) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": [(b"content-type", b"application/json"), (b"host", b"localhost"), *headers],
+        "client": ("127.0.0.1", 1),
+        "server": ("localhost", 80),
+        "scheme": "http",
+        "state": {},
+    }
+
+
+class Caller:
+    """A caller who sends parts of a body, and then waits or hangs up."""
+
+    def __init__(self, *parts: bytes, whole: bool = True) -> None:
+        self._parts = list(parts)
+        self._whole = whole
+        self.leaves = asyncio.Event()
+        self.answers: list[Any] = []
+
+    async def receive(self) -> dict[str, Any]:
+        if self._parts:
+            body = self._parts.pop(0)
+            return {
+                "type": "http.request",
+                "body": body,
+                "more_body": bool(self._parts) or not self._whole,
+            }
+        await self.leaves.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Any) -> None:
+        self.answers.append(message)
+
+
+async def ask(app: Any, caller: Caller) -> None:
+    await app(scope_of(RECALL), caller.receive, caller.send)
+
+
+async def test_a_caller_who_hangs_up_cancels_the_work(
+    slow: Slow, limited: Callable[..., Litestar], log_lines: list[str]
+):
+    caller = Caller(b'{"query": ', b'"a"}')
+    asked = asyncio.create_task(ask(limited(), caller))
+    await until(lambda: slow.begun)
+    caller.leaves.set()
+    async with asyncio.timeout(60):
+        await asked
+    assert slow.cancelled == 1
+    assert caller.answers == []
+    [line] = [one for one in log_lines if "route=" in one]
+    assert "status=0" in line
+
+
+async def test_a_caller_who_hangs_up_while_it_waits_leaves_its_place(
+    slow: Slow, limited: Callable[..., Litestar]
+):
+    app = limited(requests_at_once=1, requests_waiting=1)
+    async with asking(app, 1) as answers:
+        await until(lambda: slow.begun)
+        caller = Caller(b'{"query": "a"}')
+        asked = asyncio.create_task(ask(app, caller))
+        await asyncio.sleep(0.02)
+        caller.leaves.set()
+        async with asyncio.timeout(60):
+            await asked
+        async with asking(app, 1, "b") as others:
+            await asyncio.sleep(0.02)
+            slow.open.set()
+    assert [one.status_code for one in (*answers, *others)] == [200, 200]
+    assert slow.begun == ["a", "b"]
+
+
+async def test_half_a_body_is_given_up_at_the_deadline(limited: Callable[..., Litestar]):
+    caller = Caller(b'{"query": ', whole=False)
+    await ask(limited(request_seconds=1), caller)
+    start, body = caller.answers
+    assert start["status"] == 408
+    assert b"body_late" in body["body"]
+
+
+async def test_a_long_body_has_more_time(
+    slow: Slow, limited: Callable[..., Litestar], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(admission, "MORE_TIME_BYTES", 10)
+    app = limited(request_seconds=1)
+    async with client_of(app, x_client_id="a") as http:
+        short = asyncio.create_task(http.post(RECALL, json=QUESTION))
+        long = asyncio.create_task(http.post(RECALL, json={"query": "a" * 10_000}))
+        assert (await short).status_code == 503
+        slow.open.set()
+        assert (await long).status_code == 200
+
+
+async def test_the_bodies_of_all_requests_together_have_a_limit(
+    slow: Slow, limited: Callable[..., Litestar], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(admission, "HELD_BYTES", 1_000)
+    app = limited()
+    long = {"query": "a" * 600}
+    async with client_of(app, x_client_id="a") as http:
+        first = asyncio.create_task(http.post(RECALL, json=long))
+        await until(lambda: slow.begun)
+        refused = await http.post(RECALL, json=long)
+        slow.open.set()
+        assert (await first).status_code == 200
+        assert (await http.post(RECALL, json=long)).status_code == 200
+    assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
+    assert "1,000 bytes" in refused.json()["detail"]
+
+
+async def test_clients_take_turns():
+    turns = Turns(at_once=1, waiting=100, of_client=100)
+    order: list[str] = []
+    all_wait = asyncio.Event()
+
+    async def visit(client_id: str) -> None:
+        await turns.take(client_id)
+        order.append(client_id)
+        await all_wait.wait()
+        turns.give_back(client_id)
+
+    async with asyncio.TaskGroup() as group:
+        for client_id in "aaaaabbc":
+            group.create_task(visit(client_id))
+            await asyncio.sleep(0)
+        all_wait.set()
+    assert "".join(order) == "aabcabaa"
+
+
+async def steps(number: int) -> None:
+    """Let other tasks go on several times."""
+    for _ in range(number):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_turns_balance_whatever_callers_do(seed: int):
+    chance = random.Random(seed)
+    turns = Turns(at_once=3, waiting=5, of_client=4)
+    at_work = most = 0
+
+    async def visit(client_id: str) -> None:
+        nonlocal at_work, most
+        try:
+            await turns.take(client_id)
+        except (Overloaded, TooManyRequests):
+            return
+        at_work += 1
+        most = max(most, at_work)
+        try:
+            await steps(chance.randrange(20))
+        finally:
+            at_work -= 1
+            turns.give_back(client_id)
+
+    tasks = []
+    for _ in range(60):
+        tasks.append(asyncio.create_task(visit(chance.choice("abcd"))))
+        await steps(chance.randrange(10))
+        if chance.random() < 0.3:
+            chance.choice(tasks).cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert (turns.waiting, at_work, most) == (0, 0, 3)
+    await asyncio.gather(*(turns.take(one) for one in "abc"))
