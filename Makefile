@@ -32,6 +32,7 @@ help:
 	@echo 'make bench-contextual  SESSIONS=2000 OUT=report.json: measure search inside sessions'
 	@echo 'make bench-precision   OUT=report.json: measure the first three results, narrowed or not'
 	@echo 'make bench-paraphrases OUT=report.json: measure paraphrased questions over short conversations'
+	@echo 'make bench-languages   OUT=report.json: measure paraphrased questions in eight languages'
 	@echo 'make bench-needles     OUT=report.json: measure what is found inside long messages'
 	@echo 'make bench-themes      OUT=report.json: measure how well planted themes are found'
 	@echo 'make bench-latency     MEMORIES=100000 OUT=report.json: measure how fast recall is'
@@ -136,6 +137,10 @@ bench-precision: $(VENV)/development.stamp
 .PHONY: bench-paraphrases
 bench-paraphrases: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.paraphrases $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-languages
+bench-languages: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.languages $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-needles
 bench-needles: $(VENV)/development.stamp

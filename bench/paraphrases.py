@@ -85,11 +85,11 @@ def _message(id: str, line: str, at: datetime) -> dict[str, Any]:
     }
 
 
-def conversations() -> list[dict[str, Any]]:
-    """Return the conversations of the set."""
+def conversations(folder: Path = SET) -> list[dict[str, Any]]:
+    """Return the conversations of a set."""
     return [
         conversation(path.stem, path.read_text(encoding="utf-8"))
-        for path in sorted(SET.glob("*.txt"))
+        for path in sorted(folder.glob("*.txt"))
     ]
 
 
