@@ -88,8 +88,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = None
     embedding_model: Annotated[
         str | None,
-        Meta(description="a fastembed model's name or a folder; unset: the bundled model"),
+        Meta(
+            description="a fastembed model's name, a folder, or the URL of an OpenAI-compatible API up to "
+            "/v1 with the model's name after #; unset: the bundled model"
+        ),
     ] = None
+    embedding_key: Annotated[str, Meta(description="the key that an embedding URL asks for")] = ""
     embedding_threads: Annotated[
         int, Meta(ge=1, le=64, description="threads of the embedding model")
     ] = 1
@@ -177,6 +181,7 @@ class SettingsGiven(TypedDict, total=False):
     neo4j_start_seconds: int
     maven_repository: str | None
     embedding_model: str | None
+    embedding_key: str
     embedding_threads: int
     llm_url: str | None
     llm_model: str | None

@@ -1,22 +1,25 @@
-"""Text to vectors: one local model, questions before passages, never on the event loop."""
+"""Text to vectors: a local model or one behind a URL, questions before passages, never on the event loop."""
 
 import asyncio
 import copy
+import difflib
 import hashlib
 import itertools
 import math
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import httpx
 import msgspec
 from msgspec import Struct
 
 from graphmem.artifacts.model import bundled_model
 from graphmem.config import Settings
+from graphmem.embedding_api import ApiModel, is_url, load_api_model
 from graphmem.errors import SettingError, Unavailable
 from graphmem.model.progress import Progress
 from graphmem.model.side import FIRST, Side
@@ -44,6 +47,23 @@ QUESTION, PASSAGES, AGAIN, LAST = range(4)
 PURPOSES = ("question", "passages", "again")
 """The kinds of embedding work, most urgent first; embedding again, for another model, is the last."""
 
+LOCAL, QUESTIONS_LANE, PASSAGES_LANE = "embedder", "embedding-questions", "embedding-passages"
+
+URL_THREADS = 4
+"""The questions, and the batches of passages, that a model behind a URL is asked at once."""
+
+NEEDED_FILES = (
+    "model.onnx",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "config.json",
+    "special_tokens_map.json",
+)
+"""The files of a model's folder."""
+
+REMEDY = "mend it, or unset it to use the bundled model"
+HUB_SECONDS = 5.0
+
 
 class Embedding(Struct, frozen=True):
     """A passage's unit vector, and whether the model saw only the beginning of the passage."""
@@ -68,22 +88,58 @@ class Model(Protocol):
         ...
 
 
+class Lane:
+    """Threads that do work, the most urgent first."""
+
+    def __init__(self, name: str, threads: int = 1) -> None:
+        self._order = itertools.count()
+        self._work: queue.PriorityQueue[tuple[int, int, Callable[[], None]]] = queue.PriorityQueue()
+        self._threads = [
+            threading.Thread(target=self._run, name=name, daemon=True) for _ in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, priority: int, work: Callable[[], None]) -> None:
+        """Accept work."""
+        self._work.put((priority, next(self._order), work))
+
+    def waiting(self) -> int:
+        """Return the number of pieces of work that wait."""
+        return self._work.qsize()
+
+    def close(self) -> None:
+        """Finish the accepted work, then end the threads."""
+        for _ in self._threads:
+            self.submit(LAST, lambda: None)
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self) -> None:
+        while True:
+            priority, _, work = self._work.get()
+            if priority == LAST:
+                return
+            work()
+
+
 class Embedder:
     """Runs a model in its own thread; questions overtake waiting passages.
 
-    Its vectors are those of one side. While the installation changes its model another embedder is `beside`
-    it, for the other side; written texts are embedded by both.
+    A model behind a URL has other threads, some for questions and some for passages: one that hangs holds up
+    neither another model nor the other kind of work. The vectors of an embedder are those of one side. While
+    the installation changes its model another embedder is `beside` it, for the other side; written texts are
+    embedded by both.
     """
 
     def __init__(self, model: Model, side: Side = FIRST) -> None:
         self.model = model
         self.side = side
         self.beside: Embedder | None = None
-        self._order = itertools.count()
-        self._work: queue.PriorityQueue[tuple[int, int, Callable[[], None]]] = queue.PriorityQueue()
+        # Shared with the embedders beside this one, and so is the end.
+        self._lanes = {LOCAL: Lane(LOCAL)}
+        self._models = [model]
         self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="embedder", daemon=True)
-        self._thread.start()
 
     @property
     def key(self) -> str:
@@ -91,9 +147,10 @@ class Embedder:
         return f"{self.model.name}@{self.model.sha256}"
 
     def running(self, model: Model, side: Side) -> "Embedder":
-        """Return an embedder for another model in the same thread: questions overtake passages of both."""
+        """Return an embedder for another model; local ones share a thread, so questions overtake passages."""
         another = copy.copy(self)
         another.model, another.side, another.beside = model, side, None
+        self._models.append(model)
         return another
 
     async def query(self, text: str) -> Vector:
@@ -103,8 +160,10 @@ class Embedder:
     async def queries(self, texts: Sequence[str]) -> list[Vector]:
         """Return the unit vectors of a few questions, embedded together. Raises `Unavailable`."""
         seen = [text[:SEEN_CHARACTERS] for text in texts]
+        model = self.model
+        embed = model.embed_question if isinstance(model, ApiModel) else model.embed
         with span("embed question", {"graphmem.texts": len(seen)}):
-            return await self._submit(QUESTION, lambda: self.model.embed(seen))
+            return await self._submit(QUESTION, lambda: embed(seen))
 
     async def passages(self, texts: Sequence[str], *, priority: int = PASSAGES) -> list[Embedding]:
         """Return the passages' embeddings, in their order. Raises `Unavailable`."""
@@ -122,13 +181,23 @@ class Embedder:
 
     def waiting(self) -> int:
         """Return the number of waiting questions and batches of passages."""
-        return self._work.qsize()
+        return sum(lane.waiting() for lane in self._lanes.values())
 
     async def close(self) -> None:
-        """Finish the accepted work, then stop the thread."""
+        """Finish the accepted work, then stop the threads, those of the models beside this one too."""
         self._closed.set()
-        self._work.put((LAST, next(self._order), lambda: None))
-        await asyncio.to_thread(self._thread.join)
+        for lane in self._lanes.values():
+            await asyncio.to_thread(lane.close)
+        for model in self._models:
+            await asyncio.to_thread(discard, model)
+
+    def _lane(self, priority: int) -> Lane:
+        if not isinstance(self.model, ApiModel):
+            return self._lanes[LOCAL]
+        name = QUESTIONS_LANE if priority == QUESTION else PASSAGES_LANE
+        if name not in self._lanes:
+            self._lanes[name] = Lane(name, URL_THREADS)
+        return self._lanes[name]
 
     def _embedded(self, texts: Sequence[str], batch: list[int]) -> list[Embedding]:
         passages = [texts[place][:SEEN_CHARACTERS] for place in batch]
@@ -153,6 +222,8 @@ class Embedder:
             try:
                 with EMBEDDING_SECONDS.labels(PURPOSES[priority]).time():
                     result = work()
+            except Unavailable as problem:
+                loop.call_soon_threadsafe(settle, future.set_exception, problem)
             except Exception as problem:
                 error = Unavailable(f"the embedding model failed ({type(problem).__name__})")
                 error.__cause__ = problem
@@ -160,15 +231,14 @@ class Embedder:
             else:
                 loop.call_soon_threadsafe(settle, future.set_result, result)
 
-        self._work.put((priority, next(self._order), run))
+        self._lane(priority).submit(priority, run)
         return future
 
-    def _run(self) -> None:
-        while True:
-            priority, _, work = self._work.get()
-            if priority == LAST:
-                return
-            work()
+
+def discard(model: Model) -> None:
+    """Close a model that no embedder runs."""
+    if isinstance(model, ApiModel):
+        model.close()
 
 
 async def loaded(model: str, embedder: Embedder | None) -> Embedder:
@@ -222,7 +292,7 @@ class FastembedModel:
 
 
 def load_model(settings: Settings, progress: Progress) -> Model:
-    """Load the bundled model, or the one in the settings: a folder, or fastembed's name of it.
+    """Load the bundled model, or the one in the settings: a folder, a URL, or fastembed's name of it.
 
     Raises `FetchFailed` if the bundled one is not available, `SettingError` if the named one is not.
     """
@@ -230,18 +300,51 @@ def load_model(settings: Settings, progress: Progress) -> Model:
     if chosen is None:
         folder = bundled_model(settings.cache_dir, progress, repository=settings.maven_repository)
         return _from_folder(folder, BUNDLED, settings.embedding_threads)
+    if is_url(chosen):
+        return load_api_model(chosen, settings.embedding_key)
+    folder = Path(chosen).expanduser().absolute()
+    names = {model.casefold(): model for model in _supported()}
+    is_folder = folder.is_dir() or chosen.startswith((".", "/", "~"))
+    if is_folder:
+        _require_files(folder)
+    elif chosen.casefold() not in names:
+        raise _wrong(
+            f"{chosen!r} is no folder, and fastembed knows no model of this name{_near(chosen, names)}"
+        )
     try:
-        if Path(chosen).is_dir():
-            folder = Path(chosen).absolute()
+        if is_folder:
             return _from_folder(folder, f"folder/{folder.name}", settings.embedding_threads)
-        return _from_name(chosen, settings)
+        return _from_name(names[chosen.casefold()], settings)
+    except SettingError:
+        raise
     except Exception as problem:
-        raise SettingError(
-            "GRAPHMEM_EMBEDDING_MODEL",
-            f"{chosen!r} is neither a folder with model.onnx and its tokenizer files nor a model that "
-            f"fastembed knows and can fetch ({type(problem).__name__}): mend it, or unset it to use "
-            "the bundled model",
-        ) from problem
+        raise _wrong(f"{chosen!r} cannot be loaded ({type(problem).__name__})") from problem
+
+
+def _supported() -> list[str]:
+    from fastembed import TextEmbedding
+
+    return [model["model"] for model in TextEmbedding.list_supported_models()]
+
+
+def _require_files(folder: Path) -> None:
+    """Raise `SettingError` if a folder lacks one of a model's files."""
+    if not folder.is_dir():
+        raise _wrong(f"there is no folder {folder}")
+    missing = [name for name in NEEDED_FILES if not (folder / name).is_file()]
+    if missing:
+        raise _wrong(f"the folder {folder} lacks {', '.join(missing)}")
+
+
+def _near(chosen: str, names: Mapping[str, str]) -> str:
+    """Return the names that are much like a wrong one, as the end of a sentence."""
+    short = {name.rpartition("/")[2]: full for name, full in names.items()}
+    found = difflib.get_close_matches(chosen.casefold().rpartition("/")[2], short, n=3)
+    return f" (much alike: {', '.join(short[one] for one in found)})" if found else ""
+
+
+def _wrong(sentence: str) -> SettingError:
+    return SettingError("GRAPHMEM_EMBEDDING_MODEL", f"{sentence}: {REMEDY}")
 
 
 def _from_folder(folder: Path, name: str, threads: int) -> FastembedModel:
@@ -274,10 +377,28 @@ def _from_name(name: str, settings: Settings) -> FastembedModel:
             name, cache_dir=cache, threads=settings.embedding_threads, local_files_only=True
         )
     except Exception:
+        _require_hub(name, cache)
         embedding = TextEmbedding(name, cache_dir=cache, threads=settings.embedding_threads)
     inner: Any = embedding.model
     weights = Path(inner._model_dir) / inner.model_description.model_file
     return FastembedModel(name, embedding, _sha256(weights))
+
+
+def _require_hub(name: str, cache: str) -> None:
+    """Raise `SettingError` if the hub cannot be reached: fastembed tries for 39 s before it says so."""
+    from huggingface_hub import constants
+
+    if not constants.HF_HUB_OFFLINE:
+        try:
+            httpx.head(constants.ENDPOINT, timeout=HUB_SECONDS)
+            return
+        except httpx.HTTPError:
+            pass
+    raise SettingError(
+        "GRAPHMEM_EMBEDDING_MODEL",
+        f"{name!r} is not in {cache}, and {constants.ENDPOINT}, from where it is fetched, cannot be reached: "
+        "connect, copy the model's folder here and name that, or name the URL of an embedding server",
+    )
 
 
 def _sha256(weights: Path) -> str:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.embedding import AGAIN, SEEN_CHARACTERS, Embedder, Embedding
-from graphmem.errors import ModelMismatch
+from graphmem.errors import ModelMismatch, Unavailable
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.inspection import (
     COUNTED_MEMORIES,
@@ -71,6 +71,9 @@ SOON = timedelta(0)
 UNREADY = timedelta(seconds=2)
 """The pause of a process that has not loaded the wanted model; another one may take the job."""
 
+AWAY = timedelta(seconds=10)
+"""The pause after the wanted model failed: one behind a URL may come back, however long it takes."""
+
 log = logging.getLogger(__name__)
 
 
@@ -89,6 +92,10 @@ class Stored(Struct, frozen=True, kw_only=True):
 MEMORIES_AFTER = Query("reembedding/memories_after", Stored)
 FORGET_EMBEDDINGS = Query("reembedding/forget_embeddings", RowsWritten, writes=True)
 FORGET_PASSAGE_EMBEDDINGS = Query("reembedding/forget_passage_embeddings", RowsWritten, writes=True)
+
+
+class _ModelAway(Exception):
+    """The wanted model does not embed now."""
 
 
 class Reembedding(Struct, frozen=True, kw_only=True):
@@ -221,12 +228,20 @@ async def _embedding(work: Reembedding, stored: Installation, change: Change) ->
         return UNREADY
 
     async def embed(batch: list[Stored], change: Change) -> bool:
-        embeddings = await embedder.passages([embedded_text(one) for one in batch], priority=AGAIN)
+        texts = [embedded_text(one) for one in batch]
+        try:
+            embeddings = await embedder.passages(texts, priority=AGAIN)
+        except Unavailable as problem:
+            raise _ModelAway(str(problem)) from problem
         return await _keep(work.graph, batch, embeddings, target, change)
 
-    if not await _walk(work, change, embed):
-        return SOON
-    return await _finish(work, target)
+    try:
+        finished = await _walk(work, change, embed)
+    except _ModelAway as problem:
+        # A failed job is given up after some attempts; this one waits.
+        log.warning("the memories are embedded again later: %s", problem)
+        return AWAY
+    return await _finish(work, target) if finished else SOON
 
 
 async def _finish(work: Reembedding, target: Side) -> timedelta:

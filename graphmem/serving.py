@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.config import Settings
-from graphmem.embedding import BUNDLED, Embedder, Model, load_model
+from graphmem.embedding import BUNDLED, Embedder, Model, discard, load_model
 from graphmem.errors import GraphmemError, ModelMismatch, Unavailable
 from graphmem.graph.driver import Graph
 from graphmem.graph.installation import (
@@ -77,7 +77,7 @@ async def open_graph(graph: Graph, ours: EmbeddingModel, progress: Progress = si
 
 def described(model: Model, settings: Settings) -> EmbeddingModel:
     """Return the description of a model, with its source if its name does not tell it."""
-    source = settings.embedding_model if model.name.startswith("folder/") else None
+    source = settings.embedding_model if model.name.startswith(("folder/", "url/")) else None
     return EmbeddingModel(model.name, model.sha256, model.dimensions, source)
 
 
@@ -106,6 +106,7 @@ class Models:
                 ours.name,
                 found.installation.embedding_model,
             )
+            await asyncio.to_thread(discard, model)
             model = await self._load_again(found.installation.model)
         embedder = Embedder(model, found.installation.side)
         try:
@@ -190,6 +191,7 @@ class Models:
         settings = replace(self._settings, embedding_model=source)
         model = await asyncio.to_thread(self._load, settings, silent)
         if not described(model, settings).is_like(wanted):
+            await asyncio.to_thread(discard, model)
             raise ModelMismatch(
                 f"the installation's embedding model {wanted.name!r} is another one on this machine "
                 f"(sha256 {model.sha256[:12]}… instead of {wanted.sha256[:12]}…): bring its files here"

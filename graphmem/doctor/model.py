@@ -10,7 +10,8 @@ from graphmem.artifacts.model import MEMBERS, NAME
 from graphmem.config import Settings
 from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
 from graphmem.embedding import BUNDLED, BUNDLED_DIMENSIONS
-from graphmem.errors import ModelMismatch
+from graphmem.embedding_api import is_url, load_api_model, url_and_name
+from graphmem.errors import ModelMismatch, SettingError
 from graphmem.graph.driver import Graph
 from graphmem.graph.installation import STORED_INSTALLATION, Installation, require_same
 from graphmem.model.side import FIRST, Side
@@ -21,9 +22,11 @@ WEIGHTS = "model.onnx"
 
 
 def files(settings: Settings) -> list[Finding]:
-    """Check the model's files on this machine."""
+    """Check the model's files on this machine, or ask its URL."""
     if settings.embedding_model is None:
         return _bundled(settings.cache_dir / "models" / NAME)
+    if is_url(settings.embedding_model):
+        return [_url(settings.embedding_model, settings.embedding_key)]
     folder = Path(settings.embedding_model)
     if folder.is_dir() and not (folder / WEIGHTS).is_file():
         return [
@@ -42,10 +45,10 @@ async def agreement(graph: Graph, settings: Settings) -> list[Finding]:
     if not stored:
         return [note("embedding model", "no memory was ever embedded in this database")]
     ours = installation(settings)
-    compared = ours or _by_name(stored[0], str(settings.embedding_model))
     try:
+        compared = ours or _by_name(stored[0], _named(str(settings.embedding_model)))
         require_same(stored[0], compared)
-    except ModelMismatch as error:
+    except (ModelMismatch, SettingError) as error:
         return [refused("embedding model", error)]
     changing = list(_changing(stored[0]))
     if not compared.model.is_like(stored[0].model):
@@ -86,6 +89,21 @@ def installation(settings: Settings) -> Installation | None:
         return Installation(f"folder/{folder.name}", _sha256(folder / WEIGHTS), length, TOKENIZER)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def _url(chosen: str, key: str) -> Finding:
+    """Ask a URL for a vector."""
+    try:
+        model = load_api_model(chosen, key)
+    except SettingError as error:
+        return refused("embedding URL", error)
+    model.close()
+    return ok("embedding URL", f"{model.url} answers, with {model.dimensions} dimensions")
+
+
+def _named(chosen: str) -> str:
+    """Return the name of the model of a setting. Raises `SettingError`."""
+    return f"url/{url_and_name(chosen)[1]}" if is_url(chosen) else chosen
 
 
 def _by_name(stored: Installation, name: str) -> Installation:

@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from graphmem import config, reembedding, serving
+from graphmem import config, embedding_api, reembedding, serving
 from graphmem.background import WORK, Background
 from graphmem.cli.reembed import _cancel, _reembed
 from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.doctor import model as doctor_model, schema as doctor_schema
-from graphmem.embedding import Model
+from graphmem.embedding import Model, discard
 from graphmem.errors import ModelMismatch, SettingError, Unavailable
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.installation import Calibration, Installation, installation
@@ -38,6 +38,7 @@ from graphmem.runtime import Runtime, database, running
 from graphmem.server.private import private_server
 from graphmem.serving import described
 from tests.fake_models import LOADED, load
+from tests.stub_embeddings import Misbehaviour, stub_embeddings
 
 PLAIN, KIN, SLOW = "fake-256-plain", "fake-320-kin", "fake-320-kin-slow"
 CALIBRATION = Calibration(low=0.25, high=0.75)
@@ -753,3 +754,54 @@ async def test_every_kind_is_embedded_anew_as_it_was_embedded_first(start: Start
     assert {"Ada: I sail.", "I row.", "Meeting\nThey met.", "Tea is hot kettle"} <= set(again)
     assert set(again) <= set(first)
     assert again.total() == (await sides(graph))[0]
+
+
+BULK = 20_000
+
+
+def unreliable(number: int) -> Misbehaviour | int | None:
+    """Fail every tenth request, and hang for a while."""
+    if 100 <= number < 112:
+        return "hang"
+    return (500, 503, "reset", "html")[number // 10 % 4] if number % 10 == 0 else None
+
+
+# S4.7 S4.8 S4.15
+@pytest.mark.usefixtures("bulk_data")
+async def test_a_url_that_fails_hangs_and_restarts_loses_nothing_and_holds_up_no_search(
+    start: Start, graph: Graph, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(embedding_api, "PASSAGES_SECONDS", 6.0)
+    monkeypatch.setattr(reembedding, "AWAY", timedelta(seconds=1))
+    monkeypatch.setattr(reembedding, "BATCH", 128)
+    with stub_embeddings("fake-320-kin") as server:
+        runtime = await start(PLAIN)
+        memory = Graphmem(runtime, CLIENT)
+        ids = [id for c in range(BULK // 500) for id in await written(memory, 500, f"c{c}")]
+        settings = config.load({}, embedding_model=server.url)
+        model = await asyncio.to_thread(load, settings, silent)
+        await ask(
+            described(model, settings), calibration, id=str(uuid.uuid4()), now=now(), graph=graph
+        )
+        await asyncio.to_thread(discard, model)
+        server.asked.clear()
+        server.misbehave = unreliable
+        asked = 0
+        async with working(runtime):
+            while (change := (await stored(graph)).change) and change.state != "switched":
+                if asked == 20:
+                    server.stop()
+                if asked == 40:
+                    server.start()
+                id = ids[asked % len(ids)]
+                if running_with(runtime) == PLAIN:
+                    found = await nearest(memory, said_of(id, int(id.partition("-")[2])))
+                    assert len(found) == 10
+                    asked += running_with(runtime) == PLAIN
+                await asyncio.sleep(0.1)
+            await until(graph, None, seconds=600)
+        assert asked > 40
+        assert len(server.asked) > BULK // 16
+        assert await sides(graph) == (BULK, 0, BULK)
+        assert running_with(runtime) == "url/fake"
+        assert set(await nearest(memory, "vehicle")) <= {id for id in ids if id.endswith("0")}

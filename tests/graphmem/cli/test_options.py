@@ -37,7 +37,7 @@ def read():
 
 
 def test_every_setting_but_the_secrets_is_an_option():
-    named = {*LISTENING, *RUNNING, *LOGGING, "neo4j_password", "llm_key"}
+    named = {*LISTENING, *RUNNING, *LOGGING, "neo4j_password", "embedding_key", "llm_key"}
     assert named == set(Settings.__struct_fields__)
 
 

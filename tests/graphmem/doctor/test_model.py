@@ -10,6 +10,7 @@ from graphmem.graph.installation import STORED_INSTALLATION, Installation
 from graphmem.model.progress import silent
 from graphmem.tokens import TOKENIZER
 from tests.scripted import ScriptedGraph
+from tests.stub_embeddings import stub_embeddings
 
 SETTINGS = config.load({})
 OURS = Installation("graphmem/bge-small-en-v1.5-q", MEMBERS["model.onnx"].sha256, 384, TOKENIZER)
@@ -76,3 +77,23 @@ def test_files_of_the_bundled_model_that_changed_are_a_problem(tmp_path):
 def test_a_folder_without_weights_is_a_problem(tmp_path):
     [finding] = files(config.load({}, embedding_model=str(tmp_path)))
     assert (finding.severity, "holds no model.onnx" in finding.what) == ("problem", True)
+
+
+async def test_a_url_is_asked_and_compared_by_its_name():
+    with stub_embeddings() as server:
+        settings = config.load({}, embedding_model=server.url)
+        [found] = files(settings)
+        assert (found.severity, "256 dimensions" in found.what) == ("ok", True)
+        server.key = "secret"
+        [found] = files(settings)
+        assert (found.severity, "GRAPHMEM_EMBEDDING_KEY" in found.remedy + found.what) == (
+            "problem",
+            True,
+        )
+
+    same = Installation("url/fake", "0" * 64, 256, TOKENIZER)
+    assert [one.severity for one in await agreement(holding(same), settings)] == ["ok"]
+    other = Installation("url/other", "0" * 64, 256, TOKENIZER)
+    assert [one.severity for one in await agreement(holding(other), settings)] == ["problem"]
+    nameless = config.load({}, embedding_model="http://host/v1")
+    assert [one.severity for one in await agreement(holding(same), nameless)] == ["problem"]
