@@ -110,6 +110,7 @@ async def _find_one(
         client_id=memory.client_id,
         embedder=context.embedder,
         vocabulary=context.vocabulary,
+        knowledge=context.calibration.knowledge,
     )
     found = await find_best(
         understood.embedding,

@@ -87,6 +87,7 @@ async def _understand(query: ContextualQuery, context: Context) -> ContextualSea
         client_id=context.client_id,
         embedder=context.embedder,
         vocabulary=context.vocabulary,
+        knowledge=context.calibration.knowledge,
     )
     return ContextualSearch(
         query=query,
@@ -144,6 +145,7 @@ async def find_in_sessions(
             client_id=context.client_id,
             wanted=IN_SESSION,
             weight=question.weight,
+            spoken=question.spoken,
             graph=context.graph,
         )
     groups = scope_groups(inside, context.client_id)
@@ -151,6 +153,7 @@ async def find_in_sessions(
         embeddings=[question.embedding],
         words=question.words,
         weight=question.weight,
+        spoken=question.spoken,
         filters=inside,
         wanted=CANDIDATES,
     )
@@ -160,7 +163,7 @@ async def find_in_sessions(
             client_id=context.client_id,
             session_ids=list(session_ids),
             embedding=question.embedding,
-            words=lucene_query(question.words, groups, question.weight),
+            words=lucene_query(question.words, groups, question.weight, question.spoken),
             limit=IN_SESSION,
             **validity.of_messages,
         ),
@@ -250,7 +253,7 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
         question, found, await unheard_names(question, filters, context), context.calibration
     )
     composed = await compose(
-        ranked(found, question.words, "bm25" if question.degraded else "default"),
+        ranked(found, question.words, "bm25" if question.lacks_vector else "default"),
         filters,
         context,
         words=weighed_stems(question.words, question.weight),

@@ -98,6 +98,7 @@ async def examine_store(reached: ReachedDatabase, settings: Settings) -> list[Fi
         ("migrations", lambda: schema.migrations(graph)),
         ("schema", drift),
         ("embedding model", lambda: model.agreement(graph, settings)),
+        ("languages", lambda: model.languages(graph)),
         ("graph", lambda: nodes.agreement(graph)),
         ("memories", lambda: integrity.amount(graph)),
         ("size", lambda: server.fits(graph, reached.pid)),

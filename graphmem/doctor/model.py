@@ -1,6 +1,7 @@
 """The embedding model and the tokenizer of this process, compared with those of the database."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,12 +14,29 @@ from graphmem.embedding import BUNDLED, BUNDLED_DIMENSIONS
 from graphmem.embedding_api import is_url, load_api_model, url_and_name
 from graphmem.errors import ModelMismatch, SettingError
 from graphmem.graph.driver import Graph
-from graphmem.graph.installation import STORED_INSTALLATION, Installation, require_same
+from graphmem.graph.installation import (
+    STORED_INSTALLATION,
+    Installation,
+    knowledge,
+    require_same,
+)
 from graphmem.model.side import FIRST, Side
 from graphmem.model.text import counted
+from graphmem.retrieval.knowledge import KNOWN, knows
+from graphmem.retrieval.vocabulary import SAMPLED_TEXTS
+from graphmem.text.languages import language
 from graphmem.tokens import TOKENIZER
+from graphmem.warming import SAMPLED_QUESTIONS
 
 WEIGHTS = "model.onnx"
+
+CLIENTS, TEXTS = 20, 60
+"""The number of clients whose languages are looked at, and of texts of each."""
+
+SPOKEN_SHARE = 0.05
+"""The share of these texts from which a language counts as spoken."""
+
+MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 
 
 def files(settings: Settings) -> list[Finding]:
@@ -62,6 +80,44 @@ async def agreement(graph: Graph, settings: Settings) -> list[Finding]:
         ),
         *changing,
     ]
+
+
+async def languages(graph: Graph) -> list[Finding]:
+    """Tell which languages of the first clients' texts the embedding model does not know."""
+    stored = await graph.rows(STORED_INSTALLATION)
+    known = await knowledge(graph, stored[0].model.key) if stored else None
+    if not known:
+        return []
+    texts = await _sampled(graph)
+    spoken = Counter(one for one in map(language, texts) if one and knows(known, one) < KNOWN)
+    strange = [one for one, count in spoken.most_common() if count >= SPOKEN_SHARE * len(texts)]
+    if not strange:
+        return []
+    share = 100 * sum(spoken[one] for one in strange) // len(texts)
+    return [
+        note(
+            "languages",
+            f"{share} % of {len(texts):,} texts looked at are in languages that "
+            f"{stored[0].embedding_model} does not know ({', '.join(strange)}): there only words and "
+            "spelling find",
+            f"`graphmem reembed --embedding-model {MULTILINGUAL}`, or name the URL of another "
+            "multilingual model",
+        )
+    ]
+
+
+async def _sampled(graph: Graph) -> list[str]:
+    """Return some texts of each of the first clients."""
+    texts: list[str] = []
+    client_id = ""
+    for _ in range(CLIENTS):
+        found = await graph.rows(SAMPLED_QUESTIONS, after=client_id, limit=1)
+        if not found:
+            break
+        client_id = found[0].client_id
+        sample = await graph.rows(SAMPLED_TEXTS, client_id=client_id, limit=TEXTS)
+        texts += [row.text for row in sample]
+    return texts
 
 
 async def side(graph: Graph) -> Side:

@@ -108,6 +108,15 @@ class Calibration(Struct, frozen=True):
 
     low: float
     high: float
+    knowledge: dict[str, float] = {}
+    """How well the model knows other languages than English, 0–1, by their codes; empty until measured."""
+
+
+class StoredKnowledge(Struct, frozen=True):
+    """How well a model knows languages."""
+
+    languages: list[str]
+    knowledge: list[float]
 
 
 class Moved(Struct, frozen=True):
@@ -127,6 +136,8 @@ DROP_VECTOR_INDEX = Query("graph/drop_vector_index", Nothing, writes=True)
 DROP_PASSAGE_INDEX = Query("graph/drop_passage_index", Nothing, writes=True)
 STORED_CALIBRATION = Query("graph/stored_calibration", Calibration)
 KEEP_CALIBRATION = Query("graph/keep_calibration", Calibration, writes=True)
+STORED_KNOWLEDGE = Query("graph/stored_knowledge", StoredKnowledge)
+KEEP_KNOWLEDGE = Query("graph/keep_knowledge", StoredKnowledge, writes=True)
 
 
 async def agree(graph: Graph, ours: Installation) -> Installation:
@@ -280,6 +291,24 @@ async def keep_calibration(graph: Graph, measured: Calibration) -> Calibration:
         lambda transaction: transaction.rows(KEEP_CALIBRATION, low=measured.low, high=measured.high)
     )
     return kept[0]
+
+
+async def knowledge(graph: Graph, model: str) -> dict[str, float] | None:
+    """Return the stored knowledge of the model with this key; None if it is that of another or of none."""
+    stored = await graph.rows(STORED_KNOWLEDGE, model=model)
+    return dict(zip(stored[0].languages, stored[0].knowledge, strict=True)) if stored else None
+
+
+async def keep_knowledge(graph: Graph, model: str, measured: dict[str, float]) -> None:
+    """Store the knowledge of the model with this key instead of that of another."""
+    await graph.write(
+        lambda transaction: transaction.rows(
+            KEEP_KNOWLEDGE,
+            model=model,
+            languages=list(measured),
+            knowledge=list(measured.values()),
+        )
+    )
 
 
 def require_same(stored: Installation, ours: Installation) -> None:

@@ -49,7 +49,8 @@ async def recall(question: Question, context: Context) -> Recalled:
     """Return the memories that answer a question best, as a text of at most `max_tokens`.
 
     An unknown conversation gives the same empty answer as one without memories. If the embedding model fails,
-    only words are searched and `degraded` contains `no_vector`. Raises `InvalidInput`, `Unavailable`.
+    only words are searched and `degraded` contains `no_vector`; if it does not know the question's language,
+    words and spelling lead and `degraded` contains `language`. Raises `InvalidInput`, `Unavailable`.
     """
     began = context.read_begins()
     answer = await _answer(question, context)
@@ -99,11 +100,12 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
         client_id=context.client_id,
         embedder=context.embedder,
         vocabulary=context.vocabulary,
+        knowledge=context.calibration.knowledge,
         by_meaning=question.ranking != "bm25",
         by_words=question.ranking != "vector",
     )
     watch.lap("embed")
-    order: Ranking = "bm25" if asked.degraded else question.ranking
+    order: Ranking = "bm25" if asked.lacks_vector else question.ranking
     by_text = order == "default"
     found, unheard = await asyncio.gather(
         find_best(
@@ -113,6 +115,7 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
             client_id=context.client_id,
             wanted=_candidates(question),
             weight=asked.weight,
+            spoken=asked.spoken,
             longest_text=LONGEST_RANKED if by_text else 0,
             graph=context.graph,
             embedder=context.embedder,
@@ -120,7 +123,11 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
         unheard_names(asked, filters, context),
     )
     watch.lap("candidates")
-    cues = cues_of(query, asked.words, asked.weight) if by_text else None
+    cues = (
+        cues_of(query, asked.words, asked.weight, asked.spoken, context.calibration.knowledge)
+        if by_text
+        else None
+    )
     ranking = ranked(found, asked.words, order, cues)
     if by_text and is_prose(ranking):
         ranking = await chained(ranking, filters, context)

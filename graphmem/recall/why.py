@@ -119,6 +119,7 @@ async def exact_ranks(
         query = IndexQuery(
             words=asked.words,
             weight=asked.weight,
+            spoken=asked.spoken,
             filters=filters,
             wanted=MOST_CANDIDATES,
             longest_text=ONLY_RANKED,

@@ -2,9 +2,18 @@
 
 import statistics
 
+from msgspec.structs import replace
+
 from graphmem.embedding import Embedder, Vector
 from graphmem.graph.driver import Graph
-from graphmem.graph.installation import Calibration, calibration, keep_calibration
+from graphmem.graph.installation import (
+    Calibration,
+    calibration,
+    keep_calibration,
+    keep_knowledge,
+    knowledge,
+)
+from graphmem.retrieval.knowledge import measure_knowledge
 
 RELATED = (
     ("pricing", "The premium plan costs 40 euros a month, billed yearly."),
@@ -69,7 +78,12 @@ async def calibrate(graph: Graph, embedder: Embedder) -> Calibration:
 
     Raises `Unavailable`.
     """
-    return await calibration(graph) or await keep_calibration(graph, await measure(embedder))
+    scale = await calibration(graph) or await keep_calibration(graph, await measure(embedder))
+    known = await knowledge(graph, embedder.key)
+    if known is None:
+        known = await measure_knowledge(embedder)
+        await keep_knowledge(graph, embedder.key, known)
+    return replace(scale, knowledge=known)
 
 
 async def measure(embedder: Embedder) -> Calibration:

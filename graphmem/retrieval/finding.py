@@ -176,6 +176,8 @@ class IndexQuery(Struct, frozen=True, kw_only=True):
     """Without any only the vector leg is searched."""
     weight: Mapping[str, float] | None = None
     """The weights of the words that weigh less than 1."""
+    spoken: str | None = None
+    """The language of the words."""
     filters: Filters = Filters()
     wanted: int
     """The number of candidates for each vector, and for the words."""
@@ -202,6 +204,7 @@ async def find_best(
     client_id: str,
     wanted: int = CANDIDATES,
     weight: Mapping[str, float] | None = None,
+    spoken: str | None = None,
     longest_text: int = 0,
     graph: Graph,
     embedder: Embedder | None = None,
@@ -215,6 +218,7 @@ async def find_best(
         embeddings=vectors(embedding),
         words=words,
         weight=weight,
+        spoken=spoken,
         filters=filters,
         # With a small limit the graph search of the vector index misses near neighbours.
         wanted=max(LEAST_POOL, wanted),
@@ -345,7 +349,7 @@ async def _ask_passages(
         file,
         client_id=client_id,
         vectors=_numbered(query.embeddings),
-        words=lucene_query(query.words, groups, query.weight),
+        words=lucene_query(query.words, groups, query.weight, query.spoken),
         limit=limit,
         longest=query.longest_text,
         now_only=filters.only_active,
@@ -389,6 +393,7 @@ async def find_pool(
     client_id: str,
     results: int,
     weight: Mapping[str, float],
+    spoken: str | None = None,
     graph: Graph,
     embedder: Embedder,
     whole: bool = True,
@@ -402,6 +407,7 @@ async def find_pool(
         embeddings=vectors(embedding),
         words=words,
         weight=weight,
+        spoken=spoken,
         wanted=max(LEAST_POOL, POOL_FACTOR * results),
         longest_text=LONG_TEXT if whole else ONLY_RANKED,
     )
@@ -418,6 +424,7 @@ async def find_matching(
     *,
     client_id: str,
     weight: Mapping[str, float],
+    spoken: str | None = None,
     graph: Graph,
     embedder: Embedder,
 ) -> Findings:
@@ -431,6 +438,7 @@ async def find_matching(
         embeddings=vectors(embedding),
         words=words,
         weight=weight,
+        spoken=spoken,
         wanted=MATCHING,
         longest_text=ONLY_RANKED,
     )
@@ -547,7 +555,9 @@ async def _ask(query: IndexQuery, limit: int, client_id: str, graph: Graph) -> l
         file,
         client_id=client_id,
         vectors=_numbered(query.embeddings),
-        words=lucene_query(query.words, scope_groups(filters, client_id), query.weight),
+        words=lucene_query(
+            query.words, scope_groups(filters, client_id), query.weight, query.spoken
+        ),
         limit=limit,
         longest=query.longest_text,
         **parameters,

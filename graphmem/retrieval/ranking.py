@@ -17,7 +17,9 @@ from graphmem.retrieval.fusion import (
     reciprocal_rank,
     weighted,
 )
+from graphmem.retrieval.knowledge import KNOWN, Knowledge, knows
 from graphmem.retrieval.relevance import stems_in
+from graphmem.retrieval.spelling import spelling
 from graphmem.retrieval.weighing import (
     chat_share,
     completed,
@@ -30,6 +32,7 @@ from graphmem.retrieval.weighing import (
     speaker_named,
     substance,
 )
+from graphmem.text.languages import function_words, language
 from graphmem.text.named_times import NamedTime, named_times, nearness
 
 LONGEST_RANKED = 2_000
@@ -88,6 +91,16 @@ BY_WORDS = ("words", "coverage", "completed", "session_coverage")
 NEIGHBOURS = {"before": (-1,), "after": (1,), "around": (-2, 2)}
 """The offsets of the messages of each signal of neighbours."""
 
+UNKNOWN = {
+    "cosine": 0.4,
+    "words": 0.35,
+    "spelling": 1.0,
+    "language": 1.0,
+    "substance": 0.25,
+    "speaker": 0.15,
+}
+"""For questions in a language that the embedding model does not know, whatever the kind of text."""
+
 BY_CONTEXT = ("before", "after", "around", "session")
 """The weights that count less where these words do not occur: the context of a wrong hit misleads."""
 
@@ -98,13 +111,31 @@ class Cues(Struct, frozen=True):
     shares: Mapping[str, float]
     """By stem; together they are 1."""
     times: Sequence[NamedTime]
+    spoken: str | None = None
+    """The language of the question."""
+    knowledge: Knowledge = {}
+    """How well the embedding model knows languages."""
+    query: str = ""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the embedding model knows the question's language."""
+        return knows(self.knowledge, self.spoken) >= KNOWN
 
 
-def cues_of(query: str, words: Iterable[str], weight: Mapping[str, float]) -> Cues:
+def cues_of(
+    query: str,
+    words: Iterable[str],
+    weight: Mapping[str, float],
+    spoken: str | None = None,
+    knowledge: Knowledge | None = None,
+) -> Cues:
     """Return the cues of a question; `weight` has the words that weigh less than 1."""
-    weights = {found: weight.get(word, 1.0) for word in words for found in stems_in(word)}
+    words = [word for word in words if word not in function_words(spoken)]
+    weights = {found: weight.get(word, 1.0) for word in words for found in stems_in(word, spoken)}
     total = sum(weights.values())
-    return Cues({word: each / total for word, each in weights.items()}, named_times(query))
+    shares = {word: each / total for word, each in weights.items()}
+    return Cues(shares, named_times(query), spoken, knowledge or {}, query)
 
 
 class Told(Struct, frozen=True):
@@ -192,6 +223,8 @@ def _fused(
 ) -> tuple[dict[str, Scores], dict[str, float]]:
     """Return the signals of the default score, and the weights of those that count."""
     cosine, by_words = min_max(cosines), by_maximum(bm25)
+    if cues and cues.knowledge:
+        cosine = _trusted(cosine, found, cues)
     hybrid = weighted([(DENSE_SHARE, cosine), (1 - DENSE_SHARE, by_words)])
     places = _places(found)
     lengths = {one.id: one.token_count for one in found}
@@ -210,7 +243,31 @@ def _fused(
         **told.signals,
     }
     weights = asdict(_weights(chat, told.most) if cues else PLAIN)
+    if cues and not cues.is_known:
+        signals |= _by_letters(found, cues) | {"substance": substance(lengths)}
+        weights = UNKNOWN
     return signals, {name: weights[name] for name in signals if name in weights}
+
+
+def _trusted(cosine: Scores, found: Iterable[Candidate], cues: Cues) -> Scores:
+    """Return the cosines, less for texts in languages that the embedding model does not know.
+
+    A text of plain ASCII is taken for one that it knows, since finding out its language would cost time.
+    """
+    asked = knows(cues.knowledge, cues.spoken)
+    known = {
+        one.id: min(asked, knows(cues.knowledge, language(one.text)))
+        for one in found
+        if not one.text.isascii()
+    }
+    return {id: value * known.get(id, asked) for id, value in cosine.items()} if asked else cosine
+
+
+def _by_letters(found: Sequence[Candidate], cues: Cues) -> dict[str, Scores]:
+    """Return the signals that need no knowledge of the question's language."""
+    texts = {one.id: one.text for one in found}
+    alike = {id for id, text in texts.items() if language(text) in (cues.spoken, None)}
+    return {"spelling": spelling(cues.query, texts), "language": dict.fromkeys(alike, 1.0)}
 
 
 def _told(found: Sequence[Candidate], bm25: Scores, cues: Cues, chat: float) -> Told:
@@ -220,7 +277,8 @@ def _told(found: Sequence[Candidate], bm25: Scores, cues: Cues, chat: float) -> 
         return Told({"time": near})
     lengths = {one.id: one.token_count for one in found}
     sessions = {one.id: one.session_id for one in found}
-    covered = covered_words({one.id: one.text for one in found if one.id in bm25}, cues.shares)
+    texts = {one.id: one.text for one in found if one.id in bm25}
+    covered = covered_words(texts, cues.shares, cues.spoken)
     shares = coverage(covered, cues.shares)
     both = completed(covered, _places(found), cues.shares)
     return Told(

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from graphmem.graph.installation import Calibration
+from graphmem.text.languages import ENGLISH, UNSPACED, stem_in
 from graphmem.text.names import names
-from graphmem.text.words import folded, stem, terms, words_of
+from graphmem.text.words import folded, pairs, stem, terms, words_of
 
 EVERYTHING = "*"
 """The query that asks for everything."""
@@ -72,9 +73,16 @@ def matched_share(asked: frozenset[str], text: str) -> float:
     return len(asked & stems_in(text)) / len(asked)
 
 
-def stems_in(text: str) -> frozenset[str]:
-    """Return the stems of a text's words; long texts cost little more, since they repeat their words."""
-    return frozenset(map(stemmed, words_of(text)))
+def stems_in(text: str, spoken: str | None = None) -> frozenset[str]:
+    """Return the stems of a text's words; long texts cost little more, since they repeat their words.
+
+    In a language without spaces the pairs of characters that `terms` returns too.
+    """
+    if spoken in (None, ENGLISH):
+        return frozenset(map(stemmed, words_of(text)))
+    if spoken in UNSPACED:
+        return frozenset(pairs(text))
+    return frozenset(stem_in(spoken, folded(word)) for word in words_of(text))
 
 
 def matched_shares(asked: frozenset[str], texts: Sequence[str]) -> list[float]:

@@ -10,11 +10,16 @@ from msgspec import Struct
 from graphmem.embedding import Embedder, Vector
 from graphmem.errors import Unavailable
 from graphmem.observing.metrics import DEGRADED
+from graphmem.retrieval.knowledge import KNOWN, Knowledge, knows
 from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.text.languages import language
 from graphmem.text.words import terms, weights
 
 NO_VECTOR = "no_vector"
 """The embedding model failed, and only words were searched."""
+
+LANGUAGE = "language"
+"""The embedding model does not know the language of the question: words lead."""
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +32,13 @@ class Understood(Struct, frozen=True):
     words: list[str]
     weight: Mapping[str, float]
     degraded: list[str]
+    spoken: str | None = None
+    """The code of its language, if the text tells it."""
+
+    @property
+    def lacks_vector(self) -> bool:
+        """Whether the embedding model failed."""
+        return NO_VECTOR in self.degraded
 
 
 class Stopwatch:
@@ -53,18 +65,24 @@ async def understand(
     client_id: str,
     embedder: Embedder,
     vocabulary: Vocabulary,
+    knowledge: Knowledge,
     by_meaning: bool = True,
     by_words: bool = True,
 ) -> Understood:
     """Embed a question and weigh its words, once for all legs.
 
-    If the embedding model fails only the words remain, and `degraded` contains `no_vector`.
+    If the embedding model fails only the words remain, and `degraded` contains `no_vector`; `language` if it
+    does not know the question's language.
     """
-    words = terms(query) if by_words else []
+    spoken = language(query)
+    words = terms(query, spoken) if by_words else []
     (embedding, degraded), shares = await asyncio.gather(
         _embed(query if by_meaning else None, embedder), vocabulary.shares(client_id)
     )
-    return Understood(query, embedding, words, weights(words, shares), degraded)
+    if embedding is not None and knows(knowledge, spoken) < KNOWN:
+        DEGRADED.labels(LANGUAGE).inc()
+        degraded = [*degraded, LANGUAGE]
+    return Understood(query, embedding, words, weights(words, shares), degraded, spoken)
 
 
 async def _embed(query: str | None, embedder: Embedder) -> tuple[Vector | None, list[str]]:

@@ -1,10 +1,11 @@
 """Weighing: the signals of a memory besides those of the two legs; pure."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Set
 
 from graphmem.retrieval.fusion import Scores, by_maximum
-from graphmem.retrieval.relevance import stemmed
+from graphmem.retrieval.relevance import stemmed, stems_in
+from graphmem.text.languages import ENGLISH
 from graphmem.text.words import folded, words_of
 
 SESSION_BEST = 2
@@ -93,16 +94,20 @@ def chat_share(lengths: Iterable[int]) -> float:
     return min(1.0, max(0.0, (share - CHAT_FROM) / (CHAT_TO - CHAT_FROM)))
 
 
-def covered_words(texts: Mapping[str, str], asked: Iterable[str]) -> Covered:
+def covered_words(
+    texts: Mapping[str, str], asked: Iterable[str], spoken: str | None = None
+) -> Covered:
     """Return the question's stems that each text has; without the texts that have none."""
     wanted = frozenset(asked)
     initials = {word[0] for word in wanted}
-    found = {id: wanted & _stems_with(initials, text) for id, text in texts.items()}
+    found = {id: wanted & _stems_with(initials, text, spoken) for id, text in texts.items()}
     return {id: words for id, words in found.items() if words}
 
 
-def _stems_with(initials: Container[str], text: str) -> set[str]:
-    """Return the stems of the words with these initials: a stem keeps the first letter."""
+def _stems_with(initials: Container[str], text: str, spoken: str | None) -> Set[str]:
+    """Return the stems of the words with these initials: a stem of English keeps the first letter."""
+    if spoken not in (None, ENGLISH):
+        return stems_in(text, spoken)
     some = (word for word in words_of(text) if word[0] in initials)
     return set(map(stemmed, some))
 

@@ -153,6 +153,7 @@ async def _search(asked: FactsAsked, context: Context, now: datetime) -> MemoryS
         client_id=context.client_id,
         embedder=context.embedder,
         vocabulary=context.vocabulary,
+        knowledge=context.calibration.knowledge,
     )
     written = frozenset({asked.conversation_id, asked.conversation_id.lower()})
     return MemorySearch(written, question, now, validity)
@@ -252,6 +253,7 @@ async def _rank(search: MemorySearch, filters: Filters, context: Context) -> lis
         filters,
         client_id=context.client_id,
         weight=search.question.weight,
+        spoken=search.question.spoken,
         graph=context.graph,
     )
     return [

@@ -259,6 +259,7 @@ async def _match_relevant(
         client_id=context.client_id,
         embedder=context.embedder,
         vocabulary=context.vocabulary,
+        knowledge=context.calibration.knowledge,
     )
     whole = _needs_relevant(query)
     candidates = await find_pool(
@@ -268,6 +269,7 @@ async def _match_relevant(
         client_id=context.client_id,
         results=query.max_results,
         weight=question.weight,
+        spoken=question.spoken,
         graph=context.graph,
         embedder=context.embedder,
         whole=whole,
@@ -315,6 +317,7 @@ async def _match_first(
         sources,
         client_id=context.client_id,
         weight=question.weight,
+        spoken=question.spoken,
         graph=context.graph,
         embedder=context.embedder,
     )

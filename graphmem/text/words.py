@@ -4,6 +4,7 @@ No input of a caller becomes query syntax: only runs of word characters pass, jo
 words may contain, and those are escaped.
 """
 
+import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from py_rust_stemmers import SnowballStemmer
 
 from graphmem.graph.scope import NOTHING
+from graphmem.text.languages import ENGLISH, UNSPACED, function_words, stem_in
 
 MOST_TERMS = 64
 """The maximum number of terms of a question."""
@@ -18,17 +20,38 @@ MOST_TERMS = 64
 MOST_CASES = 3
 """The number of times that ss in a term is tried as ß individually."""
 
+KINDRED_SHARE = 2.0
+"""The weight of a word's beginning, which scores the same in every text, beside that of the word."""
+
+FUNCTION_SHARE = 0.5
+"""The weight of the commonest words of another language than English: they tell at least the language."""
+
+SHORTEST_BEGINNING = 4
+"""The number of letters from which the beginning of a word tells it from others."""
+
+OPENINGS = {"ar": ("", "ال", "وال", "بال", "لل", "و", "ب", "ل", "ف")}
+"""What is written as one word with the next: in Arabic the article, conjunctions and prepositions."""
+
 MOST_CHARACTERS = 255
 """The maximum length of a term: the index cuts its own terms there."""
 
 # Scripts written without spaces: the index holds a term for each character.
-_UNSPACED = (
+UNSPACED_LETTERS = (
     "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )
 _TERM = re.compile(
-    rf"[{_UNSPACED}\U00020000-\U0003ffff]"
-    rf"|[^\W{_UNSPACED}]+(?:[.'’:][^\W{_UNSPACED}]+)*"
+    rf"[{UNSPACED_LETTERS}\U00020000-\U0003ffff]"
+    rf"|[^\W{UNSPACED_LETTERS}]+(?:[.'’:][^\W{UNSPACED_LETTERS}]+)*"
 )
+# The characters that join or ask in any text, whatever its topic.
+_JOINING = (
+    "的了是在我你您他她它们什么吗呢哪谁怎这那个有和就也都不还把被"
+    "从对为与及或到上下吧啊着过得地很要会能可没"
+)
+_RUN = re.compile(
+    rf"(?:(?![{_JOINING}\u3005-\u3007\u3040-\u309f])[{UNSPACED_LETTERS}\U00020000-\U0003ffff])+"
+)
+_PAIR = re.compile(f"[{UNSPACED_LETTERS}]{{2}}")
 _MARKS = re.compile(r"([.'’:])")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _STEMMER = SnowballStemmer("english")
@@ -56,14 +79,26 @@ QUESTION_WORDS = frozenset(
 )
 
 
-def terms(question: str) -> list[str]:
+def terms(question: str, spoken: str | None = None) -> list[str]:
     """Return the terms of a question that are worth searching for, each once, in order.
 
-    Question words are dropped, unless the question has nothing else.
+    Question words are dropped, unless the question has nothing else. If `spoken` is a language without
+    spaces, pairs of characters are terms too.
     """
     found = list(dict.fromkeys(term.lower() for term in _TERM.findall(question)))
+    if spoken in UNSPACED:
+        found = list(dict.fromkeys([*pairs(question), *found]))
     telling = [term for term in found if term not in QUESTION_WORDS]
     return [term[:MOST_CHARACTERS] for term in (telling or found)[:MOST_TERMS]]
+
+
+def pairs(text: str) -> Iterator[str]:
+    """Yield the pairs of neighbouring characters that tell something, of a text in a script without spaces.
+
+    Hiragana inflect and join; so do the commonest Chinese characters.
+    """
+    for run in _RUN.findall(text):
+        yield from (run[place : place + 2] for place in range(len(run) - 1))
 
 
 def weights(words: Iterable[str], shares: Mapping[str, float]) -> dict[str, float]:
@@ -84,20 +119,61 @@ def lucene_query(
     words: Sequence[str],
     scope: Sequence[Iterable[str]],
     weight: Mapping[str, float] | None = None,
+    spoken: str | None = None,
 ) -> str:
     """Return the query for memories with any of the words and a word of every scope group.
 
-    Scope words weigh nothing: the scores are those of the words alone.
+    Scope words weigh nothing: the scores are those of the words alone. In another language than English a
+    word is also searched for by the beginning that it shares with its other forms.
     """
     if not words:
         return f"scope_words:{NOTHING}"
     weight = weight or {}
-    terms_query = " ".join(
-        f"{_escaped(form)}^{weight[word]:.3f}" if word in weight else _escaped(form)
+    common = function_words(spoken)
+    clauses = [
+        _weighed(clause, weight.get(word, 1.0) * (FUNCTION_SHARE if word in common else share))
         for word in words
-        for form in _forms(word)
-    )
-    return f"{scope_query(scope)} +search_text:({terms_query})"
+        for clause, share in (*_own_forms(word), *_kindred(word, spoken))
+        if share == 1 or word not in common
+    ]
+    return f"{scope_query(scope)} +search_text:({' '.join(clauses)})"
+
+
+def _weighed(clause: str, weight: float) -> str:
+    return clause if weight == 1 else f"{clause}^{weight:.3f}"
+
+
+def _own_forms(word: str) -> Iterator[tuple[str, float]]:
+    """Yield the clauses that find a word as it is written, each with its share of the weight."""
+    if is_pair(word):
+        # The index has a term for each character, so that two in a row are a phrase.
+        yield f'"{word[0]} {word[1]}"', 1.0
+    else:
+        yield from ((_escaped(form), 1.0) for form in _forms(word))
+
+
+def is_pair(word: str) -> bool:
+    """Tell whether a term is a pair of characters of a script without spaces."""
+    return len(word) == 2 and _PAIR.fullmatch(word) is not None
+
+
+def _kindred(word: str, spoken: str | None) -> Iterator[tuple[str, float]]:
+    """Yield the clauses that find other forms of a word, and what is made of it, in its language."""
+    if spoken is None or spoken == ENGLISH or spoken in UNSPACED:
+        return
+    stem = stem_in(spoken, folded(word))
+    # Lucene takes 1,024 clauses: of each of 64 words one beginning with nine openings, or two with none.
+    if spoken in OPENINGS:
+        beginnings = {opening + stem for opening in OPENINGS[spoken]} if len(stem) > 2 else set()
+    else:
+        either = (stem, _common_beginning(stem, folded(word)))
+        beginnings = {one for one in either if len(one) >= SHORTEST_BEGINNING}
+    yield from ((f"{_escaped(beginning)}*", KINDRED_SHARE) for beginning in sorted(beginnings))
+
+
+def _common_beginning(one: str, other: str) -> str:
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return "".join(letter for letter, _ in same)
 
 
 def scope_query(scope: Sequence[Iterable[str]]) -> str:

@@ -4,11 +4,18 @@ import pytest
 
 from graphmem import config
 from graphmem.artifacts.model import MEMBERS, NAME
-from graphmem.doctor.model import agreement, files, installation
+from graphmem.doctor.model import agreement, files, installation, languages
 from graphmem.embedding import load_model
-from graphmem.graph.installation import STORED_INSTALLATION, Installation
+from graphmem.graph.installation import (
+    STORED_INSTALLATION,
+    STORED_KNOWLEDGE,
+    Installation,
+    StoredKnowledge,
+)
 from graphmem.model.progress import silent
+from graphmem.retrieval.vocabulary import SAMPLED_TEXTS, SampledText
 from graphmem.tokens import TOKENIZER
+from graphmem.warming import SAMPLED_QUESTIONS, SampledQuestion
 from tests.scripted import ScriptedGraph
 from tests.stub_embeddings import stub_embeddings
 
@@ -97,3 +104,37 @@ async def test_a_url_is_asked_and_compared_by_its_name():
     assert [one.severity for one in await agreement(holding(other), settings)] == ["problem"]
     nameless = config.load({}, embedding_model="http://host/v1")
     assert [one.severity for one in await agreement(holding(same), nameless)] == ["problem"]
+
+
+def speaking(*texts: str) -> ScriptedGraph:
+    """Return a graph with an installation of the bundled model, and one client with these texts."""
+    return ScriptedGraph(
+        {
+            STORED_INSTALLATION.name: [OURS],
+            STORED_KNOWLEDGE.name: [StoredKnowledge(["de", "ru", "fr"], [0.2, 0.9, 0.1])],
+            SAMPLED_QUESTIONS.name: lambda after, **_: (
+                [] if after else [SampledQuestion("acme", texts[0])]
+            ),
+            SAMPLED_TEXTS.name: [SampledText(text) for text in texts],
+        }
+    )
+
+
+async def test_texts_in_a_language_that_the_model_does_not_know_are_told():
+    english = ["The boat is in the harbour."] * 18
+    [finding] = await languages(
+        speaking(*english, "Das Boot ist im Hafen.", "Wo ist denn der Hafen?", "Где лодка?")
+    )
+
+    assert finding.severity == "note"
+    assert "9 % of 21 texts" in finding.what
+    assert "(de)" in finding.what
+    assert "multilingual" in finding.remedy
+    assert await languages(speaking(*english, "Где лодка?")) == []
+    assert await languages(speaking(*english * 3, "Das Boot ist im Hafen.")) == []
+
+
+async def test_languages_are_not_told_before_the_model_was_measured():
+    assert await languages(ScriptedGraph({STORED_INSTALLATION.name: []})) == []
+    unmeasured = {STORED_INSTALLATION.name: [OURS], STORED_KNOWLEDGE.name: []}
+    assert await languages(ScriptedGraph(unmeasured)) == []

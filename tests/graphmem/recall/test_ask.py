@@ -15,7 +15,7 @@ from graphmem.graph.driver import Graph
 from graphmem.model.vocabulary import KINDS, Kind, Ranking
 from graphmem.recall import compose as composing
 from graphmem.recall.types import Recalled
-from graphmem.retrieval.understanding import NO_VECTOR
+from graphmem.retrieval.understanding import LANGUAGE, NO_VECTOR
 from graphmem.runtime import Runtime
 
 RANKINGS: tuple[Ranking, ...] = get_args(Ranking)
@@ -466,3 +466,42 @@ async def test_an_unknown_argument_is_an_error_of_the_call(memory: Graphmem):
     unknown: Any = {"colour": "red"}
     with pytest.raises(TypeError, match="colour"):
         await memory.recall(QUESTION, **unknown)
+
+
+SAID = {
+    "de": ["Unser Igel wohnt im Komposthaufen.", "Die Bremsen sind neu.", "Das Fenster klemmt."],
+    "zh": ["冬天水管冻裂过一次。", "儿子上课总是画恐龙。", "妻子缺维生素D。"],
+    "ru": ["Соседка читает газету вслух.", "Печь дымит при ветре.", "Кота подстригли."],
+    "en": ["The bathroom window does not shut.", "The boiler is old.", "Our cat was shorn."],
+}
+ASKED = {
+    "de": ("Warum dürfen wir den Kompost nicht umsetzen?", 0),
+    "zh": ("水管什么时候裂的？", 0),
+    "ru": ("Кто слушал чтение газет?", 0),
+    "en": ("What is wrong with the window of the bathroom?", 0),
+}
+
+
+async def test_a_question_in_another_language_finds_by_words_and_spelling_and_the_answer_says_so(
+    memory: Graphmem,
+):
+    await memory.open_conversation("c")
+    for spoken, texts in SAID.items():
+        told = [{"session_id": spoken, "role": "user", "content": text} for text in texts]
+        await memory.remember("c", told)
+
+    for spoken, (question, place) in ASKED.items():
+        found = await memory.recall(question, max_tokens=2_000)
+
+        assert found.items[0].text == SAID[spoken][place]
+        assert found.degraded == ([] if spoken == "en" else [LANGUAGE])
+        explained = await memory.explain(question, found.items[0].id)
+        assert explained.degraded == found.degraded
+    searched = await memory.search(ASKED["ru"][0])
+    assert searched.degraded == [LANGUAGE]
+
+
+async def test_words_alone_are_not_degraded_by_a_language(memory: Graphmem):
+    found = await memory.recall(ASKED["de"][0], ranking="bm25")
+
+    assert found.degraded == []

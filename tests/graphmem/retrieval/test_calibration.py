@@ -1,34 +1,58 @@
 """The scale of relevance is measured once for an installation, and kept."""
 
+from types import SimpleNamespace
 from typing import Any
 
-from graphmem.graph.installation import Calibration, calibration, keep_calibration
+from msgspec.structs import replace
+
+from graphmem.graph.installation import (
+    Calibration,
+    StoredKnowledge,
+    calibration,
+    keep_calibration,
+)
 from graphmem.retrieval.calibration import RELATED, calibrate, cosine, measure
 from graphmem.runtime import Runtime
 from tests.scripted import ScriptedGraph
 
 
 async def test_a_scale_that_is_stored_is_taken_without_measuring():
-    graph = ScriptedGraph({"graph/stored_calibration": [Calibration(0.4, 0.8)]})
+    graph = ScriptedGraph(
+        {
+            "graph/stored_calibration": [Calibration(0.4, 0.8)],
+            "graph/stored_knowledge": [StoredKnowledge(["de", "ru"], [0.5, 0.0])],
+        }
+    )
 
-    no_embedder: Any = None
-    assert await calibrate(graph, no_embedder) == Calibration(0.4, 0.8)
+    no_model: Any = SimpleNamespace(key="model@hash")
+    found = await calibrate(graph, no_model)
+    assert found == Calibration(0.4, 0.8, {"de": 0.5, "ru": 0.0})
+    assert dict(graph.asked)["graph/stored_knowledge"] == {"model": "model@hash"}
 
 
 async def test_an_installation_without_one_is_measured_and_what_came_first_holds(runtime: Runtime):
     graph = ScriptedGraph(
-        {"graph/stored_calibration": [], "graph/keep_calibration": [Calibration(0.1, 0.2)]}
+        {
+            "graph/stored_calibration": [],
+            "graph/keep_calibration": [Calibration(0.1, 0.2)],
+            "graph/stored_knowledge": [],
+            "graph/keep_knowledge": [],
+        }
     )
 
-    assert await calibrate(graph, runtime.embedder) == Calibration(0.1, 0.2)
+    found = await calibrate(graph, runtime.embedder)
+    assert (found.low, found.high) == (0.1, 0.2)
     kept = dict(graph.asked)["graph/keep_calibration"]
     assert 0.0 < kept["low"] < kept["high"] <= 1.0
+    kept = dict(graph.asked)["graph/keep_knowledge"]
+    assert kept["model"] == runtime.embedder.key
+    assert dict(zip(kept["languages"], kept["knowledge"], strict=True)) == found.knowledge
 
 
 async def test_what_is_kept_stays(runtime: Runtime):
     held = await calibration(runtime.graph)
 
-    assert held == runtime.calibration
+    assert held == replace(runtime.calibration, knowledge={})
     assert await keep_calibration(runtime.graph, Calibration(0.01, 0.02)) == held
     assert await calibration(runtime.graph) == held
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, strategies as st
@@ -276,3 +276,45 @@ def test_the_order_found_in_does_not_matter(
     assert order(ranking_found) == order(ranked(shuffled, ["word"], ranking))
     scores = [each.score for each in ranking_found]
     assert scores == sorted(scores, reverse=True)
+
+
+STRANGE = {"de": 0.1, "fr": 0.0, "es": 0.0, "ru": 0.0, "zh": 0.0, "ja": 0.0, "ko": 0.0, "ar": 0.0}
+
+
+def worded(make: Make, id: str, content: str, **given: Any) -> Candidate:
+    """Return a candidate with a text."""
+    return make(id, source=text(content), **given)
+
+
+def test_in_a_language_that_the_model_does_not_know_spelling_leads(candidate: Make) -> None:
+    found = [
+        worded(candidate, "english", "The hedge is too high.", cosine=0.9),
+        worded(candidate, "near", "Die Bremsen sind neu, das war teuer.", cosine=0.8),
+        worded(candidate, "right", "Im Komposthaufen wohnt ein Igel.", cosine=0.2),
+    ]
+    question = "Warum bleibt der Kompost liegen?"
+
+    strange = ranked(found, [], "default", cues_of(question, [], {}, "de", STRANGE))
+    known = ranked(found, [], "default", cues_of(question, [], {}, "de", {"de": 0.9}))
+
+    assert order(strange) == ["right", "near", "english"]
+    assert order(known)[0] == "english"
+    assert {"spelling", "language"} <= strange[0].weights.keys()
+    for one in strange:
+        total = sum(weight * one.scores.get(name, 0.0) for name, weight in one.weights.items())
+        assert one.score == pytest.approx(total)
+
+
+def test_a_text_in_a_language_that_the_model_does_not_know_is_not_near(candidate: Make) -> None:
+    found = [
+        worded(candidate, "strange", "Собака не ест курицу, потому что чешется.", cosine=0.9),
+        worded(candidate, "right", "She may not have chicken.", cosine=0.8),
+        worded(candidate, "wrong", "The boat leaks.", cosine=0.3),
+    ]
+
+    def asked(knowledge: dict[str, float]) -> list[str]:
+        cues = cues_of("What may the dog not eat?", [], {}, "en", knowledge)
+        return order(ranked(found, [], "default", cues))
+
+    assert asked(STRANGE)[0] == "right"
+    assert asked({}) == asked({"ru": 1.0}) == ["strange", "right", "wrong"]

@@ -402,7 +402,7 @@ async def test_an_old_version_is_not_found(memory: Graphmem, catalogue):
 
 async def test_any_text_is_a_legal_query(memory: Graphmem, catalogue):
     for query in ("???", '"pricing" AND +(', "\\", "价格", "pricing*", "a" * 32_768, "\u0000 x"):
-        assert (await memory.search(query)).degraded == []
+        assert "no_vector" not in (await memory.search(query)).degraded
 
 
 @pytest.mark.parametrize(

@@ -220,9 +220,12 @@ def asked(client_id: str) -> dict[str, Any]:
     return every | {"client_id": client_id, "vectors": [], "limit": 100, "longest": 0}
 
 
-async def by_words(question: str, client_id: str, runtime: Runtime) -> set[str]:
+async def by_words(
+    question: str, client_id: str, runtime: Runtime, spoken: str | None = None
+) -> set[str]:
     """Return the ids that the words leg finds."""
-    query = lucene_query(terms(question), scope_groups(Filters(), client_id))
+    words = terms(question, spoken)
+    query = lucene_query(words, scope_groups(Filters(), client_id), None, spoken)
     found = await runtime.graph.rows(FOUND_IN_SCOPE, words=query, **asked(client_id))
     return {candidate.id for candidate in found}
 
@@ -251,12 +254,41 @@ async def test_any_question_is_a_legal_query_inside_its_scope(
 @given(
     question=st.text(max_size=300)
     | st.lists(st.sampled_from([*NASTY[:14], "lantern", " ", ".", "'", ":", "AND"])).map("".join)
-    | st.text('+-&|!(){}[]^"~*?:\\/ aA.’', max_size=60)
+    | st.text('+-&|!(){}[]^"~*?:\\/ aA.’', max_size=60),
+    spoken=st.sampled_from([None, "en", "de", "ru", "ar", "zh", "ja", "th"]),
 )
 async def test_any_text_is_a_legal_query_inside_its_scope(
-    question: str, runtime: Runtime, library: dict[str, str]
+    question: str, spoken: str | None, runtime: Runtime, library: dict[str, str]
 ) -> None:
-    assert await by_words(question, library[""], runtime) <= set(library)
+    assert await by_words(question, library[""], runtime, spoken) <= set(library)
+
+
+@pytest.mark.parametrize("spoken", ["ar", "de", "ja", "ru"])
+async def test_the_longest_question_is_a_legal_query_in_any_language(
+    spoken: str, runtime: Runtime, library: dict[str, str]
+) -> None:
+    letters = {"ar": "بتثجحخدذ", "de": "abdefgss", "ja": "水管写真家族屋根", "ru": "абвгдежз"}[
+        spoken
+    ]
+    words = [
+        "".join(letters[place // 8**n % 8] for n in range(5)) for place in range(MOST_TERMS * 2)
+    ]
+
+    assert await by_words(" ".join(words), library[""], runtime, spoken) <= set(library)
+
+
+def test_in_another_language_beginnings_and_pairs_are_searched_too() -> None:
+    # 2.000 is the weight of a beginning, .500 that of a word such as der.
+    assert lucene_query(["der", "hunde"], [["s10"]], None, "de").endswith(
+        "(der^0.500 hunde hund*^2.000)"
+    )
+    assert lucene_query(["der", "hunde"], [["s10"]], {"hunde": 0.5}, "de").endswith(
+        "(der^0.500 hunde^0.500 hund*)"
+    )
+    assert lucene_query(["der", "hunde"], [["s10"]], None, "en").endswith("(der hunde)")
+    assert terms("水管冻裂", "zh") == ["水管", "管冻", "冻裂", "水", "管", "冻", "裂"]
+    assert lucene_query(["水管", "水"], [["s10"]], None, "zh").endswith('("水 管" 水)')
+    assert terms("水管冻裂") == ["水", "管", "冻", "裂"]
 
 
 async def test_scope_words_do_not_change_the_scores(

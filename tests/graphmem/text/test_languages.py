@@ -1,0 +1,67 @@
+"""The language of a text, and stems in it."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+from bench.languages import SET
+from bench.paraphrases import conversations
+from graphmem.text.languages import language, stem_in
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("Where is the boat?", "en"),
+        ("Wo ist das Boot?", "de"),
+        ("Où est le bateau ?", "fr"),
+        ("¿Dónde está el barco?", "es"),
+        ("Dove è la barca che ho visto?", "it"),
+        ("Onde está o barco que não vi?", "pt"),
+        ("Waar is de boot die ik niet zie?", "nl"),
+        ("Var är båten som jag har?", "sv"),
+        ("Где лодка?", "ru"),
+        ("Де човен, який я бачив?", "ru"),
+        ("Де його човен і весло?", "cyrillic"),
+        ("أين القارب؟", "ar"),
+        ("قایق کجاست؟", "fa"),
+        ("船在哪里？", "zh"),
+        ("船はどこですか。", "ja"),
+        ("보트는 어디에 있나요?", "ko"),
+        ("Πού είναι η βάρκα;", "el"),
+        ("AUTH-4013 in Docker 容器里没有日志", "zh"),
+        ("She met Björn and his sister in Köln on the way", "en"),
+        ("Duran Duran", None),
+        ("4013", None),
+        ("", None),
+        ("🎉", None),
+    ],
+)
+def test_the_language_of_a_sentence_is_told(text: str, spoken: str | None) -> None:
+    assert language(text) == spoken
+
+
+@pytest.mark.parametrize("told", conversations(SET), ids=lambda told: str(told["id"]))
+def test_few_sentences_of_a_conversation_are_misjudged(told: dict) -> None:
+    texts = [message["content"] for session in told["sessions"] for message in session["messages"]]
+    texts += [question["text"] for question in told["questions"]]
+
+    right = sum(language(text) == told["id"] for text in texts)
+
+    assert right >= 0.95 * len(texts)
+
+
+def test_forms_of_a_word_have_one_stem() -> None:
+    for spoken, words in {
+        "de": ("schlafen", "schlafe"),
+        "ru": ("книгами", "книга"),
+        "es": ("canciones", "canción"),
+        "fr": ("chantaient", "chanter"),
+        "ar": ("الكتاب", "كتاب"),
+    }.items():
+        assert len({stem_in(spoken, word) for word in words}) == 1, spoken
+    assert stem_in("th", "เรือ") == "เรือ"
+
+
+@given(st.text(max_size=80))
+def test_any_text_has_a_language_or_none(text: str) -> None:
+    assert language(text) is None or isinstance(language(text), str)
