@@ -1,6 +1,6 @@
 """The public API for Python: a running graphmem, as one client sees it."""
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from types import TracebackType
@@ -76,6 +76,7 @@ from graphmem.episodes.types import (
 from graphmem.exploring.audit import show_audit
 from graphmem.exploring.running import explore
 from graphmem.exploring.types import Audit, AuditAsked, Limits, Outcome, Table, Via
+from graphmem.exports.export import ExportAsked, export
 from graphmem.facts.categories import set_categories, show_categories
 from graphmem.facts.remember import remember_facts
 from graphmem.facts.supersede import supersede_fact
@@ -1245,6 +1246,17 @@ class Graphmem:
             on_access=on_access,
             max_concurrent_sessions=max_concurrent_sessions or most,
         )
+
+    async def export(
+        self, *, vectors: bool = True, cursor: str | None = None
+    ) -> AsyncIterator[bytes]:
+        """Return everything of this client as the lines of a file, page by page.
+
+        `graphmem import` reads the file. With `vectors` it has the embeddings too. `cursor` is that of the
+        last whole page of an interrupted export: the lines after it follow. Raises `InvalidInput` for a
+        foreign one.
+        """
+        return await export(_made(ExportAsked, vectors=vectors, cursor=cursor), self._context)
 
     def run(
         self,

@@ -332,6 +332,20 @@ async def _keep(
     graph: Graph, batch: list[Stored], embeddings: list[Embedding], side: Side, change: Change
 ) -> bool:
     """Write the vectors of a batch and the progress; return false if the change has moved on meanwhile."""
+
+    async def write(transaction: Transaction) -> bool:
+        if not await _note(transaction, batch, change):
+            return False
+        await keep_vectors(transaction, batch, embeddings, side)
+        return True
+
+    return await graph.write(write)
+
+
+async def keep_vectors(
+    transaction: Transaction, batch: list[Stored], embeddings: list[Embedding], side: Side
+) -> None:
+    """Write the vectors of memories and passages that still exist, on one side."""
     vectors = [
         _address(one) | {"vector": embedding.vector}
         for one, embedding in zip(batch, embeddings, strict=True)
@@ -339,16 +353,10 @@ async def _keep(
     truncated = [{"truncated": embedding.truncated} for embedding in embeddings]
     memories, _ = _split(batch, [row | mark for row, mark in zip(vectors, truncated, strict=True)])
     _, passages = _split(batch, vectors)
-
-    async def write(transaction: Transaction) -> bool:
-        if not await _note(transaction, batch, change):
-            return False
+    if memories:
         await transaction.rows(KEEP_EMBEDDINGS, rows=memories, property=side.embedding)
-        if passages:
-            await transaction.rows(KEEP_PASSAGE_EMBEDDINGS, rows=passages, property=side.embedding)
-        return True
-
-    return await graph.write(write)
+    if passages:
+        await transaction.rows(KEEP_PASSAGE_EMBEDDINGS, rows=passages, property=side.embedding)
 
 
 def _address(one: Stored) -> dict[str, Any]:

@@ -10,7 +10,13 @@ from graphmem_api.access import Access
 from graphmem_api.admission import Admission
 from graphmem_api.bodies import BODY_BYTES, StrictRequest
 from graphmem_api.chunks import chunk, peek
-from graphmem_api.clients import Guard, current_client, current_context, list_all_clients
+from graphmem_api.clients import (
+    Guard,
+    current_client,
+    current_context,
+    export_client,
+    list_all_clients,
+)
 from graphmem_api.contexts import contexts
 from graphmem_api.contextual import contextual
 from graphmem_api.conversations import conversations
@@ -53,6 +59,7 @@ def create_app(runtime: Runtime) -> Litestar:
                 route_handlers=[
                     conversations,
                     list_all_clients,
+                    export_client,
                     segment,
                     consolidate,
                     remember_facts,

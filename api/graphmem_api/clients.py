@@ -1,4 +1,4 @@
-"""Authentication: the client of a request, and its role; for operators the list of all clients.
+"""Authentication: a request's client and its role; the export of a client, and for operators the list of all.
 
 Without a keys file the header `X-Client-Id` names the client, and only a loopback address may listen. With
 one, `Authorization: Bearer <key>` decides: omit `X-Client-Id` then; it is refused (401) if it names another
@@ -20,6 +20,7 @@ from litestar.connection import ASGIConnection
 from litestar.di import NamedDependency
 from litestar.exceptions import PermissionDeniedException
 from litestar.handlers import BaseRouteHandler
+from litestar.response import Stream
 from litestar.types import Scope
 from msgspec import Struct
 
@@ -28,6 +29,8 @@ from graphmem.clients import Clients, ClientsAsked, list_clients
 from graphmem.config import Settings, variable
 from graphmem.context import Context
 from graphmem.errors import InvalidInput, SettingError, Unauthorized
+from graphmem.exports import export as exporting
+from graphmem.exports.export import ExportAsked
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import ClientId
 from graphmem.observing.logs import name_client
@@ -44,6 +47,8 @@ DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 
 FROM_ELSEWHERE = ("forwarded", "x-forwarded-for", "x-real-ip", "via", "origin")
 """Headers of requests that a proxy forwards or a page sends."""
+
+EXPORT_TYPE = "application/jsonl"
 
 SETTLED_SECONDS = 2.0
 """A file changed more recently may change again without a new timestamp: it is read once more."""
@@ -250,6 +255,28 @@ async def list_all_clients(
     that are still recorded.
     """
     return await list_clients(asked, runtime.graph)
+
+
+@get(
+    "/export",
+    summary="Export everything of the client",
+    media_type=EXPORT_TYPE,
+    response_description="The lines of the file",
+    tags=["clients"],
+    responses=failures(),
+    **query(ExportAsked),
+)
+async def export_client(
+    context: NamedDependency[Context], asked: NamedDependency[ExportAsked]
+) -> Stream:
+    """Write everything that is stored of the client as JSON Lines, the file that `graphmem import` reads.
+
+    Each page of lines ends with a line `page`, which has the SHA-256 up to there and a `cursor`: a stream
+    that was cut off is continued after its last page by asking again with that. The last line is `end`;
+    without it the file is not whole. `end.changed` tells that the client was written to meanwhile: what was
+    written may be missing in part.
+    """
+    return Stream(await exporting.export(asked, context))
 
 
 def _named(connection: Connection) -> str | None:

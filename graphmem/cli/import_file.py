@@ -1,4 +1,4 @@
-"""`graphmem import`: remember the messages of a file."""
+"""`graphmem import`: remember the messages of a file, or bring back an exported client."""
 
 import os
 import stat
@@ -7,17 +7,24 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 import msgspec
+from click.core import ParameterSource
 from msgspec import Struct
 
 from graphmem.cli.checkpoint import Checkpoint, checkpoint
 from graphmem.cli.options import RUNNING, Command, checked_id, client_option, settings_options
 from graphmem.cli.showing import say_json
 from graphmem.config import Settings
+from graphmem.errors import InvalidInput
 from graphmem.model.text import counted
+from graphmem.model.validation import validated
+from graphmem.model.vocabulary import ClientId
+
+if TYPE_CHECKING:
+    from graphmem.exports.load import ImportedExport
 
 STDIN = "-"
 
@@ -30,8 +37,13 @@ gets one from the file's name and all lines before it, so the same file, also wi
 end, can be imported again. After an interruption the same command continues where it was.
 
 \b
+A file that `graphmem export` has written is recognised: it makes a whole client, by default of the same
+name, which must not have anything yet. After an interruption the same command continues, here too.
+
+\b
 Examples:
   graphmem import talk.jsonl
+  graphmem import acme-export.jsonl --client acme-copy
   graphmem import - --conversation team-chat < talk.jsonl
   graphmem import talk.jsonl --client acme --json
 """
@@ -66,9 +78,19 @@ def import_file(
     as_json: bool,
     settings: Settings,
 ) -> None:
-    """Remember the messages of FILE, which holds JSON Lines; `-` reads from standard input."""
+    """Remember the messages of FILE, which holds JSON Lines, or import an export.
+
+    `-` reads messages from standard input.
+    """
     from graphmem.cli.running import run
 
+    if file != STDIN and _is_export(Path(file)):
+        if conversation or restart:
+            raise InvalidInput(file, "is an export: it takes neither --conversation nor --restart")
+        given = _is_given("client_id")
+        loaded = run(_load(Path(file), client_id if given else None, settings))
+        say_json(loaded) if as_json else _show_loaded(loaded)
+        return
     with _open(file) as opened:
         # A pipe has no name by which a later import could recognize it.
         kept = (
@@ -116,6 +138,44 @@ async def _import(
             seconds = time.perf_counter() - began
             progress(stage, size or 1, size or 1)
     return Report(**msgspec.structs.asdict(imported), seconds=round(seconds, 3))
+
+
+def _is_export(file: Path) -> bool:
+    from graphmem.exports.lines import BEGINNING
+
+    with file.open("rb") as opened:
+        return opened.read(len(BEGINNING)) == BEGINNING
+
+
+def _is_given(option: str) -> bool:
+    source = click.get_current_context().get_parameter_source(option)
+    return source is not ParameterSource.DEFAULT
+
+
+async def _load(file: Path, client_id: str | None, settings: Settings) -> "ImportedExport":
+    """Import an export into a client, or into one with the name that it had."""
+    from graphmem.cli.progress import show_progress
+    from graphmem.exports.lines import header_of
+    from graphmem.exports.load import load
+    from graphmem.runtime import running
+
+    with file.open("rb") as opened:
+        header = header_of(opened.readline())
+    with show_progress() as progress:
+        async with running(settings, progress) as runtime:
+            context = runtime.context(validated(client_id or header.client_id, ClientId))
+            return await load(file, context, progress)
+
+
+def _show_loaded(loaded: "ImportedExport") -> None:
+    click.echo(
+        f"client {loaded.client_id}: {counted(loaded.nodes, 'node')} and "
+        f"{counted(loaded.edges, 'edge')}{', continued' if loaded.resumed else ''}"
+    )
+    if loaded.embedded:
+        click.echo(f"{counted(loaded.embedded, 'text')} embedded anew")
+    if loaded.changed:
+        click.echo("the client was written to during its export: some of that may be missing")
 
 
 def _show(report: Report) -> None:

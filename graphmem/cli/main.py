@@ -10,6 +10,7 @@ import click
 from graphmem.cli.cypher import cypher
 from graphmem.cli.demo import demo
 from graphmem.cli.doctor import doctor
+from graphmem.cli.export import export_file
 from graphmem.cli.import_file import import_file
 from graphmem.cli.mcp import mcp
 from graphmem.cli.migrate import migrate
@@ -73,7 +74,19 @@ def commands() -> None:
     """A memory for agents, on a real graph database."""
 
 
-for command in (demo, serve, mcp, import_file, recall, cypher, migrate, reembed, doctor, stop):
+for command in (
+    demo,
+    serve,
+    mcp,
+    import_file,
+    export_file,
+    recall,
+    cypher,
+    migrate,
+    reembed,
+    doctor,
+    stop,
+):
     commands.add_command(command)
 
 

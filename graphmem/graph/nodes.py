@@ -88,10 +88,15 @@ class Installation(AsyncStructuredNode):
 
 
 class Client(AsyncStructuredNode):
-    """The settings of a tenant; starting a run or changing them sets `locked`, to hold the node's lock."""
+    """The settings of a tenant; starting a run or changing them sets `locked`, to hold the node's lock.
+
+    While an export is imported, `import_sha256` is the hash of its file and `import_place` the place in it.
+    """
 
     client_id = StringProperty(required=True)
     categories = ArrayProperty(StringProperty())
+    import_sha256 = StringProperty()
+    import_place = StringProperty()
     locked = BooleanProperty()
 
 

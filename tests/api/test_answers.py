@@ -62,7 +62,7 @@ class Story:
         if answer.status_code == HTTPStatus.NO_CONTENT:
             self.silent.add(self._operation_id(method, path))
             return None
-        read = "json" in answer.headers["content-type"]
+        read = re.search(r"[/+]json\b", answer.headers["content-type"])
         value = answer.json() if read else answer.text
         kept = self.answers.setdefault(self._operation_id(method, path), {})
         kept.setdefault(str(answer.status_code), shortened(value))
@@ -220,6 +220,7 @@ async def play_operations(story: Story) -> None:
     await ask("GET", "/health/live")
     await ask("GET", "/health/ready")
     await ask("GET", "/metrics")
+    await ask("GET", "/export?vectors=false")
     await ask("DELETE", f"/conversations/{NEW['id']}")
 
 

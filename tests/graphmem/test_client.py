@@ -15,6 +15,7 @@ from graphmem.contextual.types import ContextualQuery, ExpansionAsked
 from graphmem.entities.types import EntitiesAsked
 from graphmem.episodes.types import NewEpisode
 from graphmem.exploring.types import AuditAsked
+from graphmem.exports.export import ExportAsked
 from graphmem.facts.types import NewFact, NextFact
 from graphmem.hypotheses.types import TurnAsked
 from graphmem.jobs.show import JobsAsked
@@ -70,6 +71,7 @@ REQUESTS: dict[Any, tuple[type[msgspec.Struct], set[str]]] = {
     Graphmem.neighbourhood: (NeighbourhoodAsked, {"node_id"}),
     Graphmem.cypher_audit: (AuditAsked, set()),
     Graphmem.jobs: (JobsAsked, set()),
+    Graphmem.export: (ExportAsked, set()),
     RunEnvironment.start: (NewRun, set()),
     RunEnvironment.list_runs: (RunsAsked, set()),
     RunEnvironment.retrieve: (RunQuestion, {"run_id"}),

@@ -56,6 +56,7 @@ def test_there_are_these_commands():
         "cypher",
         "demo",
         "doctor",
+        "export",
         "import",
         "mcp",
         "migrate",

@@ -1,0 +1,263 @@
+"""Writing a client's export, one page of nodes at a time, with little memory however much there is.
+
+Each page is one statement. What is written meanwhile may be missing in part, so the last line tells whether
+anything was. Memories come first and the counters of sessions and conversations after them: a counter is
+never behind a message.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from graphmem.context import Context
+from graphmem.errors import Unavailable
+from graphmem.exports.lines import (
+    EdgeLine,
+    End,
+    EndLine,
+    ExportHeader,
+    NodeLine,
+    PageEnd,
+    PageLine,
+    chained,
+    line,
+)
+from graphmem.graph.exact import to_json
+from graphmem.graph.installation import installation
+from graphmem.graph.query import Query
+from graphmem.graph.schema import schema_files
+from graphmem.model.pages import GivenCursor, Listing, foreign, listing
+from graphmem.model.side import VECTORS, Side
+
+LABELS = (
+    "Memory",
+    "Passage",
+    "Entity",
+    "Session",
+    "Conversation",
+    "Context",
+    "Review",
+    "Access",
+    "Run",
+    "Job",
+    "Client",
+)
+"""The labels of the nodes that an export has, in its order. All kinds of memories are one label."""
+
+NOT_EXPORTED = {
+    "Hold": "reserves tokens for an operation that is at work now",
+    "Audit": "belongs to the operators of the installation",
+}
+"""The labels of a client's other nodes, each with the reason."""
+
+FEWEST, MOST = 16, 512
+"""The least and the greatest number of nodes on a page."""
+
+PAGE_BYTES = 4_000_000
+"""The size at which a page has enough nodes."""
+
+DERIVED = frozenset({"client_id", "scope_words", "locked", "lease", "other_truncated"})
+"""Properties that an import makes, or that only a process at work needs."""
+
+OF_IMPORT = frozenset({"import_sha256", "import_place"})
+FILE_EMBEDDING = "embedding"
+"""The name of a memory's vector in a file, whichever property holds it in a database."""
+
+
+class ExportAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an export has, and where it continues."""
+
+    vectors: Annotated[
+        bool, Meta(description="with the embeddings, so that an import need not make them anew")
+    ] = True
+    cursor: GivenCursor | None = None
+
+
+class ExportedEdge(Struct, frozen=True):
+    """An edge to another node of the client."""
+
+    type: str
+    label: str
+    key: str
+    properties: dict[str, Any]
+
+
+class ExportedNode(Struct, frozen=True):
+    """A node with the edges that begin at it."""
+
+    labels: list[str]
+    key: str
+    properties: dict[str, Any]
+    edges: list[ExportedEdge]
+
+
+class ClientState(Struct, frozen=True):
+    """Numbers that change with a client's writes."""
+
+    newest: datetime | None
+    memories: int
+    conversations: int
+
+    @property
+    def told(self) -> str:
+        """All of it as one text."""
+        return f"{self.memories} {self.conversations} {self.newest}"
+
+
+class ExportPlace(Struct, frozen=True):
+    """The end of a page, and all that the next one needs: nothing is kept between them."""
+
+    label: str
+    after: str
+    limit: int
+    nodes: int
+    edges: int
+    sha256: str
+    state: str
+
+
+EXPORTED_NODES = Query("exports/exported_nodes", ExportedNode)
+CLIENT_STATE = Query("exports/client_state", ClientState)
+
+
+async def export(asked: ExportAsked, context: Context) -> AsyncIterator[bytes]:
+    """Return the lines of a client's export, page by page, from its beginning or after a page.
+
+    Raises `InvalidInput` for a foreign cursor, `Unavailable`; the latter also between two pages.
+    """
+    listed = listing(asked, context.client_id)
+    if asked.cursor is not None:
+        return _lines(b"", _opened(listed, asked.cursor), asked, listed, context)
+    header = await _header(asked, context)
+    [state] = await context.graph.rows(CLIENT_STATE, client_id=context.client_id)
+    first = line(header)
+    place = ExportPlace(LABELS[0], "", FEWEST, 0, 0, chained("", first), state.told)
+    return _lines(first, place, asked, listed, context)
+
+
+def _opened(listed: Listing, cursor: str) -> ExportPlace:
+    try:
+        return msgspec.json.decode(listed.opened(cursor), type=ExportPlace)
+    except msgspec.DecodeError as problem:
+        raise foreign() from problem
+
+
+async def _header(asked: ExportAsked, context: Context) -> ExportHeader:
+    stored = await installation(context.graph)
+    if stored is None:
+        raise Unavailable("this database holds no installation: start `graphmem serve` once")
+    return ExportHeader(
+        client_id=context.client_id,
+        schema=schema_files()[-1].number,
+        tokenizer=stored.tokenizer,
+        embedding_model=context.embedder.key if asked.vectors else None,
+        began_at=context.now(),
+    )
+
+
+async def _lines(
+    first: bytes, place: ExportPlace, asked: ExportAsked, listed: Listing, context: Context
+) -> AsyncIterator[bytes]:
+    if first:
+        yield first
+    while True:
+        nodes = await context.graph.rows(
+            EXPORTED_NODES,
+            client_id=context.client_id,
+            label=place.label,
+            after=place.after,
+            limit=place.limit,
+        )
+        is_last = len(nodes) < place.limit
+        if nodes:
+            lines = _written(nodes, context.graph.side, asked, context.embedder.key)
+            place = _after(place, nodes, lines)
+            yield lines + line(PageLine(_page(place, listed)))
+        if is_last and place.label == LABELS[-1]:
+            break
+        if is_last:
+            place = replace(place, label=LABELS[LABELS.index(place.label) + 1], after="")
+    yield await _end(place, context)
+
+
+def _written(nodes: Iterable[ExportedNode], side: Side, asked: ExportAsked, model: str) -> bytes:
+    """Return the lines of nodes and their edges."""
+    lines: list[bytes] = []
+    for node in nodes:
+        start = (_label(node.labels), node.key)
+        given = _portable(node, side, model if asked.vectors else None)
+        lines.append(
+            line(NodeLine(node.labels, {name: to_json(one) for name, one in given.items()}))
+        )
+        lines += [
+            line(
+                EdgeLine(
+                    edge.type,
+                    start,
+                    (edge.label, edge.key),
+                    {name: to_json(one) for name, one in edge.properties.items()},
+                )
+            )
+            for edge in node.edges
+        ]
+    return b"".join(lines)
+
+
+def _label(labels: list[str]) -> str:
+    return "Memory" if "Memory" in labels else labels[0]
+
+
+def _portable(node: ExportedNode, side: Side, model: str | None) -> Mapping[str, Any]:
+    """Return the properties that any other database can take; vectors only of `model`."""
+    own = {
+        name: value
+        for name, value in node.properties.items()
+        if name not in DERIVED and name not in VECTORS and name not in OF_IMPORT
+    }
+    if node.labels == ["Job"]:
+        own["state"] = "queued"
+    if node.labels == ["Session"]:
+        if model is not None and own.get("whole_model") == model:
+            own["whole_embedding"] = node.properties["whole_embedding"]
+        else:
+            own.pop("whole_model", None)
+    elif model is not None and node.properties.get(side.embedding) is not None:
+        own[FILE_EMBEDDING] = node.properties[side.embedding]
+    return own
+
+
+def _after(place: ExportPlace, nodes: list[ExportedNode], lines: bytes) -> ExportPlace:
+    """Return the place after a page; the next one has as many nodes as seem to fit."""
+    fitting = len(nodes) * PAGE_BYTES // max(len(lines), 1)
+    return ExportPlace(
+        label=place.label,
+        after=nodes[-1].key,
+        limit=max(FEWEST, min(MOST, fitting, 4 * len(nodes))),
+        nodes=place.nodes + len(nodes),
+        edges=place.edges + sum(len(node.edges) for node in nodes),
+        sha256=chained(place.sha256, lines),
+        state=place.state,
+    )
+
+
+def _page(place: ExportPlace, listed: Listing) -> PageEnd:
+    cursor = listed.sealed(msgspec.json.encode(place).decode())
+    return PageEnd(place.nodes, place.edges, place.sha256, cursor)
+
+
+async def _end(place: ExportPlace, context: Context) -> bytes:
+    [state] = await context.graph.rows(CLIENT_STATE, client_id=context.client_id)
+    return line(
+        EndLine(
+            End(
+                nodes=place.nodes,
+                edges=place.edges,
+                sha256=place.sha256,
+                changed=state.told != place.state,
+            )
+        )
+    )

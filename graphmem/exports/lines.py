@@ -1,0 +1,213 @@
+"""The file of an export: its lines, the hash that grows with them, and places where it can be continued.
+
+    {"graphmem_export": 1, "client_id": …}                           the header
+    {"node": ["Memory", "Fact"], "properties": {…}}                  nodes, and the edges that begin at them
+    {"edge": "MENTIONS", "from": ["Memory", id], "to": ["Entity", name], "properties": {…}}
+    {"page": {"nodes": 500, "edges": 1200, "sha256": …, "cursor": …}}  the end of a page
+    {"end": {"nodes": …, "edges": …, "sha256": …, "changed": false}}   the end of the file
+
+The hash of a page is that of the hash before it and of the lines since then. So a file that ends early, or of
+which a byte has changed, is recognised, and a page can be checked without those before it.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import msgspec
+from msgspec import Struct, field
+
+from graphmem.errors import InvalidInput
+
+Wanted = TypeVar("Wanted")
+
+FORMAT = 1
+BEGINNING = b'{"graphmem_export":'
+"""The first bytes of every export."""
+
+NODE, EDGE, PAGE, END = (b'{"%b":' % name for name in (b"node", b"edge", b"page", b"end"))
+
+
+class Damaged(InvalidInput):
+    """A file is no whole export."""
+
+    def __init__(self, problem: str) -> None:
+        """Name the problem."""
+        super().__init__("file", problem)
+
+
+class ExportHeader(Struct, frozen=True, kw_only=True):
+    """The first line: the client, its schema, and the model of its vectors, None if the file has none."""
+
+    graphmem_export: int = FORMAT
+    client_id: str
+    schema: int
+    tokenizer: str
+    embedding_model: str | None
+    began_at: datetime
+
+
+class NodeLine(Struct, frozen=True):
+    """A node with its labels; its properties are as `graphmem.graph.exact` writes them."""
+
+    node: list[str]
+    properties: dict[str, Any]
+
+
+class EdgeLine(Struct, frozen=True):
+    """An edge between two nodes, each named by its label and its key."""
+
+    edge: str
+    start: tuple[str, str] = field(name="from")
+    end: tuple[str, str] = field(name="to")
+    properties: dict[str, Any] = {}
+
+
+class PageEnd(Struct, frozen=True):
+    """The end of a page: the numbers of nodes and edges up to it, the hash, the cursor of the next page."""
+
+    nodes: int
+    edges: int
+    sha256: str
+    cursor: str
+
+
+class PageLine(Struct, frozen=True):
+    """The line at the end of a page."""
+
+    page: PageEnd
+
+
+class End(Struct, frozen=True, kw_only=True):
+    """The last line. `changed` tells that the client was written to while it was exported."""
+
+    nodes: int
+    edges: int
+    sha256: str
+    changed: bool
+
+
+class EndLine(Struct, frozen=True):
+    """The line at the end of the file."""
+
+    end: End
+
+
+class Checked(Struct, frozen=True):
+    """A whole file: its header, its end, and its size in bytes."""
+
+    header: ExportHeader
+    end: End
+    size: int
+
+
+class UnfinishedFile(Struct, frozen=True):
+    """The beginning of a file that ends early: its header, its last page, and the bytes up to its end."""
+
+    header: ExportHeader
+    page: PageEnd | None
+    size: int
+
+
+class Lines(Struct, frozen=True):
+    """The lines of a page of one kind, nodes or edges, and the place in the file after it."""
+
+    lines: list[bytes]
+    after: int
+
+
+def line(value: Struct) -> bytes:
+    """Return a struct as a line."""
+    return msgspec.json.encode(value) + b"\n"
+
+
+def chained(before: str, lines: bytes) -> str:
+    """Return the hash after some lines."""
+    return hashlib.sha256(before.encode() + lines).hexdigest()
+
+
+def header_of(first: bytes) -> ExportHeader:
+    """Return the header of a file. Raises `Damaged`."""
+    header = _read(first, ExportHeader, "its first line is no header of an export")
+    if header.graphmem_export != FORMAT:
+        raise Damaged(
+            f"it has the format {header.graphmem_export}, and this graphmem reads {FORMAT}: upgrade graphmem"
+        )
+    return header
+
+
+def check(path: Path) -> Checked:
+    """Read a whole file and return what it says of itself. Raises `Damaged` if it is not whole."""
+    with path.open("rb") as file:
+        first = file.readline()
+        header, sha256 = header_of(first), chained("", first)
+        for page, _ in _pages(file, sha256):
+            sha256 = page.sha256
+        last = file.readline()
+        rest = file.readline()
+        size = file.tell()
+    if not last.startswith(END) or rest:
+        raise Damaged("it has no end: the export was interrupted; continue it, then import it")
+    end = _read(last, EndLine, "its last line cannot be read").end
+    if end.sha256 != sha256:
+        raise Damaged("a page is missing: export it again")
+    return Checked(header, end, size)
+
+
+def beginning(path: Path) -> UnfinishedFile | None:
+    """Return the whole pages at the beginning of an unfinished file, None without a header."""
+    with path.open("rb") as file:
+        first = file.readline()
+        if not first.endswith(b"\n"):
+            return None
+        header, size, last = header_of(first), len(first), None
+        for page, after in _pages(file, chained("", first)):
+            last, size = page, after
+    return UnfinishedFile(header, last, size)
+
+
+def read_pages(path: Path, prefix: bytes, after: int) -> Iterator[Lines]:
+    """Yield the lines of one kind of each page that begins at a place or behind it."""
+    with path.open("rb") as file:
+        file.seek(after)
+        found: list[bytes] = []
+        for one in file:
+            after += len(one)
+            if one.startswith(prefix):
+                found.append(one)
+            elif one.startswith(PAGE):
+                yield Lines(found, after)
+                found = []
+
+
+def _pages(file: BinaryIO, sha256: str) -> Iterator[tuple[PageEnd, int]]:
+    """Yield each whole page with the place after it; then leave the file before the lines that follow.
+
+    Raises `Damaged` for a page with another hash than its own.
+    """
+    digest = hashlib.sha256(sha256.encode())
+    place = after = file.tell()
+    for one in iter(file.readline, b""):
+        after += len(one)
+        if not one.endswith(b"\n") or one.startswith(END):
+            break
+        if not one.startswith(PAGE):
+            digest.update(one)
+            continue
+        page = _read(one, PageLine, "the end of a page cannot be read").page
+        if page.sha256 != digest.hexdigest():
+            raise Damaged(
+                "a page differs from what was exported: its SHA-256 is another; export it again"
+            )
+        digest, place = hashlib.sha256(page.sha256.encode()), after
+        yield page, place
+    file.seek(place)
+
+
+def _read(one: bytes, wanted: type[Wanted], problem: str) -> Wanted:
+    try:
+        return msgspec.json.decode(one, type=wanted)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Damaged(problem) from error

@@ -1,0 +1,100 @@
+"""A client's export over HTTP: the same lines as in Python, whole or continued, and nobody else's."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+from litestar import Litestar
+
+from graphmem.client import Graphmem
+from graphmem.errors import Unavailable
+from graphmem.exports.lines import Damaged, check
+from graphmem.graph.driver import Graph
+
+PATH = "/api/v0/export"
+MARA: Any = {"category": "user_fact"}
+
+
+async def in_python(memory: Graphmem, **asked: Any) -> list[bytes]:
+    return [page async for page in await memory.export(**asked)]
+
+
+async def test_the_stream_has_the_lines_of_the_file(
+    http: httpx.AsyncClient, memory: Graphmem, rival: Graphmem, tmp_path: Path
+) -> None:
+    await rival.remember_fact("Mara sells stamps", **MARA)
+    await memory.remember_fact("Mara keeps bees", **MARA)
+    answer = await http.get(PATH)
+    pages = await in_python(memory)
+
+    assert answer.headers["content-type"].startswith("application/jsonl")
+    # The header has the time of the export, on which the hashes depend.
+    kinds = (b'{"node"', b'{"edge"')
+    lines = [line for line in b"".join(pages).splitlines() if line.startswith(kinds)]
+    assert [line for line in answer.content.splitlines() if line.startswith(kinds)] == lines
+    assert b"keeps bees" in answer.content
+    assert b"stamps" not in answer.content
+    whole = tmp_path / "whole.jsonl"
+    whole.write_bytes(answer.content)
+    assert check(whole).header.client_id == memory.client_id
+
+
+async def test_a_stream_is_continued_by_the_cursor_of_its_last_page(
+    http: httpx.AsyncClient, memory: Graphmem
+) -> None:
+    await memory.remember_fact("Mara keeps bees", **MARA)
+    pages = await in_python(memory, vectors=False)
+    cursor = msgspec.json.decode(pages[1].splitlines()[-1])["page"]["cursor"]
+    answer = await http.get(PATH, params={"cursor": cursor, "vectors": "false"})
+    assert answer.content == b"".join(pages[2:])
+    foreign = await http.get(PATH, params={"cursor": cursor})
+    assert (foreign.status_code, foreign.json()["code"]) == (400, "invalid_input")
+
+
+async def test_a_stream_that_fails_in_the_middle_has_no_end(
+    app: Litestar, memory: Graphmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await memory.remember_fact("Mara keeps bees", **MARA)
+    rows = Graph.rows
+
+    async def failing(self: Graph, query: Any, **parameters: Any) -> Any:
+        if parameters.get("label") == "Entity":
+            raise Unavailable("the database is away")
+        return await rows(self, query, **parameters)
+
+    monkeypatch.setattr(Graph, "rows", failing)
+    sent: list[Any] = []
+
+    async def keep(message: Any) -> None:
+        sent.append(message)
+
+    async def wait() -> Any:
+        await asyncio.Event().wait()
+
+    headers = [(b"x-client-id", memory.client_id.encode()), (b"host", b"localhost")]
+    scope: Any = {
+        "type": "http",
+        "method": "GET",
+        "path": PATH,
+        "raw_path": PATH.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": headers,
+        "client": ("127.0.0.1", 1),
+        "server": ("localhost", 80),
+        "scheme": "http",
+        "http_version": "1.1",
+        "state": {},
+    }
+    await app(scope, wait, keep)
+
+    # A server that gets no last message cuts the connection: the caller sees that the answer is not whole.
+    assert sent[0]["status"] == 200
+    assert all(message.get("more_body") for message in sent[1:])
+    path = tmp_path / "part.jsonl"
+    path.write_bytes(b"".join(message["body"] for message in sent[1:]))
+    with pytest.raises(Damaged, match="no end"):
+        check(path)

@@ -1,0 +1,358 @@
+"""A client's whole life through a file: afterwards nothing differs, and all answers are the same."""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import pytest_asyncio
+from neo4j.time import DateTime
+
+from graphmem.client import Graphmem
+from graphmem.errors import InvalidInput
+from graphmem.exports import load as loading
+from graphmem.exports.export import DERIVED, LABELS, NOT_EXPORTED
+from graphmem.exports.lines import Damaged, Lines, check, header_of
+from graphmem.exports.load import AnotherImport, ClientTaken, ImportedExport, load
+from graphmem.graph.declared import declared_nodes
+from graphmem.graph.exact import from_json
+from graphmem.graph.scope import scope_words
+from graphmem.runtime import Runtime
+from tests.patterned import ASKED, live
+from tests.planted import plant, plant_content, reference
+
+EXTRA = """CYPHER 25
+MATCH (memory:Fact {client_id: $client, active: true})
+WITH memory ORDER BY memory.id LIMIT 1
+SET memory += $extra
+RETURN memory.id AS id"""
+
+NODES = """CYPHER 25
+MATCH (node {client_id: $client})
+WHERE NOT node:Hold AND NOT node:Audit
+  AND (NOT node:Job OR (node.conversation_id IS NOT NULL AND node.state IN ['queued', 'running']))
+RETURN labels(node) AS labels, properties(node) AS properties"""
+
+EDGES = """CYPHER 25
+MATCH (a {client_id: $client})-[edge]->(b {client_id: $client})
+WHERE NOT b:Hold
+RETURN coalesce(a.id, a.normalized) AS start, coalesce(b.id, b.normalized) AS end, type(edge) AS type,
+  properties(edge) AS properties"""
+
+QUESTIONS = (
+    "Where are orders kept?",
+    "What does Mara drink?",
+    "What did the log say about the valve?",
+)
+
+LIFE = "5b0e1f5c-6d5a-4a3e-9c58-0f6f2b7d9a11"
+
+SPRING = "2026-03-20T00:00:00Z"
+
+LONG = " ".join(
+    f"On day {day} the crew of the Marlin logged wind force {day % 9} and a calm night."
+    for day in range(40)
+)
+
+
+async def lead_a_life(memory: Graphmem) -> None:
+    """Do everything of which a client has traces."""
+    ids = await live(memory, LIFE)
+    log = [
+        {"session_id": "log", "role": "user", "name": "Ann", "content": f"{LONG} The valve broke."}
+    ]
+    await memory.remember(LIFE, log)
+    await memory.segment(LIFE)
+    await plant_content(memory, "Gold has priority support. Silver has mail.", [(0, 27), (27, 44)])
+    await plant(memory, reference(source_id="kb-2", names="Pricing", text="A list of prices"))
+    await memory.set_categories(["preference", "user_fact", "architectural_decision"])
+    await memory.remember_fact("Mara drinks only tea", category="user_fact")
+    await memory.add_alias("Osaka", "Lyra Voss")
+    await memory.undo_alias("Osaka")
+    shown = await memory.retrieve_memory(
+        "What was said in the harbour office?", conversation_id=LIFE
+    )
+    assert shown
+    await memory.recall("What does Mara drink?")
+    context = await memory.create_context(max_tokens=500)
+    await memory.add_to_context(context.id, ids["tea"])
+    async with memory.run(agent_type="tester", episode_id="an episode") as run:
+        await run.retrieve("Where are orders kept?", max_tokens=200)
+    assert memory.runtime.recorder is not None
+    await memory.runtime.recorder.settle()
+    extra = {
+        "exact_at": DateTime(
+            2026, 3, 2, 9, 30, 1, 123_456_789, tzinfo=timezone(timedelta(hours=2))
+        ),
+        "local_at": datetime(2026, 3, 2, 9, 30),
+        "zoned_at": from_json({"zoned": ["2026-10-25T02:30:00+01:00", "Europe/Berlin"]}),
+        "bytes": b"\x00\xff",
+        "later_tags": ["a", "b"],
+    }
+    assert await memory.runtime.graph.execute(EXTRA, client=memory.client_id, extra=extra)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def lived(runtime: Runtime) -> Graphmem:
+    """A client that has traces of everything."""
+    memory = Graphmem(
+        runtime, f"lived-{hashlib.sha256(str(datetime.now(UTC)).encode()).hexdigest()[:12]}"
+    )
+    await lead_a_life(memory)
+    return memory
+
+
+async def exported(memory: Graphmem, path: Path, **asked: Any) -> Path:
+    path.write_bytes(b"".join([page async for page in await memory.export(**asked)]))
+    return path
+
+
+async def loaded(path: Path, memory: Graphmem) -> ImportedExport:
+    return await load(path, memory.runtime.context(memory.client_id))
+
+
+def plain(properties: Mapping[str, Any], *without: str) -> dict[str, Any]:
+    return {name: one for name, one in properties.items() if name not in {*DERIVED, *without}}
+
+
+async def picture(memory: Graphmem, *without: str) -> tuple[list[str], list[str]]:
+    """Return all nodes and edges of a client as texts, each with everything but what an import makes."""
+    graph = memory.runtime.graph
+    async with graph.driver.session(database=graph.database) as session:
+        nodes = [row async for row in await session.run(NODES, client=memory.client_id)]
+        edges = [row async for row in await session.run(EDGES, client=memory.client_id)]
+    told = [
+        f"{sorted(row['labels'])} {sorted(plain(row['properties'], *without).items())}"
+        for row in nodes
+    ]
+    joined = [
+        f"{row['start']} {row['type']} {row['end']} {sorted(row['properties'].items())}"
+        for row in edges
+    ]
+    return sorted(told), sorted(joined)
+
+
+async def answers(memory: Graphmem) -> list[Any]:
+    """Ask a client all that it can be asked; return what the answers say."""
+    # The patterns first: some are about the questions that were asked.
+    found: list[Any] = [(await memory.pattern(name, ASKED[name])).rows for name in sorted(ASKED)]
+    found += [await memory.memories(), await memory.conversations(), await memory.entities()]
+    facts = (await memory.memories(kinds=["fact"])).memories
+    found += [await memory.versions(fact.id) for fact in facts]
+    for question in QUESTIONS:
+        found.append(await memory.recall(question, max_tokens=400))
+        found.append(await memory.recall(question, as_of=SPRING, max_tokens=400))
+        found.append(await memory.search_with_hops(question))
+        found.append(await memory.search_contextual(question))
+        found.append(await memory.retrieve_memory(question, conversation_id=LIFE, raw=True))
+    return [said(msgspec.to_builtins(one)) for one in found]
+
+
+def said(value: Any) -> Any:
+    """Return an answer without cursors, times it took, ids made for it, and digits of scores.
+
+    The index counts words over all clients, so the last digits differ from call to call.
+    """
+    if isinstance(value, dict):
+        of_a_call = {"cursor", "review_id", "client_id", "ranks", "lifted_by", "last_at"}
+        return {name: said(one) for name, one in value.items() if name not in of_a_call}
+    if isinstance(value, list):
+        return [said(one) for one in value]
+    return None if isinstance(value, float) else value
+
+
+async def test_after_a_round_trip_nothing_differs_and_all_answers_are_the_same(
+    lived: Graphmem, rival: Graphmem, tmp_path: Path
+) -> None:
+    before = await picture(lived)
+    path = await exported(lived, tmp_path / "life.jsonl")
+    report = await loaded(path, rival)
+
+    after = await picture(rival)
+    assert len(before[0]) > 60
+    assert {label for label in LABELS if label != "Job"} <= labels_in(before[0])
+    assert after == before
+    assert (report.nodes, report.edges) == (len(before[0]), len(before[1]))
+    assert (report.embedded, report.resumed, report.changed) == (0, False, False)
+    assert await answers(rival) == await answers(lived)
+
+
+def labels_in(nodes: list[str]) -> set[str]:
+    return {label for label in LABELS if any(f"'{label}'" in node for node in nodes)}
+
+
+async def test_the_scope_words_are_those_that_a_write_makes(
+    lived: Graphmem, rival: Graphmem, tmp_path: Path
+) -> None:
+    await loaded(await exported(lived, tmp_path / "life.jsonl"), rival)
+    for memory in (lived, rival):
+        rows = await memory.runtime.graph.execute(
+            "MATCH (node:Memory {client_id: $client}) RETURN properties(node) AS own",
+            client=memory.client_id,
+        )
+        for row in rows:
+            own = row["own"]
+            assert set(own["scope_words"].split()) == set(
+                scope_words(memory.client_id, own).split()
+            )
+    words = "MATCH (p:Passage {client_id: $client}) RETURN collect(DISTINCT p.scope_words) AS words"
+    [mine] = await lived.runtime.graph.execute(words, client=lived.client_id)
+    [theirs] = await lived.runtime.graph.execute(words, client=rival.client_id)
+    assert len(mine["words"]) == len(theirs["words"]) > 0
+    assert not set(" ".join(mine["words"]).split()) & set(" ".join(theirs["words"]).split())
+
+
+async def test_vectors_that_are_not_in_the_file_are_made_anew(
+    lived: Graphmem, rival: Graphmem, tmp_path: Path
+) -> None:
+    path = await exported(lived, tmp_path / "life.jsonl", vectors=False)
+    whole = await exported(lived, tmp_path / "whole.jsonl")
+    report = await loaded(path, rival)
+
+    assert (path.read_bytes().count(b"float32"), whole.read_bytes().count(b"float32") > 20) == (
+        0,
+        True,
+    )
+    assert report.embedded > 20
+    caches = ("whole_embedding", "whole_model", "embedding")
+    assert await picture(rival, *caches) == await picture(lived, *caches)
+    for memory in (rival, lived):
+        hit = (await memory.search("Where are orders kept?", source_types=["fact"])).items[0]
+        assert hit.relevance > 0.5
+
+
+async def test_vectors_of_another_model_are_not_taken(
+    lived: Graphmem, rival: Graphmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(lived.runtime.embedder), "key", "another@model")
+    path = await exported(lived, tmp_path / "life.jsonl")
+    monkeypatch.undo()
+
+    assert header_of(path.read_bytes().partition(b"\n")[0]).embedding_model == "another@model"
+    assert (await loaded(path, rival)).embedded > 20
+
+
+async def test_an_export_that_is_continued_after_any_page_is_the_same_file(
+    lived: Graphmem, tmp_path: Path
+) -> None:
+    pages = [page async for page in await lived.export()]
+    assert len(pages) > 8
+    for place in (1, len(pages) // 2, len(pages) - 2):
+        cursor = msgspec.json.decode(pages[place].splitlines()[-1])["page"]["cursor"]
+        assert [page async for page in await lived.export(cursor=cursor)] == pages[place + 1 :]
+    with pytest.raises(InvalidInput, match="cursor"):
+        await lived.export(cursor=cursor, vectors=False)
+    with pytest.raises(InvalidInput, match="cursor"):
+        await lived.for_client("another").export(cursor=cursor)
+
+
+class Killed(Exception):
+    """The import ended in the middle."""
+
+
+@pytest.mark.parametrize("phase", ["nodes", "edges", "embedding"])
+async def test_an_import_that_ended_anywhere_goes_on_there(
+    phase: str, lived: Graphmem, rival: Graphmem, tmp_path: Path
+) -> None:
+    path = await exported(lived, tmp_path / "life.jsonl", vectors=phase != "embedding")
+    asked = 0
+
+    def kill(stage: str, done: int = 0, total: int = 0) -> None:
+        nonlocal asked
+        asked += phase in stage
+        if phase in stage and (asked == 3 or phase == "embedding"):
+            raise Killed
+
+    with pytest.raises(Killed):
+        await load(path, rival.runtime.context(rival.client_id), kill)
+    with pytest.raises(AnotherImport, match="another file"):
+        await loaded(await exported(lived, tmp_path / "other.jsonl"), rival)
+    assert (await loaded(path, rival)).resumed
+    caches = ("whole_embedding", "whole_model", "embedding") if phase == "embedding" else ()
+    assert await picture(rival, *caches) == await picture(lived, *caches)
+
+
+async def test_a_client_that_has_something_is_refused(lived: Graphmem, tmp_path: Path) -> None:
+    path = await exported(lived, tmp_path / "life.jsonl")
+    with pytest.raises(ClientTaken, match="--client"):
+        await loaded(path, lived)
+
+
+async def test_what_is_written_meanwhile_is_told(
+    lived: Graphmem, rival: Graphmem, tmp_path: Path
+) -> None:
+    await loaded(await exported(lived, tmp_path / "life.jsonl"), rival)
+    pages = await rival.export()
+    first = await anext(pages)
+    await rival.remember_fact("Mara has a parrot", category="user_fact")
+    path = tmp_path / "changed.jsonl"
+    path.write_bytes(first + b"".join([page async for page in pages]))
+
+    assert check(path).end.changed
+
+
+def is_damaged(path: Path) -> bool:
+    try:
+        check(path)
+    except Damaged:
+        return True
+    return False
+
+
+async def test_no_byte_can_change_unseen(lived: Graphmem, tmp_path: Path) -> None:
+    path = await exported(lived, tmp_path / "life.jsonl")
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    pages = [place for place, one in enumerate(lines) if one.startswith(b'{"page"')]
+    broken = {
+        "changed": whole.replace(b"drinks only tea", b"drinks only rum", 1),
+        "short": whole[:-20],
+        "without an end": b"".join(lines[:-1]),
+        "without a line": b"".join(lines[:3] + lines[4:]),
+        "without a page": b"".join(lines[: pages[0] + 1] + lines[pages[1] + 1 :]),
+        "another header": whole.replace(b"lived-", b"other-", 1),
+        "longer": whole + b"{}\n",
+        "no export": b"{}\n",
+    }
+    for name, content in broken.items():
+        path.write_bytes(content)
+        assert is_damaged(path), name
+
+
+def test_every_label_of_a_client_is_exported_or_is_not_for_a_reason() -> None:
+    declared = {
+        "Memory" if node.is_memory else label
+        for label, node in declared_nodes().items()
+        if "client_id" in node.properties
+    }
+
+    assert declared == {*LABELS, *NOT_EXPORTED}
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ({"node": ["Installation"], "properties": {}}, "not a client's"),
+        ({"node": ["Memory"], "properties": {}}, "not a client's"),
+        ({"node": ["Audit"], "properties": {}}, "not a client's"),
+        ({"node": ["Entity"], "properties": {"name": {"map": 1}}}, "'map' is no type"),
+        ({"node": "Entity"}, "cannot be read"),
+    ],
+)
+def test_a_forged_node_is_refused(line: dict[str, Any], reason: str) -> None:
+    page = Lines([msgspec.json.encode(line)], 0)
+    with pytest.raises(Damaged, match=reason):
+        loading._nodes(page, _any_loading())
+
+
+def test_a_forged_edge_is_refused() -> None:
+    edge = {"edge": "OWNS", "from": ["Entity", "a"], "to": ["Entity", "b"]}
+    with pytest.raises(Damaged, match="unknown type 'OWNS'"):
+        loading._edges(Lines([msgspec.json.encode(edge)], 0), _any_loading())
+
+
+def _any_loading() -> Any:
+    return None

@@ -1,0 +1,162 @@
+"""A disk that fills: writes are refused before, reads go on, and all is well once there is room."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from graphmem import config
+from graphmem.client import Graphmem
+from graphmem.config import Settings
+from graphmem.errors import DiskFull, SetupError, Unavailable
+from graphmem.graph.driver import Graph
+from graphmem.runtime import Runtime, Watch, running
+from graphmem.server import folder
+
+MEGABYTE = 1_000_000
+SIZE = 700
+
+
+class Disk:
+    """A disk whose free space a test sets, and the graph that is told."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.free = 0
+        self.refused: list[DiskFull | None] = []
+        monkeypatch.setattr(folder, "free_bytes", lambda data_dir: self.free * MEGABYTE)
+        graph: Any = SimpleNamespace(refuse_writes=self.refused.append)
+        server: Any = SimpleNamespace(uri="bolt://127.0.0.1:1")
+        self.watch = Watch(server, graph, config.load({}, disk_margin_mb=100))
+
+    def look(self, free: int) -> DiskFull | None:
+        """Return what the graph is told with so many MB free."""
+        self.free = free
+        self.watch._look_at_disk()
+        return self.refused[-1]
+
+
+def test_writes_are_refused_below_the_margin_until_there_is_clearly_more(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    disk = Disk(monkeypatch)
+
+    assert disk.look(100) is None
+    full = disk.look(99)
+    assert full is not None
+    assert "99 MB" in str(full)
+    assert "100 MB" in str(full)
+    assert disk.look(105)
+    assert disk.look(110) is None
+    assert disk.look(105) is None
+    assert len([one for one in caplog.records if one.levelname == "WARNING"]) == 2
+
+
+async def test_a_refused_write_says_so_and_reads_go_on(memory: Graphmem, runtime: Runtime):
+    await memory.remember_fact("The ferry sails at nine.")
+    runtime.graph.refuse_writes(DiskFull(12, 256))
+    try:
+        with pytest.raises(DiskFull, match="12 MB free"):
+            await memory.remember_fact("The ferry sails at ten.")
+        [item] = (await memory.recall("When does the ferry sail?")).items
+        assert item.text == "The ferry sails at nine."
+    finally:
+        runtime.graph.refuse_writes(None)
+    await memory.remember_fact("The ferry sails at ten.")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path, own_server: None) -> Iterator[Path]:
+    """A disk of a few hundred megabytes."""
+    mounted = tmp_path / "disk"
+    mounted.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}m", "tmpfs", str(mounted)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no small disk can be mounted here: {done.stderr.strip()}")
+    yield mounted
+    subprocess.run(["umount", "--lazy", str(mounted)], check=True)
+
+
+@pytest.fixture
+def on_small_disk(small_disk: Path) -> Settings:
+    """Settings of a private server on that disk, without a margin: the disk may really fill."""
+    environ = {"GRAPHMEM_CACHE_DIR": os.environ.get("GRAPHMEM_CACHE_DIR", "")}
+    return config.load(
+        environ, data_dir=small_disk / "data", neo4j_start_seconds=600, disk_margin_mb=0
+    )
+
+
+@pytest_asyncio.fixture
+async def cramped(on_small_disk: Settings) -> AsyncIterator[Runtime]:
+    """A graphmem on that disk."""
+    try:
+        async with running(on_small_disk) as started:
+            yield started
+    except SetupError as problem:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"no private Neo4j: {problem}")
+
+
+def fill(disk: Path) -> Path:
+    """Fill a disk to its last byte, and return the file that does."""
+    filler = disk / "filler"
+    with filler.open("wb") as file:
+        for size in (1 << 20, 1 << 12, 1):
+            try:
+                while True:
+                    file.write(b"\0" * size)
+                    file.flush()
+            except OSError:
+                continue
+    return filler
+
+
+async def written(graph: Graph, memory: Graphmem, text: str) -> bool:
+    """Tell whether a fact could be written."""
+    try:
+        async with asyncio.timeout(60):
+            await memory.remember_fact(text)
+    except (Unavailable, TimeoutError):
+        return False
+    return True
+
+
+async def test_a_full_disk_loses_nothing_and_is_left_behind_without_a_restart_by_hand(
+    cramped: Runtime, on_small_disk: Settings
+):
+    memory = Graphmem(cramped, "lea")
+    facts = [f"Fact number {number} is kept on a small disk." for number in range(3)]
+    for fact in facts:
+        await memory.remember_fact(fact)
+    filler = fill(on_small_disk.data_dir.parent)
+    acknowledged = list(facts)
+    # Transaction logs are laid out ahead: it takes some writes until the database notices.
+    for number in range(400):
+        text = f"Note {number}: {'there is hardly any room. ' * 400}"
+        if not await written(cramped.graph, memory, text):
+            break
+        acknowledged.append(text)
+    filler.unlink()
+
+    async with asyncio.timeout(600):
+        while not await written(cramped.graph, memory, "There is room again."):
+            await asyncio.sleep(1)
+    kept = {one.text async for page in pages(memory) for one in page}
+    assert kept >= {*acknowledged, "There is room again."}
+
+
+async def pages(memory: Graphmem) -> AsyncIterator[list[Any]]:
+    """Yield all facts, page by page."""
+    cursor = None
+    while True:
+        page = await memory.memories(kinds=["fact"], cursor=cursor)
+        yield page.memories
+        if (cursor := page.cursor) is None:
+            return
