@@ -1,11 +1,12 @@
 CYPHER 25
 // The next nodes of a label in the order of their keys, each with all that it has: its labels, properties and
-// the edges that begin at it.
+// the edges that begin at it. Times are texts, since the driver needs longer for a time than for all else.
 //
-// $client_id  string  the client
-// $label      string  the label; one branch for each
-// $after      string  the key of the node before
-// $limit      int     the number of nodes
+// $client_id  string        the client
+// $label      string        the label; one branch for each
+// $after      string        the key of the node before
+// $limit      int           the number of nodes
+// $hidden     list<string>  the properties that are left out
 CALL () {
   FILTER $label = 'Memory'
   MATCH (node:Memory {client_id: $client_id})
@@ -106,7 +107,14 @@ CALL () {
 RETURN collect({
   labels: labels(node),
   key: key,
-  properties: properties(node),
+  properties: [
+    name IN keys(node)
+    WHERE NOT name IN $hidden AND NOT node[name] IS :: ZONED DATETIME NOT NULL | [name, node[name]]
+  ],
+  times: [
+    name IN keys(node)
+    WHERE NOT name IN $hidden AND node[name] IS :: ZONED DATETIME NOT NULL | [name, toString(node[name])]
+  ],
   edges: COLLECT {
     MATCH (node)-[edge]->(other {client_id: $client_id})
     WHERE NOT other:Hold

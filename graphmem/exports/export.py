@@ -5,7 +5,7 @@ anything was. Memories come first and the counters of sessions and conversations
 never behind a message.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -91,7 +91,8 @@ class ExportedNode(Struct, frozen=True):
 
     labels: list[str]
     key: str
-    properties: dict[str, Any]
+    properties: list[tuple[str, Any]]
+    times: list[tuple[str, str]]
     edges: list[ExportedEdge]
 
 
@@ -171,10 +172,11 @@ async def _lines(
             label=place.label,
             after=place.after,
             limit=place.limit,
+            hidden=_hidden(context.graph.side, asked),
         )
         is_last = len(nodes) < place.limit
         if nodes:
-            lines = _written(nodes, context.graph.side, asked, context.embedder.key)
+            lines = _written(nodes, context.graph.side, context.embedder.key)
             place = _after(place, nodes, lines)
             yield lines + line(PageLine(_page(place, listed)))
         if is_last and place.label == LABELS[-1]:
@@ -184,15 +186,12 @@ async def _lines(
     yield await _end(place, context)
 
 
-def _written(nodes: Iterable[ExportedNode], side: Side, asked: ExportAsked, model: str) -> bytes:
+def _written(nodes: Iterable[ExportedNode], side: Side, model: str) -> bytes:
     """Return the lines of nodes and their edges."""
     lines: list[bytes] = []
     for node in nodes:
         start = (_label(node.labels), node.key)
-        given = _portable(node, side, model if asked.vectors else None)
-        lines.append(
-            line(NodeLine(node.labels, {name: to_json(one) for name, one in given.items()}))
-        )
+        lines.append(line(NodeLine(node.labels, _portable(node, side, model))))
         lines += [
             line(
                 EdgeLine(
@@ -211,22 +210,24 @@ def _label(labels: list[str]) -> str:
     return "Memory" if "Memory" in labels else labels[0]
 
 
-def _portable(node: ExportedNode, side: Side, model: str | None) -> Mapping[str, Any]:
-    """Return the properties that any other database can take; vectors only of `model`."""
-    own = {
-        name: value
-        for name, value in node.properties.items()
-        if name not in DERIVED and name not in VECTORS and name not in OF_IMPORT
-    }
+def _hidden(side: Side, asked: ExportAsked) -> list[str]:
+    """Return the properties that are not read: those that another database makes, and vectors."""
+    vectors = VECTORS - {side.embedding, "whole_embedding"} if asked.vectors else VECTORS
+    return sorted(DERIVED | OF_IMPORT | vectors)
+
+
+def _portable(node: ExportedNode, side: Side, model: str) -> dict[str, Any]:
+    """Return the properties as any other database can take them; `model` is that of the vectors."""
+    own = {name: to_json(value) for name, value in node.properties}
+    own |= {name: {"datetime": text} for name, text in node.times}
     if node.labels == ["Job"]:
         own["state"] = "queued"
-    if node.labels == ["Session"]:
-        if model is not None and own.get("whole_model") == model:
-            own["whole_embedding"] = node.properties["whole_embedding"]
-        else:
-            own.pop("whole_model", None)
-    elif model is not None and node.properties.get(side.embedding) is not None:
-        own[FILE_EMBEDDING] = node.properties[side.embedding]
+    # A session's vector is made anew where it is missing or of another model.
+    if "whole_model" in own and ("whole_embedding" not in own or own["whole_model"] != model):
+        own.pop("whole_embedding", None)
+        del own["whole_model"]
+    if side.embedding in own:
+        own[FILE_EMBEDDING] = own.pop(side.embedding)
     return own
 
 

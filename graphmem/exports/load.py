@@ -276,21 +276,26 @@ LABELS_OF = frozenset(LABELS)
 
 
 def _row(one: NodeLine, loading: Loading) -> dict[str, Any]:
-    given = {name: _value(value) for name, value in one.properties.items()}
-    vectors = {
-        name: given.pop(name)
-        for name in (FILE_EMBEDDING, "whole_embedding")
-        if given.get(name) is not None
-    }
+    """Return the row of a node. Its times go to the database as texts: the driver is slow with times."""
+    times = [[name, value["datetime"]] for name, value in one.properties.items() if _is_time(value)]
+    moments = {name for name, _ in times}
+    given = {name: _value(value) for name, value in one.properties.items() if name not in moments}
+    vectors = {name: given.pop(name) for name in _VECTORS if given.get(name) is not None}
     if not loading.takes_vectors:
         vectors = {}
         given.pop("whole_model", None)
-    side = loading.context.graph.side
     if FILE_EMBEDDING in vectors:
-        vectors = {side.embedding: vectors[FILE_EMBEDDING]}
+        vectors = {loading.context.graph.side.embedding: vectors[FILE_EMBEDDING]}
     if "Memory" in one.node:
         given["scope_words"] = scope_words(loading.context.client_id, given)
-    return {"labels": one.node, "properties": given, "vectors": vectors}
+    return {"labels": one.node, "properties": given, "times": times, "vectors": vectors}
+
+
+_VECTORS = (FILE_EMBEDDING, "whole_embedding")
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("datetime"), str)
 
 
 def _value(value: Any) -> Any:

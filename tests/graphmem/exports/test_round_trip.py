@@ -88,7 +88,7 @@ async def lead_a_life(memory: Graphmem) -> None:
             2026, 3, 2, 9, 30, 1, 123_456_789, tzinfo=timezone(timedelta(hours=2))
         ),
         "local_at": datetime(2026, 3, 2, 9, 30),
-        "zoned_at": from_json({"zoned": ["2026-10-25T02:30:00+01:00", "Europe/Berlin"]}),
+        "zoned_at": from_json({"datetime": "2026-10-25T02:30:00+01:00[Europe/Berlin]"}),
         "bytes": b"\x00\xff",
         "later_tags": ["a", "b"],
     }
