@@ -227,13 +227,18 @@ class Graphmem:
         return await open_conversation(_made(NewConversation, id=id, title=title), self._context)
 
     async def remember(
-        self, conversation_id: str, messages: Iterable[NewMessage | Mapping[str, Any]]
+        self,
+        conversation_id: str,
+        messages: Iterable[NewMessage | Mapping[str, Any]],
+        *,
+        create: bool = False,
     ) -> Remembered:
         """Append 1–1,000 messages to a conversation, all or none; return their ids in order.
 
-        The messages are searchable on return. Raises `ConversationNotFound`.
+        The messages are searchable on return. With `create` a missing conversation is opened, otherwise
+        raises `ConversationNotFound`.
         """
-        batch = _made(Batch, messages=list(messages))
+        batch = _made(Batch, messages=list(messages), create=create)
         return await remember_messages(conversation_id, batch, self._context)
 
     async def conversations(self, *, limit: int = 50, cursor: str | None = None) -> Conversations:

@@ -28,15 +28,18 @@ from graphmem.contextual.types import (
     SessionContext as SessionContext,
 )
 from graphmem.conversations.types import (
+    CalledFunction as CalledFunction,
     Conversation as Conversation,
     Conversations as Conversations,
     Deleted as Deleted,
     ListedConversation as ListedConversation,
     ListedSession as ListedSession,
+    MessagePart as MessagePart,
     Messages as Messages,
     NewMessage as NewMessage,
     Remembered as Remembered,
     Sessions as Sessions,
+    ToolCall as ToolCall,
 )
 from graphmem.entities.types import (
     Alias as Alias,

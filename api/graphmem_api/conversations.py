@@ -55,6 +55,24 @@ BATCH = Example(
     },
 )
 
+FRAMEWORK = Example(
+    summary="The first messages of a conversation, as a framework has them",
+    value={
+        "create": True,
+        "messages": [
+            {"role": "human", "content": [{"type": "text", "text": "When does the ferry leave?"}]},
+            {
+                "role": "ai",
+                "content": None,
+                "tool_calls": [
+                    {"function": {"name": "timetable", "arguments": '{"line": "Leeward"}'}}
+                ],
+                "occurred_at": 1772443800,
+            },
+        ],
+    },
+)
+
 
 @post(
     "/",
@@ -81,12 +99,13 @@ async def open_conversation(
 )
 async def remember(
     conversation_id: ConversationId,
-    data: Annotated[Batch, BodyKwarg(examples=[BATCH])],
+    data: Annotated[Batch, BodyKwarg(examples=[BATCH, FRAMEWORK])],
     context: NamedDependency[Context],
 ) -> Remembered:
     """Append 1–1,000 messages, all or none; they are searchable once this answers.
 
-    A message whose `external_id` the conversation already has changes nothing; its id is returned.
+    A message whose `external_id` the conversation already has changes nothing; its id is returned. With
+    `create` a missing conversation is opened, and no request for that is needed before.
     """
     return await remember_messages(conversation_id, data, context)
 

@@ -14,10 +14,11 @@ from typing import BinaryIO
 import msgspec
 from msgspec import Struct
 
+from graphmem.conversations.forms import plain
 from graphmem.conversations.types import NewMessage
 from graphmem.errors import InvalidInput
-from graphmem.model.text import checked_text, counted
-from graphmem.model.times import happened, present
+from graphmem.model.text import counted
+from graphmem.model.times import present
 from graphmem.model.validation import invalid
 from graphmem.model.vocabulary import MESSAGE_BYTES, Id
 
@@ -135,7 +136,8 @@ def read_lines(
 def _line(content: bytes, number: int, end: int, sha256: str, conversation_id: str | None) -> Line:
     try:
         read = _decoded(content)
-        _check(read)
+        # So that a whole window is valid.
+        plain(read, present())
     except InvalidInput as problem:
         sentence = str(problem).removeprefix(f"{problem.field}: ")
         raise BadLine(number, problem.field, sentence) from problem
@@ -167,13 +169,3 @@ def _place_of_mistake(content: bytes, problem: Exception) -> str:
     except ValueError:
         pass
     return str(problem)
-
-
-def _check(message: NewMessage) -> None:
-    """Check the rules that the struct does not express, so that a whole window is valid."""
-    checked_text(message.content, "content", most_bytes=MESSAGE_BYTES)
-    for name in ("session_id", "name", "external_id"):
-        if getattr(message, name) is not None:
-            checked_text(getattr(message, name), name, most_bytes=1024)
-    if message.occurred_at:
-        happened(message.occurred_at, "occurred_at", present())

@@ -8,15 +8,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.context import Context
+from graphmem.conversations.conversation import OPEN_CONVERSATION
+from graphmem.conversations.forms import PlainMessage, plain
 from graphmem.conversations.types import Batch, NewMessage, Remembered, StoredSession
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import Due, postpone_all
 from graphmem.memories.write import Draft, Prepared, prepare, write
-from graphmem.model.text import checked_text
-from graphmem.model.times import happened
-from graphmem.model.vocabulary import MESSAGE_BYTES
+from graphmem.model.validation import validated
+from graphmem.model.vocabulary import Id
 
 SEGMENT = "segment"
 """The kind of job that segments an idle conversation into episodes."""
@@ -29,6 +30,12 @@ IDLE = timedelta(minutes=30)
 
 MANY_NEW = 20
 """A session with this many new messages is summarized before it is idle."""
+
+
+class _Named(Struct, frozen=True):
+    """The id of a conversation that may be opened; a struct, so that an error names the field."""
+
+    conversation_id: Id
 
 
 class KnownMessage(Struct, frozen=True):
@@ -78,23 +85,29 @@ class PreparedBatch(Struct, frozen=True, kw_only=True):
     arrived_at: datetime
     ids: list[str]
     """One id for each message, in the batch's order; messages with the same `external_id` share one."""
-    external_ids: list[str | None]
-    messages: list[NewMessage]
+    given: list[PlainMessage]
+    """All messages, in the batch's order."""
+    messages: list[PlainMessage]
     """The messages that did not exist when the batch was read, each once."""
     memories: list[Prepared]
     session_ids: dict[str, str]
     segment_job_id: str
     summary_job_id: str
+    opens: bool = False
+    """Whether the conversation is opened with the batch."""
 
 
 async def remember_messages(conversation_id: str, batch: Batch, context: Context) -> Remembered:
     """Append 1–1,000 messages to a conversation, all or none; return their ids in order.
 
     The messages are searchable on return. A message with an `external_id` that the conversation already has
-    changes nothing and returns the existing id. Raises `InvalidInput` that names the field, `TooLarge`,
-    `ConversationNotFound`, `Unavailable`.
+    changes nothing and returns the existing id. With `create` a missing conversation is opened in the same
+    transaction. Raises `InvalidInput` that names the field, `TooLarge`, `ConversationNotFound`,
+    `Unavailable`.
     """
-    prepared = await prepare_batch(conversation_id, batch.messages, context, now=context.now())
+    prepared = await prepare_batch(
+        conversation_id, batch.messages, context, now=context.now(), create=batch.create
+    )
     ids = prepared.ids
     if prepared.memories:
         ids = await context.graph.write(lambda transaction: append_batch(transaction, prepared))
@@ -105,23 +118,35 @@ async def remember_messages(conversation_id: str, batch: Batch, context: Context
 
 
 async def prepare_batch(
-    conversation_id: str, messages: Sequence[NewMessage], context: Context, *, now: datetime
+    conversation_id: str,
+    messages: Sequence[NewMessage],
+    context: Context,
+    *,
+    now: datetime,
+    create: bool = False,
 ) -> PreparedBatch:
     """Check a batch, give its messages their ids, and embed those that do not exist yet.
+
+    With `create` there need not be such a conversation yet.
 
     Raises `InvalidInput`, `TooLarge`, `ConversationNotFound`, `Unavailable`.
     """
     client_id, new_id = context.client_id, context.new_id
-    checked = [_checked(message, place, now) for place, message in enumerate(messages)]
+    if create:
+        conversation_id = validated({"conversation_id": conversation_id}, _Named).conversation_id
+    checked = [
+        plain(message, now, place=f"messages[{place}].") for place, message in enumerate(messages)
+    ]
     external_ids = sorted({message.external_id for message in checked if message.external_id})
     found = await context.graph.rows(
         KNOWN_MESSAGES, client_id=client_id, id=conversation_id, external_ids=external_ids
     )
-    if not found:
+    if not found and not create:
         raise ConversationNotFound(conversation_id)
-    ids = _ids(checked, found[0].known, new_id)
-    known = {message.id for message in found[0].known}
-    new: dict[str, NewMessage] = {}
+    known_messages = found[0].known if found else []
+    ids = _ids(checked, known_messages, new_id)
+    known = {message.id for message in known_messages}
+    new: dict[str, PlainMessage] = {}
     for id, message in zip(ids, checked, strict=True):
         if id not in known:
             # A repeated external_id within a batch is ignored: the first message is written.
@@ -132,12 +157,13 @@ async def prepare_batch(
         conversation_id=conversation_id,
         arrived_at=now,
         ids=ids,
-        external_ids=[message.external_id for message in checked],
+        given=checked,
         messages=list(new.values()),
         memories=await prepare(drafts, embedder=context.embedder, tokens=context.tokens),
         session_ids={name: new_id() for name in {message.session_id for message in new.values()}},
         segment_job_id=new_id(),
         summary_job_id=new_id(),
+        opens=not found,
     )
 
 
@@ -146,6 +172,14 @@ async def append_batch(transaction: Transaction, batch: PreparedBatch) -> list[s
 
     Raises `ConversationNotFound`.
     """
+    if batch.opens:
+        await transaction.rows(
+            OPEN_CONVERSATION,
+            client_id=batch.client_id,
+            id=batch.conversation_id,
+            title=None,
+            created_at=batch.arrived_at,
+        )
     state = await lock_conversation(
         transaction,
         batch.conversation_id,
@@ -160,8 +194,8 @@ async def append_batch(transaction: Transaction, batch: PreparedBatch) -> list[s
     await _postpone_jobs(transaction, batch, many_new=placed.many_new)
     winners = {message.external_id: message.id for message in state.known}
     return [
-        winners.get(external_id or "", id)
-        for id, external_id in zip(batch.ids, batch.external_ids, strict=True)
+        winners.get(message.external_id or "", id)
+        for id, message in zip(batch.ids, batch.given, strict=True)
     ]
 
 
@@ -232,7 +266,7 @@ async def _postpone_jobs(transaction: Transaction, batch: PreparedBatch, *, many
 
 def place(
     prepared: Sequence[Prepared],
-    messages: Sequence[NewMessage],
+    messages: Sequence[PlainMessage],
     state: ConversationState,
     session_ids: dict[str, str],
 ) -> BatchPlacement:
@@ -271,19 +305,8 @@ def place(
     return BatchPlacement(memories, links, list(touched.values()), position, many_new)
 
 
-def _checked(message: NewMessage, place: int, now: datetime) -> NewMessage:
-    field = f"messages[{place}]"
-    checked_text(message.content, f"{field}.content", most_bytes=MESSAGE_BYTES)
-    for name in ("session_id", "name", "external_id"):
-        if getattr(message, name) is not None:
-            checked_text(getattr(message, name), f"{field}.{name}", most_bytes=1024)
-    given = message.occurred_at
-    occurred_at = happened(given, f"{field}.occurred_at", now) if given else now
-    return replace(message, occurred_at=occurred_at)
-
-
 def _ids(
-    messages: Sequence[NewMessage], known: Sequence[KnownMessage], new_id: Callable[[], str]
+    messages: Sequence[PlainMessage], known: Sequence[KnownMessage], new_id: Callable[[], str]
 ) -> list[str]:
     """Return an id for each message; messages with the same `external_id` share one."""
     by_external = {message.external_id: message.id for message in known}
@@ -294,9 +317,8 @@ def _ids(
 
 
 def _draft(
-    id: str, message: NewMessage, client_id: str, conversation_id: str, now: datetime
+    id: str, message: PlainMessage, client_id: str, conversation_id: str, now: datetime
 ) -> Draft:
-    assert message.occurred_at is not None, "checked messages have a time"
     return Draft(
         id=id,
         client_id=client_id,

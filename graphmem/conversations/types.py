@@ -1,14 +1,14 @@
 """Conversations and their messages."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from graphmem.memories.types import ListedMemory
 from graphmem.model.pages import GivenCursor, Order, PageSize
-from graphmem.model.times import Past, Time
-from graphmem.model.vocabulary import BATCH_MESSAGES, Id, Importance, Role
+from graphmem.model.times import Past, Time, UnixSeconds
+from graphmem.model.vocabulary import BATCH_MESSAGES, GivenRole, Id, Importance
 
 Label = Annotated[str, Meta(min_length=1, max_length=256)]
 
@@ -28,14 +28,65 @@ class Conversation(Struct, frozen=True, kw_only=True):
     created: bool = False
 
 
-class NewMessage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One message to remember; `occurred_at` defaults to the time of its arrival."""
+class MessagePart(Struct, frozen=True, kw_only=True):
+    """A part of a message, as model providers write it: of a text the text is remembered, of a call its name
+    and input, of a result its content, of reasoning nothing, of all else its type in brackets.
+    """
 
-    session_id: Annotated[Label, Meta(description="the caller's name for the session")]
-    role: Role
-    content: Annotated[str, Meta(min_length=1, description="at most 1,000,000 bytes of UTF-8")]
+    type: str
+    text: str | None = None
+    refusal: str | None = None
+    name: str | None = None
+    input: Any = None
+    content: "str | list[str | MessagePart] | None" = None
+
+
+class CalledFunction(Struct, frozen=True, kw_only=True):
+    """The function of a tool call; `arguments` are JSON as text."""
+
+    name: str
+    arguments: str = ""
+
+
+class ToolCall(Struct, frozen=True, kw_only=True):
+    """A call of a tool: OpenAI gives the `function`, LangChain `name` and `args`."""
+
+    function: CalledFunction | None = None
+    name: str | None = None
+    args: dict[str, Any] = {}
+
+
+class NewMessage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One message to remember; `occurred_at` defaults to the time of its arrival.
+
+    The forms of agent frameworks are taken too: their roles (`human` is stored as user, `ai` as assistant,
+    `function` as tool, `developer` as system), a content in parts, a call of tools without content, and Unix
+    seconds.
+    """
+
+    session_id: (
+        Annotated[
+            Label,
+            Meta(description="the caller's name for the session; without one, the message's day"),
+        ]
+        | None
+    ) = None
+    role: GivenRole
+    content: (
+        Annotated[str, Meta(description="at most 1,000,000 bytes of UTF-8")]
+        | Annotated[list[str | MessagePart], Meta(max_length=1000)]
+        | None
+    ) = None
+    tool_calls: (
+        Annotated[
+            list[ToolCall],
+            Meta(max_length=128, description="remembered as text: name(arguments), a line each"),
+        ]
+        | None
+    ) = None
+    tool_call_id: Annotated[str, Meta(description="taken, and not stored")] | None = None
     name: Label | None = None
-    occurred_at: Past | None = None
+    occurred_at: Past | UnixSeconds | None = None
     external_id: (
         Annotated[Label, Meta(description="the caller's id; a repeated one changes nothing")] | None
     ) = None
@@ -46,6 +97,9 @@ class Batch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Messages that are remembered together or not at all, in their order."""
 
     messages: Annotated[list[NewMessage], Meta(min_length=1, max_length=BATCH_MESSAGES)]
+    create: Annotated[
+        bool, Meta(description="whether to open the conversation if there is none with this id")
+    ] = False
 
 
 class Remembered(Struct, frozen=True, kw_only=True):

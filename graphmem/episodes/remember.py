@@ -25,7 +25,7 @@ from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.text import checked_text
-from graphmem.model.times import happened, utc
+from graphmem.model.times import happened
 from graphmem.prompts.telling import Description, Utterance, describe
 from graphmem.retrieval.decay import born
 from graphmem.text.extraction import surprise
@@ -277,9 +277,9 @@ async def _find_messages(new: NewEpisode, context: Context, now: datetime) -> Ep
                 role=one.role,
                 name=one.name,
                 text=one.content,
-                occurred_at=utc(one.occurred_at, "occurred_at") if one.occurred_at else now,
+                occurred_at=one.occurred_at,
             )
-            for id, one in zip(batch.ids, new.messages, strict=True)
+            for id, one in zip(batch.ids, batch.given, strict=True)
         ]
         return EpisodeMessages(utterances, batch)
     client_id, graph = context.client_id, context.graph

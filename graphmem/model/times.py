@@ -18,6 +18,11 @@ Past = Annotated[
 ]
 """The time of an event; `happened` checks it."""
 
+UnixSeconds = Annotated[float, Meta(description="seconds since 1970-01-01T00:00:00Z")]
+
+MILLISECONDS = 1e11
+"""A number of this size is no time in seconds: that would be the year 5138, in milliseconds it is 1973."""
+
 AS_OF = "the valid time: memories that were true then; RFC 3339, with a zone"
 KNOWN_AS_OF = "the transaction time: memories as known then; RFC 3339, with a zone"
 INCLUDE_SUPERSEDED = "whether to find superseded and ended memories too"
@@ -52,6 +57,20 @@ def utc(moment: datetime, field: str) -> datetime:
             field, f"a time lies between {_shown(BEGINNING)} and {_shown(END)}, both excluded"
         )
     return moment
+
+
+def moment(given: datetime | float, field: str) -> datetime:
+    """Return a given time; raise `InvalidInput` if a number cannot be Unix seconds."""
+    if isinstance(given, datetime):
+        return given
+    if abs(given) >= MILLISECONDS:
+        raise InvalidInput(
+            field, f"{given:.0f} is too large for Unix seconds: milliseconds are divided by 1000"
+        )
+    try:
+        return datetime.fromtimestamp(given, UTC)
+    except (OverflowError, ValueError, OSError) as problem:
+        raise InvalidInput(field, "is no time in Unix seconds") from problem
 
 
 def happened(moment: datetime, field: str, now: datetime) -> datetime:

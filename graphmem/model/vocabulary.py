@@ -125,6 +125,17 @@ def stored_type(given: str) -> str:
 
 Role = Literal["user", "assistant", "system", "tool"]
 
+GivenRole = Literal[Role, "human", "ai", "function", "developer"]
+"""A role in a request; the names of agent frameworks mean one of ours."""
+
+ROLE_OF: Mapping[GivenRole, Role] = {
+    **{role: role for role in get_args(Role)},
+    "human": "user",
+    "ai": "assistant",
+    "function": "tool",
+    "developer": "system",
+}
+
 CATEGORIES: tuple[str, ...] = (
     "identity",
     "preference",

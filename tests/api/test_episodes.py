@@ -220,7 +220,7 @@ async def test_foreign_and_unknown_ids_look_the_same(
         ({"message_ids": ["a"], "messages": messages()}, "message_ids", "exactly one"),
         ({"message_ids": []}, "message_ids", "length >= 1"),
         ({"messages": messages() * 51}, "messages", "length <= 200"),
-        ({"messages": [{"role": "user", "content": "x"}]}, "messages[0].session_id", "missing"),
+        ({"messages": [{"session_id": "s", "content": "x"}]}, "messages[0].role", "missing"),
         ({"messages": messages(), "surprise": 1.1}, "surprise", "<= 1.0"),
         ({"messages": messages(), "title": " "}, "title", "blank"),
         ({"messages": messages(), "summary": ""}, "summary", "length >= 1"),

@@ -25,7 +25,8 @@ class Listener(Graphmem):
         self.opened.append(id)
         return Conversation(id=id, created=id == "new")
 
-    async def remember(self, conversation_id, new) -> Remembered:
+    async def remember(self, conversation_id, messages, *, create=False) -> Remembered:
+        new = list(messages)
         contents = [message.content for message in new]
         if self._refuses in contents:
             raise Unavailable("the database does not answer")

@@ -48,7 +48,8 @@ class Database(Graphmem):
             raise MemoryNotFound(memory_id)
         return self.stored[memory_id]
 
-    async def remember(self, conversation_id, new) -> Remembered:
+    async def remember(self, conversation_id, messages, *, create=False) -> Remembered:
+        new = list(messages)
         if self.asked + len(new) > self.fails_after:
             raise Unavailable("the database does not answer")
         self.asked += len(new)

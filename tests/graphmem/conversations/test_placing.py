@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 
 from hypothesis import given, strategies as st
 
+from graphmem.conversations.forms import PlainMessage
 from graphmem.conversations.remember import BatchPlacement, ConversationState, KnownMessage, place
-from graphmem.conversations.types import NewMessage, StoredSession
+from graphmem.conversations.types import StoredSession
 from graphmem.embedding import Embedding
 from graphmem.memories.write import Draft, Prepared
 
@@ -46,7 +47,13 @@ def placed(
 ) -> BatchPlacement:
     """Place a batch of (id, session, external id); new sessions are called `new-<name>`."""
     messages = [
-        NewMessage(session_id=session, role="user", content="text", external_id=external_id)
+        PlainMessage(
+            session_id=session,
+            role="user",
+            content="text",
+            external_id=external_id,
+            occurred_at=SAID_AT,
+        )
         for _, session, external_id in batch
     ]
     memories = [prepared(id, external_id) for id, _, external_id in batch]

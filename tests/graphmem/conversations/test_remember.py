@@ -5,6 +5,7 @@ import random
 import uuid
 from collections import Counter
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from neo4j.exceptions import IncompleteCommit
@@ -404,3 +405,62 @@ async def test_idx_follows_arrival_not_the_time(memory: Graphmem, conversation: 
     await memory.remember("c", [say("late", occurred_at=late), say("early", occurred_at=early)])
 
     assert [m.text for m in (await shape(memory.client_id)).by_session["a"]] == ["late", "early"]
+
+
+async def test_the_first_messages_may_open_their_conversation(memory: Graphmem, say):
+    with pytest.raises(ConversationNotFound):
+        await memory.remember("unopened", [say()])
+    first = await memory.remember("unopened", [say("one", external_id="1")], create=True)
+    again = await memory.remember(
+        "unopened", [say("one", external_id="1"), say("two")], create=True
+    )
+
+    assert again.ids[0] == first.ids[0]
+    found = await memory.messages("unopened")
+    assert [one.text for one in found.messages] == ["one", "two"]
+
+
+async def test_writers_that_open_the_same_conversation_at_once_share_it(memory: Graphmem, say):
+    texts = [f"Message {number}." for number in range(8)]
+    await asyncio.gather(*(memory.remember("c", [say(text)], create=True) for text in texts))
+
+    found = await memory.messages("c")
+    assert sorted(one.text for one in found.messages) == texts
+    assert (await memory.conversations()).total == 1
+
+
+async def test_a_conversation_is_not_opened_with_an_id_that_it_could_not_have(
+    memory: Graphmem, say
+):
+    with pytest.raises(InvalidInput, match=r"conversation_id: .*1–128 of letters"):
+        await memory.remember("no spaces", [say()], create=True)
+    with pytest.raises(InvalidInput):
+        await memory.remember("c", [say(" ")], create=True)
+    assert (await memory.conversations()).total == 0
+
+
+async def test_messages_of_a_framework_are_remembered_and_found(memory: Graphmem):
+    said: list[dict[str, Any]] = [
+        {
+            "role": "human",
+            "content": [{"type": "text", "text": "When does the ferry leave?"}],
+            "occurred_at": "2026-03-01T23:00:00Z",
+        },
+        {
+            "role": "ai",
+            "content": None,
+            "tool_calls": [{"function": {"name": "timetable", "arguments": '{"line": "Leeward"}'}}],
+            "occurred_at": "2026-03-01T23:00:01Z",
+        },
+        {"role": "function", "content": "09:10", "occurred_at": 1772443800},
+    ]
+    await memory.remember("c", said, create=True)
+
+    found = (await memory.messages("c")).messages
+    assert [(one.role, one.text) for one in found] == [
+        ("user", "When does the ferry leave?"),
+        ("assistant", 'timetable({"line": "Leeward"})'),
+        ("tool", "09:10"),
+    ]
+    names = {one.external_id for one in (await memory.sessions("c")).sessions}
+    assert names == {"2026-03-01", "2026-03-02"}

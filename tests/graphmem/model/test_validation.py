@@ -40,7 +40,7 @@ def test_what_fits_becomes_the_struct() -> None:
 
 def test_a_struct_is_checked_too() -> None:
     assert validated(NewMessage(**SAID), NewMessage) == NewMessage(**SAID)
-    assert refused(NewMessage(**SAID | {"content": ""}), NewMessage).field == "content"
+    assert refused(NewMessage(**SAID | {"name": ""}), NewMessage).field == "name"
 
 
 def test_a_time_is_read_with_its_zone() -> None:
@@ -81,7 +81,7 @@ def test_the_field_is_named(value: Any, field: str) -> None:
         (SAID | {"content": 5}, "messages[1].content"),
         (SAID | {"importance": 1.5}, "messages[1].importance"),
         (SAID | {"unheard": 1}, "messages[1].unheard"),
-        ({"role": "user", "content": "x"}, "messages[1].session_id"),
+        ({"session_id": "s", "content": "x"}, "messages[1].role"),
         ("text", "messages[1]"),
     ],
 )
@@ -99,7 +99,9 @@ def test_a_closed_list_is_told() -> None:
     assert sentence.endswith(f"; it is one of {', '.join(sorted(KINDS))}")
 
     sentence = str(refused({"messages": [SAID | {"role": "robot"}]}, Batch))
-    assert sentence.endswith("; it is one of assistant, system, tool, user")
+    assert sentence.endswith(
+        "; it is one of ai, assistant, developer, function, human, system, tool, user"
+    )
 
 
 def test_what_an_id_may_be_is_told() -> None:
