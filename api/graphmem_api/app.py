@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from litestar import Litestar, Router
+from litestar.datastructures import State
 from litestar.di import Provide
 
 from graphmem.runtime import Runtime
@@ -30,6 +31,7 @@ from graphmem_api.health import health
 from graphmem_api.hyde import hyde_retrieve
 from graphmem_api.jobs import list_jobs
 from graphmem_api.links import add_links, delete_link, list_links
+from graphmem_api.mcp import endpoint as mcp
 from graphmem_api.memories import memories
 from graphmem_api.metrics import metrics
 from graphmem_api.patterns import list_patterns, run_pattern
@@ -52,6 +54,7 @@ PREFIX = "/api/v0"
 def create_app(runtime: Runtime) -> Litestar:
     """Return the API of a running graphmem. Raises `SettingError` if the keys cannot be used."""
     guard, structs = Guard(runtime.settings), Structs()
+    endpoint = mcp.Endpoint(runtime)
     app = Litestar(
         route_handlers=[
             Router(
@@ -108,7 +111,9 @@ def create_app(runtime: Runtime) -> Litestar:
             ),
             health,
             metrics(guard),
+            *([mcp.route(endpoint, guard)] if mcp.is_installed() else []),
         ],
+        state=State({"mcp": endpoint}),
         dependencies={"runtime": Provide(lambda: runtime, sync_to_thread=False)},
         exception_handlers={Exception: answer},
         logging_config=None,

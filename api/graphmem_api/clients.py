@@ -229,6 +229,22 @@ def _by_key(connection: Connection, keys: Keys) -> Client:
     return client
 
 
+# Async although it awaits nothing: as above.
+async def refuse_foreign_origin(connection: Connection, _: BaseRouteHandler) -> None:
+    """Raise 403 for a page of another origin than this server or this machine, also if it has a key.
+
+    A program that is no browser sends no `Origin`. The protocol of agents' programs demands this check.
+    """
+    origin = connection.headers.get("origin")
+    if origin is None:
+        return
+    named = _host_of(origin)
+    if not is_loopback(named) and named != _host_of(f"//{connection.headers.get('host', '')}"):
+        raise PermissionDeniedException(
+            "pages of another origin may not ask: their Origin is this server or a loopback address"
+        )
+
+
 async def _operators_only(connection: Connection, _: BaseRouteHandler) -> None:
     """Raise 403 for a key of another role."""
     if current_client(connection.scope).role != "operator":

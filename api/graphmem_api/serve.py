@@ -26,6 +26,7 @@ from graphmem.runtime import Runtime, running
 from graphmem.warming import warm
 from graphmem_api.app import create_app
 from graphmem_api.clients import check_listener
+from graphmem_api.mcp.endpoint import Endpoint
 from graphmem_api.problems import HTTP_CODES, MEDIA_TYPE, Failure, problem
 
 HEADER_BYTES = 64 * 1024
@@ -64,12 +65,14 @@ async def serve(
         async with exporting(), running(settings, progress) as runtime:
             await _prepare(runtime)
             background = Background(runtime) if settings.jobs == "on" else None
+            app = create_app(runtime)
             server = Server(
-                create_app(runtime),
+                app,
                 url(settings.host, listening),
                 on_ready,
                 background,
                 connections=settings.connections,
+                endpoint=app.state["mcp"],
             )
             ending.server = server
             try:
@@ -201,6 +204,7 @@ class Server(uvicorn.Server):
         background: Background | None = None,
         *,
         connections: int = Protocol.most_connections,
+        endpoint: Endpoint | None = None,
     ) -> None:
         super().__init__(
             uvicorn.Config(
@@ -221,6 +225,7 @@ class Server(uvicorn.Server):
         self._url = url
         self._on_ready = on_ready
         self._background = background
+        self._endpoint = endpoint
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer, report it, and then start the background work."""
@@ -233,7 +238,10 @@ class Server(uvicorn.Server):
         """Let requests in progress and background work end at the same time."""
         if self._background:
             self._background.stop()
+        closing = asyncio.create_task(self._endpoint.close()) if self._endpoint else None
         await super().shutdown(sockets)
+        if closing:
+            await closing
 
     async def main_loop(self) -> None:
         """Answer until told to end; end just as gracefully if the task is cancelled."""

@@ -1,4 +1,4 @@
-"""`graphmem mcp`: the memory as a tool for an agent's program, over stdin and stdout."""
+"""`graphmem mcp`: the memory as tools for an agent's program, over stdin and stdout."""
 
 import asyncio
 import contextlib
@@ -6,57 +6,82 @@ import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from graphmem.cli.options import RUNNING, Command, client_option, settings_options
 from graphmem.config import Settings
-from graphmem.errors import GraphmemError, SetupError
+from graphmem.errors import GraphmemError, InvalidInput, SetupError
 from graphmem.observing.logs import traced
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from graphmem_api.mcp.server import Offer
+
     from graphmem.client import Graphmem
-    from graphmem.context import Context
 
 log = logging.getLogger(__name__)
 
 EPILOG = """\b
 An agent's program starts it and talks MCP with it. Problems are reported on stderr. It answers at once;
-the first search waits until Neo4j and the embedding model are ready. It ends when stdin ends.
+the first call waits until Neo4j and the embedding model are ready. It ends when stdin ends. A running
+`graphmem serve` offers the same at /mcp, with ?tools=, &read_only=true and &structured=true.
+
+\b
+Tools: recall, search_contextual, remember, remember_fact, supersede_fact, what_do_you_know, forget,
+patterns and hyde_retrieve are the group `memory`; run_start, run_retrieve, run_peek, run_write,
+run_subcall, run_show and run_end the group `runs`; `all` is both.
 
 \b
 Examples:
   graphmem mcp
-  graphmem mcp --client demo
+  graphmem mcp --client demo --read-only
+  graphmem mcp --tools recall,remember_fact
   {"mcpServers": {"memory": {"command": "graphmem", "args": ["mcp"]}}}    in the program's configuration
 """
 
 
 @click.command(name="mcp", cls=Command, epilog=EPILOG)
 @client_option
+@click.option(
+    "--tools",
+    metavar="NAMES",
+    default="memory",
+    show_default=True,
+    help="The tools and groups of tools to offer, separated by commas.",
+)
+@click.option("--read-only", is_flag=True, help="Offer only tools that change nothing.")
+@click.option("--structured", is_flag=True, help="Answer as data too, not only as text.")
 @settings_options("record", *RUNNING)
-def mcp(client_id: str, settings: Settings) -> None:
-    """Serve the tool search_contextual to an agent over stdin and stdout (MCP)."""
+def mcp(
+    *, client_id: str, tools: str, read_only: bool, structured: bool, settings: Settings
+) -> None:
+    """Serve the memory to an agent over stdin and stdout (MCP)."""
     from graphmem.cli.running import run
 
     if find_spec("mcp") is None:
         raise SetupError("graphmem mcp needs the MCP SDK: pip install 'graphmem[mcp]'")
-    run(_serve(settings, client_id))
+    from graphmem_api.mcp.server import offered
+
+    try:
+        offer = offered(tools, read_only=read_only, structured=structured)
+    except InvalidInput as problem:
+        raise click.BadParameter(str(problem), param_hint="--tools") from problem
+    run(_serve(settings, client_id, offer))
 
 
-async def _serve(settings: Settings, client_id: str) -> None:
-    from graphmem_api import stdio
-    from graphmem_api.tools import tools
+async def _serve(settings: Settings, client_id: str, offer: "Offer") -> None:
+    from graphmem_api.mcp import stdio
+    from graphmem_api.mcp.server import Caller, server
 
     async with BackgroundOpening(lambda: _open(settings, client_id)) as opening:
 
-        async def context() -> "Context":
-            return (await opening.memory()).runtime.context(client_id)
+        async def calling(context: Any) -> Caller:
+            return Caller(await opening.memory(), offer)
 
-        await stdio.serve(tools(context))
+        await stdio.serve(server(calling, lambda context: offer))
 
 
 @asynccontextmanager

@@ -1,0 +1,145 @@
+"""MCP over HTTP: `/mcp` beside the API, with the same keys and the same checks of Origin and Host.
+
+The protocol is the SDK's (streamable HTTP). The SDK is imported with the first request: it costs time and
+memory that a service without agents' programs need not spend.
+"""
+
+import asyncio
+import contextlib
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Literal
+from urllib.parse import parse_qsl
+
+from litestar import asgi
+from litestar.handlers import ASGIRouteHandler
+from litestar.types import Receive, Scope, Send
+from msgspec import Struct
+
+from graphmem.client import Graphmem
+from graphmem.model.validation import validated
+from graphmem.runtime import Runtime
+from graphmem_api.bodies import BODY_BYTES
+from graphmem_api.clients import Guard, refuse_foreign_origin
+
+PATH = "/mcp"
+
+
+class Wish(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the URL asks for: `?tools=recall,runs&read_only=true&structured=true`."""
+
+    tools: str = "memory"
+    read_only: Literal["true", "false"] = "false"
+    structured: Literal["true", "false"] = "false"
+
+
+DRAIN_SECONDS = 8.0
+"""The time that calls in progress have at the end of the service; the server itself waits for 10."""
+
+
+def is_installed() -> bool:
+    """Tell whether the SDK is installed."""
+    return find_spec("mcp") is not None
+
+
+class Endpoint:
+    """The sessions of agents' programs; they live as long as the service, or half an hour unused."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._manager: Any = None
+        self._starting = asyncio.Lock()
+        self._ended = asyncio.Event()
+        self._keeper: asyncio.Task[None] | None = None
+        self._calls = 0
+        self._drained = asyncio.Event()
+        self._drained.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; its client is known already."""
+        manager = await self._started()
+        scope["state"]["offer"] = _offer(scope)
+        served: Any = {**scope, "user": _owner(scope["state"]["client"].id)}
+        if served["method"] != "POST":
+            await manager.handle_request(served, receive, send)
+            return
+        self._calls += 1
+        self._drained.clear()
+        try:
+            await manager.handle_request(served, receive, send)
+        finally:
+            self._calls -= 1
+            if not self._calls:
+                self._drained.set()
+
+    async def close(self) -> None:
+        """Let calls in progress end, then end all sessions: an open stream would hold the service."""
+        if self._keeper is None:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                await self._drained.wait()
+        self._ended.set()
+        await self._keeper
+
+    async def _started(self) -> Any:
+        async with self._starting:
+            if self._manager is None:
+                await asyncio.to_thread(import_module, "graphmem_api.mcp.server")
+                self._manager = _manager(self._runtime)
+                ready = asyncio.Event()
+                self._keeper = asyncio.create_task(self._keep(ready))
+                await ready.wait()
+            return self._manager
+
+    async def _keep(self, ready: asyncio.Event) -> None:
+        # The SDK's sessions are tasks of a group that must end in the task that began it.
+        async with self._manager.run():
+            ready.set()
+            await self._ended.wait()
+
+
+def route(endpoint: Endpoint, guard: Guard) -> ASGIRouteHandler:
+    """Return the route of the endpoint."""
+
+    @asgi(PATH, guards=[guard, refuse_foreign_origin], copy_scope=True)
+    async def mcp(scope: Scope, receive: Receive, send: Send) -> None:
+        await endpoint(scope, receive, send)
+
+    return mcp
+
+
+def _manager(runtime: Runtime) -> Any:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    from graphmem_api.mcp.server import Caller, Offer, server
+
+    def offering(context: Any) -> Offer:
+        offer: Offer = context.request.scope["state"]["offer"]
+        return offer
+
+    async def calling(context: Any) -> Caller:
+        state = context.request.scope["state"]
+        memory = Graphmem(runtime, state["client"].id)
+        return Caller(memory, offering(context), state["request_id"])
+
+    return StreamableHTTPSessionManager(server(calling, offering), max_request_body_size=BODY_BYTES)
+
+
+def _offer(scope: Scope) -> Any:
+    """Return what the URL asks for. Raises `InvalidInput`."""
+    from graphmem_api.mcp.server import offered
+
+    given = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+    wish = validated(given, Wish)
+    return offered(
+        wish.tools, read_only=wish.read_only == "true", structured=wish.structured == "true"
+    )
+
+
+def _owner(client_id: str) -> Any:
+    """Return a client as the SDK knows users: a session answers only to the client that began it."""
+    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+    from mcp.server.auth.provider import AccessToken
+
+    return AuthenticatedUser(AccessToken(token="", client_id=client_id, scopes=[]))

@@ -1,0 +1,370 @@
+"""`/mcp` of a running service, asked by the SDK's own client over HTTP."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+import pytest_asyncio
+from graphmem_api.app import create_app
+from graphmem_api.mcp import server
+from graphmem_api.serve import Server, listener, url
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from msgspec.structs import replace
+
+from graphmem.client import Graphmem
+from graphmem.runtime import Runtime
+from graphmem.tokens import TokenCounter
+from tests.agents_program import (
+    MEMORY_TOOLS,
+    READING,
+    RUN_TOOLS,
+    SAID,
+    check_descriptions,
+    make_mistakes,
+    told,
+    use_memory_tools,
+    use_resources_and_prompts,
+    use_run_tools,
+)
+
+HANDSHAKE, MODERN = "legacy", "2026-07-28"
+"""How the client negotiates: the handshake of 2025, or the version that needs none."""
+
+Connect = Callable[..., AbstractAsyncContextManager[Client]]
+
+
+@asynccontextmanager
+async def serving(runtime: Runtime) -> AsyncIterator[str]:
+    """Serve a running graphmem on a free port, for the length of the block."""
+    app = create_app(runtime)
+    with listener("127.0.0.1", 0) as listening:
+        ready = asyncio.Event()
+        place = url("127.0.0.1", listening)
+        service = Server(app, place, lambda url: ready.set(), endpoint=app.state["mcp"])
+        task = asyncio.create_task(service.serve([listening]))
+        await ready.wait()
+        yield place
+        service.should_exit = True
+        await task
+
+
+@asynccontextmanager
+async def connected(
+    place: str, wish: str = "", *, mode: Any = HANDSHAKE, **headers: str
+) -> AsyncIterator[Client]:
+    """Connect the SDK's client with a service."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    async with (
+        httpx2.AsyncClient(headers=named, timeout=300) as http,
+        Client(streamable_http_client(f"{place}/mcp{wish}", http_client=http), mode=mode) as agent,
+    ):
+        yield agent
+
+
+@pytest_asyncio.fixture(scope="module")
+async def service(runtime: Runtime) -> AsyncIterator[str]:
+    """The address of a service on the tests' graphmem."""
+    async with serving(runtime) as place:
+        yield place
+
+
+@pytest.fixture
+def connect(service: str, memory: Graphmem) -> Connect:
+    """Connect as this test's own client."""
+    return lambda wish="", **more: connected(service, wish, x_client_id=memory.client_id, **more)
+
+
+@pytest.mark.parametrize("mode", [HANDSHAKE, MODERN, "auto"])
+async def test_an_agent_uses_every_tool_of_the_memory(connect: Connect, mode: str) -> None:
+    async with connect(mode=mode) as agent:
+        assert agent.protocol_version >= "2025-06-18"
+        # A pinned version is not negotiated, so that nothing is asked for before the first call.
+        assert mode == MODERN or "long-term memory" in str(agent.instructions)
+        await check_descriptions(agent, MEMORY_TOOLS)
+        await use_memory_tools(agent)
+
+
+async def test_facts_for_the_next_turn_are_found_without_a_language_model(
+    connect: Connect, memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphmem.hypotheses.ask.SECONDS", 180.0)
+    await memory.remember_fact("Mara prefers the late ferry.")
+    async with connect() as agent:
+        window = ["user: Which ferry does Mara prefer?"]
+        found = await told(agent, "hyde_retrieve", window=window, turn_id="1")
+    assert "late ferry" in found
+    assert found.endswith("(Incomplete: no_llm, window)")
+
+
+async def test_an_agent_uses_every_tool_of_runs(connect: Connect) -> None:
+    async with connect("?tools=runs") as agent:
+        await check_descriptions(agent, RUN_TOOLS)
+        await use_run_tools(agent)
+
+
+async def test_an_agent_reads_resources_and_takes_prompts(connect: Connect) -> None:
+    async with connect() as agent:
+        await use_resources_and_prompts(agent)
+
+
+async def test_every_mistake_is_told_so_that_an_agent_can_mend_it(connect: Connect) -> None:
+    async with connect() as agent:
+        await make_mistakes(agent)
+
+
+async def test_the_url_chooses_what_is_offered(connect: Connect) -> None:
+    async with connect("?read_only=true") as agent:
+        await check_descriptions(agent, READING)
+        with pytest.raises(MCPError, match="no tool 'remember'"):
+            await agent.call_tool("remember", {"messages": SAID})
+    async with connect("?tools=recall,run_show&structured=true") as agent:
+        tools = (await agent.list_tools()).tools
+        assert [tool.name for tool in tools] == ["recall", "run_show"]
+        assert tools[0].output_schema is not None
+        answer = await agent.call_tool("recall", {"query": "anything"})
+        assert answer.structured_content is not None
+        assert answer.structured_content["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("wish", "field", "words"),
+    [
+        ("?tools=sing", "tools", "there is no 'sing'; there are all, forget"),
+        ("?read_only=yes", "read_only", "it is one of false, true"),
+        ("?colour=red", "colour", "unknown"),
+    ],
+)
+async def test_a_wish_that_cannot_be_met_is_a_problem(
+    refusing: httpx.AsyncClient, wish: str, field: str, words: str
+) -> None:
+    answer = await refusing.post(f"/mcp{wish}", json={})
+    assert (answer.status_code, answer.json()["field"]) == (400, field)
+    assert words in answer.json()["detail"]
+
+
+async def test_text_stays_within_its_budget(connect: Connect, memory: Graphmem) -> None:
+    tokens = TokenCounter()
+    for place in range(12):
+        await memory.remember_fact(f"Boat number {place} is moored at berth {place + 40}.")
+    async with connect() as agent:
+        for ids in (False, True):
+            found = await told(
+                agent, "recall", query="boats", max_tokens=120, ids=ids, abstain=False
+            )
+            assert 40 < tokens.count(found) <= 120
+        seen: list[str] = []
+        cursor: dict[str, str] = {}
+        while True:
+            page = await told(agent, "what_do_you_know", max_tokens=320, **cursor)
+            assert tokens.count(page) <= 320
+            seen += [line for line in page.splitlines() if line.startswith("- ")]
+            if "cursor=" not in page:
+                break
+            cursor = {"cursor": page.rpartition("cursor=")[2]}
+        assert len(seen) == len(set(seen)) == 12
+
+
+async def test_fifty_calls_at_once_are_all_answered(connect: Connect, memory: Graphmem) -> None:
+    async with connect() as agent:
+
+        async def call(number: int) -> str:
+            if number % 2:
+                return await told(agent, "what_do_you_know", kinds=["message"])
+            said = [{"content": f"Buoy {number} is green.", "external_id": str(number)}]
+            return await told(agent, "remember", messages=said)
+
+        async with asyncio.timeout(300):
+            answers = await asyncio.gather(*(call(number) for number in range(50)))
+    assert len(answers) == 50
+    assert (await memory.messages("mcp", limit=200)).total == 25
+
+
+@pytest.mark.parametrize("mode", [HANDSHAKE, MODERN])
+async def test_a_call_that_is_cancelled_ends_and_the_session_goes_on(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    begun, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def hang(asked: Any, memory: Graphmem) -> Any:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    slow = replace(server.EVERY_TOOL[0], name="slow", run=hang)
+    monkeypatch.setattr(server, "EVERY_TOOL", (*server.EVERY_TOOL, slow))
+    async with connect(mode=mode) as agent:
+        call = asyncio.create_task(agent.call_tool("slow", {"query": "x"}))
+        await begun.wait()
+        call.cancel()
+        async with asyncio.timeout(300):
+            await cancelled.wait()
+        assert await told(agent, "what_do_you_know") == "Nothing was found."
+
+
+async def test_clients_do_not_see_each_other(
+    connect: Connect, service: str, memory: Graphmem, rival: Graphmem
+) -> None:
+    await rival.remember_fact("The rival's gate is mauve.")
+    async with connect() as agent:
+        assert await told(agent, "what_do_you_know") == "Nothing was found."
+        found = await told(agent, "recall", query="What colour is the gate?", abstain=False)
+        assert found == "Nothing was found."
+
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Host": "evil.example"},
+        {"Host": "evil.example", "Origin": "http://evil.example"},
+    ],
+    ids=["foreign origin", "no origin", "rebinding", "rebinding with its origin"],
+)
+async def test_foreign_pages_are_refused(service: str, headers: dict[str, str]) -> None:
+    async with httpx.AsyncClient(timeout=300) as http:
+        answer = await http.post(f"{service}/mcp", json=HELLO, headers=ACCEPT | headers)
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+
+
+@pytest_asyncio.fixture(scope="module")
+async def locked(
+    runtime: Runtime, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[str, str]]:
+    """A service with two keys, and a prefix that makes their clients this run's own."""
+    path: Path = tmp_path_factory.mktemp("keys") / "keys"
+    mark = hashlib.sha256(str(path).encode()).hexdigest()[:12]
+    lines = [
+        f"{name}-{mark} agent {hashlib.sha256(name.encode()).hexdigest()}"
+        for name in ("one", "two")
+    ]
+    path.write_text("\n".join(lines))
+    settings = replace(runtime.settings, keys_file=path)
+    async with serving(replace(runtime, settings=settings)) as place:
+        yield place, mark
+
+
+async def test_a_key_decides_whose_memory_it_is(locked: tuple[str, str], runtime: Runtime) -> None:
+    place, mark = locked
+    async with connected(place, authorization="Bearer one") as agent:
+        await told(agent, "remember_fact", fact="One's fact.")
+    async with connected(place, authorization="Bearer two") as agent:
+        assert await told(agent, "what_do_you_know") == "Nothing was found."
+    assert (await Graphmem(runtime, f"one-{mark}").memories()).total == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": "Bearer three"}, 401),
+        ({"Authorization": "Bearer one", "X-Client-Id": "another"}, 401),
+        ({"Authorization": "Bearer one", "Origin": "https://evil.example"}, 403),
+        ({"Authorization": "Bearer one", "Origin": "http://localhost:3000"}, 200),
+        ({"Authorization": "Bearer one", "Host": "memory.example:8000"}, 200),
+        (
+            {
+                "Authorization": "Bearer one",
+                "Host": "memory.example:8000",
+                "Origin": "https://memory.example",
+            },
+            200,
+        ),
+    ],
+    ids=["no key", "wrong key", "another", "foreign origin", "local page", "name", "its own page"],
+)
+async def test_keys_and_origins_are_checked(
+    locked: tuple[str, str], headers: dict[str, str], status: int
+) -> None:
+    async with httpx.AsyncClient(timeout=300) as http:
+        answer = await http.post(f"{locked[0]}/mcp", json=HELLO, headers=ACCEPT | headers)
+    assert answer.status_code == status, answer.text
+
+
+async def test_a_session_answers_only_to_the_client_that_began_it(locked: tuple[str, str]) -> None:
+    place, _ = locked
+    async with httpx.AsyncClient(timeout=300, headers=ACCEPT) as http:
+        one, two = ({"Authorization": f"Bearer {name}"} for name in ("one", "two"))
+        begun = await http.post(f"{place}/mcp", json=HELLO, headers=one)
+        session = {"Mcp-Session-Id": begun.headers["mcp-session-id"]}
+        theirs = await http.post(f"{place}/mcp", json=LIST, headers=two | session)
+        assert theirs.status_code == 404
+        mine = await http.post(f"{place}/mcp", json=LIST, headers=one | session)
+        assert mine.status_code == 200
+
+
+async def test_an_open_stream_does_not_hold_the_end_and_a_call_in_progress_is_answered(
+    runtime: Runtime, memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    recall = server.EVERY_TOOL[0]
+
+    async def wait(asked: Any, memory: Graphmem) -> Any:
+        begun.set()
+        await go_on.wait()
+        return await recall.run(asked, memory)
+
+    slow = replace(recall, name="slow", run=wait)
+    monkeypatch.setattr(server, "EVERY_TOOL", (*server.EVERY_TOOL, slow))
+    app = create_app(runtime)
+    endpoint = app.state["mcp"]
+    with listener("127.0.0.1", 0) as listening:
+        ready = asyncio.Event()
+        place = url("127.0.0.1", listening)
+        service = Server(app, place, lambda url: ready.set(), endpoint=endpoint)
+        task = asyncio.create_task(service.serve([listening]))
+        await ready.wait()
+        headers = ACCEPT | {"X-Client-Id": memory.client_id}
+        async with httpx.AsyncClient(timeout=300, headers=headers) as http:
+            hello = await http.post(f"{place}/mcp", json=HELLO)
+            session = {"Mcp-Session-Id": hello.headers["mcp-session-id"]}
+            async with http.stream("GET", f"{place}/mcp", headers=session) as stream:
+                body = LIST | {
+                    "method": "tools/call",
+                    "params": {"name": "slow", "arguments": {"query": "x"}},
+                }
+                call = asyncio.create_task(http.post(f"{place}/mcp", json=body, headers=session))
+                await begun.wait()
+                service.should_exit = True
+                go_on.set()
+                answer = await call
+                assert "Nothing was found" in answer.text
+                async with asyncio.timeout(300):
+                    assert not [line async for line in stream.aiter_lines() if "data" in line]
+        await task
+
+
+async def test_a_database_that_does_not_answer_is_told(refusing: httpx.AsyncClient) -> None:
+    body = LIST | {
+        "method": "tools/call",
+        "params": {"name": "recall", "arguments": {"query": "x"}},
+    }
+    hello = await refusing.post("/mcp", json=HELLO, headers=ACCEPT)
+    session = {"Mcp-Session-Id": hello.headers["mcp-session-id"]} | ACCEPT
+    answer = await refusing.post("/mcp", json=body, headers=session)
+    assert "something went wrong here, not in what was sent" in answer.text
+    assert '"isError":true' in answer.text
