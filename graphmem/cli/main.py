@@ -11,7 +11,9 @@ from graphmem.cli.cypher import cypher
 from graphmem.cli.demo import demo
 from graphmem.cli.doctor import doctor
 from graphmem.cli.export import export_file
+from graphmem.cli.hook import hook
 from graphmem.cli.import_file import import_file
+from graphmem.cli.install import install, uninstall
 from graphmem.cli.mcp import mcp
 from graphmem.cli.migrate import migrate
 from graphmem.cli.options import shows_debug
@@ -74,10 +76,13 @@ def commands() -> None:
     """A memory for agents, on a real graph database."""
 
 
-for command in (
+COMMANDS = (
     demo,
     serve,
     mcp,
+    install,
+    uninstall,
+    hook,
     import_file,
     export_file,
     recall,
@@ -86,7 +91,9 @@ for command in (
     reembed,
     doctor,
     stop,
-):
+)
+
+for command in COMMANDS:
     commands.add_command(command)
 
 

@@ -30,6 +30,8 @@ SETTINGS = {
     "serve": LISTENING + RUNNING,
     "demo": LISTENING + RUNNING,
     "stop": ("data_dir",),
+    "install": (),
+    "uninstall": (),
     "cypher": NEO4J,
 }
 
@@ -57,13 +59,16 @@ def test_there_are_these_commands():
         "demo",
         "doctor",
         "export",
+        "hook",
         "import",
+        "install",
         "mcp",
         "migrate",
         "recall",
         "reembed",
         "serve",
         "stop",
+        "uninstall",
     ]
 
 
