@@ -32,9 +32,10 @@ Vector = list[float]
 BUNDLED = "graphmem/bge-small-en-v1.5-q"
 BUNDLED_DIMENSIONS = 384
 
-BATCH_TEXTS = 16
-BATCH_CHARACTERS = 8_000
-"""The characters of one batch of passages, padding included: a question waits for one batch at most."""
+BATCH_TEXTS = 8
+BATCH_CHARACTERS = 2_000
+"""The characters of one batch of passages, padding included: a question, or another caller's short message,
+waits for one batch at most. Larger batches take as long for each text."""
 
 SEEN_CHARACTERS = 20_000
 """The characters of a text that the model receives; far more than its window of 512 tokens holds."""
@@ -48,6 +49,9 @@ PURPOSES = ("question", "passages", "again")
 """The kinds of embedding work, most urgent first; embedding again, for another model, is the last."""
 
 LOCAL, QUESTIONS_LANE, PASSAGES_LANE = "embedder", "embedding-questions", "embedding-passages"
+
+URL_BATCHES = 4
+"""The size of the batches that go to a URL, in those of a local model."""
 
 URL_THREADS = 4
 """The questions, and the batches of passages, that a model behind a URL is asked at once."""
@@ -89,20 +93,24 @@ class Model(Protocol):
 
 
 class Lane:
-    """Threads that do work, the most urgent first."""
+    """Threads that do work, the most urgent first; of the same urgency, callers take turns piece by piece."""
 
     def __init__(self, name: str, threads: int = 1) -> None:
         self._order = itertools.count()
-        self._work: queue.PriorityQueue[tuple[int, int, Callable[[], None]]] = queue.PriorityQueue()
+        self._rounds: dict[int, int] = {}
+        self._work: queue.PriorityQueue[tuple[int, int, int, Callable[[], None]]] = (
+            queue.PriorityQueue()
+        )
         self._threads = [
             threading.Thread(target=self._run, name=name, daemon=True) for _ in range(threads)
         ]
         for thread in self._threads:
             thread.start()
 
-    def submit(self, priority: int, work: Callable[[], None]) -> None:
-        """Accept work."""
-        self._work.put((priority, next(self._order), work))
+    def submit(self, priority: int, work: Callable[[], None], piece: int = 0) -> None:
+        """Accept one piece of a caller's work, which it numbers from 0: the first is done in this round."""
+        turn = self._rounds.get(priority, 0) + piece
+        self._work.put((priority, turn, next(self._order), work))
 
     def waiting(self) -> int:
         """Return the number of pieces of work that wait."""
@@ -117,9 +125,10 @@ class Lane:
 
     def _run(self) -> None:
         while True:
-            priority, _, work = self._work.get()
+            priority, turn, _, work = self._work.get()
             if priority == LAST:
                 return
+            self._rounds[priority] = max(turn, self._rounds.get(priority, 0))
             work()
 
 
@@ -168,9 +177,10 @@ class Embedder:
     async def passages(self, texts: Sequence[str], *, priority: int = PASSAGES) -> list[Embedding]:
         """Return the passages' embeddings, in their order. Raises `Unavailable`."""
         results: list[Embedding | None] = [None] * len(texts)
+        times = URL_BATCHES if isinstance(self.model, ApiModel) else 1
         batches = [
-            (batch, self._submit(priority, partial(self._embedded, texts, batch)))
-            for batch in batched(texts)
+            (batch, self._submit(priority, partial(self._embedded, texts, batch), piece))
+            for piece, batch in enumerate(batched(texts, times))
         ]
         with span("embed passages", {"graphmem.texts": len(texts)}):
             embedded = await asyncio.gather(*(work for _, work in batches))
@@ -206,7 +216,9 @@ class Embedder:
             for vector, passage in zip(self.model.embed(passages), passages, strict=True)
         ]
 
-    def _submit(self, priority: int, work: Callable[[], Result]) -> "asyncio.Future[Result]":
+    def _submit(
+        self, priority: int, work: Callable[[], Result], piece: int = 0
+    ) -> "asyncio.Future[Result]":
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Result] = loop.create_future()
         if self._closed.is_set():
@@ -231,7 +243,7 @@ class Embedder:
             else:
                 loop.call_soon_threadsafe(settle, future.set_result, result)
 
-        self._lane(priority).submit(priority, run)
+        self._lane(priority).submit(priority, run, piece)
         return future
 
 
@@ -254,12 +266,16 @@ async def loaded(model: str, embedder: Embedder | None) -> Embedder:
     )
 
 
-def batched(texts: Sequence[str]) -> Iterator[list[int]]:
-    """Yield the indexes of texts of similar length, in batches small enough to finish soon."""
+def batched(texts: Sequence[str], times: int = 1) -> Iterator[list[int]]:
+    """Yield the indexes of texts of similar length, in batches small enough to finish soon.
+
+    `times` makes them larger, for a model to which each batch travels.
+    """
     batch: list[int] = []
     for place in sorted(range(len(texts)), key=lambda place: len(texts[place])):
         longest = min(len(texts[place]), SEEN_CHARACTERS)
-        if batch and (len(batch) == BATCH_TEXTS or longest * (len(batch) + 1) > BATCH_CHARACTERS):
+        is_full = len(batch) == times * BATCH_TEXTS
+        if batch and (is_full or longest * (len(batch) + 1) > times * BATCH_CHARACTERS):
             yield batch
             batch = []
         batch.append(place)

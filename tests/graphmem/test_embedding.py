@@ -161,6 +161,22 @@ async def test_a_question_overtakes_passages_and_the_event_loop_runs_on(
     assert len(ticks) > 20
 
 
+async def test_a_short_write_waits_for_one_batch_of_a_long_one(
+    model: StandIn, held: Embedder
+) -> None:
+    first = asyncio.create_task(held.passages([f"long {number}" for number in range(100)]))
+    await begun(model)
+    second = asyncio.create_task(held.passages([f"other {number}" for number in range(20)]))
+    short = asyncio.create_task(held.passages(["short"]))
+    await asyncio.sleep(0)
+    model.go_on.set()
+    await asyncio.gather(first, second, short)
+
+    whose = [batch[0].split()[0] for batch in model.batches]
+    assert whose[:7] == ["long", "other", "short", "long", "other", "long", "other"]
+    assert set(whose[7:]) == {"long"}
+
+
 async def test_only_a_text_beyond_the_window_is_truncated(embedder: Embedder) -> None:
     texts = ["Short.", "word " * 400, "word " * 700, "a" * 600, "漢" * 600]
 
