@@ -45,6 +45,7 @@ def commands(found: Reports) -> dict[str, str]:
         "contextual": f"make bench-contextual SESSIONS={found['contextual']['many']['sessions']}",
         "graph": f"make bench-graph EDGES={found['graph']['edges']}",
         "hops": f"make bench-hops MEMORIES={found['hops']['memories']}",
+        "languages": "make bench-languages",
         "needles": "make bench-needles",
         "hyde": "python -m bench.hyde --turns 48",
         "latency": f"make bench-latency MEMORIES={found['latency']['memories']} TEXTS=set.json",
