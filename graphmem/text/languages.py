@@ -18,7 +18,8 @@ ENGLISH = "en"
 LOOKED_AT = 600
 """The characters of a text that tell its language."""
 
-_WORD = re.compile(r"[^\W\d_]+")
+# Single letters are labels and variables in any language.
+_WORD = re.compile(r"[^\W\d_]{2,}")
 
 _SCRIPTS: Mapping[str, re.Pattern[str]] = {
     name: re.compile(f"[{ranges}]")

@@ -31,6 +31,7 @@ from graphmem.text.languages import language, stem_in
         ("AUTH-4013 in Docker 容器里没有日志", "zh"),
         ("She met Björn and his sister in Köln on the way", "en"),
         ("Duran Duran", None),
+        ("c 7", None),
         ("4013", None),
         ("", None),
         ("🎉", None),
