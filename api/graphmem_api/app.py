@@ -122,5 +122,7 @@ def create_app(runtime: Runtime) -> Litestar:
         request_class=StrictRequest,
         request_max_body_size=BODY_BYTES,
     )
-    app.asgi_handler = Access(Admission(app.asgi_handler, runtime.settings, PREFIX))
+    admission = Admission(app.asgi_handler, runtime.settings, PREFIX)
+    endpoint.turns = admission.turns
+    app.asgi_handler = Access(admission)
     return app

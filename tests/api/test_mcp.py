@@ -29,6 +29,7 @@ from tests.agents_program import (
     SAID,
     check_descriptions,
     make_mistakes,
+    refused,
     told,
     use_memory_tools,
     use_resources_and_prompts,
@@ -208,6 +209,35 @@ async def test_a_call_that_is_cancelled_ends_and_the_session_goes_on(
         call.cancel()
         async with asyncio.timeout(300):
             await cancelled.wait()
+        assert await told(agent, "what_do_you_know") == "Nothing was found."
+
+
+async def test_calls_take_turns_with_all_requests(
+    runtime: Runtime, memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    recall = server.EVERY_TOOL[0]
+
+    async def wait(asked: Any, memory: Graphmem) -> Any:
+        begun.set()
+        await go_on.wait()
+        return await recall.run(asked, memory)
+
+    slow = replace(recall, name="slow", run=wait)
+    monkeypatch.setattr(server, "EVERY_TOOL", (*server.EVERY_TOOL, slow))
+    settings = replace(runtime.settings, client_requests=1)
+    async with (
+        serving(replace(runtime, settings=settings)) as place,
+        connected(place, x_client_id=memory.client_id) as agent,
+    ):
+        first = asyncio.create_task(told(agent, "slow", query="x"))
+        await begun.wait()
+        sentence = await refused(agent, "what_do_you_know")
+        assert "in progress" in sentence
+        with pytest.raises(MCPError):
+            await agent.list_resources()
+        go_on.set()
+        assert "Nothing was found." in await first
         assert await told(agent, "what_do_you_know") == "Nothing was found."
 
 

@@ -6,6 +6,8 @@ memory that a service without agents' programs need not spend.
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -17,12 +19,19 @@ from litestar.types import Receive, Scope, Send
 from msgspec import Struct
 
 from graphmem.client import Graphmem
+from graphmem.errors import DeadlineExceeded
 from graphmem.model.validation import validated
 from graphmem.runtime import Runtime
+from graphmem_api.admission import AT_LEAST, LONG_WORK, Turns
 from graphmem_api.bodies import BODY_BYTES
 from graphmem_api.clients import Guard, refuse_foreign_origin
 
 PATH = "/mcp"
+
+CALL_SECONDS = LONG_WORK[AT_LEAST]
+"""The time of a call, its waiting included: a tool may work through a whole conversation."""
+
+Turning = Callable[[str], AbstractAsyncContextManager[None]]
 
 
 class Wish(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,6 +56,8 @@ class Endpoint:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self.turns: Turns | None = None
+        """The turns of all requests: a call of a tool takes one, not an open stream."""
         self._manager: Any = None
         self._starting = asyncio.Lock()
         self._ended = asyncio.Event()
@@ -86,11 +97,28 @@ class Endpoint:
         async with self._starting:
             if self._manager is None:
                 await asyncio.to_thread(import_module, "graphmem_api.mcp.server")
-                self._manager = _manager(self._runtime)
+                self._manager = _manager(self._runtime, self._turn)
                 ready = asyncio.Event()
                 self._keeper = asyncio.create_task(self._keep(ready))
                 await ready.wait()
             return self._manager
+
+    @asynccontextmanager
+    async def _turn(self, client_id: str) -> AsyncIterator[None]:
+        """Wait for a client's turn, for the length of a block.
+
+        Raises `TooManyRequests`, `Overloaded`, `DeadlineExceeded`.
+        """
+        assert self.turns is not None, "the application has turns"
+        try:
+            async with asyncio.timeout(CALL_SECONDS):
+                await self.turns.take(client_id)
+                try:
+                    yield
+                finally:
+                    self.turns.give_back(client_id)
+        except TimeoutError as problem:
+            raise DeadlineExceeded(CALL_SECONDS) from problem
 
     async def _keep(self, ready: asyncio.Event) -> None:
         # The SDK's sessions are tasks of a group that must end in the task that began it.
@@ -109,7 +137,7 @@ def route(endpoint: Endpoint, guard: Guard) -> ASGIRouteHandler:
     return mcp
 
 
-def _manager(runtime: Runtime) -> Any:
+def _manager(runtime: Runtime, turn: Turning) -> Any:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     from graphmem_api.mcp.server import Caller, Offer, server
@@ -121,7 +149,9 @@ def _manager(runtime: Runtime) -> Any:
     async def calling(context: Any) -> Caller:
         state = context.request.scope["state"]
         memory = Graphmem(runtime, state["client"].id)
-        return Caller(memory, offering(context), state["request_id"])
+        return Caller(
+            memory, offering(context), state["request_id"], turn=lambda: turn(memory.client_id)
+        )
 
     return StreamableHTTPSessionManager(server(calling, offering), max_request_body_size=BODY_BYTES)
 

@@ -1,7 +1,8 @@
 """The MCP server: which tools are offered, and how a call becomes an answer or a refusal."""
 
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -55,6 +56,8 @@ class Caller(Struct, frozen=True):
     memory: Graphmem
     offer: Offer
     request_id: str | None = None
+    turn: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+    """Waits until it is the caller's turn, for the length of a block."""
 
 
 Calling = Callable[[Any], Awaitable[Caller]]
@@ -96,7 +99,7 @@ def server(calling: Calling, offering: Offering) -> Server[Any]:
         try:
             given = validated(asked.arguments or {}, tool.asked)
             caller = await calling(context)
-            with about(caller.request_id, caller.memory.client_id):
+            async with _serving(caller):
                 return await _called(tool, given, caller)
         except Exception as problem:
             return _refused(problem)
@@ -157,6 +160,14 @@ def described(tool: Tool, offer: Offer) -> types.Tool:
     )
 
 
+@asynccontextmanager
+async def _serving(caller: Caller) -> AsyncIterator[None]:
+    """Serve a caller in its turn; the log names its request and client."""
+    with about(caller.request_id, caller.memory.client_id):
+        async with caller.turn():
+            yield
+
+
 async def _called(tool: Tool, given: Any, caller: Caller) -> types.CallToolResult:
     said = await tool.run(given, caller.memory)
     structured = msgspec.to_builtins(said.answer) if caller.offer.structured else None
@@ -171,7 +182,7 @@ async def _served(
     """Return the answer to what has no result for an error: those are errors of the protocol."""
     try:
         caller = await calling(context)
-        with about(caller.request_id, caller.memory.client_id):
+        async with _serving(caller):
             return await answer(caller.memory)
     except (InvalidInput, NotFound) as problem:
         raise MCPError(types.INVALID_PARAMS, str(problem)) from problem
