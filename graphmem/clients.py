@@ -1,5 +1,6 @@
 """Listing the clients of the whole store, for operators."""
 
+from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Annotated
 
@@ -75,6 +76,14 @@ async def list_clients(asked: ClientsAsked, graph: Graph) -> Clients:
         found.append(_counted(rows[0]))
     shown, cursor = page(found, asked.limit, lambda row: listed.sealed(row.id))
     return Clients(clients=shown, cursor=cursor)
+
+
+async def client_ids(graph: Graph) -> AsyncIterator[str]:
+    """Yield the clients that have a conversation or a memory, in the order of their ids."""
+    after = ""
+    while rows := await graph.rows(NEXT_CLIENT, after=after, kinds=[]):
+        after = rows[0].id
+        yield after
 
 
 def _counted(client: NextClient) -> ListedClient:

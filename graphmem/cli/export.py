@@ -113,8 +113,8 @@ async def _to_file(
             progress(stage)
             cursor = part.page.cursor if part and part.page else None
             pages = await memory.export(vectors=vectors, cursor=cursor)
-            with _opened(unfinished, part.size if part and cursor else 0) as file:
-                await _write(pages, file)
+            with open_from(unfinished, part.size if part and cursor else 0) as file:
+                await write_pages(pages, file)
             checked = _ended(path, unfinished)
             progress(stage, 1, 1)
     end = checked.end
@@ -144,7 +144,7 @@ def _known(unfinished: Path, memory: "Graphmem", vectors: bool) -> "UnfinishedFi
     return part
 
 
-def _opened(path: Path, size: int) -> BinaryIO:
+def open_from(path: Path, size: int) -> BinaryIO:
     """Open a file to write behind its first bytes; nobody else may read it."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     os.ftruncate(descriptor, size)
@@ -153,7 +153,8 @@ def _opened(path: Path, size: int) -> BinaryIO:
     return file
 
 
-async def _write(pages: AsyncIterator[bytes], file: BinaryIO) -> None:
+async def write_pages(pages: AsyncIterator[bytes], file: BinaryIO) -> None:
+    """Write an export, and wait until it is on the disk."""
     async for page in pages:
         file.write(page)
         file.flush()

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from graphmem.cli.backup import backup, restore
 from graphmem.cli.cypher import cypher
 from graphmem.cli.demo import demo
 from graphmem.cli.doctor import doctor
@@ -87,6 +88,8 @@ COMMANDS = (
     export_file,
     recall,
     cypher,
+    backup,
+    restore,
     migrate,
     reembed,
     doctor,

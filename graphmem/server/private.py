@@ -99,7 +99,7 @@ class PrivateServer:
             if self._use.held:
                 async with changing(self._data_dir, LEAVE_SECONDS):
                     if self._use.take_all():
-                        await _stop(self._data_dir)
+                        await end_servers(self._data_dir)
         except (DataFolderInUse, ServerFailed):
             # Another process is changing the server, or the folder is gone: the next start handles it.
             pass
@@ -139,7 +139,7 @@ class PrivateServer:
 
     async def _start(self) -> None:
         needed = await programs(self._settings, self._progress)
-        await _stop(self._data_dir)
+        await end_servers(self._data_dir)
         self._progress(STAGE)
         for _ in range(PORT_ATTEMPTS):
             with contextlib.suppress(PortTaken):
@@ -208,7 +208,7 @@ async def stop(data_dir: Path) -> bool:
                     f"another process uses the server of {data_dir}: end that process, and the "
                     "server stops with it"
                 )
-            return await _stop(data_dir)
+            return await end_servers(data_dir)
     finally:
         use.release()
 
@@ -224,7 +224,7 @@ def _resolved(data_dir: Path) -> Path:
     return data_dir.resolve()
 
 
-async def _stop(data_dir: Path) -> bool:
+async def end_servers(data_dir: Path) -> bool:
     """End every server of the folder, recorded or not. The caller holds the change lock."""
     found = servers(data_dir)
     for process in found:

@@ -55,6 +55,7 @@ def raised(problem: BaseException) -> Result:
 
 def test_there_are_these_commands():
     assert NAMES == [
+        "backup",
         "cypher",
         "demo",
         "doctor",
@@ -66,6 +67,7 @@ def test_there_are_these_commands():
         "migrate",
         "recall",
         "reembed",
+        "restore",
         "serve",
         "stop",
         "uninstall",

@@ -1,0 +1,259 @@
+"""A backup of a running private Neo4j, and its store destroyed afterwards: what was acknowledged is back."""
+
+import asyncio
+import contextlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from click.testing import CliRunner, Result
+from msgspec.structs import replace
+
+from graphmem.cli.backup import _back_up, _restore
+from graphmem.cli.main import commands
+from graphmem.client import Graphmem
+from graphmem.config import Settings, load
+from graphmem.errors import InvalidInput
+from graphmem.model.times import present
+from graphmem.runtime import Runtime, running
+from graphmem.server import private
+from graphmem.server.backup import (
+    MANIFEST,
+    BackupDamaged,
+    Manifest,
+    begin_backup,
+    copy_store,
+    described,
+    end_backup,
+    restore_store,
+    suspended,
+)
+from graphmem.server.folder import home
+
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+SAID: Any = {"session_id": "s", "role": "user", "content": "The spare key is under the fern."}
+WRITE = "CREATE (:Written {client_id: 'beside', number: $number})"
+WRITTEN = "MATCH (one:Written) WITH one.number AS number ORDER BY number RETURN collect(number) AS numbers"
+EMPTY = "MATCH (node) WHERE node.client_id IS NOT NULL DETACH DELETE node"
+
+
+@pytest.fixture
+def own(tmp_path: Path, own_server: None, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Settings of a small private Neo4j of the test's own."""
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", QUICK_START)
+    return load(
+        data_dir=tmp_path / "data",
+        neo4j_heap="512m",
+        neo4j_page_cache="64m",
+        neo4j_start_seconds=600,
+    )
+
+
+async def write_on(runtime: Runtime, acknowledged: list[int]) -> None:
+    """Write one node after the other for ever; remember those that were acknowledged."""
+    while True:
+        await runtime.graph.execute(WRITE, number=len(acknowledged))
+        acknowledged.append(len(acknowledged))
+
+
+async def test_what_was_acknowledged_before_a_backup_is_there_after_the_store_was_destroyed(
+    own: Settings, tmp_path: Path
+) -> None:
+    acknowledged: list[int] = []
+    async with running(own) as runtime:
+        memory = Graphmem(runtime, "ann")
+        await memory.open_conversation("c")
+        await memory.remember("c", [SAID])
+        writing = asyncio.create_task(write_on(runtime, acknowledged))
+        while len(acknowledged) < 50:
+            await asyncio.sleep(0.01)
+        before = len(acknowledged)
+        made = await _back_up(tmp_path / "backup", own)
+        after = len(acknowledged)
+        while len(acknowledged) < after + 20:
+            await asyncio.sleep(0.01)
+        writing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await writing
+        with pytest.raises(InvalidInput, match="is not empty"):
+            await _back_up(tmp_path / "backup", own)
+    assert (made.kind, made.clients, made.paused_seconds > 0) == ("store", [], True)
+
+    shutil.rmtree(home(own.data_dir) / "data")
+    (own.data_dir / "password").unlink()
+    assert (
+        await restore_store(own.data_dir, tmp_path / "backup", replace=False, now=present()) is None
+    )
+    async with running(own) as runtime:
+        [row] = await runtime.graph.execute(WRITTEN)
+        assert row["numbers"] == list(range(len(row["numbers"])))
+        assert before <= len(row["numbers"]) <= after + 1
+        found = await Graphmem(runtime, "ann").recall("Where is the spare key?")
+        assert found.items[0].text == SAID["content"]
+        await export_and_import(runtime, own, tmp_path)
+
+
+async def export_and_import(runtime: Runtime, own: Settings, tmp_path: Path) -> None:
+    """Back up as for a Neo4j of the user's own, empty the database, and restore it."""
+    record = private.status(own.data_dir)
+    assert record is not None
+    password = (own.data_dir / "password").read_text().strip()
+    users = replace(own, neo4j_uri=f"bolt://127.0.0.1:{record.port}", neo4j_password=password)
+    ben = Graphmem(runtime, "Ben")
+    await ben.remember_fact("Ben collects maps", category="user_fact")
+    made = await _back_up(tmp_path / "exports", users)
+    assert (made.kind, made.clients, made.files) == ("exports", ["Ben", "ann"], 2)
+    await runtime.graph.execute(EMPTY)
+
+    restored = await _restore(tmp_path / "exports", False, users)
+    assert (restored.memories, restored.left_alone) == (2, [])
+    again = await _restore(tmp_path / "exports", False, users)
+    assert again.left_alone == ["Ben", "ann"]
+    found = await Graphmem(runtime, "ann").recall("Where is the spare key?")
+    assert found.items[0].text == SAID["content"]
+    with pytest.raises(InvalidInput, match="unset GRAPHMEM_NEO4J_URI"):
+        await _restore(tmp_path / "backup", False, users)
+
+
+@pytest.fixture
+def quiet(tmp_path: Path) -> Path:
+    """A data folder with a store that no server uses."""
+    data_dir = tmp_path / "data"
+    for name in ("databases/neo4j/nodes", "transactions/neo4j/log.0"):
+        path = home(data_dir) / "data" / name
+        path.parent.mkdir(parents=True)
+        path.write_text(name)
+    (data_dir / "password").write_text("one\n")
+    return data_dir
+
+
+async def backed_up(data_dir: Path, backup: Path) -> Path:
+    begin_backup(backup)
+    copied = await copy_store(data_dir, backup)
+    assert copied.paused_seconds == 0
+    end_backup(backup, Manifest(kind="store", made_at=present(), files=copied.files))
+    return backup
+
+
+async def test_a_store_that_is_there_is_put_aside_or_stays(quiet: Path, tmp_path: Path) -> None:
+    backup = await backed_up(quiet, tmp_path / "backup")
+    nodes = home(quiet) / "data" / "databases" / "neo4j" / "nodes"
+    nodes.write_text("written since")
+    (quiet / "password").write_text("two\n")
+    with pytest.raises(InvalidInput, match="--replace puts it aside"):
+        await restore_store(quiet, backup, replace=False, now=present())
+    assert nodes.read_text() == "written since"
+    aside = await restore_store(quiet, backup, replace=True, now=present())
+
+    assert aside is not None
+    assert nodes.read_text() == "databases/neo4j/nodes"
+    assert (aside / "store" / "databases" / "neo4j" / "nodes").read_text() == "written since"
+    assert ((quiet / "password").read_text(), (aside / "password").read_text()) == (
+        "one\n",
+        "two\n",
+    )
+
+
+async def test_a_backup_that_is_not_whole_replaces_nothing(quiet: Path, tmp_path: Path) -> None:
+    backup = await backed_up(quiet, tmp_path / "backup")
+    nodes = backup / "store" / "databases" / "neo4j" / "nodes"
+    nodes.write_text("databases/neo4j/knots")
+    with pytest.raises(BackupDamaged, match="its SHA-256 is another"):
+        await restore_store(quiet, backup, replace=True, now=present())
+    nodes.unlink()
+    with pytest.raises(BackupDamaged, match="nodes is missing"):
+        await restore_store(quiet, backup, replace=True, now=present())
+    (backup / MANIFEST).unlink()
+    with pytest.raises(BackupDamaged, match="is no backup"):
+        await restore_store(quiet, backup, replace=True, now=present())
+    stored = home(quiet) / "data" / "databases" / "neo4j" / "nodes"
+    assert stored.read_text() == "databases/neo4j/nodes"
+
+
+async def test_a_backup_names_nothing_outside_of_it(quiet: Path, tmp_path: Path) -> None:
+    backup = await backed_up(quiet, tmp_path / "backup")
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    outside = replace(described(secret, tmp_path), path="../secret")
+    end_backup(backup, Manifest(kind="store", made_at=present(), files=[outside]))
+    with pytest.raises(BackupDamaged, match="outside of it"):
+        await restore_store(quiet, backup, replace=True, now=present())
+
+
+async def test_an_interrupted_backup_can_be_made_again(quiet: Path, tmp_path: Path) -> None:
+    backup = tmp_path / "backup"
+    begin_backup(backup)
+    (backup / "store" / "half").write_text("half")
+    await backed_up(quiet, backup)
+    assert not (backup / "store" / "half").exists()
+
+
+def invoked(*arguments: str) -> Result:
+    return CliRunner().invoke(commands, arguments)
+
+
+def test_a_folder_without_a_store_is_named(tmp_path: Path) -> None:
+    result = invoked("backup", str(tmp_path / "backup"), "--data-dir", str(tmp_path / "nothing"))
+    assert result.exit_code == 2
+    assert "there is no store in" in result.stderr
+
+
+COUNT = "import itertools, sys, time\nfor n in itertools.count():\n    print(n, flush=True); time.sleep(.001)"
+SUSPEND = """\
+import sys, time, psutil
+from graphmem.server.backup import suspended
+with suspended(psutil.Process(int(sys.argv[1]))):
+    print("suspended", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture
+def counting() -> Any:
+    """A process that counts."""
+    process = subprocess.Popen([sys.executable, "-c", COUNT], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.readline()
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def is_suspended(process: "subprocess.Popen[str]") -> bool:
+    return psutil.Process(process.pid).status() == psutil.STATUS_STOPPED
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_process_is_suspended_for_the_block_and_goes_on_afterwards(counting: Any) -> None:
+    with contextlib.suppress(KeyError), suspended(psutil.Process(counting.pid)):
+        assert is_suspended(counting)
+        raise KeyError
+    until(lambda: not is_suspended(counting))
+
+
+def test_a_process_goes_on_if_who_suspended_it_is_killed(
+    counting: Any, killed_processes: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))
+    suspending = subprocess.Popen(
+        [sys.executable, "-c", SUSPEND, str(counting.pid)], stdout=subprocess.PIPE, text=True
+    )
+    assert suspending.stdout is not None
+    assert suspending.stdout.readline() == "suspended\n"
+    assert is_suspended(counting)
+    suspending.send_signal(signal.SIGKILL)
+    suspending.communicate()
+    until(lambda: not is_suspended(counting))
