@@ -38,6 +38,7 @@ help:
 	@echo 'make bench-latency     MEMORIES=100000 OUT=report.json: measure how fast recall is'
 	@echo 'make bench-hops        MEMORIES=100000 OUT=report.json: measure what a hop costs'
 	@echo 'make bench-graph       EDGES=10000 OUT=report.json: measure the neighbourhood of a hub'
+	@echo 'make bench-exports     MEMORIES=100000 OUT=report.json: measure export and import, and their memory'
 	@echo 'make bench-retrieval   FACTS=100000 OUT=report.json: measure retrieve_memory'
 	@echo 'make bench-hyde        OUT=report.json: measure turns while a language model misbehaves'
 	@echo 'make bench-hostile     AT_ONCE=4 OUT=report.json: measure recall while operators send hostile Cypher'
@@ -169,6 +170,10 @@ bench-hostile: $(VENV)/development.stamp
 .PHONY: bench-hyde
 bench-hyde: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.hyde $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-exports
+bench-exports: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.exports --memories $(or $(MEMORIES),100000) $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-retrieval
 bench-retrieval: $(VENV)/development.stamp
