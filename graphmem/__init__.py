@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphmem.errors import (
     AliasNotFound as AliasNotFound,
+    BodyLate as BodyLate,
     BudgetExhausted as BudgetExhausted,
     ChildlessBudget as ChildlessBudget,
     Conflict as Conflict,
@@ -20,6 +21,8 @@ from graphmem.errors import (
     CypherMistake as CypherMistake,
     CypherRefused as CypherRefused,
     DataFolderInUse as DataFolderInUse,
+    DeadlineExceeded as DeadlineExceeded,
+    DiskFull as DiskFull,
     EntityNotFound as EntityNotFound,
     FetchFailed as FetchFailed,
     GraphmemError as GraphmemError,
@@ -35,6 +38,7 @@ from graphmem.errors import (
     NotFound as NotFound,
     NotHead as NotHead,
     OperationReused as OperationReused,
+    Overloaded as Overloaded,
     PartOfContent as PartOfContent,
     PatternDamaged as PatternDamaged,
     PatternNotFound as PatternNotFound,
@@ -51,6 +55,7 @@ from graphmem.errors import (
     TookTooLong as TookTooLong,
     TookTooMuch as TookTooMuch,
     TooLarge as TooLarge,
+    TooManyRequests as TooManyRequests,
     TooManyRuns as TooManyRuns,
     TooManyStatements as TooManyStatements,
     Unauthorized as Unauthorized,

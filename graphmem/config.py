@@ -79,6 +79,14 @@ class Settings(Struct, frozen=True, kw_only=True):
             examples=SIZE_EXAMPLES,
         ),
     ] = "512m"
+    disk_margin_mb: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1_000_000,
+            description="MB of the private Neo4j's disk that stay free: below it nothing is written",
+        ),
+    ] = 256
     neo4j_start_seconds: Annotated[
         int, Meta(ge=1, le=3600, description="how long the private Neo4j may take to start")
     ] = 120
@@ -178,6 +186,7 @@ class SettingsGiven(TypedDict, total=False):
     neo4j_database: str
     neo4j_heap: str
     neo4j_page_cache: str
+    disk_margin_mb: int
     neo4j_start_seconds: int
     maven_repository: str | None
     embedding_model: str | None

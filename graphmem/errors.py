@@ -38,6 +38,7 @@
     ├── Unauthorized            the request has no valid key
     ├── BodyLate                the body of a request did not arrive in time
     ├── Unavailable             temporary: the database or the embedder does not answer now
+    │   ├── DiskFull            … or its disk has too little room to write
     │   ├── Overloaded          … or the service has as many requests in progress as it takes
     │   ├── DeadlineExceeded    … or the request was cut off at its deadline
     │   └── ModelFailed         … or the language model does not, or its answer cannot be used
@@ -425,6 +426,17 @@ class Unavailable(GraphmemError):
     def __init__(self, what: str, retry_after: int = 2) -> None:
         super().__init__(what)
         self.retry_after = retry_after
+
+
+class DiskFull(Unavailable):
+    """The disk of the database has too little room: nothing was written, and reading continues."""
+
+    def __init__(self, free_mb: int, needed_mb: int) -> None:
+        super().__init__(
+            f"the disk of the database has {free_mb:,} MB free, less than the {needed_mb:,} MB that writing "
+            "needs (GRAPHMEM_DISK_MARGIN_MB): nothing was written, reading goes on; free some space",
+            retry_after=60,
+        )
 
 
 class Overloaded(Unavailable):

@@ -11,19 +11,22 @@ from functools import partial
 from msgspec import Struct, field
 
 from graphmem.accesses import Recorder
+from graphmem.artifacts.cache import MEGABYTE
 from graphmem.config import Settings
 from graphmem.context import Context
 from graphmem.embedding import Embedder, load_model
-from graphmem.errors import GraphmemError
+from graphmem.errors import DiskFull, GraphmemError
 from graphmem.graph.driver import Graph, connect
 from graphmem.graph.installation import Calibration
+from graphmem.graph.pulse import Pulse
 from graphmem.graph.statements import LostStatements, Statements
 from graphmem.hypotheses.ask import TurnFindings, new_turns
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.llm import LanguageModel, language_model
 from graphmem.model.progress import Progress, silent
-from graphmem.observing.metrics import NEO4J_RESTARTS
+from graphmem.observing.metrics import DISK_FREE, NEO4J_RESTARTS
 from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.server import folder
 from graphmem.server.private import PrivateServer, private_server
 from graphmem.serving import Load, Models, Serving
 from graphmem.single_flight import SingleFlight
@@ -130,35 +133,71 @@ async def database(settings: Settings, progress: Progress = silent) -> AsyncIter
         else:
             server = await stack.enter_async_context(private_server(settings, progress))
             graph = await connect(server.uri, server.user, server.password, "neo4j")
-            watch = asyncio.create_task(_watch(server, graph))
+            watch = asyncio.create_task(Watch(server, graph, settings).run())
             stack.push_async_callback(_end, watch)
         # The exit stack unwinds in reverse: the connection closes before the server is left.
         stack.push_async_callback(graph.close)
         yield graph
 
 
-async def _watch(server: PrivateServer, graph: Graph) -> None:
-    """Restart the private server whenever it has died, or runs statements that it cannot end."""
-    uri = server.uri
-    lost = LostStatements()
-    while True:
-        await asyncio.sleep(WATCH_SECONDS)
-        try:
-            if await server.ensure():
-                NEO4J_RESTARTS.labels("died").inc()
-                log.warning("the private Neo4j had died and was started anew")
-            elif found := await lost.find(graph):
-                log.warning(
-                    "the private Neo4j is restarted: %d statements that were cut off do not end",
-                    len(found),
-                )
-                await server.restart()
-                NEO4J_RESTARTS.labels("statement").inc()
-            if server.uri != uri:
-                uri = server.uri
-                await graph.reconnect(uri, server.user, server.password)
-        except GraphmemError as problem:
-            log.error("the private Neo4j is down: %s", problem)
+class Watch:
+    """Keeps the private server running, and writes away from a full disk."""
+
+    def __init__(self, server: PrivateServer, graph: Graph, settings: Settings) -> None:
+        self._server = server
+        self._graph = graph
+        self._settings = settings
+        self._uri = server.uri
+        self._pulse = Pulse()
+        self._statements = LostStatements()
+        self._is_full = False
+
+    async def run(self) -> None:
+        """Look every second, until cancelled."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            try:
+                self._look_at_disk()
+                await self._look_at_server()
+            except (GraphmemError, OSError) as problem:
+                log.error("the private Neo4j is down: %s", problem)
+
+    def _look_at_disk(self) -> None:
+        """Refuse writes while less than the margin is free, and until a tenth more is."""
+        free = folder.free_bytes(self._settings.data_dir)
+        DISK_FREE.set(free)
+        margin = self._settings.disk_margin_mb
+        needed = margin + margin // 10 if self._is_full else margin
+        is_full = free // MEGABYTE < needed
+        full = DiskFull(free // MEGABYTE, needed) if is_full else None
+        self._graph.refuse_writes(full)
+        if is_full != self._is_full:
+            said = full or "the disk has room again: writes are admitted"
+            log.warning("%s (%s)", said, self._settings.data_dir)
+            self._is_full = is_full
+
+    async def _look_at_server(self) -> None:
+        """Restart the server if it has died, does not answer, or cannot end a statement."""
+        if await self._server.ensure():
+            NEO4J_RESTARTS.labels("died").inc()
+            log.warning("the private Neo4j had died and was started anew")
+        elif found := await self._statements.find(self._graph):
+            reason = f"{len(found)} statements that were cut off do not end"
+            await self._restart(reason, "statement")
+        elif (lost := await self._pulse.lost(self._graph)) and self._has_room_to_start:
+            await self._restart(lost, "lost")
+        if self._server.uri != self._uri:
+            self._uri = self._server.uri
+            await self._graph.reconnect(self._uri, self._server.user, self._server.password)
+
+    @property
+    def _has_room_to_start(self) -> bool:
+        return folder.free_bytes(self._settings.data_dir) >= folder.BYTES_NEEDED
+
+    async def _restart(self, reason: str, label: str) -> None:
+        log.warning("the private Neo4j is restarted: %s", reason)
+        await self._server.restart()
+        NEO4J_RESTARTS.labels(label).inc()
 
 
 async def _end(task: "asyncio.Task[None]") -> None:

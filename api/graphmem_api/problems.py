@@ -16,6 +16,7 @@ from graphmem.errors import (
     BodyLate,
     Conflict,
     CypherRefused,
+    DiskFull,
     GraphmemError,
     InvalidInput,
     NotFound,
@@ -47,6 +48,7 @@ STATUS: dict[type[GraphmemError], int] = {
     TooManyRequests: 429,
     BodyLate: 408,
     Unauthorized: 401,
+    DiskFull: 507,
     Unavailable: 503,
     SetupError: 500,
     GraphmemError: 500,
@@ -191,7 +193,7 @@ def log_unforeseen(error: Exception) -> None:
 
 def failures(*statuses: int) -> dict[int, ResponseSpec]:
     """Describe the problems of a client's route, beside those of all routes."""
-    return described(*statuses, 400, 401, 408, 429, 500, 503)
+    return described(*statuses, 400, 401, 408, 429, 500, 503, 507)
 
 
 def described(*statuses: int) -> dict[int, ResponseSpec]:
@@ -258,6 +260,7 @@ EXAMPLES: dict[int, tuple[str, str, str | None]] = {
     429: ("too_many_runs", "Too many runs: 32 are active, which is the most at once", None),
     500: (INTERNAL, INTERNAL_DETAIL, None),
     503: ("unavailable", "the database does not answer (ServiceUnavailable)", None),
+    507: ("disk_full", "the disk of the database has 120 MB free: nothing was written", None),
 }
 
 

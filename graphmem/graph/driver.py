@@ -26,7 +26,7 @@ from neo4j.exceptions import (
 from neo4j.time import DateTime
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind
 
-from graphmem.errors import GraphmemError, ServerFailed, TookTooLong, Unavailable
+from graphmem.errors import DiskFull, GraphmemError, ServerFailed, TookTooLong, Unavailable
 from graphmem.graph.query import Query
 from graphmem.model.side import FIRST, Side
 from graphmem.observing.spans import span
@@ -96,6 +96,13 @@ class DriverInUse(Struct):
 
     driver: AsyncDriver
     apart: AsyncDriver
+    full: DiskFull | None = None
+    """The reason for which nothing may be written now."""
+
+    def admit(self, access: str) -> None:
+        """Raise `DiskFull` for a write if nothing may be written."""
+        if access == neo4j.WRITE_ACCESS and self.full is not None:
+            raise self.full
 
 
 class Graph:
@@ -237,6 +244,10 @@ class Graph:
         in_use = sum(connection.in_use for connection in connections)
         return Pool(in_use, len(connections) - in_use)
 
+    def refuse_writes(self, full: DiskFull | None) -> None:
+        """Refuse every write from now on with this error; with None admit them again."""
+        self._link.full = full
+
     async def reconnect(self, uri: str, user: str, password: str) -> None:
         """Continue with the same database at another address."""
         old, apart = self._link.driver, self._link.apart
@@ -263,6 +274,7 @@ class Graph:
         faults = collisions = 0
         tries = itertools.count()
         while True:
+            self._link.admit(access)
             shown.set_attribute("graphmem.retries", next(tries))
             try:
                 async with self.driver.session(

@@ -41,9 +41,11 @@ FORGOTTEN = Counter(
 WORKER_CRASHES = Counter("graphmem_worker_crashes", "Restarts of the worker after a crash")
 NEO4J_RESTARTS = Counter(
     "graphmem_neo4j_restarts",
-    "Restarts of the private Neo4j: it had died, or worked on a statement that it could not end",
+    "Restarts of the private Neo4j: it had died, its database had failed or been silent, or it worked on a "
+    "statement that it could not end",
     ["reason"],
 )
+DISK_FREE = Gauge("graphmem_disk_free_bytes", "Free bytes of the disk of the private Neo4j")
 EMBEDDING_SECONDS = Histogram(
     "graphmem_embedding_duration_seconds",
     "Duration of the model's work on a question or a batch of passages, without the wait",

@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 from msgspec import Struct
 from neo4j import AsyncDriver, AsyncGraphDatabase
-from neo4j.exceptions import AuthError, DriverError, Neo4jError
+from neo4j.exceptions import AuthError, DatabaseError, DriverError, Neo4jError
 
 from graphmem.errors import SetupError
 from graphmem.server.conf import HOST
@@ -19,7 +19,7 @@ USER = "neo4j"
 INITIAL_PASSWORD = "neo4j"  # noqa: S105  # of every new store
 CONNECT_SECONDS = 5.0
 # A suspended server accepts a connection and then does not answer.
-ANSWER_SECONDS = 10.0
+ANSWER_SECONDS = 20.0
 POLL_SECONDS = 0.1
 ONLINE = "online"
 # A database in one of these states that gives a reason will not come online by waiting.
@@ -106,8 +106,16 @@ async def _database(port: int, password: str) -> Database:
         found = await driver.execute_query(
             "SHOW DATABASE neo4j YIELD currentStatus, statusMessage", database_="system"
         )
-    [row] = found.records
-    return Database(row["currentStatus"], row["statusMessage"] or "")
+        [row] = found.records
+        database = Database(row["currentStatus"], row["statusMessage"] or "")
+        if database.status != ONLINE:
+            return database
+        try:
+            # A database that has failed while it ran is `online` too.
+            await driver.execute_query("RETURN 1", database_=DATABASE)
+        except DatabaseError as problem:
+            return Database("dirty", f"the database has failed ({problem.code})")
+    return database
 
 
 async def _set_password(port: int, password: str) -> None:

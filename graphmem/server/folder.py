@@ -53,12 +53,17 @@ def create(data_dir: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
 
 
+def free_bytes(data_dir: Path) -> int:
+    """Return the free bytes of the folder's disk."""
+    return shutil.disk_usage(data_dir).free
+
+
 def require_space(data_dir: Path) -> None:
     """Raise `ServerFailed` if the disk has too little room to open a store.
 
     Neo4j itself takes minutes to fail on a full disk, and does not say why.
     """
-    free = shutil.disk_usage(data_dir).free
+    free = free_bytes(data_dir)
     if free < BYTES_NEEDED:
         raise ServerFailed(
             f"the disk of {data_dir} has {free // MEGABYTE} MB free where Neo4j needs "
