@@ -308,6 +308,8 @@ async def test_preparing_asks_for_nobody_and_never_fails(
         "retrieval/found_of_kind_in_conversation",
         "retrieval/found_now",
         "retrieval/found_exactly",
+        "retrieval/passages_in_client",
+        "retrieval/passages_in_conversation",
         "hypotheses/turn_facts",
         "retrieval/hop",
     }
@@ -400,7 +402,7 @@ async def test_a_failing_embedder_or_database_gives_a_partial_answer(
         assert (turn.memories, turn.degraded) == ([], ["embedding_failed"])
         assert turn.hypotheses
     with monkeypatch.context() as patch:
-        patch.setattr("graphmem.hypotheses.ask.find", fails)
+        patch.setattr("graphmem.hypotheses.ask.find_with_passages", fails)
         turn = await asking.hyde_retrieve("no-search", window=WINDOW)
         assert (turn.memories, turn.degraded) == ([], ["search_failed"])
     with monkeypatch.context() as patch:
