@@ -135,7 +135,7 @@ def _known(unfinished: Path, memory: "Graphmem", vectors: bool) -> "UnfinishedFi
     part = beginning(unfinished) if unfinished.exists() else None
     if part is None:
         return None
-    model = memory.runtime.embedder.key if vectors else None
+    model = memory.runtime.context(memory.client_id).embedder.key if vectors else None
     if (part.header.client_id, part.header.embedding_model) != (memory.client_id, model):
         raise InvalidInput(
             str(unfinished),

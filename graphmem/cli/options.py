@@ -28,15 +28,24 @@ NEO4J = (
     "neo4j_heap",
     "neo4j_page_cache",
     "neo4j_start_seconds",
+    "disk_margin_mb",
     "maven_repository",
 )
 RUNNING = (*NEO4J, "embedding_model", "embedding_threads")
 MODEL = ("llm_url", "llm_model")
 KEEPING = ("record", "keep_accesses_days", "keep_runs_days")
+LIMITS = (
+    "request_seconds",
+    "requests_at_once",
+    "requests_waiting",
+    "client_requests",
+    "connections",
+)
 LISTENING = (
     "host",
     "port",
     "keys_file",
+    *LIMITS,
     "jobs",
     *KEEPING,
     "cypher",

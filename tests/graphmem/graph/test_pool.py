@@ -2,24 +2,28 @@
 
 import asyncio
 
-from graphmem.graph.driver import Graph, Pool
-from graphmem.runtime import Runtime
+from graphmem.config import Settings
+from graphmem.graph.driver import Graph, Pool, connect
 
 
-async def test_a_connection_is_in_use_while_it_works(runtime: Runtime) -> None:
-    at_rest = runtime.graph.pool()
-    assert at_rest is not None
+async def test_a_connection_is_in_use_while_it_works(neo4j_settings: Settings) -> None:
+    given = neo4j_settings
+    # With connections of its own: others use the shared ones at any moment.
+    graph = await connect(
+        given.neo4j_uri or "", given.neo4j_user, given.neo4j_password, given.neo4j_database
+    )
     working: list[Pool | None] = []
 
     async def work(transaction: object) -> None:
         await asyncio.sleep(0)
-        working.append(runtime.graph.pool())
+        working.append(graph.pool())
 
-    await runtime.graph.write(work)
-    assert [pool.in_use for pool in working if pool] == [at_rest.in_use + 1]
-    after = runtime.graph.pool()
+    await graph.write(work)
+    assert [pool.in_use for pool in working if pool] == [1]
+    after = graph.pool()
     assert after is not None
-    assert (after.in_use, after.idle >= 1) == (at_rest.in_use, True)
+    assert (after.in_use, after.idle >= 1) == (0, True)
+    await graph.close()
 
 
 def test_a_driver_that_does_not_tell_is_no_error() -> None:
