@@ -42,6 +42,7 @@ help:
 	@echo 'make bench-retrieval   FACTS=100000 OUT=report.json: measure retrieve_memory'
 	@echo 'make bench-hyde        OUT=report.json: measure turns while a language model misbehaves'
 	@echo 'make bench-hostile     AT_ONCE=4 OUT=report.json: measure recall while operators send hostile Cypher'
+	@echo 'make bench-overload    CALLERS=300 OUT=report.json: measure a service with too many callers'
 	@echo 'make bench-runs        SPANS=100000 OUT=report.json: measure what a budget costs'
 	@echo 'make chaos             WRITES=10000: kill Neo4j and the service while they write'
 	@echo 'make image-steps       run the steps of the Dockerfile in a clean folder (minutes)'
@@ -166,6 +167,10 @@ bench-runs: $(VENV)/development.stamp
 .PHONY: bench-hostile
 bench-hostile: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.hostile $(if $(AT_ONCE),--at-once $(AT_ONCE)) $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-overload
+bench-overload: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.overload $(if $(CALLERS),--callers $(CALLERS)) $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-hyde
 bench-hyde: $(VENV)/development.stamp

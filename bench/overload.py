@@ -1,0 +1,199 @@
+"""What callers see of a service that has too many of them, and what a long write costs a short one.
+
+    python -m bench.overload --seconds 60 --callers 300 --out overload.json
+
+`graphmem serve` with a private Neo4j, both of the run's own; ten clients with facts each. 16 callers, and
+then `--callers`, recall one question after the other, respecting `Retry-After`. After that, one caller
+remembers one-line messages, alone and beside another client's messages of 400 KB. The targets: no request
+longer than its deadline and a second, answers at ≥ .8 × the rate of 16 callers, `/health/live` < 100 ms, and
+a one-line write delayed by less than 2 × its quiet time.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import os
+import random
+import re
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx
+
+from bench.reporting import arguments, report
+from bench.store import sentence, words
+from graphmem.config import load
+
+CLIENTS = 10
+FACTS = 200
+FEW = 16
+WARMED = 100
+MOST_PAUSE_SECONDS = 5.0
+SHORT_WRITES = 40
+LONG_CHARACTERS = 400_000
+
+
+def sentences(number: int, seed: int) -> list[str]:
+    """Return random sentences."""
+    vocabulary, shares = words()
+    chance = random.Random(seed)
+    return [sentence(chance, vocabulary, shares) for _ in range(number)]
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[str]:
+    """Run the service as its own program for the length of the block, and provide its URL."""
+    program = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "graphmem.cli.main", "serve", "--port", "0"),
+        env=os.environ | {"GRAPHMEM_DATA_DIR": str(folder), "GRAPHMEM_LOG_LEVEL": "error"},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert program.stdout is not None
+    try:
+        async for line in program.stdout:
+            if found := re.search(rb"http://\S+", line):
+                yield found[0].decode()
+                break
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            program.terminate()
+        await program.wait()
+
+
+def client_of(url: str, number: int) -> httpx.AsyncClient:
+    """Return the HTTP client of one of the clients."""
+    return httpx.AsyncClient(
+        base_url=url,
+        headers={"X-Client-Id": f"client-{number}"},
+        timeout=300,
+        limits=httpx.Limits(max_connections=None),
+    )
+
+
+async def probed(url: str, seconds: list[float]) -> None:
+    """Ask whether the service lives, ten times a second, until cancelled."""
+    async with client_of(url, 0) as http:
+        while True:
+            began = time.perf_counter()
+            await http.get("/health/live")
+            seconds.append(time.perf_counter() - began)
+            await asyncio.sleep(0.1)
+
+
+async def asked(url: str, callers: int, seconds: float) -> dict[str, Any]:
+    """Have callers ask for some time, and return what they have seen."""
+    statuses: Counter[int] = Counter()
+    ages: list[float] = []
+    live: list[float] = []
+    questions = sentences(1_000, seed=5)
+    end = time.perf_counter() + seconds
+
+    async def caller(number: int, http: httpx.AsyncClient) -> None:
+        for question in itertools.islice(itertools.cycle(questions), number, None):
+            began = time.perf_counter()
+            if began >= end:
+                return
+            answer = await http.post("/api/v0/recall", json={"query": question, "max_tokens": 500})
+            ages.append(time.perf_counter() - began)
+            # What was asked in time counts, whenever it is answered.
+            statuses[answer.status_code] += 1
+            if pause := answer.headers.get("retry-after"):
+                await asyncio.sleep(min(float(pause), MOST_PAUSE_SECONDS))
+
+    probe = asyncio.create_task(probed(url, live))
+    began = time.perf_counter()
+    async with contextlib.AsyncExitStack() as stack:
+        https = [
+            await stack.enter_async_context(client_of(url, number)) for number in range(CLIENTS)
+        ]
+        await asyncio.gather(
+            *(caller(number, https[number % CLIENTS]) for number in range(callers))
+        )
+    lasted = time.perf_counter() - began
+    probe.cancel()
+    return {
+        "callers": callers,
+        "answered_a_second": round(statuses[200] / lasted, 1),
+        "statuses": dict(statuses),
+        "p50_ms": round(1000 * statistics.median(ages)),
+        "oldest_s": round(max(ages), 1),
+        "live_p50_ms": round(1000 * statistics.median(live), 1),
+        "live_most_ms": round(1000 * max(live)),
+    }
+
+
+async def write_short(http: httpx.AsyncClient, texts: list[str]) -> float:
+    """Remember one-line messages one after the other, and return the median in milliseconds."""
+    seconds = []
+    for text in texts:
+        began = time.perf_counter()
+        await remember(http, text)
+        seconds.append(time.perf_counter() - began)
+    return round(1000 * statistics.median(seconds), 1)
+
+
+async def remember(http: httpx.AsyncClient, text: str) -> None:
+    """Remember a message."""
+    body = {"messages": [{"session_id": "s", "role": "user", "content": text}], "create": True}
+    answer = await http.post("/api/v0/conversations/c/messages", json=body)
+    answer.raise_for_status()
+
+
+async def fairness(url: str) -> dict[str, Any]:
+    """Time short writes of one client, alone and beside long ones of another."""
+    texts = sentences(2 * SHORT_WRITES, seed=6)
+    long = " ".join(sentences(LONG_CHARACTERS // 40, seed=7))[:LONG_CHARACTERS]
+
+    async def write_long(http: httpx.AsyncClient) -> None:
+        while True:
+            await remember(http, long)
+
+    async with client_of(url, 0) as short_http, client_of(url, 1) as long_http:
+        await write_short(short_http, texts[:5])
+        quiet = await write_short(short_http, texts[:SHORT_WRITES])
+        writer = asyncio.create_task(write_long(long_http))
+        await asyncio.sleep(1)
+        beside = await write_short(short_http, texts[SHORT_WRITES:])
+        writer.cancel()
+        await asyncio.gather(writer, return_exceptions=True)
+    return {"quiet_ms": quiet, "beside_ms": beside, "times_quiet": round(beside / quiet, 2)}
+
+
+async def main() -> None:
+    """Measure and write the report."""
+    parser = arguments("overload", __doc__)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--callers", type=int, default=300)
+    given = parser.parse_args()
+    with TemporaryDirectory(prefix="graphmem-overload-") as folder:
+        async with serving(Path(folder) / "data") as url:
+            for number in range(CLIENTS):
+                async with client_of(url, number) as http:
+                    facts = [{"fact": text} for text in sentences(FACTS, seed=number)]
+                    for start in range(0, FACTS, 100):
+                        await http.post("/api/v0/facts", json={"facts": facts[start : start + 100]})
+            async with client_of(url, 0) as http:
+                for text in sentences(WARMED, seed=4):
+                    await http.post("/api/v0/recall", json={"query": text})
+            few = await asked(url, FEW, given.seconds)
+            many = await asked(url, given.callers, given.seconds)
+            fair = await fairness(url)
+    figures = {
+        "deadline_s": load({}).request_seconds,
+        "few": few,
+        "many": many,
+        "rate_of_few": round(many["answered_a_second"] / few["answered_a_second"], 2),
+        "short_writes": fair,
+    }
+    report(figures, given.out)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
