@@ -29,7 +29,7 @@ from graphmem.model.progress import Progress, silent
 from graphmem.model.side import Side, other
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import REEMBEDDED
-from graphmem.retrieval.calibration import calibrate
+from graphmem.retrieval.calibration import calibrate, calibrate_languages
 from graphmem.tokens import TOKENIZER
 
 LOOK_SECONDS = 2.0
@@ -110,7 +110,9 @@ class Models:
             model = await self._load_again(found.installation.model)
         embedder = Embedder(model, found.installation.side)
         try:
-            return Serving(found.graph, embedder, await calibrate(found.graph, embedder))
+            scale = await calibrate(found.graph, embedder)
+            scale = await calibrate_languages(scale, found.graph, embedder)
+            return Serving(found.graph, embedder, scale)
         except BaseException:
             await embedder.close()
             raise
@@ -126,7 +128,9 @@ class Models:
                 found = await self.follow(serving)
                 told = ""
                 if found is not serving:
-                    log.info("questions are asked with %s from now on", found.embedder.model.name)
+                    if found.embedder is not serving.embedder:
+                        name = found.embedder.model.name
+                        log.info("questions are asked with %s from now on", name)
                     serving = found
                     exchange(serving)
             except Unavailable as problem:
@@ -151,6 +155,11 @@ class Models:
         _tell(stored)
         if not _is(serving.embedder, stored.model, stored.side):
             serving = await self._switch(serving, stored)
+        elif not serving.calibration.knowledge:
+            # Not at the switch: until then questions need the former model's index, which is deleted soon.
+            graph, embedder = serving.graph, serving.embedder
+            scale = await calibrate_languages(serving.calibration, graph, embedder)
+            serving = Serving(graph, embedder, scale)
         await self._keep_beside(serving.embedder, stored)
         return serving
 

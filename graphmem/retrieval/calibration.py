@@ -76,13 +76,21 @@ texts."""
 async def calibrate(graph: Graph, embedder: Embedder) -> Calibration:
     """Return the installation's calibration; an installation without one is measured, and the result stored.
 
-    Raises `Unavailable`.
+    The knowledge of languages is what is stored: see `calibrate_languages`. Raises `Unavailable`.
     """
     scale = await calibration(graph) or await keep_calibration(graph, await measure(embedder))
-    known = await knowledge(graph, embedder.key)
-    if known is None:
-        known = await measure_knowledge(embedder)
-        await keep_knowledge(graph, embedder.key, known)
+    return replace(scale, knowledge=await knowledge(graph, embedder.key) or {})
+
+
+async def calibrate_languages(scale: Calibration, graph: Graph, embedder: Embedder) -> Calibration:
+    """Return a calibration with the model's knowledge of languages; it is measured and stored if unknown.
+
+    It embeds a hundred short texts, which takes seconds. Raises `Unavailable`.
+    """
+    if scale.knowledge:
+        return scale
+    known = await measure_knowledge(embedder)
+    await keep_knowledge(graph, embedder.key, known)
     return replace(scale, knowledge=known)
 
 

@@ -23,7 +23,7 @@ from graphmem.cli.reembed import _cancel, _reembed
 from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.doctor import model as doctor_model, schema as doctor_schema
-from graphmem.embedding import Model, discard
+from graphmem.embedding import BATCH_TEXTS, URL_BATCHES, Model, discard
 from graphmem.errors import ModelMismatch, SettingError, Unavailable
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.installation import Calibration, Installation, installation
@@ -802,7 +802,7 @@ async def test_a_url_that_fails_hangs_and_restarts_loses_nothing_and_holds_up_no
                 await asyncio.sleep(0.1)
             await until(graph, None, seconds=600)
         assert asked > 40
-        assert len(server.asked) > BULK // 16
+        assert len(server.asked) > BULK // (URL_BATCHES * BATCH_TEXTS)
         assert await sides(graph) == (BULK, 0, BULK)
         assert running_with(runtime) == "url/fake"
         assert set(await nearest(memory, "vehicle")) <= {id for id in ids if id.endswith("0")}

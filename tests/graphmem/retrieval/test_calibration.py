@@ -11,7 +11,7 @@ from graphmem.graph.installation import (
     calibration,
     keep_calibration,
 )
-from graphmem.retrieval.calibration import RELATED, calibrate, cosine, measure
+from graphmem.retrieval.calibration import RELATED, calibrate, calibrate_languages, cosine, measure
 from graphmem.runtime import Runtime
 from tests.scripted import ScriptedGraph
 
@@ -40,8 +40,11 @@ async def test_an_installation_without_one_is_measured_and_what_came_first_holds
         }
     )
 
-    found = await calibrate(graph, runtime.embedder)
+    scale = await calibrate(graph, runtime.embedder)
+    assert scale == Calibration(0.1, 0.2)
+    found = await calibrate_languages(scale, graph, runtime.embedder)
     assert (found.low, found.high) == (0.1, 0.2)
+    assert await calibrate_languages(found, graph, runtime.embedder) is found
     kept = dict(graph.asked)["graph/keep_calibration"]
     assert 0.0 < kept["low"] < kept["high"] <= 1.0
     kept = dict(graph.asked)["graph/keep_knowledge"]
