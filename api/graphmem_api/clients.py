@@ -48,7 +48,7 @@ DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 FROM_ELSEWHERE = ("forwarded", "x-forwarded-for", "x-real-ip", "via", "origin")
 """Headers of requests that a proxy forwards or a page sends."""
 
-EXPORT_TYPE = "application/jsonl"
+EXPORT_TYPE = "application/octet-stream"
 
 SETTLED_SECONDS = 2.0
 """A file changed more recently may change again without a new timestamp: it is read once more."""
