@@ -1,3 +1,4 @@
 CYPHER 25
-// A row from the store, of any client, if the database can begin a transaction and read.
-RETURN coalesce(head(COLLECT { MATCH (any) RETURN 1 LIMIT 1 }), 0) AS read
+// Whether the database can begin a transaction and read a node, of no client.
+OPTIONAL MATCH (installation:Installation {id: 'installation'})
+RETURN count(installation) AS read
