@@ -23,8 +23,11 @@ help:
 	@echo 'make check             lint, then all tests; fails below 90 % coverage'
 	@echo 'make test-llm          run the tests that need a real language model; fetches a small one'
 	@echo 'make queries           write the parts of query files that follow from the vocabulary'
+	@echo 'make blocking          write the public API without await from the one with it'
 	@echo 'make cookbook          ask the seed story all that the cookbook asks, write the answers down'
+	@echo 'make screenshots       write the pictures of the explorer, docs/images/*.png, with Chromium'
 	@echo 'make figures           write the figures of bench/results into README.md and docs/benchmarks.md'
+	@echo 'make docs              build the documentation site into build/docs; a warning or a dead link fails'
 	@echo 'make notebook          run notebooks/explore.ipynb whole, into build/'
 	@echo 'make bench-quality     DATA=set.json RANKING=contextual LEAST=0.25 OUT=report.json: measure what is found'
 	@echo 'make bench-weights     DATA="a.json b.json" OUT=report.json: measure what each signal of the ranking gains'
@@ -39,6 +42,7 @@ help:
 	@echo 'make bench-hops        MEMORIES=100000 OUT=report.json: measure what a hop costs'
 	@echo 'make bench-graph       EDGES=10000 OUT=report.json: measure the neighbourhood of a hub'
 	@echo 'make bench-exports     MEMORIES=100000 OUT=report.json: measure export and import, and their memory'
+	@echo 'make bench-imports     CONVERSATIONS=2000 OUT=report.json: measure the import of an export of ChatGPT'
 	@echo 'make bench-retrieval   FACTS=100000 OUT=report.json: measure retrieve_memory'
 	@echo 'make bench-hyde        OUT=report.json: measure turns while a language model misbehaves'
 	@echo 'make bench-hostile     AT_ONCE=4 OUT=report.json: measure recall while operators send hostile Cypher'
@@ -100,6 +104,10 @@ check: lint
 queries: $(VENV)/development.stamp
 	@$(BIN)/python -m tests.generated_queries
 
+.PHONY: blocking
+blocking: $(VENV)/development.stamp
+	@$(BIN)/python -m tests.generated_blocking
+
 .PHONY: cookbook
 cookbook: $(VENV)/development.stamp
 	@GRAPHMEM_COOKBOOK=write $(BIN)/python -m pytest -q tests/docs/test_cookbook.py
@@ -108,9 +116,18 @@ cookbook: $(VENV)/development.stamp
 answers: $(VENV)/development.stamp
 	@GRAPHMEM_ANSWERS=write $(BIN)/python -m pytest -q -n 0 tests/api/test_answers.py
 
+.PHONY: screenshots
+screenshots: $(VENV)/development.stamp
+	@GRAPHMEM_SCREENSHOTS=write $(BIN)/python -m pytest -q -n 0 tests/api/test_explorer_pages.py -k screenshots
+
 .PHONY: figures
 figures: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.figures
+
+.PHONY: docs
+docs: $(VENV)/development.stamp
+	@$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+	@echo 'build/docs/index.html is the first page'
 
 .PHONY: notebook
 notebook: $(VENV)/development.stamp
@@ -180,6 +197,10 @@ bench-hyde: $(VENV)/development.stamp
 bench-exports: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.exports --memories $(or $(MEMORIES),100000) $(if $(OUT),--out $(OUT))
 
+.PHONY: bench-imports
+bench-imports: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.imports --conversations $(or $(CONVERSATIONS),2000) $(if $(OUT),--out $(OUT))
+
 .PHONY: bench-retrieval
 bench-retrieval: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.retrieval --facts $(or $(FACTS),100000) $(if $(OUT),--out $(OUT))
@@ -244,18 +265,19 @@ $(VENV)/bin/python:
 	}
 
 INSTALL = $(BIN)/python -m pip install --disable-pip-version-check --no-input
-PINNED = $(INSTALL) --require-hashes --only-binary :all: -r requirements/build.txt
+# Quiet: a line for each of a hundred packages hides what matters; failures are told in full.
+PINNED = $(INSTALL) --quiet --require-hashes --only-binary :all: -r requirements/build.txt
 ITSELF = $(INSTALL) --quiet --no-deps --no-build-isolation --editable .
 
 # The stamps lie in the environment, so that they go with it.
 $(VENV)/runtime.stamp: requirements/build.txt requirements/runtime.txt pyproject.toml | $(VENV)/bin/python
-	@echo 'installing what graphmem needs'
+	@echo "installing $$(grep -c == requirements/runtime.txt) packages into $(VENV), by hash, once: a minute or two"
 	@$(PINNED) -r requirements/runtime.txt
 	@$(ITSELF)
 	@touch $@
 
 $(VENV)/development.stamp: requirements/build.txt requirements/development.txt pyproject.toml | $(VENV)/bin/python
-	@echo 'installing what graphmem and its tests need'
+	@echo "installing $$(grep -c == requirements/development.txt) packages into $(VENV), by hash, once: some minutes"
 	@$(PINNED) -r requirements/development.txt
 	@$(ITSELF)
 	@touch $@

@@ -30,6 +30,7 @@ from graphmem.errors import (
     InvalidInput as InvalidInput,
     ItemNotFound as ItemNotFound,
     JavaNotFound as JavaNotFound,
+    LegalHold as LegalHold,
     LinkNotFound as LinkNotFound,
     MemoryNotFound as MemoryNotFound,
     ModelFailed as ModelFailed,

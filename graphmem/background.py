@@ -14,7 +14,8 @@ from graphmem.conversations.remember import IDLE, SEGMENT, SUMMARIZE_SESSIONS
 from graphmem.entities.aliases import ALIASES, find_new_aliases, queue_aliases
 from graphmem.episodes.consolidate import CONSOLIDATE, consolidate
 from graphmem.episodes.segment import segment
-from graphmem.errors import ConversationNotFound
+from graphmem.errors import ConversationNotFound, LegalHold
+from graphmem.forgetting.expiry import EXPIRE, delete_expired, queue_expired
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.jobs.outbox import Claim, Due, Effect, queue_alone
 from graphmem.jobs.worker import STOP_SECONDS, Handler, Worker
@@ -149,7 +150,14 @@ async def _reembed(held: Claim, runtime: Runtime) -> None:
         )
 
 
+async def _delete_expired(held: Claim, runtime: Runtime) -> None:
+    """Delete a client's expired memories, also if nobody reads anything of it."""
+    with contextlib.suppress(LegalHold):
+        await delete_expired(held.client_id, now=present(), graph=runtime.graph)
+
+
 WORK: Mapping[str, Work] = {
+    EXPIRE: _delete_expired,
     SWEEP: _sweep_contexts,
     REVIEW_JOB: _review,
     SEGMENT: _segment,
@@ -180,6 +188,11 @@ async def _queue_passages(graph: Graph) -> None:
     await queue_passages(now=present(), new_id=random_id, graph=graph)
 
 
+async def _queue_expired(graph: Graph) -> None:
+    """Queue the deletion of expired memories for the clients that have some."""
+    await queue_expired(now=present(), new_id=random_id, graph=graph)
+
+
 async def _queue_retention(graph: Graph) -> None:
     """Queue the deletion of expired records, soon after the start."""
     now = present()
@@ -190,6 +203,7 @@ async def _queue_retention(graph: Graph) -> None:
 REGULAR: Mapping[str, tuple[Callable[[Graph], Awaitable[None]], timedelta]] = {
     ALIASES: (_queue_aliases, NOTICE_EVERY),
     PASSAGES_JOB: (_queue_passages, NOTICE_EVERY),
+    EXPIRE: (_queue_expired, NOTICE_EVERY),
     RETAIN: (_queue_retention, RETAIN_EVERY),
 }
 """The functions that queue regular jobs, and their intervals."""

@@ -1,15 +1,13 @@
 """The public API for Python: a running graphmem, as one client sees it."""
 
-from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from types import TracebackType
-from typing import Any, Literal, NoReturn, TypeVar, Unpack, cast, overload
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar, cast, overload
 from uuid import UUID
 
-from graphmem import config
+from msgspec import UNSET, UnsetType
+
 from graphmem.clients import Clients, ClientsAsked, list_clients
-from graphmem.config import SettingsGiven
 from graphmem.context import Context
 from graphmem.contexts.context import (
     add_to_context,
@@ -36,11 +34,16 @@ from graphmem.contextual.types import (
     MoreTurns,
     Narrowing,
 )
-from graphmem.conversations.conversation import delete_conversation, open_conversation
+from graphmem.conversations.conversation import (
+    change_conversation,
+    delete_conversation,
+    open_conversation,
+)
 from graphmem.conversations.remember import remember_messages
 from graphmem.conversations.show import show_conversations, show_messages, show_sessions
 from graphmem.conversations.types import (
     Batch,
+    ChangedConversation,
     Conversation,
     Conversations,
     ConversationsAsked,
@@ -89,6 +92,14 @@ from graphmem.facts.types import (
     NewFact,
     NextFact,
 )
+from graphmem.forgetting.forget import (
+    begin_hold,
+    end_hold,
+    forget,
+    forget_client,
+    verify_forgotten,
+)
+from graphmem.forgetting.types import ForgetAsked, NewHold, Receipt, Verified, VerifyAsked
 from graphmem.hypotheses.ask import hyde_retrieve
 from graphmem.hypotheses.prompt import injected
 from graphmem.hypotheses.types import Mode, Turn, TurnAsked
@@ -106,10 +117,10 @@ from graphmem.memories.links import (
     unlink_memories,
 )
 from graphmem.memories.lists import Memories, MemoriesAsked, list_memories
-from graphmem.memories.memory import show_memory
+from graphmem.memories.memory import annotate, show_memory
 from graphmem.memories.types import Memory
 from graphmem.memories.versions import Versions, VersionsAsked, show_versions
-from graphmem.model.progress import Progress, silent
+from graphmem.model.annotations import ChangedAnnotations
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import (
     ClientId,
@@ -170,7 +181,7 @@ from graphmem.reviews.types import (
 from graphmem.runs.environment import RunEnvironment
 from graphmem.runs.session import Beginning
 from graphmem.runs.types import OnAccess, RetrievalBudget
-from graphmem.runtime import Runtime, running
+from graphmem.runtime import Runtime
 from graphmem.search.ask import search, search_spans
 from graphmem.search.retriever import MemoryRetriever, RetrieverDefaults
 from graphmem.search.types import (
@@ -186,6 +197,7 @@ from graphmem.sessions.summarize import summarize_session
 from graphmem.summaries.add import add_summary
 from graphmem.summaries.show import prompt_text, show_summaries, show_summary
 from graphmem.summaries.types import NewSummary, Summaries, SummariesAsked, Summary
+from graphmem.tokens import TokenCounter
 
 DEFAULT_CLIENT = "default"
 
@@ -193,6 +205,19 @@ When = datetime | str
 """A moment with a time zone, as a `datetime` or as ISO 8601 text."""
 
 Asked = TypeVar("Asked")
+Arguments = ParamSpec("Arguments")
+
+
+class Page(Protocol):
+    """A page of a list."""
+
+    @property
+    def cursor(self) -> str | None:
+        """Where the next page begins; None on the last."""
+        ...
+
+
+AnyPage = TypeVar("AnyPage", bound=Page)
 
 
 class Graphmem:
@@ -211,20 +236,62 @@ class Graphmem:
         """The dependencies of this client's use cases, as of now."""
         return self.runtime.context(self.client_id)
 
+    @property
+    def _tokens(self) -> TokenCounter:
+        return self.runtime.tokens
+
     def for_client(self, client_id: str) -> "Graphmem":
         """Return the same graphmem as another client sees it."""
         return Graphmem(self.runtime, client_id)
 
+    @staticmethod
+    async def pages(
+        ask: Callable[Arguments, Awaitable[AnyPage]],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> AsyncIterator[AnyPage]:
+        """Yield every page of a list: `async for page in memory.pages(memory.memories, limit=200)`."""
+        cursor: str | None = None
+        while True:
+            named = kwargs if cursor is None else {**kwargs, "cursor": cursor}
+            page = await ask(*args, **named)  # type: ignore[arg-type]
+            yield page
+            cursor = page.cursor
+            if cursor is None:
+                return
+
     # Conversations, messages and episodes
 
     async def open_conversation(
-        self, id: str | None = None, *, title: str | None = None
+        self,
+        id: str | None = None,
+        *,
+        title: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        tags: Sequence[str] = (),
     ) -> Conversation:
         """Open a conversation, or return the existing one with this id.
 
-        An id is 1–128 letters, digits and `. _ : -`; a missing id is generated.
+        An id is 1–128 letters, digits and `. _ : -`; a missing id is generated. Given fields of an existing
+        conversation change.
         """
-        return await open_conversation(_made(NewConversation, id=id, title=title), self._context)
+        new = _made(NewConversation, id=id, title=title, metadata=metadata, tags=tags)
+        return await open_conversation(new, self._context)
+
+    async def change_conversation(
+        self,
+        conversation_id: str,
+        *,
+        title: str | UnsetType | None = UNSET,
+        metadata: Mapping[str, Any] | UnsetType | None = UNSET,
+        tags: Sequence[str] | UnsetType = UNSET,
+    ) -> Conversation:
+        """Change the given fields of a conversation; None and an empty list remove.
+
+        Raises `ConversationNotFound`.
+        """
+        changed = _made(ChangedConversation, **_given(title=title, metadata=metadata, tags=tags))
+        return await change_conversation(conversation_id, changed, self._context)
 
     async def remember(
         self,
@@ -241,9 +308,14 @@ class Graphmem:
         batch = _made(Batch, messages=list(messages), create=create)
         return await remember_messages(conversation_id, batch, self._context)
 
-    async def conversations(self, *, limit: int = 50, cursor: str | None = None) -> Conversations:
-        """Return conversations, the latest first, 1–200 a page, and the number of all."""
-        asked = _made(ConversationsAsked, limit=limit, cursor=cursor)
+    async def conversations(
+        self, *, tags: Sequence[str] | None = None, limit: int = 50, cursor: str | None = None
+    ) -> Conversations:
+        """Return conversations, the latest first, 1–200 a page, and the number of all.
+
+        With `tags` only those that have all of them.
+        """
+        asked = _made(ConversationsAsked, tags=tags, limit=limit, cursor=cursor)
         return await show_conversations(asked, self._context)
 
     async def sessions(
@@ -263,6 +335,7 @@ class Graphmem:
         session_id: str | None = None,
         since: When | None = None,
         until: When | None = None,
+        tags: Sequence[str] | None = None,
         order: Literal["newest", "oldest"] = "oldest",
         limit: int = 50,
         cursor: str | None = None,
@@ -277,6 +350,7 @@ class Graphmem:
             session_id=session_id,
             since=since,
             until=until,
+            tags=tags,
             order=order,
             limit=limit,
             cursor=cursor,
@@ -299,6 +373,9 @@ class Graphmem:
         surprise: float | None = None,
         start_at: When | None = None,
         end_at: When | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        tags: Sequence[str] = (),
+        expires_at: When | None = None,
     ) -> KeptEpisode:
         """Remember a run of messages as an episode: exactly one of `messages`, `message_ids` and `range`.
 
@@ -316,6 +393,9 @@ class Graphmem:
             surprise=surprise,
             start_at=start_at,
             end_at=end_at,
+            metadata=metadata,
+            tags=tags,
+            expires_at=expires_at,
         )
         return await remember_episode(new, self._context)
 
@@ -354,6 +434,9 @@ class Graphmem:
         source_episode_ids: Sequence[str] = (),
         valid_at: When | None = None,
         importance: float = 0.5,
+        metadata: Mapping[str, Any] | None = None,
+        tags: Sequence[str] = (),
+        expires_at: When | None = None,
     ) -> KeptFact:
         """Remember one fact, valid from `valid_at` (default: now); `importance` is 0–1.
 
@@ -369,6 +452,9 @@ class Graphmem:
             source_episode_ids=source_episode_ids,
             valid_at=valid_at,
             importance=importance,
+            metadata=metadata,
+            tags=tags,
+            expires_at=expires_at,
         )
         return (await remember_facts([new], self._context, listed=False))[0]
 
@@ -430,6 +516,7 @@ class Graphmem:
         source_id: str | None = None,
         category: str | None = None,
         scope: str | None = None,
+        tags: Sequence[str] | None = None,
         since: When | None = None,
         until: When | None = None,
         as_of: When | None = None,
@@ -454,6 +541,7 @@ class Graphmem:
             source_id=source_id,
             category=category,
             scope=scope,
+            tags=tags,
             since=since,
             until=until,
             as_of=as_of,
@@ -465,12 +553,79 @@ class Graphmem:
         )
         return await list_memories(asked, self._context)
 
+    async def annotate(
+        self,
+        memory_id: str,
+        *,
+        metadata: Mapping[str, Any] | UnsetType | None = UNSET,
+        tags: Sequence[str] | UnsetType = UNSET,
+        expires_at: When | UnsetType | None = UNSET,
+    ) -> Memory:
+        """Change the given annotations of a message, an episode, a fact or a reference, in all its versions.
+
+        None and an empty list remove. Raises `MemoryNotFound`.
+        """
+        changed = _made(
+            ChangedAnnotations, **_given(metadata=metadata, tags=tags, expires_at=expires_at)
+        )
+        return await annotate(memory_id, changed, self._context)
+
     async def delete_memory(self, memory_id: str) -> Deleted:
         """Delete one memory permanently, with all its versions, and a reference with its spans.
 
         Raises `MemoryNotFound`, and `PartOfContent` for a span of a reference's content.
         """
         return await delete_memory(memory_id, self._context)
+
+    async def forget(
+        self,
+        *,
+        memory_ids: Sequence[str] | None = None,
+        conversation_id: str | None = None,
+        session_id: str | None = None,
+        tags: Sequence[str] | None = None,
+        since: When | None = None,
+        until: When | None = None,
+        name: str | None = None,
+        dry_run: bool = False,
+    ) -> Receipt:
+        """Delete the memories that meet all given conditions, with everything made of them.
+
+        That is all versions, episodes and summaries of messages, whatever was derived from any, and the
+        questions that found them. `name` means a person or a thing that they mention. `dry_run` only counts.
+        Raises `LegalHold`.
+        """
+        asked = _made(
+            ForgetAsked,
+            memory_ids=memory_ids,
+            conversation_id=conversation_id,
+            session_id=session_id,
+            tags=tags,
+            since=since,
+            until=until,
+            name=name,
+            dry_run=dry_run,
+        )
+        return await forget(asked, self._context)
+
+    async def forget_client(self, *, dry_run: bool = False) -> Receipt:
+        """Delete everything of this client; return the receipt. `dry_run` only counts. Raises `LegalHold`."""
+        return await forget_client(self._context, dry_run=dry_run)
+
+    async def verify_forgotten(self, *, text: str | None = None, id: str | None = None) -> Verified:
+        """Search every property of this client's nodes and edges for a text, in any case, or an id.
+
+        It reads the whole store.
+        """
+        return await verify_forgotten(_made(VerifyAsked, text=text, id=id), self._context)
+
+    async def begin_hold(self, reason: str) -> None:
+        """Forbid all deletion of this client's memories, and their expiry, until `end_hold`."""
+        await begin_hold(self.client_id, _made(NewHold, reason=reason), self.runtime.graph)
+
+    async def end_hold(self) -> None:
+        """Allow deletion again; what has expired goes."""
+        await end_hold(self.client_id, self.runtime.graph)
 
     async def versions(
         self, memory_id: str, *, known_as_of: When | None = None, as_of: When | None = None
@@ -546,6 +701,7 @@ class Graphmem:
         source_types: Sequence[SourceType] | None = None,
         source_ids: Sequence[str] | None = None,
         conversation_id: str | None = None,
+        tags: Sequence[str] | None = None,
         since: When | None = None,
         until: When | None = None,
         as_of: When | None = None,
@@ -572,6 +728,7 @@ class Graphmem:
             source_types=source_types,
             source_ids=source_ids,
             conversation_id=conversation_id,
+            tags=tags,
             since=since,
             until=until,
             as_of=as_of,
@@ -596,6 +753,7 @@ class Graphmem:
         source_types: Sequence[SourceType] | None = None,
         source_ids: Sequence[str] | None = None,
         conversation_id: str | None = None,
+        tags: Sequence[str] | None = None,
         since: When | None = None,
         until: When | None = None,
         as_of: When | None = None,
@@ -615,6 +773,7 @@ class Graphmem:
             source_types=source_types,
             source_ids=source_ids,
             conversation_id=conversation_id,
+            tags=tags,
             since=since,
             until=until,
             as_of=as_of,
@@ -634,6 +793,7 @@ class Graphmem:
         *,
         source_types: Sequence[SourceType] | None = None,
         source_ids: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
         as_of: When | None = None,
         known_as_of: When | None = None,
         include_superseded: bool = False,
@@ -646,6 +806,7 @@ class Graphmem:
             query=query,
             source_types=source_types,
             source_ids=source_ids,
+            tags=tags,
             as_of=as_of,
             known_as_of=known_as_of,
             include_superseded=include_superseded,
@@ -725,7 +886,7 @@ class Graphmem:
             default_max_results=default_max_results,
             default_max_tokens_per_chunk=default_max_tokens_per_chunk,
         )
-        return MemoryRetriever(lambda: self._context, defaults)
+        return MemoryRetriever(self, defaults, token_counter=self._tokens)
 
     # Context for an agent's turn
 
@@ -735,6 +896,7 @@ class Graphmem:
         *,
         conversation_id: str | None = None,
         kinds: Sequence[Kind] | None = None,
+        tags: Sequence[str] | None = None,
         limit: int | None = None,
         max_tokens: int = 2048,
         since: When | None = None,
@@ -760,6 +922,7 @@ class Graphmem:
             query=query,
             conversation_id=conversation_id,
             kinds=kinds,
+            tags=tags,
             limit=limit,
             max_tokens=max_tokens,
             since=since,
@@ -781,6 +944,7 @@ class Graphmem:
         *,
         conversation_id: str | None = None,
         kinds: Sequence[Kind] | None = None,
+        tags: Sequence[str] | None = None,
         limit: int | None = None,
         max_tokens: int = 2048,
         since: When | None = None,
@@ -804,6 +968,7 @@ class Graphmem:
             memory_id=memory_id,
             conversation_id=conversation_id,
             kinds=kinds,
+            tags=tags,
             limit=limit,
             max_tokens=max_tokens,
             since=since,
@@ -826,6 +991,7 @@ class Graphmem:
         top_k: int = 5,
         neighbours: int = 1,
         conversation_id: str | None = None,
+        tags: Sequence[str] | None = None,
         max_tokens: int | None = None,
         narrowing: Narrowing = "soft",
         min_relevance: float | None = None,
@@ -840,6 +1006,7 @@ class Graphmem:
             top_k=top_k,
             neighbours=neighbours,
             conversation_id=conversation_id,
+            tags=tags,
             max_tokens=max_tokens,
             narrowing=narrowing,
             min_relevance=min_relevance,
@@ -932,6 +1099,7 @@ class Graphmem:
         raw: bool = False,
         semantic_limit: int = 20,
         category: str | None = None,
+        tags: Sequence[str] | None = None,
         episodic_limit: int = 5,
         detail: Detail = "auto",
         as_of: When | None = None,
@@ -948,6 +1116,7 @@ class Graphmem:
             conversation_id=conversation_id,
             semantic_limit=semantic_limit,
             category=category,
+            tags=tags,
             episodic_limit=episodic_limit,
             detail=detail,
             as_of=as_of,
@@ -963,6 +1132,7 @@ class Graphmem:
         *,
         semantic_limit: int = 20,
         category: str | None = None,
+        tags: Sequence[str] | None = None,
         as_of: When | None = None,
         known_as_of: When | None = None,
         include_superseded: bool = False,
@@ -974,6 +1144,7 @@ class Graphmem:
             conversation_id=conversation_id,
             semantic_limit=semantic_limit,
             category=category,
+            tags=tags,
             as_of=as_of,
             known_as_of=known_as_of,
             include_superseded=include_superseded,
@@ -1022,6 +1193,8 @@ class Graphmem:
         description: str | None = None,
         importance: float = 0.5,
         metadata: Mapping[str, Any] | None = None,
+        tags: Sequence[str] = (),
+        expires_at: When | None = None,
         span_pointer: SpanPointer | Mapping[str, Any] | None = None,
         occurred_at: When | None = None,
     ) -> Reference:
@@ -1034,6 +1207,8 @@ class Graphmem:
             description=description,
             importance=importance,
             metadata=metadata,
+            tags=tags,
+            expires_at=expires_at,
             span_pointer=span_pointer,
             occurred_at=occurred_at,
         )
@@ -1050,11 +1225,14 @@ class Graphmem:
         *,
         type: ReferenceType | None = None,
         since: When | None = None,
+        tags: Sequence[str] | None = None,
         limit: int = 50,
         cursor: str | None = None,
     ) -> References:
         """Return references, newest first, 1–200 a page."""
-        asked = _made(ReferencesAsked, type=type, since=since, limit=limit, cursor=cursor)
+        asked = _made(
+            ReferencesAsked, type=type, since=since, tags=tags, limit=limit, cursor=cursor
+        )
         return await show_references(asked, self._context)
 
     async def reference(self, reference_id: str) -> Reference:
@@ -1376,68 +1554,17 @@ class Graphmem:
         )
 
 
-class Opening(AbstractAsyncContextManager[Graphmem]):
-    """A graphmem before its start: `async with` starts it, and stops it at the end of the block."""
-
-    def __init__(self, client_id: str, progress: Progress, settings: config.Settings) -> None:
-        self._client_id = client_id
-        self._running = running(settings, progress)
-
-    async def __aenter__(self) -> Graphmem:
-        return Graphmem(await self._running.__aenter__(), self._client_id)
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        return await self._running.__aexit__(kind, problem, trace)
-
-    def __await__(self) -> Generator[Any, None, Graphmem]:
-        """Raise `TypeError`: without a block nothing would stop it."""
-        self._misused()
-
-    def __enter__(self) -> NoReturn:
-        """Raise `TypeError`: a plain `with` cannot wait for a start."""
-        self._misused()
-
-    def __exit__(self, *problem: object) -> None:
-        """Do nothing: such a block is never entered."""
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise `AttributeError` for a method that is called before the block."""
-        raise AttributeError(f"graphmem is not running yet, so it has no {name!r}: {USAGE}")
-
-    @staticmethod
-    def _misused() -> NoReturn:
-        raise TypeError(f"graphmem.open(...) opens a block: {USAGE}")
-
-
-USAGE = "write `async with graphmem.open(...) as memory:` and use `memory` in the block"
-
-
-def open(
-    *,
-    client_id: str = DEFAULT_CLIENT,
-    progress: Progress = silent,
-    **settings: Unpack[SettingsGiven],
-) -> Opening:
-    """Run graphmem for the length of a block: `async with graphmem.open() as memory: …`.
-
-    The settings are the fields of `graphmem.config.Settings`; omitted ones come from the environment
-    (`GRAPHMEM_…`). Without `neo4j_uri` a private Neo4j is started, or joined. The block raises `SetupError`
-    if it cannot start.
-    """
-    return Opening(validated(client_id, ClientId), progress, config.load(**settings))
-
-
 def _link(
     from_id: str, to_id: str, type: str, *, start_byte: int | None, end_byte: int | None
 ) -> NewLink:
     """Return a link in the form of a request. Raises `InvalidInput`."""
     named = {"from": from_id, "to": to_id, "type": type}
     return validated({**named, "start_byte": start_byte, "end_byte": end_byte}, NewLink)
+
+
+def _given(**fields: object) -> dict[str, object]:
+    """Return the fields that were given."""
+    return {name: value for name, value in fields.items() if value is not UNSET}
 
 
 def _made(wanted: type[Asked], **fields: object) -> Asked:

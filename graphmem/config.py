@@ -32,7 +32,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     host: Annotated[str, Meta(description="the address the API listens on")] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535, description="the port; 0 takes a free one")] = 8000
     keys_file: Annotated[
-        Path | None, Meta(description="lines of `client role sha256-of-key`; turns keys on")
+        Path | None,
+        Meta(description="the keys (`graphmem keys create`) and what each may do; turns keys on"),
     ] = None
     request_seconds: Annotated[
         int,

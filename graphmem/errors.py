@@ -22,6 +22,7 @@
     │   ├── ContentChanged      another content was stored while this one was being prepared
     │   ├── ContentDamaged      a text differs from the stored one
     │   ├── PartOfContent       a span of a reference's content cannot be deleted alone
+    │   ├── LegalHold           the client's memories may not be deleted
     │   ├── IdTaken             another memory has this id
     │   ├── BudgetExhausted     a run has fewer tokens left than the request needs
     │   ├── RunEnded            the run has ended; no operation works on it any more
@@ -241,6 +242,17 @@ class PartOfContent(Conflict):
         )
         self.memory_id = memory_id
         self.reference_id = reference_id
+
+
+class LegalHold(Conflict):
+    """A client's memories may not be deleted."""
+
+    def __init__(self, client_id: str, reason: str) -> None:
+        super().__init__(
+            f"the memories of client {client_id!r} are under a legal hold ({reason}); an operator ends it"
+        )
+        self.client_id = client_id
+        self.reason = reason
 
 
 class IdTaken(Conflict):

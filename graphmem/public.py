@@ -1,11 +1,19 @@
 """The public names of graphmem, each imported once; `graphmem` loads them from here on first use."""
 
+from graphmem.blocking.client import (
+    Client as Client,
+)
+from graphmem.blocking.generated import (
+    BlockingBeginning as BlockingBeginning,
+    BlockingGraphmem as BlockingGraphmem,
+    BlockingRetriever as BlockingRetriever,
+    BlockingRun as BlockingRun,
+    BlockingRuns as BlockingRuns,
+)
 from graphmem.client import (
     DEFAULT_CLIENT as DEFAULT_CLIENT,
     Graphmem as Graphmem,
-    Opening as Opening,
     When as When,
-    open as open,
 )
 from graphmem.clients import (
     Clients as Clients,
@@ -69,6 +77,11 @@ from graphmem.facts.types import (
     NewFact as NewFact,
     Similar as Similar,
 )
+from graphmem.forgetting.types import (
+    FoundPlace as FoundPlace,
+    Receipt as Receipt,
+    Verified as Verified,
+)
 from graphmem.hypotheses.types import (
     Turn as Turn,
     TurnMemory as TurnMemory,
@@ -131,6 +144,10 @@ from graphmem.neighbourhood.types import (
     Neighbourhood as Neighbourhood,
     PropertyShown as PropertyShown,
 )
+from graphmem.opening import (
+    Opening as Opening,
+    open as open,
+)
 from graphmem.patterns.types import (
     Pattern as Pattern,
     PatternAnswer as PatternAnswer,
@@ -159,6 +176,9 @@ from graphmem.references.types import (
     Span as Span,
     SpanContent as SpanContent,
     SpanPointer as SpanPointer,
+)
+from graphmem.remote.client import (
+    AsyncClient as AsyncClient,
 )
 from graphmem.retrieval.expansion import (
     HopPath as HopPath,

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -16,6 +16,7 @@ from graphmem.config import Settings
 from graphmem.context import Context
 from graphmem.embedding import Embedder, load_model
 from graphmem.errors import DiskFull, GraphmemError
+from graphmem.forgetting.expiry import Expiries
 from graphmem.graph.driver import Graph, connect
 from graphmem.graph.installation import Calibration
 from graphmem.graph.pulse import Pulse
@@ -27,7 +28,7 @@ from graphmem.model.progress import Progress, silent
 from graphmem.observing.metrics import DISK_FREE, NEO4J_RESTARTS
 from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.server import folder
-from graphmem.server.private import PrivateServer, private_server
+from graphmem.server.private import PrivateServer, always, private_server
 from graphmem.serving import Load, Models, Serving
 from graphmem.single_flight import SingleFlight
 from graphmem.tokens import TokenCounter
@@ -85,6 +86,7 @@ async def running(
     """
     async with AsyncExitStack() as stack:
         graph = await stack.enter_async_context(database(settings, progress))
+        graph.settle_before_reads(Expiries(graph).settle)
         models = Models(settings, load or load_model)
         serving = await models.start(graph, progress)
         stack.push_async_callback(serving.embedder.close)
@@ -185,7 +187,7 @@ class Watch:
             reason = f"{len(found)} statements that were cut off do not end"
             await self._restart(reason, "statement")
         elif (lost := await self._pulse.lost(self._graph)) and self._has_room_to_start:
-            await self._restart(lost, "lost")
+            await self._restart(lost, "lost", partial(self._pulse.is_lost, self._graph))
         if self._server.uri != self._uri:
             self._uri = self._server.uri
             await self._graph.reconnect(self._uri, self._server.user, self._server.password)
@@ -194,10 +196,12 @@ class Watch:
     def _has_room_to_start(self) -> bool:
         return folder.free_bytes(self._settings.data_dir) >= folder.BYTES_NEEDED
 
-    async def _restart(self, reason: str, label: str) -> None:
-        log.warning("the private Neo4j is restarted: %s", reason)
-        await self._server.restart()
-        NEO4J_RESTARTS.labels(label).inc()
+    async def _restart(
+        self, reason: str, label: str, is_needed: Callable[[], Awaitable[bool]] = always
+    ) -> None:
+        log.warning("the private Neo4j is to be restarted: %s", reason)
+        if await self._server.restart(is_needed):
+            NEO4J_RESTARTS.labels(label).inc()
 
 
 async def _end(task: "asyncio.Task[None]") -> None:

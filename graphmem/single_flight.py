@@ -76,10 +76,17 @@ class SingleFlight(Generic[Found]):
         self._turns[key[0]].move_to_end(key)
         return await asyncio.shield(kept.work), known
 
+    def forget(self, client: str) -> None:
+        """Drop all turns of a client; a search that runs is not cached when it ends."""
+        for key in list(self._turns.get(client, ())):
+            self._drop(key)
+
     def _settle(self, key: Key, kept: Kept[Found], work: "asyncio.Task[Found]") -> None:
-        """Set the expiry of the findings; drop a search that failed."""
+        """Set the expiry of the findings; drop a search that failed, or whose client was forgotten."""
         if work.cancelled() or work.exception():
             self._drop(key)
+            return
+        if self._turns.get(key[0], OrderedDict()).get(key) is not kept:
             return
         seconds = FAILED_SECONDS if self._failed(work.result()) else FRESH_SECONDS
         kept.until = self._clock() + seconds

@@ -120,16 +120,20 @@ async def use_patterns(agent: Client) -> None:
 
 
 async def forget_it(agent: Client, fact: str) -> None:
-    """Forget a fact and then a conversation: asked without the code, with a wrong one, with the right one."""
-    for target in ({"memory_id": fact}, {"conversation_id": "harbour"}):
+    """Forget a fact, a name and a conversation: without the code, with a wrong one, with the right one."""
+    assert await told(agent, "remember_fact", fact="Selene collects old maps.")
+    for target in ({"memory_id": fact}, {"name": "Selene"}, {"conversation_id": "harbour"}):
         dry = await told(agent, "forget", **target)
         assert "Nothing was deleted" in dry
         wrong = await told(agent, "forget", **target, confirm="0" * 12)
-        assert "The code is not that of this target" in wrong
+        assert "The code is not that of what would go" in wrong
         code = re.search(r'confirm="(\w+)"', dry)
         assert code is not None
-        assert await told(agent, "forget", **target, confirm=code[1])
-        assert await refused(agent, "forget", **target, confirm=code[1])
+        assert (await told(agent, "forget", **target, confirm=code[1])).startswith("Forgotten: ")
+        if "name" in target:
+            assert await told(agent, "forget", **target) == "Nothing meets these conditions."
+        else:
+            assert await refused(agent, "forget", **target)
     assert await told(agent, "what_do_you_know", kinds=["fact", "message"]) == "Nothing was found."
 
 
@@ -225,8 +229,7 @@ MISTAKES: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     ),
     "unknown fact": ("supersede_fact", {"fact_id": "none", "fact": "x"}, ("none",)),
     "broken cursor": ("what_do_you_know", {"cursor": "%"}, ("cursor",)),
-    "nothing to forget": ("forget", {}, ("memory_id", "exactly one")),
-    "both to forget": ("forget", {"memory_id": "a", "conversation_id": "b"}, ("exactly one",)),
+    "nothing to forget": ("forget", {}, ("names nothing to forget",)),
     "unknown memory": ("forget", {"memory_id": "none"}, ("none",)),
     "unknown conversation": ("forget", {"conversation_id": "none"}, ("none",)),
     "unknown pattern": ("patterns", {"name": "tea_leaves"}, ("tea_leaves", "recurring_themes")),

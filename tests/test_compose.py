@@ -154,10 +154,33 @@ def test_a_secret_must_be_set_and_has_no_default(compose):
     assert services["graphmem"]["environment"]["GRAPHMEM_KEYS_FILE"] == "/run/secrets/graphmem_keys"
 
 
-def test_the_service_s_settings_are_settings(compose):
+OF_THE_IMAGE = {"data_dir", "cache_dir", "host", "port"}
+OF_A_PRIVATE_NEO4J = {
+    "neo4j_heap",
+    "neo4j_page_cache",
+    "neo4j_start_seconds",
+    "disk_margin_mb",
+    "maven_repository",
+}
+OF_THE_FILE = {"neo4j_uri", "neo4j_user", "neo4j_password", "keys_file"}
+
+
+def test_the_service_takes_every_setting_from_the_machine(compose):
     environment = compose["services"]["graphmem"]["environment"]
 
-    assert set(environment) <= {config.variable(name) for name in Settings.__struct_fields__}
+    every = set(Settings.__struct_fields__) - OF_THE_IMAGE - OF_A_PRIVATE_NEO4J
+    assert set(environment) == {config.variable(name) for name in every}
+    for name in every - OF_THE_FILE:
+        variable = config.variable(name)
+        assert environment[variable] == f"${{{variable}:-}}"
+
+
+def test_a_setting_that_the_machine_does_not_have_stays_as_it_is(compose):
+    environment = compose["services"]["graphmem"]["environment"]
+    given = {name: unset(value) for name, value in environment.items() if value.endswith(":-}")}
+
+    assert set(given.values()) == {""}
+    assert config.load(given) == config.load({})
 
 
 @pytest.mark.parametrize("name", ["neo4j", "graphmem"])

@@ -20,6 +20,7 @@ SLOW = frozenset(
         "whole_program",
         "built_files",
         "language_model",
+        "browser",
     }
 )
 TIERS = {

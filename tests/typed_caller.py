@@ -1,4 +1,4 @@
-"""A user's script: twelve methods and the attributes of their answers; `tests/test_typing.py` checks it."""
+"""A user's script: methods and the attributes of their answers; `tests/test_typing.py` checks it."""
 
 import graphmem
 
@@ -28,6 +28,25 @@ async def ask(memory: graphmem.Graphmem, fact_id: str) -> str:
     added = await memory.add_to_context(context.id, fact_id)
     print(part.content, added.added)
     return await memory.compose_context(context.id)
+
+
+def ask_a_service() -> list[str]:
+    """Query a running service, without an event loop."""
+    with graphmem.Client("http://localhost:8000", client_id="typed") as memory:
+        texts = [item.label for item in memory.search("launch", max_results=3).items]
+        for page in memory.pages(memory.memories, kinds=["fact"]):
+            texts += [one.text for one in page.memories]
+        with memory.run(agent_type="writer", episode_id="launch") as run:
+            print(run.retrieve("launch", max_tokens=100).tokens_used)
+    return texts
+
+
+async def ask_from_afar() -> str:
+    """Query a running service with the functions that take an embedded memory."""
+    async with graphmem.AsyncClient(key="secret") as memory:
+        async for page in memory.pages(memory.conversations, limit=5):
+            print(page.total)
+        return await ask(memory, await remember(memory))
 
 
 async def main() -> None:

@@ -4,6 +4,7 @@ import logging
 import re
 import time
 import uuid
+from collections.abc import Iterable
 
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
@@ -19,7 +20,25 @@ from graphmem_api.problems import log_unforeseen, send_problem
 REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 HEADER = b"x-request-id"
 
+PROTECTION = {
+    b"x-content-type-options": b"nosniff",
+    b"cache-control": b"no-store",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-resource-policy": b"same-origin",
+}
+"""Headers of every answer that does not say otherwise: it may hold memories, and is no page to be shown."""
+
+NO_PAGE = b"default-src 'none'; frame-ancestors 'none'"
+PAGE = (
+    b"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+    b"frame-ancestors 'none'"
+)
+"""The policy of a page that has none of its own: nothing from elsewhere, and nobody frames it."""
+
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+QUIET = ("/health", "/metrics")
+"""Routes that are asked every few seconds: only what goes wrong there is logged below `debug`."""
+
 NO_ROUTE = "-"
 OTHER = "OTHER"
 """One label for all unknown methods, as `NO_ROUTE` is for paths: callers may invent any number."""
@@ -58,10 +77,8 @@ class Access:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [
-                    *message["headers"],
-                    (HEADER, scope["state"]["request_id"].encode()),
-                ]
+                request_id = scope["state"]["request_id"].encode()
+                message["headers"] = [*protected(message["headers"]), (HEADER, request_id)]
             await send(message)
 
         try:
@@ -74,6 +91,15 @@ class Access:
                 await send_problem(problem, scope, answering)
         finally:
             _tell(scope, status, time.perf_counter() - started, shown)
+
+
+def protected(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer with those that protect it, where it does not have them."""
+    given = list(headers)
+    known = {name.lower(): value for name, value in given}
+    is_page = known.get(b"content-type", b"").startswith(b"text/html")
+    added = PROTECTION | {b"content-security-policy": PAGE if is_page else NO_PAGE}
+    return [*given, *((name, value) for name, value in added.items() if name not in known)]
 
 
 def request_id_of(scope: Scope) -> str:
@@ -97,7 +123,8 @@ def _caller_s(scope: HTTPScope) -> Context:
 def _tell(scope: HTTPScope, status: int, seconds: float, shown: Span) -> None:
     """Log, count and trace a request; status 0 means that the caller left before the answer."""
     method, route = method_of(scope), scope.get("path_template", NO_ROUTE)
-    log.info("method=%s route=%s status=%d ms=%.1f", method, route, status, 1000 * seconds)
+    level = logging.DEBUG if route.startswith(QUIET) and 200 <= status < 300 else logging.INFO
+    log.log(level, "method=%s route=%s status=%d ms=%.1f", method, route, status, 1000 * seconds)
     REQUESTS.labels(method, route, status).inc()
     REQUEST_SECONDS.labels(method, route).observe(seconds)
     shown.update_name(f"{method} {route}")

@@ -13,7 +13,6 @@ from litestar.enums import ScopeType
 from litestar.handlers import BaseRouteHandler
 from litestar.types import ASGIApp, Message, Receive, ReceiveMessage, Scope, Send
 
-from graphmem.config import Settings
 from graphmem.errors import BodyLate, DeadlineExceeded, Overloaded, TooManyRequests
 from graphmem.observing.metrics import REFUSED, REQUESTS_IN_PROGRESS
 from graphmem_api.problems import send_problem
@@ -117,16 +116,20 @@ class Turns:
 class Visit:
     """One request in progress: its turn, its deadline, and the length of its body."""
 
-    def __init__(self, admission: "Admission", receive: Receive, deadline: asyncio.Timeout) -> None:
+    def __init__(self, admission: "Admission", receive: Receive, send: Send) -> None:
         self._admission = admission
         self._receive = receive
-        self._deadline = deadline
+        self._send = send
         self._task = asyncio.current_task()
         self._client_id: str | None = None
         self._leaving: asyncio.Task[None] | None = None
         self._held = 0
+        self.seconds = admission.seconds
+        """The time that it has: at first for its body, then for the work."""
+        self.deadline = asyncio.timeout(self.seconds)
         self.caller_left = False
         self.has_begun = False
+        self.has_answer = False
 
     async def begin(self, client_id: str, handler: BaseRouteHandler) -> None:
         """Wait for the client's turn, once the body has arrived; from now on the time of the work counts.
@@ -134,9 +137,9 @@ class Visit:
         Raises `TooManyRequests`, `Overloaded`.
         """
         self.has_begun = True
-        seconds = self._admission.seconds * (1 + self._held // MORE_TIME_BYTES)
-        seconds = max(seconds, handler.opt.get(AT_LEAST, 0.0))
-        self._deadline.reschedule(asyncio.get_running_loop().time() + seconds)
+        self.seconds *= 1 + self._held // MORE_TIME_BYTES
+        self.seconds = max(self.seconds, handler.opt.get(AT_LEAST, 0.0))
+        self.deadline.reschedule(asyncio.get_running_loop().time() + self.seconds)
         self._leaving = asyncio.create_task(self._notice_leaving())
         await self._admission.turns.take(client_id)
         self._client_id = client_id
@@ -153,16 +156,18 @@ class Visit:
                 raise Overloaded(HELD_BYTES, "bytes of bodies")
         return message
 
-    def answer(self, message: Message) -> None:
-        """Note a part of the answer: its first ends the deadline, since the caller's reading takes time."""
-        if not self._deadline.expired():
-            self._deadline.reschedule(None)
+    async def answer(self, message: Message) -> None:
+        """Send a part of the answer: its first ends the deadline, since the caller's reading takes time."""
+        self.has_answer = True
+        if not self.deadline.expired():
+            self.deadline.reschedule(None)
         if message["type"] == "http.response.body" and not message.get("more_body"):
             self._stop_watching()
+        await self._send(message)
 
-    def _stop_watching(self) -> None:
-        if self._leaving is not None:
-            self._leaving.cancel()
+    def late(self) -> BodyLate | DeadlineExceeded:
+        """Return the error of a request that is cut off now."""
+        return (DeadlineExceeded if self.has_begun else BodyLate)(self.seconds)
 
     def end(self) -> None:
         """Give everything back."""
@@ -170,6 +175,10 @@ class Visit:
         self._stop_watching()
         if self._client_id is not None:
             self._admission.turns.give_back(self._client_id)
+
+    def _stop_watching(self) -> None:
+        if self._leaving is not None:
+            self._leaving.cancel()
 
     async def _notice_leaving(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
@@ -182,49 +191,32 @@ class Visit:
 class Admission:
     """Wraps the application: gives each request of a client a visit, and ends it in time."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, prefix: str) -> None:
+    def __init__(self, app: ASGIApp, turns: Turns, prefix: str, *, seconds: float) -> None:
         self._app = app
         self._prefix = prefix
-        self.seconds = float(settings.request_seconds)
+        self.turns = turns
+        self.seconds = seconds
         self.held = 0
-        self.turns = Turns(
-            at_once=settings.requests_at_once,
-            waiting=settings.requests_waiting,
-            of_client=settings.client_requests,
-        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; those about the service itself are always answered."""
         if scope["type"] != ScopeType.HTTP or not scope["path"].startswith(self._prefix):
             await self._app(scope, receive, send)
             return
-        has_answer = False
-        visit: Visit | None = None
-
-        async def answering(message: Message) -> None:
-            nonlocal has_answer
-            has_answer = True
-            if visit is not None:
-                visit.answer(message)
-            await send(message)
-
+        visit = scope["state"][STATE] = Visit(self, receive, send)
         try:
-            async with asyncio.timeout(self.seconds) as deadline:
-                visit = Visit(self, receive, deadline)
-                scope["state"][STATE] = visit
-                await self._app(scope, visit.receive, answering)
+            async with visit.deadline:
+                await self._app(scope, visit.receive, visit.answer)
         except TimeoutError:
-            if has_answer or visit is None:
+            if visit.has_answer:
                 raise
-            late = DeadlineExceeded if visit.has_begun else BodyLate
-            await send_problem(late(self.seconds), scope, send)
+            await send_problem(visit.late(), scope, send)
         except asyncio.CancelledError:
-            if visit is None or not visit.caller_left:
+            if not visit.caller_left:
                 raise
             raise CallerLeft from None
         finally:
-            if visit is not None:
-                visit.end()
+            visit.end()
 
 
 def visit_of(connection: ASGIConnection[Any, Any, Any, Any]) -> Visit | None:

@@ -8,7 +8,7 @@ from litestar.di import Provide
 
 from graphmem.runtime import Runtime
 from graphmem_api.access import Access
-from graphmem_api.admission import Admission
+from graphmem_api.admission import Admission, Turns
 from graphmem_api.bodies import BODY_BYTES, StrictRequest
 from graphmem_api.chunks import chunk, peek
 from graphmem_api.clients import (
@@ -25,7 +25,9 @@ from graphmem_api.cypher import cypher
 from graphmem_api.document import Structs
 from graphmem_api.entities import entities
 from graphmem_api.episodes import consolidate, remember_episode, segment
+from graphmem_api.explorer import explorer
 from graphmem_api.facts import remember_facts, set_categories, show_categories, supersede_fact
+from graphmem_api.forgetting import forgetting
 from graphmem_api.graph import graph
 from graphmem_api.health import health
 from graphmem_api.hyde import hyde_retrieve
@@ -53,8 +55,14 @@ PREFIX = "/api/v0"
 
 def create_app(runtime: Runtime) -> Litestar:
     """Return the API of a running graphmem. Raises `SettingError` if the keys cannot be used."""
-    guard, structs = Guard(runtime.settings), Structs()
-    endpoint = mcp.Endpoint(runtime)
+    settings, structs = runtime.settings, Structs()
+    guard = Guard(settings)
+    turns = Turns(
+        at_once=settings.requests_at_once,
+        waiting=settings.requests_waiting,
+        of_client=settings.client_requests,
+    )
+    endpoint = mcp.Endpoint(runtime, turns)
     app = Litestar(
         route_handlers=[
             Router(
@@ -63,6 +71,7 @@ def create_app(runtime: Runtime) -> Litestar:
                     conversations,
                     list_all_clients,
                     export_client,
+                    forgetting,
                     segment,
                     consolidate,
                     remember_facts,
@@ -99,7 +108,7 @@ def create_app(runtime: Runtime) -> Litestar:
                     review,
                     list_patterns,
                     run_pattern,
-                    cypher(runtime.settings),
+                    cypher(settings),
                     graph,
                 ],
                 guards=[guard],
@@ -110,6 +119,7 @@ def create_app(runtime: Runtime) -> Litestar:
                 },
             ),
             health,
+            *explorer,
             metrics(guard),
             *([mcp.route(endpoint, guard)] if mcp.is_installed() else []),
         ],
@@ -117,12 +127,11 @@ def create_app(runtime: Runtime) -> Litestar:
         dependencies={"runtime": Provide(lambda: runtime, sync_to_thread=False)},
         exception_handlers={Exception: answer},
         logging_config=None,
-        openapi_config=description(version("graphmem"), structs),
+        openapi_config=description(version("graphmem"), structs, guard),
         plugins=[structs],
         request_class=StrictRequest,
         request_max_body_size=BODY_BYTES,
     )
-    admission = Admission(app.asgi_handler, runtime.settings, PREFIX)
-    endpoint.turns = admission.turns
-    app.asgi_handler = Access(admission)
+    seconds = float(settings.request_seconds)
+    app.asgi_handler = Access(Admission(app.asgi_handler, turns, PREFIX, seconds=seconds))
     return app

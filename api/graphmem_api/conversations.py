@@ -1,8 +1,8 @@
-"""Conversations: opening one, adding to it, deleting it."""
+"""Conversations: opening one, changing it, adding to it, deleting it."""
 
 from typing import Annotated
 
-from litestar import Response, Router, delete, get, post
+from litestar import Response, Router, delete, get, patch, post
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.openapi.spec import Example
@@ -14,6 +14,7 @@ from graphmem.conversations.remember import remember_messages
 from graphmem.conversations.show import show_conversations, show_messages, show_sessions
 from graphmem.conversations.types import (
     Batch,
+    ChangedConversation,
     Conversation,
     Conversations,
     ConversationsAsked,
@@ -32,7 +33,15 @@ ConversationId = Annotated[str, PathParameter(description="the conversation's id
 
 NEW = Example(
     summary="A conversation with an id of the caller's",
-    value={"id": "550e8400-e29b-41d4-a716-446655440001", "title": "Atlas and Beacon"},
+    value={
+        "id": "550e8400-e29b-41d4-a716-446655440001",
+        "title": "Atlas and Beacon",
+        "tags": ["atlas"],
+    },
+)
+CHANGED = Example(
+    summary="Another title, and other tags",
+    value={"title": "Atlas", "tags": ["atlas", "beacon"]},
 )
 BATCH = Example(
     summary="Two messages of one session",
@@ -86,9 +95,24 @@ FRAMEWORK = Example(
 async def open_conversation(
     data: Annotated[NewConversation, BodyKwarg(examples=[NEW])], context: NamedDependency[Context]
 ) -> Response[Conversation]:
-    """Open a conversation: 201, or 200 if one with this id exists."""
+    """Open a conversation: 201, or 200 if one with this id exists; the given fields of that one change."""
     conversation = await use_case.open_conversation(data, context)
     return Response(conversation, status_code=201 if conversation.created else 200)
+
+
+@patch(
+    "/{conversation_id:str}",
+    summary="Change a conversation",
+    response_description="The conversation as it is now",
+    responses=failures(404, 413, 415),
+)
+async def change_conversation(
+    conversation_id: ConversationId,
+    data: Annotated[ChangedConversation, BodyKwarg(examples=[CHANGED])],
+    context: NamedDependency[Context],
+) -> Conversation:
+    """Change the title, the metadata and the tags of a conversation; what is omitted stays."""
+    return await use_case.change_conversation(conversation_id, data, context)
 
 
 @post(
@@ -132,7 +156,7 @@ async def delete_conversation(
     summary="List conversations",
     response_description="A page of conversations",
     responses=failures(),
-    **query(ConversationsAsked),
+    **query(ConversationsAsked, {"tags": list}),
 )
 async def list_conversations(
     context: NamedDependency[Context], asked: NamedDependency[ConversationsAsked]
@@ -162,7 +186,7 @@ async def list_sessions(
     summary="List messages",
     response_description="A page of messages with their whole texts",
     responses=failures(404),
-    **query(MessagesAsked),
+    **query(MessagesAsked, {"tags": list}),
 )
 async def list_messages(
     conversation_id: ConversationId,
@@ -181,6 +205,7 @@ conversations = Router(
     "/conversations",
     route_handlers=[
         open_conversation,
+        change_conversation,
         list_conversations,
         remember,
         list_sessions,

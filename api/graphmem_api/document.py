@@ -13,6 +13,8 @@ from litestar.plugins import OpenAPISchemaPlugin
 from litestar.typing import FieldDefinition
 from msgspec import Struct
 
+from graphmem_api.roles import told_role
+
 RECORDED = "answers.json"
 """Answers of a running graphmem, by operation and status: `make answers` writes them, a test compares."""
 
@@ -71,6 +73,7 @@ class Document(OpenAPI):
         answers = recorded_answers()
         for item in document["paths"].values():
             for operation in item.values():
+                _show_role(operation)
                 _show_bodies(operation)
                 _show_answers(operation, answers)
         return document
@@ -94,6 +97,11 @@ def recorded_answers() -> dict[str, dict[str, Any]]:
         files(__package__).joinpath(RECORDED).read_bytes()
     )
     return answers
+
+
+def _show_role(operation: Described) -> None:
+    if told := told_role(operation["operationId"]):
+        operation["description"] = "\n\n".join(filter(None, [operation.get("description"), told]))
 
 
 def _show_bodies(operation: Described) -> None:

@@ -1,18 +1,25 @@
-"""Single memories: showing one, deleting one."""
+"""Single memories: showing, annotating and deleting one; lists."""
 
 from typing import Annotated
 
-from litestar import Router, delete, get
+from litestar import Router, delete, get, patch
 from litestar.di import NamedDependency
-from litestar.params import PathParameter
+from litestar.openapi.spec import Example
+from litestar.params import BodyKwarg, PathParameter
 
 from graphmem.context import Context
 from graphmem.conversations.types import Deleted
 from graphmem.memories import delete as deleting, lists, memory as single
 from graphmem.memories.lists import Memories, MemoriesAsked
 from graphmem.memories.types import Memory
+from graphmem.model.annotations import ChangedAnnotations
 from graphmem_api.problems import failures
 from graphmem_api.queries import query
+
+CHANGED = Example(
+    summary="Other tags, an expiry, and no metadata",
+    value={"metadata": None, "tags": ["atlas", "login"], "expires_at": "2027-01-01T00:00:00Z"},
+)
 
 MemoryId = Annotated[str, PathParameter(description="the memory's id")]
 
@@ -26,6 +33,25 @@ MemoryId = Annotated[str, PathParameter(description="the memory's id")]
 async def show_memory(memory_id: MemoryId, context: NamedDependency[Context]) -> Memory:
     """Show one memory of any kind; fields that its kind does not have are null."""
     return await single.show_memory(memory_id, context)
+
+
+@patch(
+    "/{memory_id:str}",
+    summary="Annotate a memory",
+    response_description="The memory with its annotations",
+    responses=failures(404, 413, 415),
+)
+async def annotate_memory(
+    memory_id: MemoryId,
+    data: Annotated[ChangedAnnotations, BodyKwarg(examples=[CHANGED])],
+    context: NamedDependency[Context],
+) -> Memory:
+    """Change the metadata, the tags and the expiry of a message, an episode, a fact or a reference.
+
+    No new version is made: all versions of a memory share its annotations, and the next ones inherit them.
+    The spans of a reference's content share its tags and its expiry.
+    """
+    return await single.annotate(memory_id, data, context)
 
 
 @delete(
@@ -49,7 +75,7 @@ async def delete_memory(memory_id: MemoryId, context: NamedDependency[Context]) 
     summary="List memories",
     response_description="A page of memories with their whole texts",
     responses=failures(),
-    **query(MemoriesAsked, {"kinds": list}),
+    **query(MemoriesAsked, {"kinds": list, "tags": list}),
 )
 async def list_memories(
     context: NamedDependency[Context], asked: NamedDependency[MemoriesAsked]
@@ -63,5 +89,7 @@ async def list_memories(
 
 
 memories = Router(
-    "/memories", route_handlers=[list_memories, show_memory, delete_memory], tags=["memories"]
+    "/memories",
+    route_handlers=[list_memories, show_memory, annotate_memory, delete_memory],
+    tags=["memories"],
 )

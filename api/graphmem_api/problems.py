@@ -193,7 +193,7 @@ def log_unforeseen(error: Exception) -> None:
 
 def failures(*statuses: int) -> dict[int, ResponseSpec]:
     """Describe the problems of a client's route, beside those of all routes."""
-    return described(*statuses, 400, 401, 408, 429, 500, 503, 507)
+    return described(*statuses, 400, 401, 403, 408, 429, 500, 503, 507)
 
 
 def described(*statuses: int) -> dict[int, ResponseSpec]:
@@ -251,7 +251,11 @@ def _shown(text: str, most: int) -> str:
 EXAMPLES: dict[int, tuple[str, str, str | None]] = {
     400: ("invalid_input", "limit: expected a whole number <= 200", "limit"),
     401: ("unauthorized", "no such key: send Authorization: Bearer <key>", None),
-    403: ("forbidden", "metrics are shown to keys of the role operator only", None),
+    403: (
+        "forbidden",
+        "this takes a key of the role agent or above; yours is of the role reader",
+        None,
+    ),
     404: ("memory_not_found", "no memory '3f0c9a52-5d0e-4c63-8f5e-1c2b7a0f6d11'", None),
     408: ("took_too_long", "the database worked on this for 10 seconds and was cut off", None),
     409: ("not_head", "a newer version has superseded this one already", None),

@@ -62,7 +62,7 @@ async def add_references(
     summary="List references",
     response_description="A page of references",
     responses=failures(),
-    **query(ReferencesAsked),
+    **query(ReferencesAsked, {"tags": list}),
 )
 async def list_references(
     context: NamedDependency[Context],

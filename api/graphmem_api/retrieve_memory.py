@@ -7,14 +7,19 @@ from litestar.datastructures import ResponseHeader
 from litestar.di import NamedDependency
 from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg
+from msgspec import json
 
 from graphmem.context import Context
 from graphmem.retrieve_memory import ask
 from graphmem.retrieve_memory.types import FactsAsked, Found, MemoryAsked, Retrieved
 from graphmem_api.problems import failures
+from graphmem_api.queries import AnyRequest
 
 MARKDOWN = "text/markdown"
 """Litestar adds the charset, UTF-8."""
+
+WHOLE = "application/vnd.graphmem.retrieved+json"
+"""Whoever accepts exactly this gets the Markdown and the data in one answer."""
 
 DEGRADED = "X-Graphmem-Degraded"
 """The missing parts of an answer, as a header: a specification fixes the bodies."""
@@ -63,13 +68,15 @@ FACTS_ASKED = Example(
 async def retrieve_memory(
     data: Annotated[MemoryAsked, BodyKwarg(examples=[MEMORY_ASKED])],
     context: NamedDependency[Context],
+    request: AnyRequest,
 ) -> Response[str]:
     """Answer a question with the facts and episodes of a conversation, as Markdown for a language model.
 
     The rank of episodes includes their retrievability. Those in the answer become a pending review.
+    `Accept: application/vnd.graphmem.retrieved+json` gets the Markdown and the data in one answer.
     """
     retrieved = await ask.retrieve_memory(data, context)
-    return Response(retrieved.markdown, media_type=MARKDOWN, headers=_degraded(retrieved))
+    return _answer(retrieved, retrieved.markdown, request)
 
 
 @post(
@@ -84,13 +91,14 @@ async def retrieve_memory(
 async def retrieve_memory_raw(
     data: Annotated[MemoryAsked, BodyKwarg(examples=[MEMORY_ASKED])],
     context: NamedDependency[Context],
+    request: AnyRequest,
 ) -> Response[Found]:
     """Answer with the same facts and episodes as data, every episode with its messages.
 
     `detail` has no effect here. The episodes become a pending review.
     """
     retrieved = await ask.retrieve_memory(data, context, raw=True)
-    return Response(retrieved.found, headers=_degraded(retrieved))
+    return _answer(retrieved, retrieved.found, request)
 
 
 @post(
@@ -106,10 +114,20 @@ async def retrieve_memory_raw(
 async def context_pre_retrieve(
     data: Annotated[FactsAsked, BodyKwarg(examples=[FACTS_ASKED])],
     context: NamedDependency[Context],
+    request: AnyRequest,
 ) -> Response[str]:
     """Answer with the facts of a conversation only, as Markdown; nothing is stored."""
     retrieved = await ask.context_pre_retrieve(data, context)
-    return Response(retrieved.markdown, media_type=MARKDOWN, headers=_degraded(retrieved))
+    return _answer(retrieved, retrieved.markdown, request)
+
+
+def _answer(retrieved: Retrieved, body: str | Found, request: AnyRequest) -> Response[Any]:
+    headers = _degraded(retrieved)
+    if WHOLE in request.headers.get("accept", ""):
+        return Response(json.encode(retrieved), media_type=WHOLE, headers=headers)
+    if isinstance(body, str):
+        return Response(body, media_type=MARKDOWN, headers=headers)
+    return Response(body, headers=headers)
 
 
 def _degraded(retrieved: Retrieved) -> dict[str, Any]:

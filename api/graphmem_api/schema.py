@@ -15,7 +15,7 @@ from litestar.openapi.plugins import OpenAPIRenderPlugin
 from litestar.openapi.spec import Components, SecurityRequirement, SecurityScheme, Tag
 from litestar.serialization import default_serializer, encode_json
 
-from graphmem_api.clients import HEADER
+from graphmem_api.clients import HEADER, Guard
 from graphmem_api.document import DocumentConfig, Structs
 
 PATH = "/schema"
@@ -52,27 +52,50 @@ SCHEMES = Components(
     }
 )
 
+WAYS = "docs/ways-of-asking.md says when each of the others earns its place"
+
 TAGS = [
-    Tag("conversations", "Durable memory spaces between an agent and a user"),
+    Tag(
+        "conversations",
+        "Durable memory spaces between an agent and a user. Begin here: to remember messages "
+        f"and to recall is all that you need at first ({WAYS})",
+    ),
     Tag("facts", "Distilled statements, and the categories that they may have"),
     Tag("episodes", "Coherent runs of messages, and the facts made of them"),
     Tag("memories", "Single memories"),
+    Tag(
+        "forgetting", "Deleting for good: by a selection, with a receipt and its proof; legal holds"
+    ),
     Tag("references", "The catalogue cards of sources, and their contents"),
     Tag("summaries", "Versioned digests of threads, plans and sessions"),
-    Tag("sessions", "The summaries of sessions, and related sessions"),
+    Tag("sessions", "The summaries of sessions (sittings of a conversation), and related sessions"),
     Tag("spans", "Byte ranges of sources"),
     Tag("links", "Links between memories"),
     Tag("entities", "The names that memories mention, and their aliases"),
-    Tag("contexts", "Parts of memories that an agent collects for its model, within a budget"),
-    Tag("recall", "The best context for a question within a budget"),
-    Tag("contextual", "Sessions first, then their messages, then more of these"),
-    Tag("search", "Memories that match a query, with scores and reasons, along links if requested"),
-    Tag("retrieve memory", "Facts and episodes of one conversation"),
+    Tag(
+        "contexts",
+        "When a prompt is composed on the server: parts of memories that an agent collects for "
+        "its model, within a budget",
+    ),
+    Tag("recall", f"The best context for a question within a budget: ask here first ({WAYS})"),
+    Tag(
+        "contextual",
+        "When the question is about a talk: sessions first, then their messages, then more of these",
+    ),
+    Tag(
+        "search",
+        "When a person browses: memories that match a query, with scores and reasons, along links "
+        "if requested",
+    ),
+    Tag(
+        "retrieve memory",
+        "When memories should fade and prove useful again: facts and episodes of one conversation",
+    ),
     Tag("reviews", "Episodes in answers, and their ratings"),
-    Tag("patterns", "Patterns across sessions"),
+    Tag("patterns", "When you count and compare: patterns across sessions"),
     Tag("graph", "The graph itself: the neighbourhood of a node, and the schema"),
     Tag("cypher", "The whole graph, of all clients, for operators"),
-    Tag("runs", "Budgeted retrieval sessions of agents"),
+    Tag("runs", "When agents read on their own: runs with a budget, under /rlm/sessions"),
     Tag("jobs", "Background work"),
     Tag("clients", "The clients of the whole store, for operators"),
     Tag("metrics", "Metrics for Prometheus"),
@@ -98,7 +121,7 @@ class Page(OpenAPIRenderPlugin):
         return "".join(page(openapi_schema)).encode()
 
 
-def description(version: str, structs: Structs) -> OpenAPIConfig:
+def description(version: str, structs: Structs, guard: Guard) -> OpenAPIConfig:
     """Return the configuration of the API's description: a browser gets the page, a program the document."""
     return DocumentConfig(
         structs=structs,
@@ -111,7 +134,11 @@ def description(version: str, structs: Structs) -> OpenAPIConfig:
         operation_id_creator=_operation_id,
         render_plugins=[Page(path="/")],
         openapi_router=Router(
-            PATH, route_handlers=[], include_in_schema=False, before_request=_for_programs
+            PATH,
+            route_handlers=[],
+            guards=[guard.refuse_foreign_pages],
+            include_in_schema=False,
+            before_request=_for_programs,
         ),
     )
 

@@ -24,6 +24,7 @@ from graphmem.observing.exporting import exporting
 from graphmem.observing.logs import log_lost
 from graphmem.runtime import Runtime, running
 from graphmem.warming import warm
+from graphmem_api.access import protected
 from graphmem_api.app import create_app
 from graphmem_api.clients import check_listener
 from graphmem_api.mcp.endpoint import Endpoint
@@ -181,8 +182,9 @@ class Protocol(H11Protocol):
             ("x-request-id", request_id),
             ("connection", "close"),
         ]
+        protecting = protected([(name.encode(), value.encode()) for name, value in headers])
         for event in (
-            h11.Response(status_code=status, headers=headers),
+            h11.Response(status_code=status, headers=protecting),
             h11.Data(data=body),
             h11.EndOfMessage(),
         ):

@@ -15,6 +15,7 @@ CALL () {
     MATCH (message:Message {client_id: $client_id, session_id: session_id})
     // The index only holds nodes with an idx: without this line it is not used.
     WHERE message.idx IS NOT NULL AND message.active = true
+      // include tagged(message)
       AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
     WITH message, vector.similarity.cosine(message.embedding, $embedding) AS score
     ORDER BY score DESC, message.idx DESC
@@ -27,6 +28,7 @@ CALL () {
 
   // include words_leg(message)
     AND message.active = true AND message.idx IS NOT NULL
+    // include tagged(message)
     AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
   RETURN message, null AS vector, score AS bm25
 }

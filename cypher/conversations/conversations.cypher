@@ -8,6 +8,7 @@ CYPHER 25
 MATCH (conversation:Conversation {client_id: $client_id})
 WHERE conversation.created_at <= $before AND conversation.id IS NOT NULL
   AND (conversation.created_at < $before OR conversation.id < $before_id)
+  // include tagged(conversation)
 WITH conversation
 ORDER BY conversation.created_at DESC, conversation.id DESC
 LIMIT $limit
@@ -17,8 +18,9 @@ CALL (conversation) {
   WHERE session.external_id IS NOT NULL
   RETURN count(session) AS sessions, max(session.last_active_at) AS last_active_at
 }
-RETURN collect(conversation {
+RETURN collect({metadata: conversation.metadata, conversation: conversation {
   .id, .title, sessions,
+  tags: coalesce(conversation.tags, []),
   created_at: toString(conversation.created_at),
   last_active_at: toString(last_active_at),
   messages: COUNT {
@@ -26,4 +28,4 @@ RETURN collect(conversation {
     // As above.
     WHERE message.position IS NOT NULL
   }
-}) AS rows
+}}) AS rows

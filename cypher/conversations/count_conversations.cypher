@@ -4,4 +4,5 @@ CYPHER 25
 // $client_id  string  the client
 MATCH (conversation:Conversation {client_id: $client_id})
 WHERE conversation.id IS NOT NULL // else no index is used
+  // include tagged(conversation)
 RETURN count(*) AS total

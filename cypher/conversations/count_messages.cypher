@@ -23,10 +23,12 @@ RETURN
       MATCH (message:Message {client_id: $client_id, conversation_id: $id})
       WHERE message.position IS NOT NULL // as above
         AND (NOT $timed OR (message.occurred_at >= $since AND message.occurred_at < $until))
+        // include tagged(message)
     }
     ELSE COUNT {
       MATCH (message:Message {client_id: $client_id, session_id: session_id})
       WHERE message.idx IS NOT NULL // as above
         AND (NOT $timed OR (message.occurred_at >= $since AND message.occurred_at < $until))
+        // include tagged(message)
     }
   END AS total

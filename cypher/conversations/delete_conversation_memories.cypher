@@ -1,5 +1,6 @@
 CYPHER 25
-// Deletes a batch of a conversation's memories.
+// Deletes a batch of a conversation's memories, and the reads outside of runs that returned any of them, with
+// their questions.
 //
 // $client_id  string  the client
 // $id         string  its id
@@ -15,6 +16,12 @@ WITH
     MATCH (memory)-[:MENTIONS|NAMES]->(entity:Entity {client_id: $client_id})
     RETURN DISTINCT entity.normalized
   } AS entities
+CALL (gone) {
+  UNWIND gone AS memory
+  MATCH (memory)<-[:RETURNED]-(access:Access {client_id: $client_id, run_id: ''})
+  WITH DISTINCT access
+  DETACH DELETE access
+}
 // include delete_passages
 FOREACH (memory IN gone | DETACH DELETE memory)
 RETURN size(gone) AS memories, entities

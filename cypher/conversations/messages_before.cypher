@@ -10,6 +10,7 @@ CYPHER 25
 MATCH (memory:Message {client_id: $client_id, conversation_id: $conversation_id})
 WHERE memory.position < $place
   AND memory.occurred_at >= $since AND memory.occurred_at < $until
+  // include tagged
 WITH memory
 ORDER BY memory.position DESC
 LIMIT $limit

@@ -10,6 +10,7 @@ CYPHER 25
 MATCH (memory:Message {client_id: $client_id, session_id: $session_id})
 WHERE memory.idx < $place
   AND memory.occurred_at >= $since AND memory.occurred_at < $until
+  // include tagged
 WITH memory
 ORDER BY memory.idx DESC
 LIMIT $limit

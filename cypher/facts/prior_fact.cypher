@@ -13,4 +13,7 @@ RETURN
   fact.scope AS scope,
   coalesce(fact.keywords, []) AS keywords,
   fact.importance AS importance,
-  fact.valid_at AS valid_at
+  fact.valid_at AS valid_at,
+  fact.metadata AS metadata,
+  fact.tags AS tags,
+  fact.expires_at AS expires_at

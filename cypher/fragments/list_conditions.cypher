@@ -14,6 +14,7 @@ AND (size($source_ids) = 0 OR memory.source_id IN $source_ids)
 AND (size($categories) = 0 OR memory.category IN $categories
   OR any(category IN memory.other_categories WHERE category IN $categories))
 AND (size($scopes) = 0 OR memory.scope IN $scopes)
+// include tagged
 AND (NOT $timed OR (true
   // include held_then
 ))

@@ -7,3 +7,4 @@
 AND (memory.kind IN $whole_kinds OR memory.source_type IN $source_types)
 AND (size($source_ids) = 0 OR memory.source_id IN $source_ids)
 AND (size($conversation_ids) = 0 OR memory.conversation_id IN $conversation_ids)
+// include tagged

@@ -20,3 +20,4 @@ AND (size($category_in) = 0 OR memory.category IN $category_in
     one IN coalesce(memory.other_categories, []) WHERE one IN $category_in
   ))
 AND (size($scope_in) = 0 OR memory.scope IN $scope_in)
+// include tagged

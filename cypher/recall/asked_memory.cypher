@@ -7,6 +7,7 @@ MATCH (memory:Memory {client_id: $client_id, id: $id})
 RETURN memory {
   .id, .external_id, .kind, .conversation_id, .active,
   occurred_at: toString(memory.occurred_at),
+  tags: coalesce(memory.tags, []),
   passes: memory.client_id = $client_id
     // include held_then
   ,

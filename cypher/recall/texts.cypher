@@ -7,7 +7,8 @@ CYPHER 25
 OPTIONAL MATCH (session:Session {client_id: $client_id, id: memory.session_id})
 WITH memory, chain, session, $around[memory.id] AS wanted
 RETURN collect(memory {
-  .id,
+  .id, .metadata,
+  tags: coalesce(memory.tags, []),
   text: CASE WHEN wanted IS NULL THEN memory.text ELSE '' END,
   session_external_id: session.external_id,
   parts: COLLECT {

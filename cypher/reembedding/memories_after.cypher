@@ -44,7 +44,7 @@ RETURN collect(node {
   .client_id, .id,
   kind: coalesce(node.kind, 'passage'),
   text: left(coalesce(node.text, node.search_text), $longest),
-  search_text: left(node.search_text, $longest),
+  search_text: left(coalesce(node.search_text, node.text), $longest),
   name: node.name,
   title: node.title
 }) AS rows

@@ -7,10 +7,11 @@ MATCH (reference:Memory {client_id: $client_id, id: $id})
 WHERE reference:Reference
 RETURN
   reference {
-    .id, .source_type, .source_id, .label, .description, .importance, .metadata, .span_id,
+    .id, .source_type, .source_id, .label, .description, .importance, .metadata, .tags, .span_id,
     .span_start_byte, .span_end_byte, .span_token_estimate, .version, .active, .token_count,
     .embedding_truncated, .content_sha256, .content_bytes, .content_tokens, .conversation_id,
     occurred_at: toString(reference.occurred_at),
+    expires_at: toString(reference.expires_at),
     created_at: toString(reference.created_at)
   } AS reference,
   COLLECT {

@@ -6,6 +6,7 @@ CYPHER 25
 // $since      datetime      not older than this
 // $before     datetime      older than this
 // $before_id  string        and, at that time, with a lower id
+// $tags       list<string>  the tags that it must have; empty for none
 // $limit      int           the maximum number
 MATCH (reference:Reference {client_id: $client_id})
 WHERE reference.occurred_at >= $since AND reference.occurred_at <= $before
@@ -13,14 +14,16 @@ WHERE reference.occurred_at >= $since AND reference.occurred_at <= $before
   AND reference.id IS NOT NULL
   AND reference.active = true
   AND (size($types) = 0 OR reference.source_type IN $types)
+  // include tagged(reference)
   AND (reference.occurred_at < $before OR reference.id < $before_id)
 WITH reference
 ORDER BY reference.occurred_at DESC, reference.id DESC
 LIMIT $limit
 RETURN collect(reference {
-  .id, .source_type, .source_id, .label, .description, .importance, .metadata, .span_id,
+  .id, .source_type, .source_id, .label, .description, .importance, .metadata, .tags, .span_id,
   .span_start_byte, .span_end_byte, .span_token_estimate, .version, .active, .token_count,
   .embedding_truncated, .content_sha256, .content_bytes, .content_tokens,
   occurred_at: toString(reference.occurred_at),
+  expires_at: toString(reference.expires_at),
   created_at: toString(reference.created_at)
 }) AS rows

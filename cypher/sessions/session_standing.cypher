@@ -8,6 +8,7 @@ RETURN
   session.conversation_id AS conversation_id,
   session.next_idx AS next_idx,
   coalesce(session.summarized_idx, 0) AS summarized_idx,
+  coalesce(session.taken_back, 0) AS taken_back,
   COLLECT {
     MATCH (summary:Summary {
       client_id: $client_id, source_type: 'session_summary', source_id: session.id

@@ -101,6 +101,7 @@ async def _serve(settings: Settings, *, as_json: bool) -> None:
         click.echo(
             f"ask it from another terminal:\n\ncurl -s {url}/api/v0/recall -H '{header}' \\\n"
             f"  -H 'Content-Type: application/json' -d '{EXAMPLE}'\n"
+            f"\nor look at its memories in a browser: {url}/?client={CLIENT}\n"
         )
 
     await graphmem_api.serve.serve(settings, on_ready=show_where)

@@ -13,8 +13,6 @@ from graphmem.errors import SettingError
 MARKS = {"ok": "✓", "note": "·", "warning": "!", "problem": "✗"}
 COLOURS = {"ok": "green", "note": "cyan", "warning": "yellow", "problem": "red"}
 
-WRITABLE_BY_OTHERS = 0o022
-
 EPILOG = """\b
 It changes nothing. Its exit code is 0 without problems, and 1 otherwise. It starts the private Neo4j only
 with --start.
@@ -60,7 +58,8 @@ async def _examine(settings: Settings, *, start: bool) -> Examination:
 
 def listening(settings: Settings) -> list[Finding]:
     """Check who has access: the listening address, and the keys file."""
-    from graphmem_api.clients import check_listener, read_keys
+    from graphmem_api.clients import check_listener
+    from graphmem_api.keys import WRITABLE_BY_OTHERS, read_keys
 
     from graphmem.doctor.findings import note, ok, refused, warning
     from graphmem.model.text import counted

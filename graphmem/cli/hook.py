@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from graphmem.cli.options import RUNNING, Command, client_option, settings_options
-from graphmem.config import Settings
+from graphmem.config import Settings, variable
 from graphmem.errors import GraphmemError, InvalidInput
 from graphmem.model.validation import validated
 
@@ -94,7 +94,7 @@ def hook(
 
     given = sys.stdin.read()
     if event == END and not wait:
-        _detach(given, client_id, url, key_variable)
+        _detach(given, client_id, url, key_variable, settings)
         return
     try:
         told = _event(given)
@@ -116,14 +116,19 @@ def _event(given: str) -> Event:
         raise InvalidInput("stdin", "is no event: a program gives one as JSON") from problem
 
 
-def _detach(given: str, client_id: str, url: str | None, key_variable: str | None) -> None:
+def _detach(
+    given: str, client_id: str, url: str | None, key_variable: str | None, settings: Settings
+) -> None:
     """Start this command again in a process of its own: programs kill what delays their end."""
     command = [sys.executable, "-m", "graphmem.cli.main", "hook", END, "--wait"]
     command += ["--client", client_id]
     command += ["--url", url] if url else []
     command += ["--key-variable", key_variable] if key_variable else []
+    kept = {name: getattr(settings, name) for name in RUNNING}
     process = subprocess.Popen(  # noqa: S603, it is this program
         command,
+        env=os.environ
+        | {variable(name): str(one) for name, one in kept.items() if one is not None},
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -171,11 +176,20 @@ def said(lines: Iterable[str], session_id: str) -> Iterator[dict[str, Any]]:
     Its form is internal to the program: what is not understood is left out, as are the calls and the results
     of tools, what helpers said, and what the program itself put in.
     """
+    return said_in(_entries(lines), session_id)
+
+
+def _entries(lines: Iterable[str]) -> Iterator[Any]:
     for line in lines:
         try:
-            entry = json.loads(line)
+            yield json.loads(line)
         except ValueError:
             continue
+
+
+def said_in(entries: Iterable[Any], session_id: str) -> Iterator[dict[str, Any]]:
+    """Yield what user and assistant said in the entries of a transcript of Claude Code."""
+    for entry in entries:
         if not isinstance(entry, dict) or entry.get("type") not in {"user", "assistant"}:
             continue
         message = entry.get("message")

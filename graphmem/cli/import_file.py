@@ -1,13 +1,15 @@
 """`graphmem import`: remember the messages of a file, or bring back an exported client."""
 
+import io
 import os
 import stat
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import click
 import msgspec
@@ -15,6 +17,7 @@ from click.core import ParameterSource
 from msgspec import Struct
 
 from graphmem.cli.checkpoint import Checkpoint, checkpoint
+from graphmem.cli.lines import BEGINNING, FilePosition, Line, windows
 from graphmem.cli.options import RUNNING, Command, checked_id, client_option, settings_options
 from graphmem.cli.showing import say_json
 from graphmem.config import Settings
@@ -24,12 +27,25 @@ from graphmem.model.validation import validated
 from graphmem.model.vocabulary import ClientId
 
 if TYPE_CHECKING:
+    from graphmem.cli.foreign.reading import ForeignFile
     from graphmem.exports.load import ImportedExport
 
 STDIN = "-"
+MOST_REASONS = 8
 
 EPILOG = """\b
-A line is one message, with `session_id`, `role` (user, assistant, system or tool) and `content`:
+FILE is recognised by looking into it. These are read as their programs write them, with their times and
+roles; `--dry-run` says what a file holds and imports nothing:
+  ChatGPT and Claude: the export, as the zip archive or its conversations.json
+  OpenAI, Anthropic, LangChain: messages, as JSON or JSON Lines; LangGraph: states and checkpoints as JSON
+  Claude Code and Codex: a transcript (~/.claude/projects/*/*.jsonl, ~/.codex/sessions/**/*.jsonl)
+  mem0: get_all; Graphiti and Zep: episodes; Letta: an agent file
+Each of their conversations is one here, with its title; with --conversation each is a session of that one.
+Importing a file again, or a newer export, adds only what is new.
+
+\b
+In graphmem's own form a line is one message, with `session_id`, `role` (user, assistant, system or tool)
+and `content`:
   {"conversation_id": "team-chat", "session_id": "monday", "role": "user", "content": "Hello"}
 It may have `name`, `occurred_at` (2026-03-02T09:30:00Z), `external_id` and `importance` (0 to 1).
 A line with an `external_id` that its conversation has already changes nothing. A line without one
@@ -42,6 +58,7 @@ name, which must not have anything yet. After an interruption the same command c
 
 \b
 Examples:
+  graphmem import chatgpt-export.zip --dry-run
   graphmem import talk.jsonl
   graphmem import acme-export.jsonl --client acme-copy
   graphmem import - --conversation team-chat < talk.jsonl
@@ -58,6 +75,22 @@ class Report(Struct, frozen=True, kw_only=True):
     new_conversations: int
     embedding_truncated: int
     seconds: float
+    form: str | None = None
+    """The form of a file of another program."""
+    left_out: dict[str, int] = {}
+    """What such a file holds beside messages, and how often."""
+
+
+class Preview(Struct, frozen=True, kw_only=True):
+    """What an import of a file of another program would read."""
+
+    form: str
+    messages: int
+    conversations: int
+    roles: dict[str, int]
+    first: datetime | None
+    last: datetime | None
+    left_out: dict[str, int]
 
 
 @click.command(name="import", cls=Command, epilog=EPILOG)
@@ -66,6 +99,7 @@ class Report(Struct, frozen=True, kw_only=True):
     "--conversation", metavar="ID", callback=checked_id, help="For lines without conversation_id."
 )
 @client_option
+@click.option("--dry-run", is_flag=True, help="Say what FILE holds, and import nothing.")
 @click.option("--restart", is_flag=True, help="Start over after an interruption.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was imported as JSON.")
 @settings_options(*RUNNING)
@@ -74,70 +108,180 @@ def import_file(
     file: str,
     conversation: str | None,
     client_id: str,
+    dry_run: bool,
     restart: bool,
     as_json: bool,
     settings: Settings,
 ) -> None:
-    """Remember the messages of FILE, which holds JSON Lines, or import an export.
+    """Remember the messages of FILE, in any form that people have, or import an export.
 
-    `-` reads messages from standard input.
+    `-` reads messages from standard input, in graphmem's own form.
     """
     from graphmem.cli.running import run
 
     if file != STDIN and _is_export(Path(file)):
-        if conversation or restart:
-            raise InvalidInput(file, "is an export: it takes neither --conversation nor --restart")
+        if conversation or restart or dry_run:
+            raise InvalidInput(
+                file, "is an export: it takes none of --conversation, --restart and --dry-run"
+            )
         given = _is_given("client_id")
         loaded = run(_load(Path(file), client_id if given else None, settings))
         say_json(loaded) if as_json else _show_loaded(loaded)
         return
-    with _open(file) as opened:
-        # A pipe has no name by which a later import could recognize it.
-        kept = (
-            checkpoint(Path(file), client_id, conversation, settings)
-            if file != STDIN and _size(opened)
-            else None
-        )
-        if kept and restart:
-            kept.remove()
-        name = "standard input" if file == STDIN else Path(file).name
-        report = run(_import(opened, name, conversation, client_id, kept, settings))
-    if as_json:
-        say_json(report)
-    else:
-        _show(report)
+    source = _source(file, conversation)
+    if dry_run:
+        preview = _preview(source)
+        say_json(preview) if as_json else _show_preview(preview)
+        return
+    # A pipe has no name by which a later import could recognize it.
+    kept = None
+    if file != STDIN and Path(file).is_file():
+        kept = checkpoint(Path(file), client_id, conversation, settings)
+    if kept and restart:
+        kept.remove()
+    report = run(_import(source, client_id, kept, settings))
+    say_json(report) if as_json else _show(report)
+
+
+def _source(file: str, conversation: str | None) -> "Source":
+    """Return what is read: a file of another program, or one in graphmem's own form."""
+    from graphmem.cli.foreign.reading import recognised
+
+    # A named pipe can be read only once, as graphmem's own lines.
+    found = recognised(Path(file), conversation) if Path(file).is_file() else None
+    if found:
+        return ForeignSource(found)
+    return OwnSource(file, conversation)
 
 
 async def _import(
-    file: BinaryIO,
-    name: str,
-    conversation: str | None,
-    client_id: str,
-    kept: Checkpoint | None,
-    settings: Settings,
+    source: "Source", client_id: str, kept: Checkpoint | None, settings: Settings
 ) -> Report:
-    from graphmem.cli.loading import load
+    from graphmem.cli.loading import load_windows
     from graphmem.cli.progress import show_progress
     from graphmem.client import Graphmem
     from graphmem.runtime import running
 
-    stage, size = f"importing {name}", _size(file)
-    with show_progress() as progress:
+    stage = f"importing {source.name}"
+    with source.opened() as (read, size), show_progress() as progress:
         async with running(settings, progress) as runtime:
             progress(stage, 0, size)
             began = time.perf_counter()
-            imported = await load(
-                file,
+            imported = await load_windows(
+                read,
                 Graphmem(runtime, client_id),
-                conversation_id=conversation,
-                name=name,
                 checkpoint=kept,
                 # The end is reported once, below: the last line may be blank.
                 heard=lambda end: progress(stage, min(end, size - 1), size) if size else None,
+                unit=source.unit,
             )
             seconds = time.perf_counter() - began
             progress(stage, size or 1, size or 1)
-    return Report(**msgspec.structs.asdict(imported), seconds=round(seconds, 3))
+    counts = msgspec.structs.asdict(imported)
+    return Report(**counts, **source.told(), seconds=round(seconds, 3))
+
+
+Reader = Callable[[FilePosition], Iterator[list[Line]]]
+
+
+class Source(Protocol):
+    """A file to import: its windows of messages after a position, and its size in bytes."""
+
+    name: str
+    unit: str
+
+    def opened(self) -> AbstractContextManager[tuple[Reader, int]]:
+        """Open the file."""
+        ...
+
+    def told(self) -> dict[str, Any]:
+        """Return what a report says of the file itself."""
+        ...
+
+
+class OwnSource:
+    """A file, or standard input, with graphmem's own JSON Lines."""
+
+    unit = "line"
+
+    def __init__(self, file: str, conversation: str | None) -> None:
+        """Read lines; those without a conversation are of this one."""
+        self._file, self._conversation = file, conversation
+        self.name = "standard input" if file == STDIN else Path(file).name
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[Reader, int]]:
+        """Open the file."""
+        with _open(self._file) as file:
+            conversation, name = self._conversation, self.name
+            yield lambda after: windows(file, conversation, name=name, after=after), _size(file)
+
+    def told(self) -> dict[str, Any]:
+        """Return nothing: the form is ours, and all of it is messages."""
+        return {}
+
+
+class ForeignSource:
+    """A file of another program."""
+
+    unit = "message"
+
+    def __init__(self, found: "ForeignFile") -> None:
+        """Read a file whose form is known."""
+        self.found, self.name = found, found.name
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[Reader, int]]:
+        """Open the file, or those in an archive, whose size is not told."""
+        with self.found.opened() as files:
+            size = sum(map(_size, files))
+            yield lambda after: self.found.windows(files, after), size
+
+    def told(self) -> dict[str, Any]:
+        """Return the form, and what was no message."""
+        return {"form": self.found.seen.form, "left_out": dict(self.found.seen.left_out)}
+
+
+def _preview(source: "Source") -> Preview:
+    """Read a whole file of another program, and say what it holds."""
+    if not isinstance(source, ForeignSource):
+        raise InvalidInput(
+            source.name, "holds graphmem's own lines: --dry-run is for files of other programs"
+        )
+    with source.opened() as (read, _):
+        for _window in read(BEGINNING):
+            pass
+    seen = source.found.seen
+    return Preview(
+        form=seen.form,
+        messages=seen.messages,
+        conversations=len(seen.conversations),
+        roles=dict(seen.roles),
+        first=seen.first,
+        last=seen.last,
+        left_out=dict(seen.left_out),
+    )
+
+
+def _show_preview(preview: Preview) -> None:
+    roles = ", ".join(f"{number:,} {role}" for role, number in sorted(preview.roles.items()))
+    click.echo(
+        f"{preview.form}: {counted(preview.messages, 'message')} "
+        f"in {counted(preview.conversations, 'conversation')} ({roles or 'none'})"
+    )
+    if preview.first and preview.last:
+        click.echo(f"from {preview.first:%Y-%m-%d} to {preview.last:%Y-%m-%d}")
+    _show_left_out(preview.left_out)
+
+
+def _show_left_out(left_out: dict[str, int]) -> None:
+    if not left_out:
+        return
+    click.echo(f"left out: {sum(left_out.values()):,}")
+    for reason, number in sorted(left_out.items(), key=lambda item: -item[1])[:MOST_REASONS]:
+        click.echo(f"  {number:,} × {reason}")
+    if len(left_out) > MOST_REASONS:
+        click.echo(f"  and for {len(left_out) - MOST_REASONS:,} more reasons: see --json")
 
 
 def _is_export(file: Path) -> bool:
@@ -179,21 +323,22 @@ def _show_loaded(loaded: "ImportedExport") -> None:
 
 
 def _show(report: Report) -> None:
+    if report.form:
+        click.echo(f"{report.form}:")
     new = f" ({report.new_conversations:,} new)" if report.new_conversations else ""
     click.echo(
         f"{counted(report.messages, 'message')} in "
         f"{counted(report.conversations, 'conversation')}{new} in {report.seconds:.1f} s"
     )
     if report.skipped_lines:
-        click.echo(
-            f"{counted(report.skipped_lines, 'line')} skipped, which were imported before the "
-            "interruption"
-        )
+        skipped = counted(report.skipped_lines, "message" if report.form else "line")
+        click.echo(f"{skipped} skipped, which were imported before the interruption")
     if report.embedding_truncated:
         click.echo(
             f"{counted(report.embedding_truncated, 'message')} longer than the embedding model "
             "sees: the rest is found by its words"
         )
+    _show_left_out(report.left_out)
 
 
 @contextmanager
@@ -211,6 +356,9 @@ def _open(file: str) -> Iterator[BinaryIO]:
 
 
 def _size(file: BinaryIO) -> int:
-    """Return the file's size in bytes, 0 for a pipe."""
-    status = os.fstat(file.fileno())
+    """Return the file's size in bytes, 0 for a pipe and for a file in an archive."""
+    try:
+        status = os.fstat(file.fileno())
+    except io.UnsupportedOperation:
+        return 0
     return status.st_size if stat.S_ISREG(status.st_mode) else 0

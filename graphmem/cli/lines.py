@@ -8,7 +8,7 @@ that begin differently, are different messages.
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 import msgspec
@@ -49,11 +49,11 @@ class BadLine(InvalidInput):
 class FileChanged(InvalidInput):
     """A file does not begin with the lines that were read from it before."""
 
-    def __init__(self, name: str, lines: int) -> None:
-        """Name the file, and the number of lines that were read before."""
+    def __init__(self, name: str, lines: int, unit: str = "line") -> None:
+        """Name the file, and the number of lines, or of other units, that were read before."""
         super().__init__(
             name,
-            f"its first {counted(lines, 'line')} changed since an import of them was interrupted: "
+            f"its first {counted(lines, unit)} changed since an import of them was interrupted: "
             "--restart imports it as it is now",
         )
 
@@ -73,6 +73,8 @@ class Line(Struct, frozen=True):
     """The hash of the file's name and of all lines up to this one."""
     conversation_id: str
     message: NewMessage
+    title: str | None = None
+    """The title of the conversation, if the file has one."""
 
 
 class FilePosition(Struct, frozen=True):
@@ -93,15 +95,20 @@ def windows(
 
     Raises `FileChanged`, and `BadLine` after all messages before that line.
     """
+    return grouped(read_lines(file, conversation_id, name=name, after=after), after)
+
+
+def grouped(lines: Iterable[Line], after: FilePosition = BEGINNING) -> Iterator[list[Line]]:
+    """Yield lines one window at a time; those before an error come before it."""
     window: list[Line] = []
     begins = after.end
     try:
-        for line in read_lines(file, conversation_id, name=name, after=after):
+        for line in lines:
             window.append(line)
             if len(window) == WINDOW_MESSAGES or line.end - begins >= WINDOW_BYTES:
                 yield window
                 window, begins = [], line.end
-    except BadLine:
+    except InvalidInput:
         if window:
             yield window
         raise

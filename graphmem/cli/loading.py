@@ -17,6 +17,9 @@ from graphmem.model.text import counted
 
 Value = TypeVar("Value")
 
+CONVERSATIONS_AT_ONCE = 4
+"""Conversations that are written at once: while one waits for the database, another is embedded."""
+
 
 class Imported(Struct, kw_only=True):
     """The progress of an import."""
@@ -41,26 +44,42 @@ async def load(
 ) -> Imported:
     """Remember every message of a file of JSON Lines, in order; `heard` gets the number of bytes done.
 
+    Raises `BadLine`, and what `load_windows` raises.
+    """
+
+    def read(after: FilePosition) -> Iterator[list[Line]]:
+        return windows(file, conversation_id, name=name, after=after)
+
+    return await load_windows(read, memory, checkpoint=checkpoint, heard=heard)
+
+
+async def load_windows(
+    read: Callable[[FilePosition], Iterable[list[Line]]],
+    memory: Graphmem,
+    *,
+    checkpoint: Checkpoint | None = None,
+    heard: Callable[[int], None] = lambda end: None,
+    unit: str = "line",
+) -> Imported:
+    """Remember every message that `read` yields after a position, in order.
+
     Missing conversations are opened. With a checkpoint, lines that an interrupted import of the same
-    file has stored are skipped. An error carries a note about the stored messages. Raises `BadLine`,
-    `FileChanged`, `Unavailable`.
+    file has stored are skipped. An error carries a note about the stored messages. Raises `FileChanged`,
+    `Unavailable`.
     """
     after = await _resume_position(checkpoint, memory) if checkpoint else BEGINNING
     imported = Imported(skipped_lines=after.lines)
     opened: set[str] = set()
     try:
-        async for window in iterate_in_thread(
-            windows(file, conversation_id, name=name, after=after)
-        ):
-            for conversation, lines in _by_conversation(window):
-                memory_id = await _send(conversation, lines, memory, imported, opened)
+        async for window in iterate_in_thread(read(after)):
+            memory_id = await _send_window(window, memory, imported, opened)
             last = window[-1]
             if checkpoint:
                 place = FilePosition(last.number, last.end, last.sha256)
                 checkpoint.write(Acknowledged(place, memory_id))
             heard(last.end)
     except GraphmemError as problem:
-        problem.add_note(_stays(imported))
+        problem.add_note(_stays(imported, unit))
         raise
     if checkpoint:
         checkpoint.remove()
@@ -79,12 +98,33 @@ async def _resume_position(checkpoint: Checkpoint, memory: Graphmem) -> FilePosi
     return known.place
 
 
-def _stays(imported: Imported) -> str:
+def _stays(imported: Imported, unit: str) -> str:
     if imported.skipped_lines and not imported.messages:
-        return f"{counted(imported.skipped_lines, 'line')} imported before stay"
+        return f"{counted(imported.skipped_lines, unit)} imported before stay"
     if not imported.messages:
         return "nothing was imported"
     return f"{counted(imported.messages, 'message')} before it imported, to stay"
+
+
+async def _send_window(
+    window: list[Line], memory: Graphmem, imported: Imported, opened: set[str]
+) -> str:
+    """Remember the messages of a window; return the id of one of the last ones."""
+    turns = asyncio.Semaphore(CONVERSATIONS_AT_ONCE)
+
+    async def send(conversation_id: str, lines: list[Line]) -> str:
+        async with turns:
+            return await _send(conversation_id, lines, memory, imported, opened)
+
+    sends = [asyncio.create_task(send(*one)) for one in _by_conversation(window)]
+    try:
+        ids = await asyncio.gather(*sends)
+    finally:
+        # After an error or an interruption nothing is sent any more.
+        for task in sends:
+            task.cancel()
+        await asyncio.gather(*sends, return_exceptions=True)
+    return ids[-1]
 
 
 async def _send(
@@ -96,7 +136,7 @@ async def _send(
 ) -> str:
     """Remember some messages of one conversation; return the id of the last one."""
     if conversation_id not in opened:
-        conversation = await memory.open_conversation(conversation_id)
+        conversation = await memory.open_conversation(conversation_id, title=lines[0].title)
         opened.add(conversation_id)
         imported.conversations += 1
         imported.new_conversations += conversation.created

@@ -15,6 +15,7 @@ from graphmem.cli.export import export_file
 from graphmem.cli.hook import hook
 from graphmem.cli.import_file import import_file
 from graphmem.cli.install import install, uninstall
+from graphmem.cli.keys import keys
 from graphmem.cli.mcp import mcp
 from graphmem.cli.migrate import migrate
 from graphmem.cli.options import shows_debug
@@ -88,6 +89,7 @@ COMMANDS = (
     export_file,
     recall,
     cypher,
+    keys,
     backup,
     restore,
     migrate,

@@ -57,6 +57,7 @@ async def _serve(settings: Settings) -> None:
 def say_where(url: str) -> None:
     """Print where the API listens."""
     click.echo(f"graphmem listens on {url} (Ctrl-C ends it)")
+    click.echo(f"a page to ask, look and curate: {url}/")
     click.echo(f"the API, to read and to try: {url}/schema")
 
 

@@ -114,7 +114,13 @@ async def _find_messages(search: NarrowedSearch, context: Context) -> AnsweredSe
 async def _find_hits(search: NarrowedSearch, context: Context) -> Hits:
     """Return by session the messages that answer best, with their scores."""
     prior = {one.head.id: one.prior for one in search.sessions}
-    found = await find_in_sessions(search.question, list(prior), context, validity=search.validity)
+    found = await find_in_sessions(
+        search.question,
+        list(prior),
+        context,
+        validity=search.validity,
+        tags=frozenset(search.query.tags or ()),
+    )
     hits: Hits = {id: [] for id in prior}
     for one, score in answering(found, search.question.words, search.times):
         of_session = hits[one.session_id]
@@ -129,13 +135,17 @@ async def find_in_sessions(
     context: Context,
     *,
     validity: Validity = NOW,
+    tags: frozenset[str] = frozenset(),
 ) -> list[Candidate]:
     """Return the messages of some sessions, each with its exact cosine and its score by words.
 
     Reads nothing but these sessions. Without a vector the messages that share words. Raises `Unavailable`.
     """
     inside = Filters(
-        kind=frozenset({"message"}), session_id=frozenset(session_ids), **asdict(validity)
+        kind=frozenset({"message"}),
+        session_id=frozenset(session_ids),
+        tags=tags,
+        **asdict(validity),
     )
     if question.embedding is None:
         return await find_best(
@@ -165,6 +175,7 @@ async def find_in_sessions(
             embedding=question.embedding,
             words=lucene_query(question.words, groups, question.weight, question.spoken),
             limit=IN_SESSION,
+            tags=sorted(tags),
             **validity.of_messages,
         ),
         find_by_passages(

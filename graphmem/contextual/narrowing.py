@@ -171,8 +171,13 @@ SESSION_HEADS = Query("contextual/session_heads", SessionHead)
 
 
 async def narrow(search: ContextualSearch, context: Context) -> NarrowedSearch:
-    """Choose the sessions that answer, the best first; none when no session is relevant enough."""
-    choose = _choose_softly if search.query.narrowing == "soft" else _choose_hard
+    """Choose the sessions that answer, the best first; none when no session is relevant enough.
+
+    By their messages alone if tags are wanted.
+    """
+    # Summaries have no tags.
+    soft = search.query.narrowing == "soft" or search.query.tags
+    choose = _choose_softly if soft else _choose_hard
     return NarrowedSearch(**asdict(search), sessions=await choose(search, context))
 
 
@@ -197,6 +202,7 @@ def filters_of(search: ContextualSearch, source_type: str | None = None) -> Filt
     return Filters(
         source_type=frozenset({source_type}) if source_type else None,
         conversation_id=frozenset({conversation}) if conversation is not None else None,
+        tags=frozenset(search.query.tags or ()),
         **asdict(search.validity),
     )
 

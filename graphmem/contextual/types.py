@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from graphmem.model.annotations import Tag
 from graphmem.model.times import AS_OF, KNOWN_AS_OF, Time
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Role
 from graphmem.recall.types import Item, Reason, ShownExcerpt
@@ -43,6 +44,13 @@ class ContextualQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ] = 1
     conversation_id: (
         Annotated[GivenId, Meta(description="only sessions of this conversation")] | None
+    ) = None
+    tags: (
+        Annotated[
+            list[Tag],
+            Meta(min_length=1, max_length=32, description="only hits that have all of these tags"),
+        ]
+        | None
     ) = None
     max_tokens: (
         Annotated[

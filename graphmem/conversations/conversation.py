@@ -1,18 +1,25 @@
-"""Opening a conversation, and deleting it with everything in it."""
+"""Opening and changing a conversation, and deleting it with everything in it."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from graphmem.accesses import forget_reads
 from graphmem.context import Context
-from graphmem.conversations.types import Conversation, Deleted, NewConversation
-from graphmem.errors import ConversationNotFound
+from graphmem.conversations.types import (
+    ChangedConversation,
+    Conversation,
+    Deleted,
+    NewConversation,
+)
+from graphmem.errors import ConversationNotFound, InvalidInput
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_word
-from graphmem.memories.delete import Gone, delete_unmentioned
+from graphmem.memories.delete import Gone, delete_unmentioned, refuse_on_hold
+from graphmem.model.annotations import checked_tags, decoded, encoded
 from graphmem.model.times import BEGINNING, END
 
 
@@ -24,7 +31,20 @@ class DeletedConversation(Struct, frozen=True):
     entities: list[str]
 
 
-OPEN_CONVERSATION = Query("conversations/open_conversation", Conversation, writes=True)
+class StoredConversation(Struct, frozen=True):
+    """A conversation, and its metadata as the stored JSON text."""
+
+    conversation: Conversation
+    metadata: str | None
+
+    @property
+    def shown(self) -> Conversation:
+        """The conversation as a caller sees it."""
+        return replace(self.conversation, metadata=decoded(self.metadata))
+
+
+OPEN_CONVERSATION = Query("conversations/open_conversation", StoredConversation, writes=True)
+CHANGE_CONVERSATION = Query("conversations/change_conversation", StoredConversation, writes=True)
 DELETE_CONVERSATION = Query("conversations/delete_conversation", DeletedConversation, writes=True)
 PART_CHAINS = Query("conversations/part_chains", Gone, writes=True)
 DELETE_CONVERSATION_MEMORIES = Query(
@@ -41,7 +61,7 @@ DELETE_CONVERSATION_RECORDS = Query(
 async def open_conversation(new: NewConversation, context: Context) -> Conversation:
     """Return the conversation with this id; `created` is true when it is new.
 
-    A missing id is generated. Raises `Unavailable`.
+    A missing id is generated. Raises `InvalidInput`, `TooLarge`, `Unavailable`.
     """
     id, now = new.id or context.new_id(), context.now()
     rows = await context.graph.write(
@@ -50,10 +70,44 @@ async def open_conversation(new: NewConversation, context: Context) -> Conversat
             client_id=context.client_id,
             id=id,
             title=new.title,
+            metadata=encoded(new.metadata, "metadata"),
+            tags=checked_tags(new.tags, "") or [],
             created_at=now,
         )
     )
-    return rows[0]
+    return rows[0].shown
+
+
+async def change_conversation(
+    conversation_id: str, changed: ChangedConversation, context: Context
+) -> Conversation:
+    """Change the title and the annotations of a conversation; return it.
+
+    Raises `InvalidInput`, `TooLarge`, `ConversationNotFound`, `Unavailable`.
+    """
+    rows = await context.graph.change(
+        CHANGE_CONVERSATION,
+        client_id=context.client_id,
+        id=conversation_id,
+        changes=_changes(changed),
+    )
+    if not rows:
+        raise ConversationNotFound(conversation_id)
+    return rows[0].shown
+
+
+def _changes(changed: ChangedConversation) -> dict[str, Any]:
+    """Return the changed properties as they are stored. Raises `InvalidInput`, `TooLarge`."""
+    changes: dict[str, Any] = {}
+    if changed.title is not UNSET:
+        changes["title"] = changed.title
+    if changed.metadata is not UNSET:
+        changes["metadata"] = encoded(changed.metadata, "metadata")
+    if changed.tags is not UNSET:
+        changes["tags"] = checked_tags(changed.tags, "")
+    if not changes:
+        raise InvalidInput("body", "names nothing to change; send title, metadata or tags")
+    return changes
 
 
 DELETED_AT_ONCE = 5_000
@@ -68,10 +122,13 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
     Memories of every kind are deleted first, some thousands in each transaction, then reviews and jobs, and
     at last the conversation with its sessions and their summaries: a repeated call finishes an interrupted
     deletion. Also deleted are entities without other mentions, and records of reads that have no conversation
-    and no other results. Raises `ConversationNotFound`, `Unavailable`.
+    and no other results. Raises `ConversationNotFound`, `LegalHold`, `Unavailable`.
     """
     client_id, graph = context.client_id, context.graph
     asked = {"client_id": client_id, "id": conversation_id}
+
+    async def refuse(transaction: Transaction) -> None:
+        await refuse_on_hold(transaction, client_id)
 
     async def delete_passages(transaction: Transaction) -> int:
         rows = await transaction.rows(DELETE_CONVERSATION_PASSAGES, limit=DELETED_AT_ONCE, **asked)
@@ -94,6 +151,7 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
             await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
         return [replace(row, memories=parted + row.memories) for row in rows]
 
+    await graph.write(refuse)
     await _delete_all(delete_passages, graph)
     memories = await _delete_all(delete_memories, graph)
     await _delete_all(delete_records, graph)

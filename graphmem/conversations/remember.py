@@ -16,6 +16,7 @@ from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import Due, postpone_all
 from graphmem.memories.write import Draft, Prepared, prepare, write
+from graphmem.model.annotations import stored_annotations
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import Id
 
@@ -147,11 +148,13 @@ async def prepare_batch(
     ids = _ids(checked, known_messages, new_id)
     known = {message.id for message in known_messages}
     new: dict[str, PlainMessage] = {}
-    for id, message in zip(ids, checked, strict=True):
-        if id not in known:
-            # A repeated external_id within a batch is ignored: the first message is written.
-            new.setdefault(id, message)
-    drafts = [_draft(id, message, client_id, conversation_id, now) for id, message in new.items()]
+    drafts: list[Draft] = []
+    for place, (id, message) in enumerate(zip(ids, checked, strict=True)):
+        # A repeated external_id within a batch is ignored: the first message is written.
+        if id not in known and id not in new:
+            new[id] = message
+            field = f"messages[{place}]."
+            drafts.append(_draft(id, message, client_id, conversation_id, now, field))
     return PreparedBatch(
         client_id=client_id,
         conversation_id=conversation_id,
@@ -178,6 +181,8 @@ async def append_batch(transaction: Transaction, batch: PreparedBatch) -> list[s
             client_id=batch.client_id,
             id=batch.conversation_id,
             title=None,
+            metadata=None,
+            tags=[],
             created_at=batch.arrived_at,
         )
     state = await lock_conversation(
@@ -317,7 +322,7 @@ def _ids(
 
 
 def _draft(
-    id: str, message: PlainMessage, client_id: str, conversation_id: str, now: datetime
+    id: str, message: PlainMessage, client_id: str, conversation_id: str, now: datetime, field: str
 ) -> Draft:
     return Draft(
         id=id,
@@ -333,5 +338,5 @@ def _draft(
         occurred_at=message.occurred_at,
         valid_at=message.occurred_at,
         created_at=now,
-        own={"role": message.role, "name": message.name},
+        own={"role": message.role, "name": message.name} | stored_annotations(message, field, now),
     )

@@ -3,6 +3,7 @@
 import asyncio
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from graphmem.context import Context
 from graphmem.conversations.types import (
@@ -18,6 +19,7 @@ from graphmem.conversations.types import (
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.query import Query
 from graphmem.memories.memory import NO_BOUNDS, StoredMemory, listed_memory
+from graphmem.model.annotations import decoded
 from graphmem.model.pages import Listing, foreign, listing, page
 from graphmem.model.times import BEGINNING, END, utc
 
@@ -45,7 +47,14 @@ class MessagesCounted(Struct, frozen=True):
     total: int
 
 
-CONVERSATIONS = Query("conversations/conversations", ListedConversation)
+class StoredConversation(Struct, frozen=True):
+    """A conversation of a list, and its metadata as the stored JSON text."""
+
+    conversation: ListedConversation
+    metadata: str | None
+
+
+CONVERSATIONS = Query("conversations/conversations", StoredConversation)
 COUNT_CONVERSATIONS = Query("conversations/count_conversations", Total)
 SESSIONS = Query("conversations/sessions", SessionsFound)
 COUNT_MESSAGES = Query("conversations/count_messages", MessagesCounted)
@@ -69,11 +78,15 @@ async def show_conversations(asked: ConversationsAsked, context: Context) -> Con
             client_id=client_id,
             before=before,
             before_id=before_id,
+            tags=asked.tags or [],
             limit=asked.limit + 1,
         ),
-        graph.rows(COUNT_CONVERSATIONS, client_id=client_id),
+        graph.rows(COUNT_CONVERSATIONS, client_id=client_id, tags=asked.tags or []),
     )
-    shown, after = page(rows, asked.limit, lambda row: listed.cursor(row.created_at, row.id))
+    conversations = [replace(row.conversation, metadata=decoded(row.metadata)) for row in rows]
+    shown, after = page(
+        conversations, asked.limit, lambda row: listed.cursor(row.created_at, row.id)
+    )
     return Conversations(conversations=shown, total=counted[0].total, cursor=after)
 
 
@@ -119,6 +132,7 @@ async def show_messages(conversation_id: str, asked: MessagesAsked, context: Con
         since=since,
         until=until,
         timed=bool(asked.since or asked.until),
+        tags=asked.tags or [],
     )
     if not counted:
         raise ConversationNotFound(conversation_id)
@@ -136,6 +150,7 @@ async def show_messages(conversation_id: str, asked: MessagesAsked, context: Con
         client_id=client_id,
         since=since,
         until=until,
+        tags=asked.tags or [],
         place=place,
         limit=asked.limit + 1,
         **of,

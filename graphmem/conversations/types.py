@@ -3,21 +3,33 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from graphmem.memories.types import ListedMemory
+from graphmem.model.annotations import Annotations, Metadata, Tags, WantedTags
 from graphmem.model.pages import GivenCursor, Order, PageSize
 from graphmem.model.times import Past, Time, UnixSeconds
 from graphmem.model.vocabulary import BATCH_MESSAGES, GivenRole, Id, Importance
 
 Label = Annotated[str, Meta(min_length=1, max_length=256)]
+Title = Annotated[str, Meta(max_length=1024)]
 
 
 class NewConversation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A conversation to open; without an id a new one is made."""
+    """A conversation to open; without an id a new one is made. Omitted fields of a known one stay."""
 
     id: Id | None = None
-    title: Annotated[str, Meta(max_length=1024)] | None = None
+    title: Title | None = None
+    metadata: Metadata | None = None
+    tags: Tags = []
+
+
+class ChangedConversation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to change of a conversation; omitted fields stay, null and an empty list remove."""
+
+    title: Title | UnsetType | None = UNSET
+    metadata: Metadata | UnsetType | None = UNSET
+    tags: Tags | UnsetType = UNSET
 
 
 class Conversation(Struct, frozen=True, kw_only=True):
@@ -25,6 +37,8 @@ class Conversation(Struct, frozen=True, kw_only=True):
 
     id: str
     title: str | None = None
+    metadata: dict[str, Any] | None = None
+    tags: list[str] = []
     created: bool = False
 
 
@@ -56,7 +70,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     args: dict[str, Any] = {}
 
 
-class NewMessage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NewMessage(Annotations, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One message to remember; `occurred_at` defaults to the time of its arrival.
 
     The forms of agent frameworks are taken too: their roles (`human` is stored as user, `ai` as assistant,
@@ -131,8 +145,9 @@ class StoredSession(Struct, frozen=True, kw_only=True):
 
 
 class ConversationsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The page of a list of conversations."""
+    """The filter and the page of a list of conversations."""
 
+    tags: WantedTags | None = None
     limit: PageSize = 50
     cursor: GivenCursor | None = None
 
@@ -142,6 +157,8 @@ class ListedConversation(Struct, frozen=True, kw_only=True):
 
     id: str
     title: str | None
+    metadata: dict[str, Any] | None = None
+    tags: list[str]
     created_at: datetime
     last_active_at: datetime | None
     """The time of the last message that was remembered in it."""
@@ -196,6 +213,7 @@ class MessagesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ) = None
     since: Annotated[Time, Meta(description="only messages of this time or later")] | None = None
     until: Annotated[Time, Meta(description="only messages before this time")] | None = None
+    tags: WantedTags | None = None
     order: Order = "oldest"
     limit: PageSize = 50
     cursor: GivenCursor | None = None

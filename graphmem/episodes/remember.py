@@ -24,6 +24,7 @@ from graphmem.errors import InvalidInput, MemoryNotFound, SessionNotFound
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.write import Draft, Prepared, prepare, write
+from graphmem.model.annotations import stored_annotations
 from graphmem.model.text import checked_text
 from graphmem.model.times import happened
 from graphmem.prompts.telling import Description, Utterance, describe
@@ -73,12 +74,13 @@ JOIN_EPISODE = Query("episodes/join_episode", RowsWritten, writes=True)
 async def remember_episode(new: NewEpisode, context: Context) -> KeptEpisode:
     """Remember a run of messages as an episode, together with those that are new; all or nothing.
 
-    An existing episode with exactly these messages and the same given fields is returned instead. Raises
+    An existing episode with exactly these messages and the same given fields is returned instead; its
+    annotations stay. Raises
     `InvalidInput`, `TooLarge`, `ConversationNotFound`, `SessionNotFound`, `MemoryNotFound` for a message that
     is not in the conversation, `Unavailable`.
     """
     now = context.now()
-    new = _checked(new, now)
+    new, noted = _checked(new, now), stored_annotations(new, "", now)
     messages = await _find_messages(new, context, now)
     start_at, end_at = _times(new, messages.utterances, now)
     memory = await compose_episode(
@@ -90,6 +92,7 @@ async def remember_episode(new: NewEpisode, context: Context) -> KeptEpisode:
         now=now,
         context=context,
     )
+    memory = replace(memory, draft=replace(memory.draft, own=memory.draft.own | noted))
     return await context.graph.write(
         lambda transaction: _keep(transaction, new, messages, memory, context.client_id)
     )

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from graphmem.conversations.types import Label, NewMessage
+from graphmem.model.annotations import Annotations
 from graphmem.model.times import Past
 from graphmem.model.vocabulary import Id
 from graphmem.reviews.types import ReviewsRun
@@ -25,7 +26,7 @@ class MessageRange(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     to_idx: Annotated[int, Meta(ge=0, le=2**53)]
 
 
-class NewEpisode(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NewEpisode(Annotations, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A run of messages to remember, given by exactly one of `messages`, `message_ids` and `range`.
 
     Omitted fields are computed: title and summary from the messages' own sentences, the surprise from the

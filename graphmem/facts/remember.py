@@ -19,10 +19,11 @@ from graphmem.facts.duplicates import SAME, SIMILAR, same_text, same_words, unit
 from graphmem.facts.types import BATCH_FACTS, FACT_BYTES, KeptFact, NewFact, Similar
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
-from graphmem.graph.scope import category_words
+from graphmem.graph.scope import category_words, tag_words
 from graphmem.memories.write import Draft, Prepared, prepare, write, write_grown
+from graphmem.model.annotations import stored_annotations
 from graphmem.model.text import checked_text
-from graphmem.model.times import utc
+from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.vocabulary import Kind
 from graphmem.retrieval.filters import Filters, scope_groups
 from graphmem.text.extraction import cosine
@@ -86,6 +87,10 @@ class Reinforcement(Struct, frozen=True, kw_only=True):
     source_ids: list[str]
     other_categories: list[str]
     """All categories that it was given beside its own."""
+    tags: list[str]
+    """The tags that it was given again, which are added to its own."""
+    lasts: datetime
+    """The latest expiry that it was given again; `END` for none."""
     known: Draft
     after: Draft
     """The fact's searched data before, and with the added keywords."""
@@ -101,7 +106,12 @@ class Reinforcement(Struct, frozen=True, kw_only=True):
             "keywords": self.after.own["keywords"],
             "search_text": self.after.search_text,
             "other_categories": self.other_categories,
-            "scope_words": category_words(self.after.client_id, self.other_categories),
+            "tags": self.tags,
+            "lasts": None if self.lasts == END else self.lasts,
+            "scope_words": [
+                *category_words(self.after.client_id, self.other_categories),
+                *tag_words(self.after.client_id, self.tags),
+            ],
         }
 
 
@@ -138,6 +148,8 @@ async def remember_facts(
         field = f"[{place}]." if listed else ""
         checked = checked_fact(fact, field, now)
         draft = draft_of(checked, context.new_id(), client_id=client_id, now=now)
+        noted = stored_annotations(fact, field, now)
+        draft = replace(draft, own=draft.own | noted)
         facts.append(CheckedFact(field, checked, draft))
     await check_surroundings(context.graph, facts, client_id)
     drafts = [one.draft for one in facts]
@@ -215,6 +227,8 @@ def plain_reinforcement(id: str, source_ids: list[str]) -> dict[str, Any]:
         "keywords": None,
         "search_text": None,
         "other_categories": None,
+        "tags": [],
+        "lasts": BEGINNING,
         "scope_words": [],
     }
 
@@ -431,6 +445,7 @@ def _reinforcements(decided: Iterable[FactDecision]) -> list[Reinforcement]:
 def _reinforcement(fact: FactNeighbour, repeats: Sequence[FactDecision]) -> Reinforcement:
     drafts = [one.memory.draft for one in repeats]
     new_keywords = (word for draft in drafts for word in draft.own["keywords"])
+    expiries = [draft.own.get("expires_at") or END for draft in drafts]
     categories = dict.fromkeys([*fact.other_categories, *(draft.category for draft in drafts)])
     keywords = united_keywords(fact.keywords, new_keywords)
     known, after = (
@@ -449,6 +464,8 @@ def _reinforcement(fact: FactNeighbour, repeats: Sequence[FactDecision]) -> Rein
         importance=max(draft.importance for draft in drafts),
         source_ids=[id for one in repeats for id in one.source_ids],
         other_categories=[one for one in categories if one != fact.category],
+        tags=list(dict.fromkeys(tag for draft in drafts for tag in draft.own.get("tags") or ())),
+        lasts=max(expiries),
         known=known,
         after=after,
     )

@@ -36,6 +36,9 @@ class PriorFact(Struct, frozen=True):
     keywords: list[str]
     importance: float
     valid_at: datetime
+    metadata: str | None = None
+    tags: list[str] | None = None
+    expires_at: datetime | None = None
 
 
 PRIOR_FACT = Query("facts/prior_fact", PriorFact)
@@ -53,6 +56,8 @@ async def supersede_fact(fact_id: str, new: NextFact, context: Context) -> FactV
     prior = await _find_prior(fact_id, client_id, context.graph)
     fact = checked_fact(_inherited(new, prior, now), "", now)
     draft = draft_of(fact, context.new_id(), client_id=client_id, now=now)
+    inherited = {name: getattr(prior, name) for name in ("metadata", "tags", "expires_at")}
+    draft = replace(draft, own=draft.own | inherited)
     if new.category is None and prior.other_categories:
         draft = replace(draft, own=draft.own | {"other_categories": prior.other_categories})
     checked = CheckedFact("", fact, draft, category_given=new.category is not None)

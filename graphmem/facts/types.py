@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
+from graphmem.model.annotations import Annotations
 from graphmem.model.times import Time
 from graphmem.model.vocabulary import Id, Importance
 
@@ -34,7 +35,7 @@ MemoryIds = Annotated[
 ]
 
 
-class NewFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NewFact(Annotations, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One statement to remember; it is true from `valid_at` (default: now) on.
 
     Without `conversation_id` it is found by recall and search, not by retrieve_memory, which looks into one
@@ -51,16 +52,16 @@ class NewFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = DEFAULT_SCOPE
     keywords: Annotated[
         list[Keyword], Meta(max_length=64, description="searched like the fact itself")
-    ] = []
+    ] = field(default_factory=list)
     source_episode_ids: Annotated[
         MemoryIds, Meta(description="the episodes or messages that it is derived from")
-    ] = []
+    ] = field(default_factory=list)
     valid_at: Time | None = None
     importance: Importance = 0.5
 
 
 class NextFact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The next version of a fact, true from `valid_at` on; omitted fields keep their values.
+    """The next version of a fact, true from `valid_at` on; omitted fields and annotations keep their values.
 
     `valid_at` defaults to now, or to the predecessor's if that is later.
 

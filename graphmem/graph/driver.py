@@ -6,7 +6,7 @@ import itertools
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -92,10 +92,15 @@ class Pool(Struct, frozen=True):
 
 
 class DriverInUse(Struct):
-    """The drivers that a graph and its copies (`on`, `impatient`) share, since they may be replaced."""
+    """The drivers that a graph and its copies (`on`, `impatient`) share, since they may be replaced.
+
+    `settle` is awaited with the client, and the graph that reads, before each read.
+    """
 
     driver: AsyncDriver
     apart: AsyncDriver
+    settle: Callable[[str, "Graph"], Awaitable[None]] | None = None
+    """Deletes what has expired before a client's read."""
     full: DiskFull | None = None
     """The reason for which nothing may be written now."""
 
@@ -139,6 +144,19 @@ class Graph:
         same.side = side
         return same
 
+    @property
+    def retry_seconds(self) -> float:
+        """The time for which what fails is retried."""
+        return self._retry_seconds
+
+    def settle_before_reads(self, settle: Callable[[str, "Graph"], Awaitable[None]]) -> None:
+        """Await `settle` with the client and this graph before each query that reads of a client."""
+        self._link.settle = settle
+
+    async def _settle(self, parameters: Mapping[str, Any]) -> None:
+        if self._link.settle is not None and "client_id" in parameters:
+            await self._link.settle(parameters["client_id"], self)
+
     async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
         """Run a query that reads and return its rows.
 
@@ -146,6 +164,7 @@ class Graph:
         Raises `Unavailable` when the database does not answer in time.
         """
         statement = query.statement(self.side, parameters)
+        await self._settle(parameters)
 
         async def read(session: Session) -> list[Row]:
             return await _rows(await session.run(statement, parameters), query)
@@ -163,6 +182,7 @@ class Graph:
         Raises `TookTooLong`, `Unavailable`.
         """
         statement = neo4j.Query(query.statement(self.side, parameters), timeout=seconds)
+        await self._settle(parameters)
 
         async def read(session: Session) -> list[Row]:
             result = await session.run(statement, parameters)

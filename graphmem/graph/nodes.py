@@ -97,6 +97,7 @@ class Client(AsyncStructuredNode):
     categories = ArrayProperty(StringProperty())
     import_sha256 = StringProperty()
     import_place = StringProperty()
+    legal_hold = StringProperty()
     locked = BooleanProperty()
 
 
@@ -106,6 +107,8 @@ class Conversation(AsyncStructuredNode):
     client_id = StringProperty(required=True)
     uid = StringProperty(db_property="id", required=True)
     title = StringProperty()
+    metadata = StringProperty()
+    tags = ArrayProperty(StringProperty())
     created_at = DateTimeNeo4jFormatProperty(required=True)
     next_position = IntegerProperty(required=True)
     locked = BooleanProperty()
@@ -139,6 +142,7 @@ class Session(AsyncStructuredNode):
     summarized_idx = IntegerProperty()
     whole_embedding = ArrayProperty(FloatProperty())
     whole_model = StringProperty()
+    taken_back = IntegerProperty()
     locked = BooleanProperty()
 
     conversation = _one("Conversation", "PART_OF")
@@ -195,7 +199,7 @@ class Memory(AsyncStructuredNode):
     """Anything that is remembered; a property on which an index filters is '' or a far time, never absent.
 
     Its embedding is in `embedding` or `embedding_2`, or in both while the model is being changed. A long one
-    that still lacks some of its passages is marked by `passages_due`.
+    that still lacks some of its passages is marked by `passages_due`. `metadata` is JSON.
     """
 
     client_id = StringProperty(required=True)
@@ -221,6 +225,9 @@ class Memory(AsyncStructuredNode):
     created_at = DateTimeNeo4jFormatProperty(required=True)
     superseded_at = DateTimeNeo4jFormatProperty(required=True)
     external_id = StringProperty()
+    metadata = StringProperty()
+    tags = ArrayProperty(StringProperty())
+    expires_at = DateTimeNeo4jFormatProperty()
     locked = BooleanProperty()
     embedding_2 = ArrayProperty(FloatProperty())
     other_truncated = BooleanProperty()
@@ -307,12 +314,11 @@ class Summary(Memory):
 
 
 class Reference(Memory):
-    """The catalogue card of a source; `metadata` is JSON, `content_…` exist if the content is stored."""
+    """The catalogue card of a source; `content_…` exist if the content is stored."""
 
     version = IntegerProperty(required=True)
     label = StringProperty(required=True)
     description = StringProperty()
-    metadata = StringProperty()
     span_id = StringProperty()
     span_start_byte = IntegerProperty()
     span_end_byte = IntegerProperty()
@@ -330,7 +336,6 @@ class Span(Memory):
     start_byte = IntegerProperty(required=True)
     end_byte = IntegerProperty(required=True)
     sha256 = StringProperty()
-    tags = ArrayProperty(StringProperty())
     recency = FloatProperty()
     token_estimate = IntegerProperty()
 

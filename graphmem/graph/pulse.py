@@ -20,6 +20,10 @@ SILENT_SECONDS = 60.0
 """The time for which it may not answer at all: one that has too much to do is slow."""
 
 
+CONFIRM_SECONDS = 15.0
+"""The time that a database has to answer before it is restarted: one that was suspended is slow at first."""
+
+
 class Answered(Struct, frozen=True):
     """The answer of a database that can read."""
 
@@ -42,7 +46,7 @@ class Pulse:
         if now < self._next:
             return None
         self._next = now + LOOK_SECONDS
-        state = await _state(graph)
+        state = await _state(graph, LOOK_SECONDS)
         self._since = {state: self._since.get(state, now)} if state else {}
         if state == "failed" and now - self._since[state] >= FAILED_SECONDS:
             return "its database has failed"
@@ -50,11 +54,16 @@ class Pulse:
             return f"its database has not answered for {SILENT_SECONDS:g} s"
         return None
 
+    async def is_lost(self, graph: Graph) -> bool:
+        """Tell whether the database still fails or is silent; what was noticed before no longer counts."""
+        self._since = {}
+        return await _state(graph, CONFIRM_SECONDS) is not None
 
-async def _state(graph: Graph) -> str | None:
+
+async def _state(graph: Graph, seconds: float) -> str | None:
     """Return `failed` or `silent`; None if the database answers, or is just starting."""
     try:
-        async with asyncio.timeout(LOOK_SECONDS):
+        async with asyncio.timeout(seconds):
             await graph.impatient().rows(ANSWERS)
     except TimeoutError:
         return "silent"

@@ -18,6 +18,7 @@ Property = Literal[
     "source_id",
     "category",
     "scope",
+    "tag",
 ]
 
 SCOPED: tuple[Property, ...] = (
@@ -33,6 +34,9 @@ SCOPED: tuple[Property, ...] = (
 
 NOTHING = "sn0"
 """A token that no memory has."""
+
+ANY_TAG = "st0"
+"""The token of memories of any client whose tags have no tokens of their own: those of an older version."""
 
 
 def scope_word(client_id: str, name: Property, value: str = "") -> str:
@@ -51,9 +55,15 @@ def scope_words(client_id: str, properties: Mapping[str, Any]) -> str:
         scope_word(client_id, name, str(properties[name])) for name in SCOPED if properties[name]
     ]
     words += category_words(client_id, properties.get("other_categories") or ())
+    words += tag_words(client_id, properties.get("tags") or ())
     return " ".join(words)
 
 
 def category_words(client_id: str, categories: Iterable[str]) -> list[str]:
     """Return the tokens of categories; a fact may have several."""
     return [scope_word(client_id, "category", one) for one in categories]
+
+
+def tag_words(client_id: str, tags: Iterable[str]) -> list[str]:
+    """Return the tokens of tags."""
+    return [scope_word(client_id, "tag", one) for one in tags]

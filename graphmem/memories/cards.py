@@ -154,7 +154,7 @@ def label(stored: StoredCard) -> str:
 
 
 def metadata(stored: StoredCard) -> dict[str, Any]:
-    """Return the known properties of a memory besides its text."""
+    """Return the known properties of a memory besides its text, and the metadata that a caller gave."""
     named = {name: getattr(stored, name) for name in METADATA.get(_form(stored), ())}
     known = {name: value for name, value in named.items() if value not in (None, "", [])}
     given = msgspec.json.decode(stored.metadata) if stored.metadata else {}
@@ -225,11 +225,11 @@ METADATA: Mapping[str, tuple[str, ...]] = {
     "thread_summary": ("platform", "sentiment", "last_activity_at"),
     "plan_summary": ("plan_type", "current_phase", "completed_nodes", "total_nodes"),
     "session_summary": ("last_activity_at", "version"),
-    "reference": (),
+    "reference": ("tags",),
     "span": ("tags", "recency"),
-    "message": ("role", "name"),
-    "episode": ("start_at", "end_at", "surprise"),
-    "fact": ("category", "scope", "version"),
+    "message": ("role", "name", "tags"),
+    "episode": ("start_at", "end_at", "surprise", "tags"),
+    "fact": ("category", "scope", "version", "tags"),
 }
 
 

@@ -10,6 +10,7 @@ from graphmem.context import Context
 from graphmem.graph.query import Query
 from graphmem.memories.memory import NO_BOUNDS, StoredMemory, listed_memory
 from graphmem.memories.types import ListedMemory
+from graphmem.model.annotations import WantedTags
 from graphmem.model.pages import EARLIEST, FIRST, GivenCursor, Order, PageSize, listing, page
 from graphmem.model.times import (
     AS_OF,
@@ -52,6 +53,7 @@ class MemoriesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     source_id: Annotated[Name, Meta(description="only memories of this source")] | None = None
     category: Annotated[Name, Meta(description="only facts of this category")] | None = None
     scope: Annotated[Name, Meta(description="only facts of this scope")] | None = None
+    tags: WantedTags | None = None
     since: Annotated[Time, Meta(description="only memories of this time or later")] | None = None
     until: Annotated[Time, Meta(description="only memories before this time")] | None = None
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
@@ -117,6 +119,7 @@ def _conditions(asked: MemoriesAsked) -> dict[str, Any]:
     return {
         "kinds": sorted(set(asked.kinds or KINDS), key=KINDS.index),
         "actives": validity.actives,
+        "tags": asked.tags or [],
         "since": utc(asked.since, "since") if asked.since else BEGINNING,
         "until": utc(asked.until, "until") if asked.until else END,
         **{name: [] if value is None else [value] for name, value in single.items()},

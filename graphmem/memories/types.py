@@ -37,6 +37,8 @@ class Memory(Struct, frozen=True, kw_only=True):
     name: str | None = None
     version: int | None = None
     metadata: dict[str, Any] | None = None
+    tags: list[str] | None = None
+    expires_at: datetime | None = None
 
     label: str | None = None
     description: str | None = None
@@ -68,7 +70,6 @@ class Memory(Struct, frozen=True, kw_only=True):
     end_byte: int | None = None
     sha256: str | None = None
     token_estimate: int | None = None
-    tags: list[str] | None = None
     recency: float | None = None
 
     keywords: list[str] | None = None

@@ -234,6 +234,7 @@ def _filters(question: Question) -> Filters:
     return Filters(
         kind=frozenset(kinds) if kinds != set(KINDS) else None,
         conversation_id=frozenset({conversation}) if conversation is not None else None,
+        tags=frozenset(question.tags or ()),
         since=utc(question.since, "since") if question.since else BEGINNING,
         until=utc(question.until, "until") if question.until else END,
         **asdict(then),

@@ -74,6 +74,7 @@ def _sources(filters: Filters) -> Sources:
     return Sources(
         kinds=frozenset(kind for kind in KINDS if wanted is None or kind in wanted),
         conversation_id=next(iter(filters.conversation_id or ()), None),
+        tags=frozenset(filters.tags),
         since=filters.since,
         until=filters.until,
         validity=filters.validity,

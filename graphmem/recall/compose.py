@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from graphmem.context import Context
 from graphmem.graph.query import Query
+from graphmem.model.annotations import decoded
 from graphmem.prompts.excerpts import Excerpt, Part, Surroundings
 from graphmem.prompts.packing import Parcel, fitting
 from graphmem.prompts.rendering import Entry, heading, markdown, prefix
@@ -47,6 +48,8 @@ class MemoryText(Struct, frozen=True):
     id: str
     text: str
     session_external_id: str | None
+    metadata: str | None = None
+    tags: list[str] = []
     parts: list[Part] = []
     """Of a long memory the passages around the hit; `text` is '' then."""
     bytes: int | None = None
@@ -377,6 +380,8 @@ def _item(ranked: Ranked, rank: int, text: MemoryText) -> Item:
         conversation_id=candidate.conversation_id or None,
         session_id=candidate.session_id or None,
         session_external_id=text.session_external_id,
+        metadata=decoded(text.metadata),
+        tags=text.tags,
         idx=candidate.idx,
         token_count=candidate.token_count,
     )

@@ -1,10 +1,11 @@
 """A question for the best context within a budget, and its answer."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from graphmem.model.annotations import WantedTags
 from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg, Ranking, Role
 
@@ -32,6 +33,7 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
     conversation_id: Annotated[str, Meta(max_length=128)] | None = None
     kinds: Annotated[list[Kind], Meta(min_length=1, max_length=6)] | None = None
+    tags: WantedTags | None = None
     limit: Annotated[int, Meta(ge=1, le=200, description=LIMIT)] | None = None
     max_tokens: Annotated[int, Meta(ge=1, le=200_000)] = 2048
     since: Time | None = None
@@ -100,6 +102,8 @@ class Item(Struct, frozen=True, kw_only=True):
     session_external_id: str | None
     idx: int | None
     token_count: int
+    metadata: dict[str, Any] | None = None
+    tags: list[str] = []
     lifted_by: list[Lift] | None = None
     """With `explain`: the memories beside it, and the best of its session, that have lifted it."""
     excerpt: ShownExcerpt | None = None

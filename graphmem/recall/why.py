@@ -32,6 +32,7 @@ class AskedMemory(Struct, frozen=True, kw_only=True):
     conversation_id: str
     active: bool
     occurred_at: datetime
+    tags: list[str] = []
     passes: bool
     """Whether it was valid, and known, at the times of the question."""
     newer: list[str]
@@ -80,6 +81,8 @@ def excluding(memory: AskedMemory, question: Question, filters: Filters) -> list
         excluded.append("kinds")
     if question.conversation_id not in (None, memory.conversation_id):
         excluded.append("conversation_id")
+    if not filters.tags <= set(memory.tags):
+        excluded.append("tags")
     if memory.occurred_at < filters.since:
         excluded.append("since")
     if memory.occurred_at >= filters.until:

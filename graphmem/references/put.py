@@ -17,6 +17,7 @@ from graphmem.memories.chunk import FULL_TEXT, ContentPart, joined
 from graphmem.memories.delete import Gone, delete_unmentioned
 from graphmem.memories.versions import supersede
 from graphmem.memories.write import Draft, Prepared, find_unwritten, prepare, write
+from graphmem.model.annotations import checked_expiry, checked_tags, encoded
 from graphmem.model.text import checked_text
 from graphmem.model.times import utc
 from graphmem.references.chunking import chunked
@@ -322,7 +323,9 @@ def _stored(new: NewReference, place: str, id: str, now: datetime) -> StoredRefe
         label=new.label,
         description=new.description,
         importance=new.importance,
-        metadata=encoded(new.metadata, f"{place}metadata"),
+        metadata=encoded(new.metadata, f"{place}metadata", most_bytes=METADATA_BYTES),
+        tags=checked_tags(new.tags, place),
+        expires_at=checked_expiry(new.expires_at, place, now),
         version=1,
         active=True,
         token_count=0,
@@ -348,23 +351,12 @@ def _pointer(pointer: SpanPointer | None, place: str) -> dict[str, Any]:
     }
 
 
-def encoded(metadata: dict[str, Any] | None, field: str) -> str | None:
-    """Return metadata as the JSON text that is stored. Raises `InvalidInput`, `TooLarge`."""
-    if metadata is None:
-        return None
-    try:
-        text = msgspec.json.encode(metadata).decode()
-    except (UnicodeEncodeError, TypeError, RecursionError) as problem:
-        raise InvalidInput(
-            field, "is not JSON: send an object of texts, numbers, lists and objects"
-        ) from problem
-    return checked_text(text, field, most_bytes=METADATA_BYTES)
-
-
 OWN = (
     "label",
     "description",
     "metadata",
+    "tags",
+    "expires_at",
     "version",
     "span_id",
     "span_start_byte",
@@ -422,5 +414,7 @@ def span_draft(
             "start_byte": start_byte,
             "end_byte": start_byte + len(text.encode()),
             "sha256": hashed(text),
+            "tags": reference.tags,
+            "expires_at": reference.expires_at,
         },
     )

@@ -23,6 +23,7 @@ async def show_references(asked: ReferencesAsked, context: Context) -> Reference
         client_id=context.client_id,
         types=[asked.type] if asked.type else [],
         since=utc(asked.since, "since") if asked.since else BEGINNING,
+        tags=asked.tags or [],
         before=before,
         before_id=before_id,
         limit=asked.limit + 1,

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, json
 
+from graphmem.model.annotations import Expiry, Tags, WantedTags
 from graphmem.model.pages import GivenCursor, PageSize
 from graphmem.model.times import Time
 from graphmem.model.vocabulary import (
@@ -61,6 +62,8 @@ class NewReference(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     metadata: (
         Annotated[dict[str, Any], Meta(description="at most 100,000 bytes of JSON")] | None
     ) = None
+    tags: Tags = []
+    expires_at: Expiry | None = None
     span_pointer: SpanPointer | None = None
     occurred_at: Time | None = None
 
@@ -79,6 +82,8 @@ class StoredReference(Struct, frozen=True, kw_only=True):
     description: str | None = None
     importance: float
     metadata: str | None = None
+    tags: list[str] | None = None
+    expires_at: datetime | None = None
     span_id: str | None = None
     span_start_byte: int | None = None
     span_end_byte: int | None = None
@@ -105,6 +110,8 @@ class StoredReference(Struct, frozen=True, kw_only=True):
             description=self.description,
             importance=self.importance,
             metadata=json.decode(self.metadata) if self.metadata is not None else None,
+            tags=self.tags or [],
+            expires_at=self.expires_at,
             span_pointer=self._span_pointer,
             version=self.version,
             active=self.active,
@@ -139,6 +146,8 @@ class Reference(Struct, frozen=True, kw_only=True):
     description: str | None
     importance: float
     metadata: dict[str, Any] | None
+    tags: list[str]
+    expires_at: datetime | None
     span_pointer: SpanPointer | None
     version: int
     active: bool
@@ -160,6 +169,7 @@ class ReferencesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Annotated[Time, Meta(description="only references of this time or newer; with a zone")]
         | None
     ) = None
+    tags: WantedTags | None = None
     limit: PageSize = 50
     cursor: GivenCursor | None = None
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from graphmem.graph.scope import SCOPED, Property, scope_word
+from graphmem.graph.scope import ANY_TAG, SCOPED, Property, scope_word
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.vocabulary import CUT_KINDS, KIND_OF, KINDS, Kind, SourceType
 
@@ -124,6 +124,8 @@ class Filters(Struct, frozen=True, kw_only=True):
     source_id: Set[str] | None = None
     category: Set[str] | None = None
     scope: Set[str] | None = None
+    tags: Set[str] = frozenset()
+    """The tags that it must have, all of them; all versions of a memory have the same."""
     since: datetime = BEGINNING
     until: datetime = END
     as_of: datetime | None = None
@@ -188,6 +190,7 @@ def scope_groups(filters: Filters, client_id: str) -> list[list[str]]:
         values = filters.values(name)
         if values is not None and len(values) <= MOST_SCOPE_WORDS:
             groups.append([scope_word(client_id, name, value) for value in sorted(values)])
+    groups += [[scope_word(client_id, "tag", tag), ANY_TAG] for tag in sorted(filters.tags)]
     return groups
 
 
@@ -209,8 +212,8 @@ def ranges(filters: Filters) -> dict[str, str]:
 def conditions(filters: Filters) -> dict[str, Any]:
     """Return the exact conditions: lists of passing texts, empty if all pass, and the times."""
     lists = {f"{name}_in": sorted(filters.values(name) or ()) for name in SCOPED}
-    times = {"since": filters.since, "until": filters.until}
-    return lists | times | filters.validity.conditions
+    others = {"tags": sorted(filters.tags), "since": filters.since, "until": filters.until}
+    return lists | others | filters.validity.conditions
 
 
 class Sources(Struct, frozen=True, kw_only=True):
@@ -223,6 +226,8 @@ class Sources(Struct, frozen=True, kw_only=True):
     ids: frozenset[str] = frozenset()
     """The sources that pass; all if empty."""
     conversation_id: str | None = None
+    tags: frozenset[str] = frozenset()
+    """The tags that a memory must have, all of them."""
     since: datetime = BEGINNING
     until: datetime = END
     validity: Validity = NOW
@@ -259,6 +264,7 @@ class Sources(Struct, frozen=True, kw_only=True):
         return Filters(
             source_id=self.ids or None,
             conversation_id={self.conversation_id} if self.conversation_id else None,
+            tags=self.tags,
             since=self.since,
             until=self.until,
             **asdict(self.validity),
@@ -276,6 +282,7 @@ class Sources(Struct, frozen=True, kw_only=True):
             "source_types": sorted(self.types),
             "source_ids": sorted(self.ids),
             "conversation_ids": [self.conversation_id] if self.conversation_id else [],
+            "tags": sorted(self.tags),
             "since": self.since,
             "until": self.until,
         } | self.validity.of_versions
@@ -289,6 +296,7 @@ def sources_asked(
     until: datetime,
     only: Kind | None = None,
     validity: Validity = NOW,
+    tags: Sequence[str] | None = None,
 ) -> Sources:
     """Return the sources of a search, all without types; `span` means that kind, other names source types."""
     named = frozenset(types or ())
@@ -299,6 +307,7 @@ def sources_asked(
         types=named - {"span"},
         ids=frozenset(ids or ()),
         conversation_id=conversation_id,
+        tags=frozenset(tags or ()),
         since=since,
         until=until,
         validity=validity,

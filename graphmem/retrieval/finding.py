@@ -133,6 +133,13 @@ class SearchedText(Struct, frozen=True):
     text: str
 
 
+class InScope(Struct, frozen=True):
+    """The number of memories in a scope."""
+
+    memories: int
+
+
+COUNT_IN_SCOPE = Query("retrieval/count_in_scope", InScope)
 FOUND_IN_CLIENT = Query("retrieval/found_in_client", Candidate)
 FOUND_OF_KIND = Query("retrieval/found_of_kind", Candidate)
 FOUND_IN_CONVERSATION = Query("retrieval/found_in_conversation", Candidate)
@@ -163,7 +170,7 @@ A range in the vector index costs time in proportion to the whole store, even if
 USUAL = frozenset({"kind", "conversation_id", "source_type", "scope", "since", "until"})
 """The filters of the file with five ranges instead of twelve."""
 
-NARROWING = frozenset({"conversation_id", "session_id", "source_id", "category", "scope"})
+NARROWING = frozenset({"conversation_id", "session_id", "source_id", "category", "scope", "tags"})
 """The filters that leave few enough memories for exact cosines of all of them, whatever their times."""
 
 
@@ -530,12 +537,15 @@ async def find(query: IndexQuery, *, client_id: str, graph: Graph) -> Findings:
     """
     if query.filters.impossible:
         return Findings([])
+    exactly = await _has_few_tagged(query, client_id, graph)
     rows, limit = await enough(
         lambda limit: _ask(query, limit, client_id, graph),
-        lambda rows: [*_by_vectors(rows, query), _by_words(rows)],
+        lambda rows: [*([] if exactly else _by_vectors(rows, query)), _by_words(rows)],
         query.wanted,
     )
-    is_short = any(falls_short(leg, limit, query.wanted) for leg in _by_vectors(rows, query))
+    is_short = exactly or any(
+        falls_short(leg, limit, query.wanted) for leg in _by_vectors(rows, query)
+    )
     if is_short:
         rows = united([*await _find_exactly(query, client_id, graph), *rows])
     found = [one for one in rows if one.passes]
@@ -545,6 +555,22 @@ async def find(query: IndexQuery, *, client_id: str, graph: Graph) -> Findings:
         len(_by_words(rows)) < limit,
         min((one.cosine or 0.0 for one in found if one.by_vector), default=-1.0),
     )
+
+
+async def _has_few_tagged(query: IndexQuery, client_id: str, graph: Graph) -> bool:
+    """Tell whether exact cosines of all memories with the requested tags can be computed.
+
+    The vector index cannot filter by tags: it would be read ever further for a rare one.
+    """
+    if not query.filters.tags or not query.embeddings:
+        return False
+    [tagged] = await graph.rows(
+        COUNT_IN_SCOPE,
+        client_id=client_id,
+        scope=scope_query(scope_groups(query.filters, client_id)),
+        most=MOST_CANDIDATES,
+    )
+    return tagged.memories < MOST_CANDIDATES
 
 
 async def _ask(query: IndexQuery, limit: int, client_id: str, graph: Graph) -> list[Candidate]:

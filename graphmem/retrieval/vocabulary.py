@@ -44,6 +44,10 @@ class Vocabulary:
         self._graph = graph
         self._kept: OrderedDict[str, tuple[float, Shares]] = OrderedDict()
 
+    def forget(self, client_id: str) -> None:
+        """Drop what is cached of a client."""
+        self._kept.pop(client_id, None)
+
     async def shares(self, client_id: str, graph: Graph | None = None) -> Shares:
         """Return the share, 0–1, of the client's memories that contain each common stem.
 

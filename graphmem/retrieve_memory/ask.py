@@ -81,6 +81,7 @@ class MemorySearch(Struct, frozen=True):
     now: datetime
     validity: Validity
     """The times at which facts must be valid and known."""
+    tags: frozenset[str] = frozenset()
 
     @property
     def legs(self) -> int:
@@ -156,7 +157,7 @@ async def _search(asked: FactsAsked, context: Context, now: datetime) -> MemoryS
         knowledge=context.calibration.knowledge,
     )
     written = frozenset({asked.conversation_id, asked.conversation_id.lower()})
-    return MemorySearch(written, question, now, validity)
+    return MemorySearch(written, question, now, validity, frozenset(asked.tags or ()))
 
 
 async def _find_facts(
@@ -241,6 +242,7 @@ def _filters(search: MemorySearch, kind: Kind, category: str | None) -> Filters:
         kind=frozenset({kind}),
         conversation_id=search.conversation_ids,
         category=None if category is None else frozenset({category}),
+        tags=search.tags,
         **asdict(search.validity),
     )
 

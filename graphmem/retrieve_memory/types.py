@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from graphmem.model.annotations import WantedTags
 from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Leg, Role
 
@@ -37,6 +38,7 @@ class FactsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     conversation_id: ConversationUuid
     semantic_limit: SemanticLimit = 20
     category: Category | None = None
+    tags: WantedTags | None = None
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
     include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False

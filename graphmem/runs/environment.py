@@ -3,11 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from graphmem.context import Context
 from graphmem.errors import RunNotFound
 from graphmem.model.validation import validated
 from graphmem.runs import end, retrieve, show, spans, starting, write
-from graphmem.runs.session import Beginning, RunScope, RunSession
+from graphmem.runs.session import Beginning, RunSession
 from graphmem.runs.types import (
     Accesses,
     AccessesAsked,
@@ -34,6 +36,17 @@ from graphmem.runs.types import (
     WriteResult,
     WriteType,
 )
+
+
+class RunScope(Struct, frozen=True, kw_only=True):
+    """The common settings of an environment's runs.
+
+    `context` returns a fresh context for each operation: the embedding model may change meanwhile.
+    """
+
+    context: Callable[[], Context]
+    max_concurrent_sessions: int
+    on_access: OnAccess | None = None
 
 
 class RunEnvironment:
@@ -100,14 +113,14 @@ class RunEnvironment:
                 parent_session_id=parent_session_id,
                 operation_id=operation_id,
             )
-            return RunSession(self._scope, run)
+            return RunSession(self, run)
 
         return Beginning(begin)
 
     async def find(self, run_id: str) -> RunSession | None:
         """Return a run to continue, or None if the client has no such run. Raises `Unavailable`."""
         try:
-            return RunSession(self._scope, await self.show(run_id))
+            return RunSession(self, await self.show(run_id))
         except RunNotFound:
             return None
 

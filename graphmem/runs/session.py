@@ -3,57 +3,39 @@
 import logging
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.context import Context
 from graphmem.errors import BudgetExhausted, GraphmemError, RunEnded, RunTimeout
 from graphmem.model.times import present
-from graphmem.model.validation import validated
 from graphmem.observing.logs import traced
-from graphmem.runs import end, retrieve, show, spans, starting, write
 from graphmem.runs.budget import milliseconds
 from graphmem.runs.types import (
     Accesses,
-    AccessesAsked,
     BudgetState,
     FixedBudget,
-    NewEnd,
-    NewWrite,
-    OnAccess,
-    PeekAsked,
     RetrievalResult,
     Run,
     RunOutcome,
     RunPeek,
-    RunQuestion,
     RunResult,
     RunSort,
     RunSourceType,
     RunStatus,
-    SubcallAsked,
     TreeRun,
     WriteResult,
     WriteType,
 )
 
+if TYPE_CHECKING:
+    from graphmem.runs.environment import RunEnvironment
+
 Result = TypeVar("Result", RetrievalResult, RunPeek, WriteResult)
 
 log = logging.getLogger(__name__)
-
-
-class RunScope(Struct, frozen=True, kw_only=True):
-    """The common settings of an environment's runs.
-
-    `context` returns a fresh context for each operation: the embedding model may change meanwhile.
-    """
-
-    context: Callable[[], Context]
-    max_concurrent_sessions: int
-    on_access: OnAccess | None = None
 
 
 class RunSession:
@@ -62,8 +44,8 @@ class RunSession:
     `budget` and `status` are those after the last operation; `refresh` reads them again.
     """
 
-    def __init__(self, scope: RunScope, run: Run) -> None:
-        self._scope = scope
+    def __init__(self, runs: "RunEnvironment", run: Run) -> None:
+        self._runs = runs
         self._run = run
 
     @property
@@ -128,7 +110,7 @@ class RunSession:
 
         Raises `RunNotFound`, `Unavailable`.
         """
-        self._run = await show.show_run(self.id, self._scope.context())
+        self._run = await self._runs.show(self.id)
         return self._run
 
     async def retrieve(
@@ -162,19 +144,18 @@ class RunSession:
             OperationReused: the operation_id belongs to another operation of this run.
             Unavailable: the database does not answer, and no retry is left.
         """
-        fields = {
-            "query": query,
-            "max_tokens": max_tokens,
-            "source_types": source_types,
-            "source_ids": source_ids,
-            "min_relevance": min_relevance,
-            "sort_by": sort_by,
-            "cursor": cursor,
-            "operation_id": operation_id,
-        }
-        question = validated(fields, RunQuestion)
-        context, on_access = self._scope.context(), self._scope.on_access
-        return await self._follow(retrieve.retrieve(self.id, question, context, on_access))
+        found = self._runs.retrieve(
+            self.id,
+            query=query,
+            max_tokens=max_tokens,
+            source_types=source_types,
+            source_ids=source_ids,
+            min_relevance=min_relevance,
+            sort_by=sort_by,
+            cursor=cursor,
+            operation_id=operation_id,
+        )
+        return await self._follow(found)
 
     async def peek(
         self, span_id: str, *, include_content: bool = False, operation_id: str | None = None
@@ -190,14 +171,10 @@ class RunSession:
             InvalidInput, SpanNotFound, ContentDamaged, RunNotFound, RunEnded, RunTimeout,
             OperationReused, Unavailable.
         """
-        fields = {
-            "span_id": span_id,
-            "include_content": include_content,
-            "operation_id": operation_id,
-        }
-        asked = validated(fields, PeekAsked)
-        context, on_access = self._scope.context(), self._scope.on_access
-        return await self._follow(spans.peek(self.id, asked, context, on_access))
+        seen = self._runs.peek(
+            self.id, span_id=span_id, include_content=include_content, operation_id=operation_id
+        )
+        return await self._follow(seen)
 
     async def write(
         self,
@@ -218,15 +195,10 @@ class RunSession:
         Raises:
             InvalidInput, TooLarge, RunNotFound, RunEnded, RunTimeout, OperationReused, Unavailable.
         """
-        fields = {
-            "type": type,
-            "content": content,
-            "metadata": metadata,
-            "operation_id": operation_id,
-        }
-        new = validated(fields, NewWrite)
-        context, on_access = self._scope.context(), self._scope.on_access
-        return await self._follow(write.write(self.id, new, context, on_access))
+        written = self._runs.write(
+            self.id, type=type, content=content, metadata=metadata, operation_id=operation_id
+        )
+        return await self._follow(written)
 
     def subcall(
         self,
@@ -248,27 +220,28 @@ class RunSession:
             InvalidInput, RunNotFound, ChildlessBudget, TooDeep, TooManyRuns, RunEnded, RunTimeout,
             OperationReused, Unavailable.
         """
-        fields = {
-            "agent_type": agent_type,
-            "budget_fraction": budget_fraction,
-            "fixed_budget": fixed_budget,
-            "operation_id": operation_id,
-        }
-        return Beginning(lambda: self._start_child(fields))
+        child = partial(
+            self._runs.subcall,
+            self.id,
+            agent_type=agent_type,
+            budget_fraction=budget_fraction,
+            fixed_budget=fixed_budget,
+            operation_id=operation_id,
+        )
+        return Beginning(lambda: self._begin(child))
 
     async def end(self, outcome: RunOutcome) -> RunResult:
         """End the run and all below it, and return its totals; a repetition changes nothing.
 
         Raises `InvalidInput`, `RunNotFound`, `Unavailable`.
         """
-        new = validated({"outcome": outcome}, NewEnd)
-        result = await end.end(self.id, new, self._scope.context(), self._scope.on_access)
+        result = await self._runs.end(self.id, outcome=outcome)
         await self.refresh()
         return result
 
     async def tree(self) -> TreeRun:
         """Return the run with all runs below it. Raises `RunNotFound`, `Unavailable`."""
-        return await show.show_tree(self.id, self._scope.context())
+        return await self._runs.tree(self.id)
 
     async def accesses(self, *, limit: int = 50, cursor: str | None = None) -> Accesses:
         """Return the recorded operations of the run, newest first.
@@ -280,25 +253,17 @@ class RunSession:
         Raises:
             InvalidInput, RunNotFound, Unavailable.
         """
-        asked = validated({"limit": limit, "cursor": cursor}, AccessesAsked)
-        return await show.show_accesses(self.id, asked, self._scope.context())
+        return await self._runs.accesses(self.id, limit=limit, cursor=cursor)
 
-    async def _start_child(self, fields: dict[str, Any]) -> "RunSession":
-        scope = self._scope
-        asked = validated(fields, SubcallAsked)
+    async def _begin(self, start: Callable[[], Awaitable[Run]]) -> "RunSession":
+        """Start a child, and read the budget that remains."""
         try:
-            child = await starting.start_child(
-                self.id,
-                asked,
-                scope.context(),
-                most_active=scope.max_concurrent_sessions,
-                on_access=scope.on_access,
-            )
+            child = await start()
         except (RunTimeout, RunEnded):
             await self.refresh()
             raise
         await self.refresh()
-        return RunSession(scope, child)
+        return RunSession(self._runs, child)
 
     async def _follow(self, operation: Awaitable[Result]) -> Result:
         """Return the result of an operation, and store the remaining budget."""

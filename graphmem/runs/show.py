@@ -1,5 +1,6 @@
 """Showing runs: a page of them, one, the tree below one, and the operations recorded in one."""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -28,6 +29,9 @@ from graphmem.runs.types import (
     RunsAsked,
     TreeRun,
 )
+
+TREE_READS = 10
+"""The number of times that a tree is read until its budgets balance."""
 
 
 class OperationCount(Struct, frozen=True):
@@ -108,15 +112,37 @@ async def show_tree(run_id: str, context: Context) -> TreeRun:
     Raises `RunNotFound`, also for a run of another client, and `Unavailable`.
     """
     now, client_id, graph = context.now(), context.client_id, context.graph
-    rows = await graph.rows(RUN_TREE, client_id=client_id, id=run_id, now=now)
+    rows = await _tree_rows(run_id, context, now)
     if overdue := [row for row in rows if row.status == "timeout" and row.ended_at is None]:
         # From the root down: all runs below a run end with it.
         for row in overdue:
             await close_run(row.id, "timeout", client_id=client_id, now=now, graph=graph)
-        rows = await graph.rows(RUN_TREE, client_id=client_id, id=run_id, now=now)
+        rows = await _tree_rows(run_id, context, now)
     if not rows:
         raise RunNotFound(run_id)
     return tree(rows)
+
+
+async def _tree_rows(run_id: str, context: Context, now: datetime) -> list[TreeRunRow]:
+    """Return a run and all runs below it as they were at one moment.
+
+    Neo4j reads node by node, so a statement may see only a part of a change: then it is read again.
+    """
+    rows: list[TreeRunRow] = []
+    for _ in range(TREE_READS):
+        rows = await context.graph.rows(RUN_TREE, client_id=context.client_id, id=run_id, now=now)
+        if _balances(rows):
+            break
+    return rows
+
+
+def _balances(rows: Sequence[TreeRunRow]) -> bool:
+    """Tell whether each run has given what its children have and have not returned."""
+    given = Counter[str]()
+    for row in rows:
+        if row.parent_session_id is not None:
+            given[row.parent_session_id] += row.max_tokens - row.returned
+    return all(row.given == given[row.id] for row in rows)
 
 
 def tree(rows: Sequence[TreeRunRow]) -> TreeRun:

@@ -13,11 +13,12 @@ from msgspec.structs import replace
 from graphmem.context import Context
 from graphmem.graph.driver import Transaction
 from graphmem.memories.write import Draft, Prepared, prepare, write as write_memories
+from graphmem.model.annotations import encoded
 from graphmem.model.text import checked_text
 from graphmem.references.chunking import chunked
-from graphmem.references.put import CONTENT_SPANS, encoded, reference_draft, span_draft, write_spans
+from graphmem.references.put import CONTENT_SPANS, reference_draft, span_draft, write_spans
 from graphmem.references.spans import hashed, registered
-from graphmem.references.types import CONTENT_BYTES, StoredReference
+from graphmem.references.types import CONTENT_BYTES, METADATA_BYTES, StoredReference
 from graphmem.runs import parameters
 from graphmem.runs.parameters import check_labels
 from graphmem.runs.performing import Done, Reservation, impatient, new_operation, perform
@@ -160,7 +161,11 @@ def _spans(
 
 
 def _metadata(new: NewWrite) -> str | None:
-    return encoded(new.metadata, "metadata") if isinstance(new.metadata, dict) else None
+    return (
+        encoded(new.metadata, "metadata", most_bytes=METADATA_BYTES)
+        if isinstance(new.metadata, dict)
+        else None
+    )
 
 
 def _words(value: Any) -> Iterator[str]:

@@ -214,6 +214,7 @@ def _sources(query: SearchQuery, only: Kind | None) -> Sources:
         utc(query.until, "until") if query.until else END,
         only,
         validity_asked(query.as_of, query.known_as_of, query.include_superseded),
+        query.tags,
     )
 
 

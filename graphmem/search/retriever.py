@@ -1,25 +1,17 @@
 """The memory retriever: search → peek → chunk → compose in one object with its own defaults."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Protocol
 
 import msgspec
 from msgspec import Meta, Struct
 
-from graphmem.context import Context
-from graphmem.contexts.context import (
-    add_to_context,
-    compose_context,
-    create_context,
-    show_context,
-)
-from graphmem.contexts.types import ContextAddition, CreateContextOptions, RetrievalContext
+from graphmem.contexts.types import Added, CreateContextOptions, RetrievalContext
 from graphmem.errors import MemoryNotFound
-from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult, Tokens, chunk, peek
+from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult, Tokens
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import GivenStep, SourceType, TruncationStrategy
-from graphmem.search.ask import search
 from graphmem.search.types import Match, SearchQuery, SearchResult, SortBy
 from graphmem.tokens import TokenCounter
 
@@ -40,16 +32,58 @@ class MemoryRetrieverConfig(Struct, frozen=True, kw_only=True):
     default_max_tokens_per_chunk: int
 
 
+class Retrievable(Protocol):
+    """The methods of `Graphmem` that a retriever calls; a client of a running service has them too."""
+
+    client_id: str
+
+    @property
+    def search(self) -> Callable[..., Awaitable[SearchResult]]:
+        """`Graphmem.search`."""
+        ...
+
+    @property
+    def peek(self) -> Callable[[str], Awaitable[PeekResult]]:
+        """`Graphmem.peek`."""
+        ...
+
+    @property
+    def chunk(self) -> Callable[..., Awaitable[ChunkResult]]:
+        """`Graphmem.chunk`."""
+        ...
+
+    @property
+    def create_context(self) -> Callable[..., Awaitable[RetrievalContext]]:
+        """`Graphmem.create_context`."""
+        ...
+
+    @property
+    def context(self) -> Callable[[str], Awaitable[RetrievalContext]]:
+        """`Graphmem.context`."""
+        ...
+
+    @property
+    def add_to_context(self) -> Callable[[str, str], Awaitable[Added]]:
+        """`Graphmem.add_to_context`."""
+        ...
+
+    @property
+    def compose_context(self) -> Callable[[str], Awaitable[str]]:
+        """`Graphmem.compose_context`."""
+        ...
+
+
 class MemoryRetriever:
     """Finds memories for an agent and collects them in a context within a budget."""
 
-    def __init__(self, context: Callable[[], Context], defaults: RetrieverDefaults) -> None:
-        """Work with the context that `context` returns at the time of each call."""
-        self._context = context
-        now = context()
+    def __init__(
+        self, memory: Retrievable, defaults: RetrieverDefaults, *, token_counter: TokenCounter
+    ) -> None:
+        """Ask this memory, with these defaults."""
+        self._memory = memory
         self.config = MemoryRetrieverConfig(
-            client_id=now.client_id,
-            token_counter=now.tokens,
+            client_id=memory.client_id,
+            token_counter=token_counter,
             default_max_results=defaults.default_max_results,
             default_max_tokens_per_chunk=defaults.default_max_tokens_per_chunk,
         )
@@ -63,6 +97,7 @@ class MemoryRetriever:
         source_types: Sequence[SourceType] | None = None,
         source_ids: Sequence[str] | None = None,
         conversation_id: str | None = None,
+        tags: Sequence[str] | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         as_of: datetime | str | None = None,
@@ -86,6 +121,7 @@ class MemoryRetriever:
             "source_types": source_types,
             "source_ids": source_ids,
             "conversation_id": conversation_id,
+            "tags": tags,
             "since": since,
             "until": until,
             "as_of": as_of,
@@ -98,7 +134,7 @@ class MemoryRetriever:
             "max_hops": max_hops,
             "link_types": link_types,
         }
-        return await search(self._asked(query, options), self._context())
+        return await self._memory.search(**_fields(self._asked(query, options)))
 
     async def search_with_hops(
         self,
@@ -110,6 +146,7 @@ class MemoryRetriever:
         source_types: Sequence[SourceType] | None = None,
         source_ids: Sequence[str] | None = None,
         conversation_id: str | None = None,
+        tags: Sequence[str] | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
         as_of: datetime | str | None = None,
@@ -132,6 +169,7 @@ class MemoryRetriever:
             source_types=source_types,
             source_ids=source_ids,
             conversation_id=conversation_id,
+            tags=tags,
             since=since,
             until=until,
             as_of=as_of,
@@ -148,7 +186,7 @@ class MemoryRetriever:
     async def peek(self, memory_id: str) -> PeekResult | None:
         """Return a memory without its content; None if it does not exist. Raises `Unavailable`."""
         try:
-            return await peek(memory_id, self._context())
+            return await self._memory.peek(memory_id)
         except MemoryNotFound:
             return None
 
@@ -173,7 +211,7 @@ class MemoryRetriever:
         }
         default = {"max_tokens": self.config.default_max_tokens_per_chunk}
         asked = validated(default | _fields(options) | _given(given), ChunkOptions)
-        return await chunk(memory_id, asked, self._context())
+        return await self._memory.chunk(memory_id, **_fields(asked))
 
     async def create_context(
         self,
@@ -196,23 +234,22 @@ class MemoryRetriever:
             "ttl_seconds": ttl_seconds,
         }
         asked = validated(_fields(options) | _given(given), CreateContextOptions)
-        return await create_context(asked, self._context())
+        return await self._memory.create_context(**_fields(asked))
 
     async def context(self, context: RetrievalContext | str) -> RetrievalContext:
         """Return the present state of a context. Raises `ContextNotFound`, `Unavailable`."""
-        return await show_context(_id(context), self._context())
+        return await self._memory.context(_id(context))
 
     async def add_to_context(self, context: RetrievalContext | str, memory_id: str) -> bool:
         """Add the part of a memory that fits; return False, and change nothing, if nothing of it fits.
 
         Raises `InvalidInput`, `ContextNotFound`, `ItemNotFound`, `Unavailable`.
         """
-        addition = validated({"id": memory_id}, ContextAddition)
-        return (await add_to_context(_id(context), addition, self._context())).added
+        return (await self._memory.add_to_context(_id(context), memory_id)).added
 
     async def compose_context(self, context: RetrievalContext | str) -> str:
         """Return a context as one text. Raises `ContextNotFound`, `Unavailable`."""
-        return await compose_context(_id(context), self._context())
+        return await self._memory.compose_context(_id(context))
 
     def _asked(
         self, query: str | SearchQuery | Mapping[str, Any], options: Mapping[str, Any]

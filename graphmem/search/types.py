@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from graphmem.model.annotations import WantedTags
 from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
 from graphmem.model.vocabulary import QUERY_CHARACTERS, GivenStep, Kind, Leg, SourceType
 from graphmem.recall.types import Reason
@@ -46,6 +47,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         | None
     ) = None
     conversation_id: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
+    tags: WantedTags | None = None
     since: Time | None = None
     until: Time | None = None
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
@@ -71,6 +73,7 @@ class SpanQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ]
         | None
     ) = None
+    tags: WantedTags | None = None
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
     include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False
@@ -84,6 +87,7 @@ class SpanQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             query=self.query,
             source_types=self.source_types,
             source_ids=self.source_ids,
+            tags=self.tags,
             as_of=self.as_of,
             known_as_of=self.known_as_of,
             include_superseded=self.include_superseded,

@@ -24,6 +24,8 @@ SETTINGS: Mapping[str, str] = {
     "internal.cypher.use_parameter_size": "false",
     # Two such files are allocated in full at the first start: 64 MB instead of 512.
     "db.tx_log.rotation.size": "32m",
+    # Deleted texts are in them: nothing reads them but a recovery, which needs the last minutes.
+    "db.tx_log.rotation.retention_policy": "1 hours",
     # Stopping takes half a second instead of ten.
     "internal.server.bolt.thread_pool_shutdown_wait_time": "100ms",
 }

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -24,6 +24,11 @@ STAGE = "starting Neo4j"
 # The number of attempts to start when another program takes the port in between.
 PORT_ATTEMPTS = 3
 LEAVE_SECONDS = 30.0
+
+
+async def always() -> bool:
+    """Say yes: the restart is needed whatever has happened meanwhile."""
+    return True
 
 
 class PrivateServer:
@@ -85,13 +90,14 @@ class PrivateServer:
             await self._join_or_start()
             return True
 
-    async def restart(self) -> None:
+    async def restart(self, is_needed: Callable[[], Awaitable[bool]] = always) -> bool:
         """End the server with the work that it cannot end, and start it, or join another process's restart.
 
-        Callers see a server that died. Raises the errors of `join`.
+        Callers see a server that died. `is_needed` is asked once nobody else changes the server: a backup
+        that had suspended it has ended then. Return whether it was ended. Raises the errors of `join`.
         """
         async with self._ensuring:
-            await self._join_or_start(instead_of=self._record)
+            return await self._join_or_start(instead_of=self._record, is_needed=is_needed)
 
     async def leave(self) -> None:
         """End this process's use; the last process stops the server."""
@@ -106,19 +112,27 @@ class PrivateServer:
         finally:
             self._use.release()
 
-    async def _join_or_start(self, *, instead_of: Record | None = None) -> None:
+    async def _join_or_start(
+        self,
+        *,
+        instead_of: Record | None = None,
+        is_needed: Callable[[], Awaitable[bool]] = always,
+    ) -> bool:
         async with changing(self._data_dir, self._patience, self._progress):
             self._use.take()
             with folder.disk_faults(self._data_dir):
                 self._password = folder.password(self._data_dir)
                 found = folder.read_record(self._data_dir)
-            if found == instead_of and (process := living(found, self._data_dir)):
+            process = living(found, self._data_dir) if found == instead_of else None
+            killed = process is not None and await is_needed()
+            if process is not None and killed:
                 await kill(process)
             try:
                 if not await self._join_running():
                     await self._start()
             except PasswordRefused as refused:
                 raise ServerFailed(_refused(self._data_dir)) from refused
+            return killed
 
     @property
     def _patience(self) -> float:

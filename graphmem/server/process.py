@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 import os
+import re
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,6 +23,10 @@ NEO4J_LOG = "neo4j.log"
 POLL_SECONDS = 0.05
 TERM_SECONDS = 20.0
 KILL_SECONDS = 5.0
+# Passwords and keys of graphmem and of others are no business of Neo4j's, whose environment a dump shows.
+INHERITED = re.compile(
+    r"PATH|HOME|USER|LOGNAME|LANG|TZ|TMPDIR|(LC|LD|DYLD|MALLOC|GLIBC|JAVA|JDK|FAKETIME)_\w+|_JAVA_OPTIONS"
+)
 # The difference between two readings of the same process's start time.
 SAME_START_SECONDS = 1.0
 
@@ -35,8 +40,7 @@ def spawn(command: Sequence[str], data_dir: Path) -> psutil.Process:
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=home(data_dir),
-            # Java reads paths and argument files in the locale's encoding.
-            env={**os.environ, "LC_ALL": "C.UTF-8"},
+            env=_environment(os.environ),
             start_new_session=True,
             umask=0o077,
         )
@@ -44,6 +48,13 @@ def spawn(command: Sequence[str], data_dir: Path) -> psutil.Process:
     # The server may outlive us: Popen must neither warn of that nor wait for it. We reap it.
     child.returncode = 0
     return process
+
+
+def _environment(ours: Mapping[str, str]) -> dict[str, str]:
+    """Return the part of our environment that a Java needs, without secrets."""
+    kept = {name: value for name, value in ours.items() if INHERITED.fullmatch(name)}
+    # Java reads paths and argument files in the locale's encoding.
+    return kept | {"LC_ALL": "C.UTF-8"}
 
 
 def _console(data_dir: Path) -> BinaryIO:

@@ -39,6 +39,7 @@ class SessionState(Struct, frozen=True):
     conversation_id: str
     next_idx: int
     summarized_idx: int
+    taken_back: int
     summaries: list[CurrentSummary]
 
 
@@ -69,9 +70,11 @@ class CoveredSession(Struct, frozen=True):
     next_idx: int
     whole: Vector
     model: str
+    taken_back: int = 0
+    """How often memories of it had been erased when it was read."""
 
     async def mark(self, transaction: Transaction, client_id: str) -> bool:
-        """Note it at the session; False where that was deleted meanwhile."""
+        """Note it at the session; False where that, or a memory of it, was deleted meanwhile."""
         rows = await transaction.rows(
             MARK_SUMMARIZED,
             client_id=client_id,
@@ -79,6 +82,7 @@ class CoveredSession(Struct, frozen=True):
             idx=self.next_idx,
             whole=self.whole,
             model=self.model,
+            taken_back=self.taken_back,
         )
         return bool(rows[0].written)
 
@@ -141,7 +145,11 @@ async def _summarize(session_id: str, context: Context, now: datetime) -> str:
     digest = await digest_session(said, embedder=context.embedder, llm=context.llm)
     next_idx = rows[0].next_idx
     covered = CoveredSession(
-        session_id, next_idx, await embed_whole_session(session_id, context), context.embedder.key
+        session_id,
+        next_idx,
+        await embed_whole_session(session_id, context),
+        context.embedder.key,
+        rows[0].taken_back,
     )
     for current in rows[0].summaries:
         if _says(current, digest):

@@ -173,13 +173,16 @@ UNSPACED = frozenset({"zh", "ja"})
 """The languages that are written without spaces."""
 
 
-@lru_cache(16_384)
 def language(text: str) -> str | None:
     """Return the code of a text's language; of a script that several languages use, its commonest one's.
 
     `cyrillic` and `fa` stand for other languages than Russian and Arabic in their scripts.
     """
-    seen = text[:LOOKED_AT]
+    return _language_of(text[:LOOKED_AT])
+
+
+@lru_cache(16_384)
+def _language_of(seen: str) -> str | None:
     script = "latin" if seen.isascii() else _script(seen)
     if script in _FOREIGN:
         letters, usual, other = _FOREIGN[script]

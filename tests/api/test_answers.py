@@ -14,7 +14,15 @@ import httpx
 import msgspec
 import pytest
 import pytest_asyncio
-from graphmem_api import contextual, conversations, episodes, facts, references, summaries
+from graphmem_api import (
+    contextual,
+    conversations,
+    episodes,
+    facts,
+    forgetting,
+    references,
+    summaries,
+)
 from graphmem_api.app import create_app
 from graphmem_api.document import RECORDED, recorded_answers
 from litestar import Litestar
@@ -112,6 +120,8 @@ async def play_conversation(story: Story) -> None:
     message = await ask("GET", f"/memories/{said['ids'][0]}")
     await ask("GET", "/memories?kinds=message&limit=1")
     await ask("GET", "/conversations?limit=1")
+    await ask("PATCH", f"/conversations/{talk}", conversations.CHANGED.value)
+    await ask("PATCH", f"/memories/{said['ids'][0]}", {"tags": ["login"]})
     await ask("GET", f"/conversations/{talk}/sessions?limit=1")
     await ask("GET", f"/conversations/{talk}/messages?limit=1")
     session = message["session_id"]
@@ -185,6 +195,8 @@ async def play_facts(story: Story) -> None:
     await ask("GET", "/categories")
     await ask("PUT", "/categories", {"categories": ["preference", "guideline"]})
     await ask("DELETE", f"/memories/{newer['id']}")
+    await ask("POST", "/forget", {"name": "PostgreSQL", "dry_run": True})
+    await ask("POST", "/forget/verify", {"text": "PostgreSQL has it"})
 
 
 async def play_run(story: Story) -> None:
@@ -211,6 +223,9 @@ async def play_operations(story: Story) -> None:
     ask = story.ask
     await ask("GET", "/jobs?limit=1")
     await ask("GET", "/clients?limit=1")
+    await ask("PUT", "/clients/nobody/hold", forgetting.REASON.value)
+    await ask("DELETE", "/clients/nobody/hold")
+    await ask("DELETE", "/clients/nobody?dry_run=true")
     await ask("GET", "/patterns")
     await ask("POST", "/patterns/recurring_themes", {"parameters": {}})
     await ask("GET", "/graph/schema")

@@ -25,7 +25,7 @@ async def test_a_conversation_is_opened_once(http: httpx.AsyncClient) -> None:
     again = await http.post("/api/v0/conversations", json={"id": "atlas:1"})
     assert (first.status_code, first.json()) == (
         201,
-        {"id": "atlas:1", "title": "Atlas", "created": True},
+        {"id": "atlas:1", "title": "Atlas", "metadata": None, "tags": [], "created": True},
     )
     assert (again.status_code, again.json()["title"]) == (200, "Atlas")
 

@@ -1,8 +1,6 @@
 """Who asks: by header on this machine, by key anywhere."""
 
 import hashlib
-import os
-import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from graphmem_api.app import create_app
-from graphmem_api.clients import Client, Keys, check_listener, read_keys
+from graphmem_api.clients import check_listener
 from litestar import Litestar
 from msgspec.structs import replace
 
@@ -153,69 +151,6 @@ async def test_a_key_is_revoked_without_a_restart(
         keys_file.write_text(keys_file.read_text().rpartition("\n")[0].rpartition("\n")[0] + "\n")
         assert (await http.get(UNKNOWN, headers=bearer("theirs"))).status_code == 401
         assert (await http.get(UNKNOWN, headers=bearer("ours"))).status_code == 404
-
-
-def test_a_change_within_the_same_moment_is_seen(keys_file: Path) -> None:
-    keys = Keys(keys_file)
-    before = keys_file.stat()
-    old, new = _digests("ours", "mine")
-    keys_file.write_text(keys_file.read_text().replace(old, new))
-    os.utime(keys_file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert keys.client("ours") is None
-    assert keys.client("mine") is not None
-
-
-def _digests(*keys: str) -> list[str]:
-    return [hashlib.sha256(key.encode()).hexdigest() for key in keys]
-
-
-def test_a_file_that_has_settled_is_read_once(
-    keys_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    os.utime(keys_file, (time.time() - 60, time.time() - 60))
-    keys = Keys(keys_file)
-    monkeypatch.setattr(
-        "graphmem_api.clients.read_keys", lambda path: pytest.fail("it was read again")
-    )
-    assert keys.client("ours") is not None
-
-
-@pytest.mark.parametrize("damage", ["broken line\n", None])
-def test_keys_stay_good_when_the_file_is_damaged(
-    damage: str | None, keys_file: Path, us: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    keys = Keys(keys_file)
-    if damage is None:
-        keys_file.unlink()
-    else:
-        keys_file.write_text(damage)
-    assert keys.client("ours") == Client(us, "agent")
-    assert "the keys stay as they were" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ("one\n", "line 1: expected `client role sha256-of-key`"),
-        ("\n# x\na agent zz\n", "line 3: a key's SHA-256"),
-        ("a boss " + "ab" * 32, "agent, analyst, operator"),
-        ("a/b agent " + "ab" * 32, "a client is"),
-        (f"a agent {'ab' * 32}\nb agent {'AB' * 32}", "line 2: this key stands above already"),
-        (b"\xff\xfe", "it is not UTF-8"),
-        (None, "cannot be read"),
-    ],
-)
-def test_a_keys_file_that_cannot_be_used_is_explained_without_its_content(
-    content: str | bytes | None, problem: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "keys"
-    if content is not None:
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    with pytest.raises(SettingError) as raised:
-        read_keys(path)
-    assert problem in str(raised.value)
-    assert str(raised.value).startswith(f"GRAPHMEM_KEYS_FILE: {path}")
-    assert "abab" not in str(raised.value).lower()
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.5", "example.org", "", "127.0.0.1.x"])

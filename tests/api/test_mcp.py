@@ -212,9 +212,8 @@ async def test_a_call_that_is_cancelled_ends_and_the_session_goes_on(
         assert await told(agent, "what_do_you_know") == "Nothing was found."
 
 
-async def test_calls_take_turns_with_all_requests(
-    runtime: Runtime, memory: Graphmem, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def slow_tool(monkeypatch: pytest.MonkeyPatch) -> tuple[asyncio.Event, asyncio.Event]:
+    """Offer a tool `slow`, which recalls once it may go on; return the events of its begin and of that."""
     begun, go_on = asyncio.Event(), asyncio.Event()
     recall = server.EVERY_TOOL[0]
 
@@ -225,6 +224,13 @@ async def test_calls_take_turns_with_all_requests(
 
     slow = replace(recall, name="slow", run=wait)
     monkeypatch.setattr(server, "EVERY_TOOL", (*server.EVERY_TOOL, slow))
+    return begun, go_on
+
+
+async def test_calls_take_turns_with_all_requests(
+    runtime: Runtime, memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = slow_tool(monkeypatch)
     settings = replace(runtime.settings, client_requests=1)
     async with (
         serving(replace(runtime, settings=settings)) as place,
@@ -350,16 +356,7 @@ async def test_a_session_answers_only_to_the_client_that_began_it(locked: tuple[
 async def test_an_open_stream_does_not_hold_the_end_and_a_call_in_progress_is_answered(
     runtime: Runtime, memory: Graphmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, go_on = asyncio.Event(), asyncio.Event()
-    recall = server.EVERY_TOOL[0]
-
-    async def wait(asked: Any, memory: Graphmem) -> Any:
-        begun.set()
-        await go_on.wait()
-        return await recall.run(asked, memory)
-
-    slow = replace(recall, name="slow", run=wait)
-    monkeypatch.setattr(server, "EVERY_TOOL", (*server.EVERY_TOOL, slow))
+    begun, go_on = slow_tool(monkeypatch)
     app = create_app(runtime)
     endpoint = app.state["mcp"]
     with listener("127.0.0.1", 0) as listening:

@@ -269,6 +269,8 @@ def keyed(offline: Runtime, tmp_path_factory: pytest.TempPathFactory) -> Litesta
         ("127.0.0.1", {"X-Forwarded-For": "192.0.2.7"}, 401),
         ("127.0.0.1", {"Forwarded": "for=192.0.2.7"}, 401),
         ("127.0.0.1", {"Origin": "http://evil.example"}, 401),
+        ("127.0.0.1", {"Host": "evil.example"}, 401),
+        ("127.0.0.1", {"Host": "127.0.0.1:8000"}, 200),
         ("127.0.0.1", {"X-Forwarded-For": "x", "Authorization": "Bearer operator"}, 200),
     ],
 )
@@ -281,8 +283,23 @@ async def test_who_may_read_them(
     assert answer.status_code == status
 
 
+@pytest.mark.parametrize("headers", [{"Origin": "http://evil.example"}, {"Host": "evil.example"}])
 async def test_without_keys_a_page_from_elsewhere_may_not_read_them(
-    http: httpx.AsyncClient,
+    headers: dict[str, str], refusing: httpx.AsyncClient
 ) -> None:
-    answer = await http.get("/metrics", headers={"Origin": "http://evil.example"})
-    assert answer.status_code == 403
+    for path in ("/metrics", "/schema", "/schema/openapi.json"):
+        answer = await refusing.get(path, headers=headers)
+        assert answer.status_code == 403, path
+
+
+async def test_with_keys_the_description_is_for_everybody(keyed: Any, asking: Any) -> None:
+    async with asking(keyed) as http:
+        for path in ("/schema", "/schema/openapi.json"):
+            assert (await http.get(path, headers={"Host": "memory.example"})).status_code == 200
+
+
+async def test_no_counter_is_shown_with_its_time_of_creation(scraping: httpx.AsyncClient) -> None:
+    for accept in ("text/plain", "application/openmetrics-text; version=1.0.0"):
+        shown = (await scraping.get("/metrics", headers={"Accept": accept})).text
+        assert "graphmem_http_requests_total" in shown
+        assert "_created" not in shown

@@ -1,10 +1,13 @@
 """What is seen from outside of requests and jobs, and what is never seen: a text."""
 
 import asyncio
+import logging
 import uuid
 from datetime import UTC, datetime
 
 import httpx
+import pytest
+from graphmem_api.access import protected
 from graphmem_api.app import create_app
 from msgspec.structs import replace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -203,3 +206,41 @@ async def test_a_job_is_a_trace_of_its_own_and_waiting_for_one_is_none(
     [line] = [line for line in log_lines if "failed: RuntimeError" in line]
     assert line.endswith(f"client={memory.client_id}")
     assert not [line for line in log_lines if SECRET in line]
+
+
+async def test_health_is_logged_only_when_it_fails(
+    refusing: httpx.AsyncClient, log_lines: list[str]
+) -> None:
+    logging.getLogger("graphmem_api").setLevel(logging.INFO)
+    for path in ("/health/live", "/health/ready"):
+        await refusing.get(path)
+    [told] = [line for line in log_lines if "method=" in line]
+    assert "route=/health/ready" in told
+
+
+@pytest.mark.parametrize(
+    ("path", "policy"),
+    [
+        ("/health/live", "default-src 'none'; frame-ancestors 'none'"),
+        ("/api/v0/nothing", "default-src 'none'; frame-ancestors 'none'"),
+        ("/schema", "style-src 'unsafe-inline'"),
+    ],
+)
+async def test_every_answer_protects_itself(
+    path: str, policy: str, refusing: httpx.AsyncClient
+) -> None:
+    headers = (await refusing.get(path, headers={"Accept": "text/html"})).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["cache-control"] == "no-store"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert policy in headers["content-security-policy"]
+    assert "script" not in headers["content-security-policy"]
+
+
+def test_an_answer_that_says_otherwise_is_left_alone() -> None:
+    own = [(b"Cache-Control", b"max-age=60"), (b"content-security-policy", b"img-src 'self'")]
+    shown = protected(own)
+    assert shown[:2] == own
+    assert [name for name, _ in shown].count(b"content-security-policy") == 1
+    assert b"cache-control" not in [name for name, _ in shown]

@@ -44,6 +44,7 @@ TABLE = {
     errors.NodeNotFound: 404,
     errors.ContentChanged: 409,
     errors.ContentDamaged: 409,
+    errors.LegalHold: 409,
     errors.IdTaken: 409,
     errors.PartOfContent: 409,
     errors.SpanNotFound: 404,
@@ -84,7 +85,7 @@ async def check_shape(
 @pytest.mark.parametrize(
     ("method", "path", "status", "code"),
     [
-        ("GET", "/", 404, "not_found"),
+        ("GET", "/nothing", 404, "not_found"),
         ("GET", "/api/v0/nothing", 404, "not_found"),
         ("GET", "/schema/nothing.json", 404, "not_found"),
         ("GET", "/api/v0/recall", 405, "method_not_allowed"),

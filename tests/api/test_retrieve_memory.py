@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from graphmem_api.app import create_app
 from graphmem_api.bodies import decoded
-from graphmem_api.retrieve_memory import FACTS_ASKED, MEMORY_ASKED
+from graphmem_api.retrieve_memory import FACTS_ASKED, MEMORY_ASKED, WHOLE
 from litestar import Litestar
 from msgspec.structs import replace
 
@@ -793,3 +793,17 @@ def test_the_description_shows_markdown_and_limits(offline_app: Litestar) -> Non
     assert schema["properties"]["episodic_limit"]["maximum"] == 100
     assert schema["properties"]["semantic_limit"]["default"] == 20
     assert sorted(schema["required"]) == ["conversation_id", "query"]
+
+
+async def test_both_forms_come_in_one_answer_to_who_accepts_it(
+    http: httpx.AsyncClient, memory: Graphmem
+) -> None:
+    c = await talk(memory)
+    await facts(memory, c, "User's new team uses Rust", category="experience")
+    for route in ROUTES:
+        accept = {"Accept": f"{WHOLE}, application/problem+json"}
+        body = {"query": "Rust", "conversation_id": c}
+        answer = await http.post(route, json=body, headers=accept)
+        assert answer.headers["content-type"] == WHOLE
+        assert "new team uses Rust" in answer.json()["markdown"]
+        assert answer.json()["found"]["semantic"][0]["fact"] == "User's new team uses Rust"

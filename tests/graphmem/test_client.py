@@ -12,16 +12,19 @@ from graphmem.client import Graphmem
 from graphmem.config import SettingsGiven
 from graphmem.contexts.types import CreateContextOptions
 from graphmem.contextual.types import ContextualQuery, ExpansionAsked
+from graphmem.conversations.types import ChangedConversation
 from graphmem.entities.types import EntitiesAsked
 from graphmem.episodes.types import NewEpisode
 from graphmem.exploring.types import AuditAsked
 from graphmem.exports.export import ExportAsked
 from graphmem.facts.types import NewFact, NextFact
+from graphmem.forgetting.types import ForgetAsked, VerifyAsked
 from graphmem.hypotheses.types import TurnAsked
 from graphmem.jobs.show import JobsAsked
 from graphmem.memories.chunk import ChunkOptions
 from graphmem.memories.links import LinksAsked
 from graphmem.memories.versions import VersionsAsked
+from graphmem.model.annotations import ChangedAnnotations
 from graphmem.neighbourhood.types import NeighbourhoodAsked
 from graphmem.recall.types import ExplainedQuestion, Question
 from graphmem.references.types import NewReference, NewSpan, ReferencesAsked
@@ -46,6 +49,10 @@ REQUESTS: dict[Any, tuple[type[msgspec.Struct], set[str]]] = {
     Graphmem.remember_episode: (NewEpisode, set()),
     Graphmem.remember_fact: (NewFact, set()),
     Graphmem.supersede_fact: (NextFact, {"fact_id"}),
+    Graphmem.annotate: (ChangedAnnotations, {"memory_id"}),
+    Graphmem.change_conversation: (ChangedConversation, {"conversation_id"}),
+    Graphmem.forget: (ForgetAsked, set()),
+    Graphmem.verify_forgotten: (VerifyAsked, set()),
     Graphmem.versions: (VersionsAsked, {"memory_id"}),
     Graphmem.links: (LinksAsked, {"memory_id"}),
     Graphmem.search: (SearchQuery, set()),

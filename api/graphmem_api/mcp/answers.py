@@ -32,6 +32,8 @@ class Tool(Struct, frozen=True, kw_only=True):
     """What an agent can call: when to call it, what it takes, what it answers, and what it changes."""
 
     name: str
+    operation: str
+    """The request that it makes: a key that may not send that may not call it."""
     title: str
     description: str
     asked: type[Struct]

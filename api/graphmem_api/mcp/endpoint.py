@@ -54,10 +54,10 @@ def is_installed() -> bool:
 class Endpoint:
     """The sessions of agents' programs; they live as long as the service, or half an hour unused."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, turns: Turns) -> None:
         self._runtime = runtime
-        self.turns: Turns | None = None
-        """The turns of all requests: a call of a tool takes one, not an open stream."""
+        # Those of all requests: a call of a tool takes one, not an open stream.
+        self._turns = turns
         self._manager: Any = None
         self._starting = asyncio.Lock()
         self._ended = asyncio.Event()
@@ -109,14 +109,13 @@ class Endpoint:
 
         Raises `TooManyRequests`, `Overloaded`, `DeadlineExceeded`.
         """
-        assert self.turns is not None, "the application has turns"
         try:
             async with asyncio.timeout(CALL_SECONDS):
-                await self.turns.take(client_id)
+                await self._turns.take(client_id)
                 try:
                     yield
                 finally:
-                    self.turns.give_back(client_id)
+                    self._turns.give_back(client_id)
         except TimeoutError as problem:
             raise DeadlineExceeded(CALL_SECONDS) from problem
 
@@ -157,13 +156,16 @@ def _manager(runtime: Runtime, turn: Turning) -> Any:
 
 
 def _offer(scope: Scope) -> Any:
-    """Return what the URL asks for. Raises `InvalidInput`."""
+    """Return what the URL asks for, as far as the key may have it. Raises `InvalidInput`."""
     from graphmem_api.mcp.server import offered
 
     given = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
     wish = validated(given, Wish)
     return offered(
-        wish.tools, read_only=wish.read_only == "true", structured=wish.structured == "true"
+        wish.tools,
+        read_only=wish.read_only == "true",
+        structured=wish.structured == "true",
+        role=scope["state"]["client"].role,
     )
 
 

@@ -4,13 +4,13 @@ import hashlib
 import uuid
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from graphmem.client import Graphmem
 from graphmem.contextual.types import ContextualQuery, ContextualResult
-from graphmem.conversations.types import Deleted, Remembered
-from graphmem.errors import InvalidInput
+from graphmem.conversations.types import Remembered
 from graphmem.facts.types import (
     DEFAULT_CATEGORY,
     DEFAULT_SCOPE,
@@ -18,8 +18,10 @@ from graphmem.facts.types import (
     KeptFact,
     ShortWord,
 )
+from graphmem.forgetting.types import Receipt
 from graphmem.hypotheses.types import Turn
 from graphmem.memories.lists import Memories
+from graphmem.model.annotations import WantedTags
 from graphmem.model.pages import Order
 from graphmem.model.text import counted
 from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
@@ -196,27 +198,41 @@ class WhatDoYouKnowAsked(Struct, frozen=True, kw_only=True, forbid_unknown_field
     max_tokens: Most = 2_000
 
 
-class ForgetAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to forget: exactly one of a memory and a conversation; first without `confirm`."""
+class ForgetTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to forget: what meets all of the given conditions, at least one; first without `confirm`."""
 
-    memory_id: Annotated[MemoryId, Meta(description="a memory, with all its versions")] | None = (
-        None
-    )
+    memory_id: Annotated[MemoryId, Meta(description="this memory")] | None = None
     conversation_id: (
-        Annotated[MemoryId, Meta(description="a conversation, with all of it")] | None
+        Annotated[
+            MemoryId, Meta(description="those of a conversation; alone, the conversation as well")
+        ]
+        | None
     ) = None
+    name: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=256,
+                description="those that mention this person or thing, or hold these words",
+            ),
+        ]
+        | None
+    ) = None
+    tags: WantedTags | None = None
+    since: Since | None = None
+    until: Until | None = None
     confirm: Annotated[
         str, Meta(description="the code that the dry run gave: only with it anything is deleted")
     ] = ""
 
 
 class Forgetting(Struct, frozen=True, kw_only=True):
-    """What would be deleted, with the code that confirms it, or what was."""
+    """What would be forgotten, with the code that confirms it, or what was."""
 
-    dry_run: bool
     what: str
+    receipt: Receipt
     confirm: str | None = None
-    deleted: Deleted | None = None
 
 
 class PatternsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -349,45 +365,42 @@ async def what_do_you_know(asked: WhatDoYouKnowAsked, memory: Graphmem) -> Said:
     return Said("\n".join([head, *map(listed, page.memories), *tail]), page)
 
 
-async def forget(asked: ForgetAsked, memory: Graphmem) -> Said:
-    """Say what would be deleted; delete it only with the code of that answer."""
-    if (asked.memory_id is None) == (asked.conversation_id is None):
-        raise InvalidInput("memory_id", "give exactly one of memory_id and conversation_id")
-    what = await _target(asked, memory)
-    code = hashlib.sha256(f"{memory.client_id}\n{what}".encode()).hexdigest()[:12]
-    if asked.confirm != code:
-        stale = "The code is not that of this target as it is now. " if asked.confirm else ""
-        text = (
-            f"{stale}Nothing was deleted. This would be, for ever: {what}. Ask the user; then call "
-        )
-        text += f'forget again with the same id and confirm="{code}".'
-        return Said(text, Forgetting(dry_run=True, what=what, confirm=code))
-    deleted = await _delete(asked, memory)
-    gone = f"{counted(deleted.memories, 'memory')} deleted: {what}."
-    return Said(gone, Forgetting(dry_run=False, what=what, deleted=deleted))
-
-
-async def _target(asked: ForgetAsked, memory: Graphmem) -> str:
-    """Return what is to be deleted in words; they change when it does."""
-    if asked.memory_id is not None:
-        one = await memory.memory(asked.memory_id)
-        versions = (await memory.versions(asked.memory_id)).versions
-        return f"{one.kind} {one.id}, {counted(len(versions), 'version')}: {clipped(one.text)}"
-    conversation_id = asked.conversation_id or ""
-    sessions = await memory.sessions(conversation_id, limit=1)
-    memories = await memory.memories(
-        conversation_id=conversation_id, include_superseded=True, limit=1
+async def forget(asked: ForgetTarget, memory: Graphmem) -> Said:
+    """Say what would be forgotten; forget it only with the code of that answer."""
+    fields = asdict(asked)
+    confirm, memory_id = fields.pop("confirm"), fields.pop("memory_id")
+    fields["memory_ids"] = None if memory_id is None else [memory_id]
+    await _check_found(asked, memory)
+    receipt = await memory.forget(**fields, dry_run=True)
+    what = _counts(receipt)
+    if not receipt.total and asked.conversation_id is None:
+        return Said("Nothing meets these conditions.", Forgetting(what=what, receipt=receipt))
+    given = msgspec.json.encode([memory.client_id, fields, what], order="sorted")
+    code = hashlib.sha256(given).hexdigest()[:12]
+    if confirm == code:
+        receipt = await memory.forget(**fields)
+        what = _counts(receipt)
+        return Said(f"Forgotten: {what}.", Forgetting(what=what, receipt=receipt))
+    stale = "The code is not that of what would go now. " if confirm else ""
+    text = (
+        f"{stale}Nothing was deleted. This would be, for ever: {what}. Ask the user; then call forget "
+        f'again with the same arguments and confirm="{code}".'
     )
-    return (
-        f"conversation {conversation_id} with {counted(sessions.total, 'session')} and "
-        f"{counted(memories.total, 'memory')}"
-    )
+    return Said(text, Forgetting(what=what, receipt=receipt, confirm=code))
 
 
-async def _delete(asked: ForgetAsked, memory: Graphmem) -> Deleted:
+async def _check_found(asked: ForgetTarget, memory: Graphmem) -> None:
+    """Raise `MemoryNotFound` or `ConversationNotFound` for an unknown id."""
     if asked.memory_id is not None:
-        return await memory.delete_memory(asked.memory_id)
-    return await memory.delete_conversation(asked.conversation_id or "")
+        await memory.memory(asked.memory_id)
+    if asked.conversation_id is not None:
+        await memory.sessions(asked.conversation_id, limit=1)
+
+
+def _counts(receipt: Receipt) -> str:
+    """Return the numbers of a receipt in words, without those of reads, which change at any time."""
+    found = [counted(number, kind.replace("_", " ")) for kind, number in receipt.memories.items()]
+    return f"{counted(receipt.total, 'memory')} ({', '.join(found)})" if found else "no memory"
 
 
 async def patterns(asked: PatternsAsked, memory: Graphmem) -> Said:
@@ -441,6 +454,7 @@ async def hyde_retrieve(asked: HydeAsked, memory: Graphmem) -> Said:
 TOOLS: tuple[Tool, ...] = (
     Tool(
         name="recall",
+        operation="recall",
         title="Recall",
         description="""\
 Find what is remembered about a question: one text with the memories of every kind (facts, messages, \
@@ -461,6 +475,7 @@ not remembered, not that it never happened.""",
     ),
     Tool(
         name="search_contextual",
+        operation="search_contextual",
         title="Search earlier sessions",
         description="""\
 Find what was said in earlier sessions: first the sessions that have to do with a question, then the \
@@ -481,6 +496,7 @@ what a search over everything found: trust it less.""",
     ),
     Tool(
         name="remember",
+        operation="remember",
         title="Remember messages",
         description="""\
 Store messages word for word, so that later sessions find them: what the user and you said, what a tool \
@@ -496,6 +512,7 @@ later. Do not store secrets, or what the user asked you not to keep.""",
     ),
     Tool(
         name="remember_fact",
+        operation="remember_facts",
         title="Remember a fact",
         description="""\
 Store one statement that holds from now on: a preference, a rule, a decision, something about the user \
@@ -513,6 +530,7 @@ similar facts.""",
     ),
     Tool(
         name="supersede_fact",
+        operation="supersede_fact",
         title="Correct a fact",
         description="""\
 Replace a remembered fact that is no longer true, or was wrong, by its next version: "Mara moved to \
@@ -529,6 +547,7 @@ remember_fact. Not for deleting: that is forget.""",
     ),
     Tool(
         name="what_do_you_know",
+        operation="list_memories",
         title="List what is known",
         description="""\
 List what is stored, newest first, with ids: by default the facts that hold now; with `kinds` messages, \
@@ -543,15 +562,17 @@ the id of something to correct or forget. It does not search by meaning: for a q
     ),
     Tool(
         name="forget",
+        operation="forget",
         title="Forget",
         description="""\
-Delete a memory with all its versions, or a conversation with everything in it, for ever. The first call \
-deletes nothing: it says what would go, and gives a code; show that to the user, and call again with the \
-code in `confirm` once they agree.
+Delete for ever: a memory, a conversation, or whatever mentions a name, has tags or is of a time, with all \
+versions and everything that was made of it. The first call deletes nothing: it says what would go, and \
+gives a code; show that to the user, and call again with the code in `confirm` once they agree.
 
-Use it only when the user wants something deleted ("forget that", "delete our chat about …"). For what \
-has changed use supersede_fact. The ids come from what_do_you_know, or from recall with ids=true.""",
-        asked=ForgetAsked,
+Use it only when the user wants something deleted ("forget that", "delete our chat about …", "forget \
+everything about …"). For what has changed use supersede_fact. The ids come from what_do_you_know, or from \
+recall with ids=true.""",
+        asked=ForgetTarget,
         answer=Forgetting,
         run=forget,
         writes=True,
@@ -559,6 +580,7 @@ has changed use supersede_fact. The ids come from what_do_you_know, or from reca
     ),
     Tool(
         name="patterns",
+        operation="run_pattern",
         title="Patterns over sessions",
         description="""\
 Look over all sessions at once: recurring themes, themes that rise or fade, gaps (what was asked and \
@@ -574,6 +596,7 @@ answer?". For a question about one thing use recall.""",
     ),
     Tool(
         name="hyde_retrieve",
+        operation="hyde_retrieve",
         title="Facts for the next turn",
         description="""\
 Given the last messages of a conversation, find the facts that the next answer should know, without a \

@@ -124,6 +124,7 @@ async def end(asked: EndRun, memory: Graphmem) -> Said:
 RUN_TOOLS: tuple[Tool, ...] = (
     Tool(
         name="run_start",
+        operation="start_run",
         title="Start a budgeted run",
         description="""\
 Begin a run: reading stored sources within a budget of tokens, milliseconds and retries. Use it when a \
@@ -137,6 +138,7 @@ its id, and run_end at last.""",
     ),
     Tool(
         name="run_retrieve",
+        operation="retrieve_in_run",
         title="Retrieve in a run",
         description="""\
 Read the spans of sources and summaries that answer a question best, at most max_tokens, charged to the \
@@ -149,6 +151,7 @@ run's budget. The cursor continues without repeating what was delivered.""",
     ),
     Tool(
         name="run_peek",
+        operation="peek_in_run",
         title="Peek at a span in a run",
         description="Look at a span's size and source, and its first 100 tokens, before paying for it.",
         asked=PeekInRun,
@@ -159,6 +162,7 @@ run's budget. The cursor continues without repeating what was delivered.""",
     ),
     Tool(
         name="run_write",
+        operation="write_in_run",
         title="Write in a run",
         description="Write a summary, a log or an artifact that other agents find. It is free.",
         asked=WriteInRun,
@@ -169,6 +173,7 @@ run's budget. The cursor continues without repeating what was delivered.""",
     ),
     Tool(
         name="run_subcall",
+        operation="subcall_in_run",
         title="Delegate in a run",
         description="Start a run under a run for another agent, with a fraction of the remaining budget.",
         asked=SubcallInRun,
@@ -179,6 +184,7 @@ run's budget. The cursor continues without repeating what was delivered.""",
     ),
     Tool(
         name="run_show",
+        operation="show_run",
         title="Show a run",
         description="Show whether a run is active, and what is left of its budget.",
         asked=RunAsked,
@@ -189,6 +195,7 @@ run's budget. The cursor continues without repeating what was delivered.""",
     ),
     Tool(
         name="run_end",
+        operation="end_run",
         title="End a run",
         description="End a run and its children; what they have not spent returns to their parents.",
         asked=EndRun,

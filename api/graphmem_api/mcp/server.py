@@ -20,6 +20,7 @@ from graphmem_api.mcp import resources
 from graphmem_api.mcp.answers import Tool
 from graphmem_api.mcp.memory_tools import TOOLS
 from graphmem_api.mcp.run_tools import RUN_TOOLS
+from graphmem_api.roles import Role, may_send
 
 EVERY_TOOL: tuple[Tool, ...] = (*TOOLS, *RUN_TOOLS)
 GROUPS = ("memory", "runs")
@@ -66,8 +67,17 @@ Calling = Callable[[Any], Awaitable[Caller]]
 Offering = Callable[[Any], Offer]
 
 
-def offered(wanted: str = "memory", *, read_only: bool = False, structured: bool = False) -> Offer:
-    """Return the offer of named tools and groups, `all` for every tool. Raises `InvalidInput`."""
+def offered(
+    wanted: str = "memory",
+    *,
+    read_only: bool = False,
+    structured: bool = False,
+    role: Role = "operator",
+) -> Offer:
+    """Return the offer of named tools and groups, `all` for every tool, as far as a role may call them.
+
+    Raises `InvalidInput`.
+    """
     names = {name.strip() for name in wanted.split(",")} - {""}
     known = {"all", *GROUPS, *(tool.name for tool in EVERY_TOOL)}
     if unknown := sorted(names - known):
@@ -77,7 +87,9 @@ def offered(wanted: str = "memory", *, read_only: bool = False, structured: bool
     chosen = tuple(
         tool
         for tool in EVERY_TOOL
-        if names & {"all", tool.group, tool.name} and not (read_only and tool.writes)
+        if names & {"all", tool.group, tool.name}
+        and not (read_only and tool.writes)
+        and may_send(role, tool.operation)
     )
     return Offer(chosen, structured)
 

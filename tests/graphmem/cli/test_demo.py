@@ -44,7 +44,7 @@ def test_it_takes_another_port_where_its_own_is_taken_and_serves_the_story(start
         port = taken.getsockname()[1]
         process = started("demo", "--port", str(port))
         said = ""
-        while "-d '" not in said:
+        while "in a browser: " not in said:
             line = process.stdout.readline()
             assert line, said
             said += line
@@ -54,5 +54,7 @@ def test_it_takes_another_port_where_its_own_is_taken_and_serves_the_story(start
     answer = httpx.post(url, headers={header: value}, json=json.loads(body), timeout=300)
     assert answer.status_code == 200
     assert answer.json()["items"]
+    [page] = re.findall(r"in a browser: (\S+/\?client=demo)", said)
+    assert "<title>graphmem explorer</title>" in httpx.get(page, timeout=300).text
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=300) in (0, 130)

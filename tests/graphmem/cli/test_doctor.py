@@ -103,8 +103,10 @@ def test_who_could_ask_is_looked_at(tmp_path):
     keys.write_text(f"acme agent {hashlib.sha256(b'k').hexdigest()}\n")
     keys.chmod(0o600)
     assert severities(keys_file=keys, host="0.0.0.0") == ["ok"]
-    keys.chmod(0o666)
+    keys.chmod(0o660)
     assert severities(keys_file=keys) == ["ok", "warning"]
+    keys.chmod(0o606)
+    assert severities(keys_file=keys) == ["problem"]
 
 
 def test_a_keys_file_that_cannot_be_used_is_named_with_its_line(tmp_path):

@@ -43,7 +43,7 @@ def test_a_client_is_exported_and_imported_under_another_name(invoke, client_id,
     refused = invoke("export", str(file), "--client", client_id)
     assert "is there already: --restart replaces it" in refused.stderr
     refused = invoke("import", str(file), "--conversation", "c")
-    assert "takes neither --conversation nor --restart" in refused.stderr
+    assert "takes none of --conversation, --restart and --dry-run" in refused.stderr
 
 
 def test_an_interrupted_export_is_continued(invoke, client_id, story, tmp_path):

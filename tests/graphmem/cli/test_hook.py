@@ -175,8 +175,10 @@ def test_the_end_of_a_session_is_remembered_in_a_process_of_its_own(
 
     monkeypatch.setattr(subprocess, "Popen", Started)
     options = ("--client", "work", "--url", "http://localhost:1", "--key-variable", "THE_KEY")
-    assert run("session-end", *options, said=json.dumps(event)).exit_code == 0
+    elsewhere = ("--data-dir", str(tmp_path / "elsewhere"))
+    assert run("session-end", *options, *elsewhere, said=json.dumps(event)).exit_code == 0
     [(command, given)] = begun
+    assert given["env"]["GRAPHMEM_DATA_DIR"] == elsewhere[1]
     assert command[3:] == ["hook", "session-end", "--wait", *options]
     assert given["start_new_session"] is True
     assert json.loads(copy.read_text()) == event

@@ -1,6 +1,13 @@
 import json
 import re
 import signal
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from graphmem.cli.main import commands
+
+FILES = Path(__file__).parents[2] / "imports"
 
 
 def test_a_file_is_imported_and_found(invoke, client_id, story):
@@ -58,3 +65,50 @@ def test_ctrl_c_ends_an_import_that_waits_for_its_pipe(started, client_id):
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=300) == 130
     assert "Traceback" not in process.stdout.read()
+
+
+def test_an_export_of_chatgpt_is_imported_found_and_imported_again_without_a_change(
+    invoke, client_id
+):
+    export = str(FILES / "chatgpt.json")
+    first = json.loads(invoke("import", export, "--client", client_id, "--json").stdout)
+    assert first["form"] == "an export of ChatGPT"
+    assert (first["messages"], first["new_conversations"]) == (7, 2)
+    assert first["left_out"]["message of another branch"] == 2
+    recalled = ("recall", "how high is the lighthouse?", "--client", client_id, "--json")
+    before = json.loads(invoke(*recalled).stdout)
+    assert "It is 42 metres high." in before["context"]
+    again = json.loads(invoke("import", export, "--client", client_id, "--json").stdout)
+    assert again["new_conversations"] == 0
+    after = json.loads(invoke(*recalled).stdout)
+    assert [item["id"] for item in after["items"]] == [item["id"] for item in before["items"]]
+
+
+def test_a_dry_run_says_what_a_file_holds_and_imports_nothing(client_id):
+    # It needs no database: this one does not exist.
+    environment = {"GRAPHMEM_NEO4J_URI": "bolt://127.0.0.1:1", "GRAPHMEM_NEO4J_PASSWORD": "x"}
+    result = CliRunner().invoke(
+        commands, ["import", str(FILES / "chatgpt.json"), "--dry-run"], env=environment
+    )
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[:3] == [
+        "an export of ChatGPT: 7 messages in 2 conversations (3 assistant, 1 tool, 3 user)",
+        "from 2024-03-01 to 2024-03-01",
+        "left out: 6",
+    ]
+    assert "  2 × message of another branch" in lines[3:]
+
+
+def test_a_dry_run_of_own_lines_is_refused(story):
+    result = CliRunner().invoke(commands, ["import", str(story), "--dry-run"])
+    assert result.exit_code == 2
+    assert "--dry-run is for files of other programs" in result.stderr
+
+
+def test_a_file_in_no_known_form_is_told_what_it_resembles(tmp_path):
+    path = tmp_path / "chats.json"
+    path.write_text('[{"title": "x", "create_time": 1}]')
+    result = CliRunner().invoke(commands, ["import", str(path)])
+    assert result.exit_code == 2
+    assert "it resembles an export of ChatGPT (create_time, title)" in result.stderr

@@ -1,10 +1,12 @@
+import asyncio
 import io
 import json
+from typing import Any
 
 import pytest
 
 from graphmem.cli.lines import BadLine
-from graphmem.cli.loading import iterate_in_thread, load
+from graphmem.cli.loading import CONVERSATIONS_AT_ONCE, iterate_in_thread, load
 from graphmem.client import Graphmem
 from graphmem.conversations.types import Conversation, Remembered
 from graphmem.errors import Unavailable
@@ -18,9 +20,7 @@ class Listener(Graphmem):
         self.batches: list[tuple[str, list[str]]] = []
         self._refuses = refuses
 
-    async def open_conversation(
-        self, id: str | None = None, *, title: str | None = None
-    ) -> Conversation:
+    async def open_conversation(self, id: str | None = None, **changed: Any) -> Conversation:
         assert id is not None
         self.opened.append(id)
         return Conversation(id=id, created=id == "new")
@@ -93,3 +93,44 @@ async def test_values_are_taken_in_a_thread_with_what_they_raise():
     assert await anext(taken) == 1
     with pytest.raises(OSError, match="gone"):
         await anext(taken)
+
+
+class Gate(Listener):
+    """Answers when several conversations are being written, or when it has waited in vain."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside = 0
+        self.met = asyncio.Event()
+
+    async def remember(self, conversation_id, messages, *, create=False) -> Remembered:
+        self.inside += 1
+        if self.inside == CONVERSATIONS_AT_ONCE:
+            self.met.set()
+        await asyncio.wait_for(self.met.wait(), 30)
+        return await super().remember(conversation_id, messages, create=create)
+
+
+async def test_several_conversations_are_written_at_once():
+    gate = Gate()
+    names = [f"c{number}" for number in range(CONVERSATIONS_AT_ONCE)]
+    imported = await load(file(*[(name, "hello") for name in names]), gate)
+    assert imported.conversations == CONVERSATIONS_AT_ONCE
+    assert sorted(name for name, _ in gate.batches) == names
+
+
+class Pausing(Listener):
+    """Refuses one conversation at once, and takes the others after a pause."""
+
+    async def remember(self, conversation_id, messages, *, create=False) -> Remembered:
+        if conversation_id != "c0":
+            await asyncio.sleep(0.02)
+        return await super().remember(conversation_id, messages, create=create)
+
+
+async def test_after_an_error_nothing_is_sent_any_more():
+    listener = Pausing(refuses="c0")
+    with pytest.raises(Unavailable):
+        await load(file(*[(f"c{number}", f"c{number}") for number in range(9)]), listener)
+    await asyncio.sleep(0.1)
+    assert listener.batches == []

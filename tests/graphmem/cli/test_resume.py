@@ -37,9 +37,7 @@ class Database(Graphmem):
         self.asked = 0
         self.fails_after = 1_000_000
 
-    async def open_conversation(
-        self, id: str | None = None, *, title: str | None = None
-    ) -> Conversation:
+    async def open_conversation(self, id: str | None = None, **changed: Any) -> Conversation:
         assert id is not None
         return Conversation(id=id, created=not self.stored)
 

@@ -18,6 +18,7 @@ def ready(process) -> str:
 def test_it_serves_until_it_is_told_to_end(started):
     process = started("serve", "--port", "0")
     url = ready(process)
+    assert process.stdout.readline() == f"a page to ask, look and curate: {url}/\n"
     assert process.stdout.readline().endswith(f"{url}/schema\n")
     assert httpx.get(f"{url}/health/live", timeout=300).status_code == 200
     began = time.monotonic()

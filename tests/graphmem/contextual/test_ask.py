@@ -311,6 +311,7 @@ async def test_inside_a_session_the_search_reads_that_session_however_large_the_
                 embedding=embedding,
                 words=words,
                 limit=500,
+                tags=[],
                 **NOW.of_messages,
             )
             summary = await result.consume()

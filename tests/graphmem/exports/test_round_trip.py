@@ -70,6 +70,12 @@ async def lead_a_life(memory: Graphmem) -> None:
     await plant(memory, reference(source_id="kb-2", names="Pricing", text="A list of prices"))
     await memory.set_categories(["preference", "user_fact", "architectural_decision"])
     await memory.remember_fact("Mara drinks only tea", category="user_fact")
+    await memory.remember_fact(
+        "The valve is replaced in May",
+        tags=["harbour", "to do"],
+        metadata={"ticket": 17},
+        expires_at=datetime(2199, 1, 1, tzinfo=UTC),
+    )
     await memory.add_alias("Osaka", "Lyra Voss")
     await memory.undo_alias("Osaka")
     shown = await memory.retrieve_memory(
@@ -140,6 +146,7 @@ async def answers(memory: Graphmem) -> list[Any]:
     # The patterns first: some are about the questions that were asked.
     found: list[Any] = [(await memory.pattern(name, ASKED[name])).rows for name in sorted(ASKED)]
     found += [await memory.memories(), await memory.conversations(), await memory.entities()]
+    found.append(await memory.recall("What about the valve?", tags=["to do"]))
     facts = (await memory.memories(kinds=["fact"])).memories
     found += [await memory.versions(fact.id) for fact in facts]
     for question in QUESTIONS:

@@ -407,9 +407,16 @@ async def test_a_wrong_password_is_said_in_a_sentence_without_it(runtime: Runtim
 
 async def opened(transaction, client_id: str, id: str = "c") -> list[Conversation]:
     now = datetime.now(UTC)
-    return await transaction.rows(
-        OPEN_CONVERSATION, client_id=client_id, id=id, title=None, created_at=now
+    rows = await transaction.rows(
+        OPEN_CONVERSATION,
+        client_id=client_id,
+        id=id,
+        title=None,
+        metadata=None,
+        tags=[],
+        created_at=now,
     )
+    return [row.shown for row in rows]
 
 
 async def conversations(graph: Graph, client_id: str) -> int:

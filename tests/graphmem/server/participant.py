@@ -16,7 +16,7 @@ async def stand_in_answers(port: int, password: str) -> Database:
 
 
 async def take_part() -> None:
-    if "FAKE_NEO4J" in os.environ:
+    if "JAVA_STAND_IN" in os.environ:
         bolt.log_in = stand_in_answers
     settings = load(data_dir=Path(sys.argv[1]))
     async with private_server(settings) as server:

@@ -1,6 +1,6 @@
 """A substitute for java and Neo4j: listens on the address in neo4j.conf, and ends on request.
 
-It is copied to a Java home's bin/java after a line that names the interpreter. FAKE_NEO4J selects its
+It is copied to a Java home's bin/java after a line that names the interpreter. JAVA_STAND_IN selects its
 misbehaviour.
 """
 
@@ -15,7 +15,7 @@ if "--list-modules" in sys.argv:
     sys.stdout.write("java.base@25\n")
     sys.exit()
 
-mood = os.environ.get("FAKE_NEO4J", "")
+mood = os.environ.get("JAVA_STAND_IN", "")
 if mood == "dies":
     sys.stdout.write(
         "WARNING: something\nCould not start:\n\tat org.neo4j.Somewhere\nbecause of this\n"

@@ -21,6 +21,7 @@ from graphmem.model.progress import silent
 from graphmem.server import bolt, folder, private
 from graphmem.server.bolt import PasswordRefused
 from graphmem.server.folder import Record
+from graphmem.server.locks import POLL_SECONDS, changing
 from graphmem.server.private import PrivateServer, private_server, status, stop
 from graphmem.server.process import free_port, servers, spawn
 
@@ -152,13 +153,35 @@ async def test_ensure_starts_a_killed_one_anew_on_its_port(
 async def test_a_restart_ends_a_server_that_heeds_nothing_and_keeps_its_port(
     stand_in: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FAKE_NEO4J", "deaf")
+    monkeypatch.setenv("JAVA_STAND_IN", "deaf")
     async with private_server(stand_in) as server:
         pid, uri = server.pid, server.uri
         await server.restart()
         assert not lives(pid)
         assert lives(server.pid)
         assert server.uri == uri
+
+
+async def test_a_restart_asks_again_once_nobody_else_changes_the_server(
+    stand_in: Settings, eventually: Any
+) -> None:
+    asked: list[bool] = []
+
+    async def is_needed() -> bool:
+        asked.append(True)
+        return False
+
+    async with private_server(stand_in) as server:
+        pid = server.pid
+        async with changing(stand_in.data_dir.resolve(), 1):
+            restarting = asyncio.create_task(server.restart(is_needed))
+            await asyncio.sleep(3 * POLL_SECONDS)
+            assert not asked
+        assert not await restarting
+        assert (asked, server.pid) == ([True], pid)
+        assert lives(pid)
+        assert await server.restart()
+        assert not lives(pid)
 
 
 async def test_two_that_restart_at_once_restart_once(stand_in: Settings) -> None:
@@ -299,7 +322,7 @@ async def test_a_living_server_that_does_not_answer_is_replaced(
 async def test_a_server_that_does_not_heed_is_killed(
     stand_in: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FAKE_NEO4J", "deaf")
+    monkeypatch.setenv("JAVA_STAND_IN", "deaf")
     monkeypatch.setattr("graphmem.server.process.TERM_SECONDS", 0.2)
     async with private_server(stand_in) as server:
         pid = server.pid
@@ -310,7 +333,7 @@ async def test_a_server_that_does_not_heed_is_killed(
 async def test_a_server_that_dies_gives_the_end_of_its_log(
     stand_in: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FAKE_NEO4J", "dies")
+    monkeypatch.setenv("JAVA_STAND_IN", "dies")
 
     with pytest.raises(ServerFailed) as raised:
         async with private_server(stand_in):
@@ -325,7 +348,7 @@ async def test_a_server_that_dies_gives_the_end_of_its_log(
 async def test_a_server_that_does_not_come_up_in_time_is_ended(
     stand_in: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FAKE_NEO4J", "mute")
+    monkeypatch.setenv("JAVA_STAND_IN", "mute")
     spawned: list[int] = []
 
     def noted(*given: Any) -> Any:
@@ -350,13 +373,13 @@ async def test_a_restart_that_fails_leaves_nothing_that_the_next_has_to_wait_for
         pid = server.pid
         os.kill(pid, signal.SIGKILL)
         await eventually(lambda: not lives(pid))
-        monkeypatch.setenv("FAKE_NEO4J", "mute")
+        monkeypatch.setenv("JAVA_STAND_IN", "mute")
 
         with pytest.raises(ServerFailed, match="did not answer"):
             await server.ensure()
 
         assert not servers(stand_in.data_dir)
-        monkeypatch.setenv("FAKE_NEO4J", "")
+        monkeypatch.setenv("JAVA_STAND_IN", "")
         assert await server.ensure()
         assert lives(server.pid)
 
@@ -442,7 +465,7 @@ async def test_one_folder_spelled_in_two_ways_has_one_server(
 async def test_a_cancelled_start_leaves_nothing_running(
     stand_in: Settings, monkeypatch: pytest.MonkeyPatch, eventually: Any
 ) -> None:
-    monkeypatch.setenv("FAKE_NEO4J", "mute")
+    monkeypatch.setenv("JAVA_STAND_IN", "mute")
 
     async def run() -> None:
         async with private_server(stand_in):

@@ -54,3 +54,28 @@ def test_a_process_that_only_waits_to_be_reaped_is_dead(
         pass
 
     assert living(record, tmp_path) is None
+
+
+def test_neo4j_inherits_what_a_java_needs_and_no_secret() -> None:
+    secrets = (
+        "GRAPHMEM_NEO4J_PASSWORD",
+        "GRAPHMEM_LLM_KEY",
+        "GRAPHMEM_KEYS_FILE",
+        "NEO4J_AUTH",
+        "OPENAI_API_KEY",
+        "AWS_SECRET_ACCESS_KEY",
+        "DATABASE_URL",
+        "XPATH",
+    )
+    needed = (
+        "PATH",
+        "HOME",
+        "LANG",
+        "LC_CTYPE",
+        "TZ",
+        "JAVA_HOME",
+        "JDK_JAVA_OPTIONS",
+        "LD_PRELOAD",
+    )
+    given = process._environment(dict.fromkeys((*secrets, *needed), "x"))
+    assert given == dict.fromkeys(needed, "x") | {"LC_ALL": "C.UTF-8"}

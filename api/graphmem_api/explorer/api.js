@@ -1,0 +1,72 @@
+// Requests to the API. The key is a variable of this page: it is in no storage, so a reload asks for it again.
+
+const PREFIX = "/api/v0";
+const CLIENT = "graphmem-client";
+
+let key = "";
+let client = sessionStorage.getItem(CLIENT) ?? "";
+
+export const caller = () => ({ client, key });
+
+export function nameCaller(named) {
+  client = named.client.trim();
+  key = named.key.trim();
+  sessionStorage.setItem(CLIENT, client);
+}
+
+export class Problem extends Error {
+  constructor(status, told) {
+    super(told.detail ?? `The service answered ${status}.`);
+    this.status = status;
+    this.code = told.code ?? "";
+    this.title = told.title ? `${told.title}.` : "Failed.";
+    this.field = told.field;
+    this.place = told.place;
+    this.requestId = told.request_id;
+  }
+}
+
+// An id as a part of a path: a browser would take `..` for the folder above.
+function part(text) {
+  if (text === "." || text === "..") throw new Problem(404, { title: "Not found", detail: "no address has this id", code: "id" });
+  return encodeURIComponent(text);
+}
+
+export const path = (strings, ...values) => strings.reduce((before, after, place) => before + part(String(values[place - 1])) + after);
+
+function headers() {
+  const sent = {};
+  if (key) sent.Authorization = `Bearer ${key}`;
+  else if (client) sent["X-Client-Id"] = client;
+  return sent;
+}
+
+async function answerOf(response) {
+  const text = await response.text();
+  const isJson = (response.headers.get("content-type") ?? "").includes("json");
+  const told = isJson && text ? JSON.parse(text) : text;
+  if (!response.ok) throw new Problem(response.status, isJson ? told : {});
+  return told;
+}
+
+async function send(method, place, body) {
+  const sent = { method, headers: headers(), credentials: "omit", redirect: "error" };
+  if (body !== undefined) {
+    sent.body = JSON.stringify(body);
+    sent.headers["Content-Type"] = "application/json";
+  }
+  let response;
+  try {
+    response = await fetch(PREFIX + place, sent);
+  } catch {
+    throw new Problem(0, { title: "No answer", detail: "graphmem does not answer: is it still running?", code: "unreachable" });
+  }
+  return answerOf(response);
+}
+
+export function get(place, asked = {}) {
+  const given = Object.entries(asked).filter(([, value]) => value != null && value !== "");
+  return send("GET", given.length ? `${place}?${new URLSearchParams(given)}` : place);
+}
+export const post = (place, body) => send("POST", place, body);
+export const patch = (place, body) => send("PATCH", place, body);

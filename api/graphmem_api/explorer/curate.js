@@ -1,0 +1,101 @@
+// Curating: annotations, a newer version of a fact, and forgetting with a dry run first.
+
+import { patch, path, post } from "./api.js";
+import { about, button, empty, field, fill, form, inline, link, make, notice } from "./dom.js";
+
+const ANNOTATED = ["message", "episode", "fact", "reference"];
+const COUNTS = ["total", "passages", "embeddings", "entities", "conversations", "sessions", "reads", "reviews", "contexts", "held_texts", "run_writes", "runs", "jobs", "statements", "titles"];
+
+const listed = (text) => text.split(",").map((name) => name.trim()).filter(Boolean);
+
+export function curation(memory) {
+  return [
+    ANNOTATED.includes(memory.kind) && annotations(memory),
+    memory.kind === "fact" && memory.superseded_at == null && superseding(memory),
+    forgetting({ memory_ids: [memory.id] }, "Forget this memory, with everything made of it"),
+  ].filter(Boolean);
+}
+
+function annotations(memory) {
+  const told = make("div", { "aria-live": "polite" });
+  const save = (fields) => fill(told, async () => {
+    let metadata;
+    try {
+      metadata = JSON.parse(fields.metadata.value || "null");
+    } catch (problem) {
+      return make("p", { class: "failure", role: "alert" }, "The metadata are no JSON: ", inline(problem.message));
+    }
+    const until = fields.expires_at.value;
+    const changed = { tags: listed(fields.tags.value), metadata };
+    if (until) changed.expires_at = new Date(until).toISOString();
+    const saved = await patch(path`/memories/${memory.id}`, changed);
+    return make("p", { class: "good" }, "Saved: ", inline(`${(saved.tags ?? []).join(", ") || "no tags"}; ${JSON.stringify(saved.metadata)}`), saved.expires_at && inline(`; expires at ${saved.expires_at}`));
+  });
+  return make(
+    "details",
+    { class: "annotate" },
+    make("summary", {}, "Edit tags, metadata and expiry"),
+    form(
+      {},
+      save,
+      field("Tags, with commas", make("input", { name: "tags", size: 40, value: (memory.tags ?? []).join(", ") })),
+      field("Metadata as JSON", make("textarea", { name: "metadata", class: "code" }, memory.metadata ? JSON.stringify(memory.metadata, null, 1) : "")),
+      make("div", { class: "fields" }, field("Expires at (your time; empty: unchanged)", make("input", { name: "expires_at", type: "datetime-local" })), make("button", {}, "Save")),
+    ),
+    told,
+  );
+}
+
+function superseding(memory) {
+  const told = make("div", { "aria-live": "polite" });
+  const save = (fields) => fill(told, async () => {
+    const next = { fact: fields.fact.value };
+    if (fields.reason.value.trim()) next.reason = fields.reason.value.trim();
+    if (fields.valid_at.value) next.valid_at = new Date(fields.valid_at.value).toISOString();
+    const saved = await post(path`/facts/${memory.id}/supersede`, next);
+    return make("p", { class: "good" }, `Version ${saved.version} is recorded: `, link("node", { id: saved.id }, "look at it"));
+  });
+  return make(
+    "details",
+    { class: "supersede" },
+    make("summary", {}, "Supersede this fact"),
+    form({}, save, field("What holds instead", make("textarea", { name: "fact", required: true }, memory.text)), make("div", { class: "fields" }, field("Holds from (your time; empty: now)", make("input", { name: "valid_at", type: "datetime-local" })), field("Reason", make("input", { name: "reason", size: 40 })), make("button", {}, "Supersede"))),
+    told,
+  );
+}
+
+// Counts first; only what was counted can be confirmed.
+function forgetting(asked, title) {
+  const told = make("div", { "aria-live": "polite", class: "receipt" });
+  return make("details", { class: "forget" }, make("summary", {}, title), button("Count what would go", () => fill(told, () => dryRun(asked, told))), told);
+}
+
+async function dryRun(asked, told) {
+  const receipt = await post("/forget", { ...asked, dry_run: true });
+  if (!receipt.total && !receipt.conversations && !receipt.sessions) return empty("Nothing meets these conditions.");
+  const really = () => fill(told, async () => [notice("Forgotten. The receipt:"), shown(await post("/forget", { ...asked, dry_run: false }))]);
+  return [notice("A dry run: nothing is deleted yet. This would go:"), shown(receipt), make("p", {}, button("Forget it for good", really, "bad"))];
+}
+
+function shown(receipt) {
+  const counts = COUNTS.filter((name) => receipt[name]).map((name) => [name, receipt[name]]);
+  return [about([["at", receipt.at], ...Object.entries(receipt.memories), ...counts]), make("p", {}, "What may hold a text for a while:"), make("ul", {}, receipt.remains.map((one) => make("li", {}, one)))];
+}
+
+export async function forget(given) {
+  const told = make("div", { "aria-live": "polite", class: "receipt" });
+  const entry = (name, label, type = "text") => field(label, make("input", { name, type, value: type === "text" ? given[name] ?? "" : null }));
+  const count = (fields) => fill(told, () => {
+    const asked = {};
+    for (const name of ["name", "conversation_id", "session_id"]) if (fields[name].value.trim()) asked[name] = fields[name].value.trim();
+    for (const name of ["since", "until"]) if (fields[name].value) asked[name] = new Date(fields[name].value).toISOString();
+    if (fields.tags.value.trim()) asked.tags = listed(fields.tags.value);
+    if (!Object.keys(asked).length) return make("p", { class: "failure", role: "alert" }, "Name at least one condition.");
+    return dryRun(asked, told);
+  });
+  return [
+    make("p", {}, "What meets all of the given conditions is counted first, and deleted only if you confirm. Deleting needs the role of the key."),
+    form({}, count, make("div", { class: "fields" }, entry("name", "Mentions this name"), entry("conversation_id", "Conversation"), entry("session_id", "Session (its own id)"), entry("tags", "Tags, with commas"), entry("since", "Since (your time)", "datetime-local"), entry("until", "Until (your time)", "datetime-local"), make("button", {}, "Count what would go"))),
+    told,
+  ];
+}

@@ -1,0 +1,290 @@
+"""Keys: the file that holds their digests, its changes, and the client of a key.
+
+A line is `client role sha256-of-key`, then `created=TIME` and `expires=TIME` if they are known. Nothing in
+the file opens anything: a key is shown once, when it is made.
+"""
+
+import errno
+import fcntl
+import hashlib
+import logging
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeGuard
+
+import msgspec
+from msgspec import Struct
+
+from graphmem.config import variable
+from graphmem.errors import InvalidInput, SettingError, Unavailable
+from graphmem.model.times import Time
+from graphmem.model.validation import validated
+from graphmem.model.vocabulary import ClientId
+from graphmem_api.roles import ROLES, Role
+
+PREFIX = "gm_"
+"""The begin of every key that is made here, so that scanners for secrets can find it."""
+
+KEY_BYTES = 32
+ID_CHARACTERS = 12
+DIGEST = re.compile(r"[0-9a-fA-F]{64}")
+
+WRITABLE_BY_ANYBODY = 0o002
+WRITABLE_BY_OTHERS = 0o022
+
+SETTLED_SECONDS = 2.0
+"""A file changed more recently may change again without a new timestamp: it is read once more."""
+
+FORM = "`client role sha256-of-key`, then `created=TIME` and `expires=TIME` or nothing"
+
+Stamp = tuple[int, int, int, int]
+
+log = logging.getLogger(__name__)
+
+
+class Client(Struct, frozen=True):
+    """The client of a request, and its role."""
+
+    id: str
+    role: Role
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One key, as the file knows it."""
+
+    client: Client
+    digest: bytes
+    created: datetime | None = None
+    expires: datetime | None = None
+
+    @property
+    def id(self) -> str:
+        """The name of the key for people: the begin of its digest, which does not reveal it."""
+        return self.digest.hex()[:ID_CHARACTERS]
+
+    def has_expired(self, now: datetime) -> bool:
+        """Tell whether the key is no longer valid."""
+        return self.expires is not None and self.expires <= now
+
+
+class Times(Struct, frozen=True, forbid_unknown_fields=True):
+    """The times of a key."""
+
+    created: Time | None = None
+    expires: Time | None = None
+
+
+class Keys:
+    """The keys in a file; a change of the file takes effect with the next request.
+
+    Raises `SettingError` at first if the file cannot be used. If that happens later, no key is valid until it
+    can be used again: a key revoked in a file with a mistake, or with the whole file, must not go on.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamp = _stamp(path)
+        self._entries = read_keys(path)
+        self._problem: str | None = None
+
+    def client(self, key: str) -> Client | None:
+        """Return the client of a key. Raises `Unavailable` while the file cannot be used.
+
+        A digest is looked up, so that the time it takes reveals nothing about a key.
+        """
+        self._refresh()
+        if self._problem is not None:
+            raise Unavailable(
+                "no key can be checked, since the keys file cannot be used: the service's log says why"
+            )
+        entry = self._entries.get(_digest(key))
+        return entry.client if entry and not entry.has_expired(datetime.now(UTC)) else None
+
+    def _refresh(self) -> None:
+        stamp = _stamp(self._path)
+        if stamp is not None and stamp == self._stamp and self._problem is None:
+            return
+        try:
+            self._entries, problem = read_keys(self._path), None
+        except SettingError as error:
+            self._entries, problem = {}, str(error)
+        self._tell(problem)
+        self._stamp, self._problem = stamp, problem
+
+    def _tell(self, problem: str | None) -> None:
+        if problem is not None and problem != self._problem:
+            log.error("no key is valid until the file can be used: %s", problem)
+        elif problem is None and self._problem is not None:
+            log.warning("the keys file can be used again: %s", self._path)
+
+
+def read_keys(path: Path) -> dict[bytes, Entry]:
+    """Return the keys in a file by their digests.
+
+    Raises a `SettingError` that names the line and never shows its content.
+    """
+    try:
+        status, text = path.stat(), path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not UTF-8"
+        raise _unusable(f"{path} cannot be read: {reason}") from problem
+    if stat.S_IMODE(status.st_mode) & WRITABLE_BY_ANYBODY:
+        raise _unusable(f"{path} can be changed by every user of this machine: chmod o-w {path}")
+    return parsed(text, path)
+
+
+def parsed(text: str, path: Path) -> dict[bytes, Entry]:
+    """Return the keys in the text of a file. Raises `SettingError`."""
+    entries: dict[bytes, Entry] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if words and not words[0].startswith("#"):
+            entry = _entry(words, f"{path}, line {number}")
+            if entry.digest in entries:
+                raise _unusable(f"{path}, line {number}: this key stands above already")
+            entries[entry.digest] = entry
+    return entries
+
+
+def create_key(
+    path: Path, client: Client, *, expires_in: timedelta | None, now: datetime
+) -> tuple[str, Entry]:
+    """Make a key, add it to the file, which is made if it is missing, and return both.
+
+    Raises `SettingError`.
+    """
+    key = PREFIX + secrets.token_urlsafe(KEY_BYTES)
+    entry = Entry(
+        client=client,
+        digest=_digest(key),
+        created=now,
+        expires=now + expires_in if expires_in else None,
+    )
+
+    def added(text: str) -> str:
+        parsed(text, path)
+        return f"{text}{'' if not text or text.endswith(chr(10)) else chr(10)}{_line(entry)}\n"
+
+    _change(path, added, flags=os.O_CREAT)
+    return key, entry
+
+
+def revoke_key(path: Path, id: str) -> Entry:
+    """Remove the key whose id begins with `id` from the file, and return what was removed.
+
+    Raises `SettingError` if the file cannot be used, or if not exactly one key has such an id.
+    """
+    removed: list[Entry] = []
+
+    def without(text: str) -> str:
+        removed.append(_one_of(parsed(text, path), id, path))
+        lines = text.splitlines(keepends=True)
+        return "".join(line for line in lines if not _holds(line, removed[0].digest))
+
+    _change(path, without)
+    return removed[0]
+
+
+def _one_of(entries: dict[bytes, Entry], id: str, path: Path) -> Entry:
+    found = [entry for entry in entries.values() if entry.digest.hex().startswith(id.lower())]
+    if len(found) != 1:
+        many = "several keys with ids that begin" if found else "no key with an id that begins"
+        raise _unusable(f"{path} holds {many} with {id!r}; `graphmem keys list` shows them")
+    return found[0]
+
+
+def _holds(line: str, digest: bytes) -> bool:
+    return line.lower().split()[2:3] == [digest.hex()]
+
+
+def _change(path: Path, edit: Callable[[str], str], *, flags: int = 0) -> None:
+    """Write the file anew where it is: a container that mounts it would not see one in its place."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | flags, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            before = path.read_bytes()
+            _overwrite(descriptor, edit(before.decode("utf-8-sig")).encode(), before)
+        finally:
+            os.close(descriptor)
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not UTF-8"
+        raise _unusable(f"{path} cannot be changed: {reason}") from problem
+
+
+def _overwrite(descriptor: int, content: bytes, before: bytes) -> None:
+    # In one step, and as long as before: a service that reads meanwhile finds no half of a line.
+    padded = content.ljust(len(before), b"\n")
+    if os.pwrite(descriptor, padded, 0) < len(padded):
+        os.pwrite(descriptor, before, 0)
+        os.ftruncate(descriptor, len(before))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    os.ftruncate(descriptor, len(content))
+    os.fsync(descriptor)
+
+
+def _line(entry: Entry) -> str:
+    words = [entry.client.id, entry.client.role, entry.digest.hex()]
+    times = {"created": entry.created, "expires": entry.expires}
+    words += [f"{name}={at.isoformat('T', 'seconds')}" for name, at in times.items() if at]
+    return " ".join(words)
+
+
+def _entry(words: list[str], place: str) -> Entry:
+    if len(words) < 3:
+        raise _unusable(f"{place}: expected {FORM}")
+    client, role, digest = words[:3]
+    try:
+        validated(client, ClientId)
+    except InvalidInput as problem:
+        raise _unusable(f"{place}: a client is 1–128 of letters, digits and `. _ : -`") from problem
+    if not _is_role(role):
+        raise _unusable(f"{place}: the role is one of {', '.join(ROLES)}")
+    if not DIGEST.fullmatch(digest):
+        raise _unusable(f"{place}: a key's SHA-256 is 64 hexadecimal digits")
+    times = _times(words[3:], place)
+    return Entry(
+        client=Client(client, role),
+        digest=bytes.fromhex(digest),
+        created=times.created,
+        expires=times.expires,
+    )
+
+
+def _times(words: list[str], place: str) -> Times:
+    given = dict(word.partition("=")[::2] for word in words)
+    try:
+        if len(given) == len(words):
+            return msgspec.convert(given, Times, strict=False)
+    except msgspec.ValidationError as problem:
+        raise _unusable(f"{place}: expected {FORM}; a time has a zone") from problem
+    raise _unusable(f"{place}: expected {FORM}")
+
+
+def _is_role(word: str) -> TypeGuard[Role]:
+    return word in ROLES
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode(errors="replace")).digest()
+
+
+def _unusable(problem: str) -> SettingError:
+    return SettingError(variable("keys_file"), problem)
+
+
+def _stamp(path: Path) -> Stamp | None:
+    """Return the stamp of a file's content; None if it changed too recently for a reliable one."""
+    try:
+        status = path.stat()
+    except OSError:
+        return (0, 0, 0, 0)
+    if abs(time.time() - status.st_ctime) < SETTLED_SECONDS:
+        return None
+    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)

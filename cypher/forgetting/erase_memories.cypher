@@ -1,0 +1,38 @@
+CYPHER 25
+// Deletes memories with their passages, and joins the neighbours of each.
+//
+// $client_id  string        the client
+// $ids        list<string>  the memories, locked by this transaction
+UNWIND $ids AS id
+CALL (id) {
+  MATCH (memory:Memory {client_id: $client_id, id: id})
+  WITH memory, memory.kind AS kind,
+    COLLECT {
+      MATCH (memory)-[:MENTIONS|NAMES]->(entity:Entity {client_id: $client_id})
+      RETURN DISTINCT entity.normalized
+    } AS entities,
+    COLLECT {
+      MATCH (memory)<-[:PASSAGE_OF]-(passage:Passage {client_id: $client_id})
+      RETURN passage
+    } AS passages,
+    COUNT { (memory)<-[:HOLDS]-(:Context {client_id: $client_id}) } AS held,
+    COUNT { (memory)<-[:WROTE]-(:Access {client_id: $client_id}) } AS wrote,
+    COLLECT {
+      MATCH (before:Memory {client_id: $client_id})-[:NEXT]->(memory)
+        -[:NEXT]->(after:Memory {client_id: $client_id})
+      RETURN [before, after]
+    } AS joined
+  FOREACH (pair IN joined |
+    FOREACH (before IN [pair[0]] |
+      FOREACH (after IN [pair[1]] |
+        CREATE (before)-[:NEXT]->(after)
+      )
+    )
+  )
+  FOREACH (passage IN passages | DETACH DELETE passage)
+  DETACH DELETE memory
+  RETURN kind, entities, size(passages) AS passages, held, wrote
+}
+RETURN collect({
+  kind: kind, entities: entities, passages: passages, held: held, wrote: wrote
+}) AS rows

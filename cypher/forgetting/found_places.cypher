@@ -1,0 +1,25 @@
+CYPHER 25
+// The properties of a client's nodes and edges that hold a text or an id, by a raw scan of all of them.
+//
+// $client_id  string        the client
+// $texts      list<string>  the forms of the text, in lower case; none for an id
+// $ids        list<string>  the id; none for a text
+// $vectors    list<string>  the properties with vectors, which are not read
+// $limit      int           the maximum number of places
+MATCH (node {client_id: $client_id})
+CALL (node) {
+  RETURN labels(node) AS labels, null AS type, properties(node) AS held
+
+  UNION ALL
+
+  MATCH (node)-[edge]->()
+  RETURN labels(node) AS labels, type(edge) AS type, properties(edge) AS held
+}
+UNWIND [key IN keys(held) WHERE NOT key IN $vectors] AS key
+WITH node, labels, type, key,
+  CASE WHEN held[key] IS :: LIST<STRING NOT NULL> THEN held[key] ELSE [toStringOrNull(held[key])] END AS given
+WHERE any(one IN given WHERE one IN $ids OR any(text IN $texts WHERE toLower(one) CONTAINS text))
+WITH labels, type, key, node.id AS id
+ORDER BY labels, type, key, id
+LIMIT $limit
+RETURN collect({labels: labels, edge: type, property: key, id: id}) AS rows

@@ -1,0 +1,51 @@
+CYPHER 25
+// Some memories that a caller selects to be forgotten, in the order of their ids.
+//
+// $client_id        string        the client
+// $after            string        only ids after this one
+// $limit            int           the maximum number
+// $ids              list<string>  the memories, by id; empty for all
+// $names            list<string>  the normal forms of a name, one of which is mentioned; empty for all
+// $written          string        the name as a text holds it, in lower case; '' for none
+// $word             string        a pattern for that name as a whole word
+// $conversation_id  string        their conversation, '' for all
+// $session_id       string        their session, '' for all
+// $since            datetime      the first occurred_at that passes
+// $until            datetime      the upper bound of occurred_at, exclusive
+CALL () {
+  FILTER size($ids) > 0
+  UNWIND $ids AS id
+  MATCH (memory:Memory {client_id: $client_id, id: id})
+  RETURN memory
+
+  UNION
+
+  FILTER size($ids) = 0 AND $conversation_id <> ''
+  MATCH (memory:Memory {client_id: $client_id, conversation_id: $conversation_id})
+  RETURN memory
+
+  UNION
+
+  FILTER size($ids) = 0 AND $conversation_id = ''
+  MATCH (memory:Memory {client_id: $client_id})
+  WHERE memory.id > $after
+  RETURN memory
+}
+WITH memory
+WHERE memory.id > $after
+  AND ($session_id = '' OR memory.session_id = $session_id)
+  AND memory.occurred_at >= $since AND memory.occurred_at < $until
+  // include tagged
+  AND (
+    size($names) = 0
+    OR EXISTS {
+      MATCH (memory)-[:MENTIONS|NAMES]->(entity:Entity {client_id: $client_id})
+      WHERE entity.normalized IN $names
+    }
+    OR (toLower(memory.search_text) CONTAINS $written AND memory.search_text =~ $word)
+    OR (toLower(memory.text) CONTAINS $written AND memory.text =~ $word)
+  )
+WITH memory
+ORDER BY memory.id
+LIMIT $limit
+RETURN collect(memory {.id}) AS rows

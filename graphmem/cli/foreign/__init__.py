@@ -1,0 +1,1 @@
+"""Files of other programs: recognised by looking, and read as messages."""

@@ -1,0 +1,1 @@
+"""Forgetting: memories that are deleted with everything that was made of them."""

@@ -1,0 +1,329 @@
+"""Forgetting on request: memories by a selection, or everything of a client; and the proof of it."""
+
+import asyncio
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from graphmem.context import Context
+from graphmem.conversations.conversation import delete_conversation
+from graphmem.conversations.types import Deleted
+from graphmem.errors import ConversationNotFound, InvalidInput
+from graphmem.forgetting.erase import ERASED_AT_ONCE, Erased, erase
+from graphmem.forgetting.types import (
+    ForgetAsked,
+    FoundPlace,
+    NewHold,
+    Receipt,
+    Verified,
+    VerifyAsked,
+)
+from graphmem.graph.driver import Graph, Transaction
+from graphmem.graph.query import Query, RowsWritten
+from graphmem.memories.delete import refuse_on_hold
+from graphmem.memories.write import WrittenMemory
+from graphmem.model.side import VECTORS
+from graphmem.model.text import checked_text
+from graphmem.model.times import BEGINNING, END, utc
+from graphmem.model.vocabulary import KINDS
+from graphmem.text.entities import normalized
+
+NODES_AT_ONCE = 1_000
+"""The number of a client's nodes of each kind that one transaction deletes."""
+
+PLACES_SHOWN = 100
+
+RECORDING_SECONDS = 5.0
+
+COUNTED: Mapping[str, str] = {
+    "Passage": "passages",
+    "Session": "sessions",
+    "Conversation": "conversations",
+    "Entity": "entities",
+    "Access": "reads",
+    "Review": "reviews",
+    "Context": "contexts",
+    "Run": "runs",
+    "Job": "jobs",
+    "Audit": "statements",
+}
+"""The labels of nodes, and the counts of a receipt to which they belong."""
+
+
+class AllNames(Struct, frozen=True):
+    """The normal forms of all names of an entity."""
+
+    names: list[str]
+
+
+class NamedRecords(Struct, frozen=True):
+    """The numbers of deleted records that mention a name."""
+
+    reads: int
+    reviews: int
+    contexts: int
+    statements: int
+    titles: int
+
+
+class NodesGone(Struct, frozen=True):
+    """The number of a client's nodes with a label; of memories with a kind, too."""
+
+    label: str
+    kind: str | None
+    nodes: int
+
+
+class _DryRun(Exception):
+    """Raised in a transaction, so that it is rolled back."""
+
+
+SELECTED = Query("forgetting/selected", WrittenMemory)
+ALL_NAMES = Query("forgetting/all_names", AllNames)
+ERASE_NAMED_RECORDS = Query("forgetting/erase_named_records", NamedRecords, writes=True)
+ERASE_EMPTY_SESSION = Query("forgetting/erase_empty_session", RowsWritten, writes=True)
+ERASE_NODES = Query("forgetting/erase_nodes", NodesGone, writes=True)
+COUNTED_NODES = Query("forgetting/counted_nodes", NodesGone)
+FOUND_PLACES = Query("forgetting/found_places", FoundPlace)
+KEEP_HOLD = Query("forgetting/keep_hold", RowsWritten, writes=True)
+
+
+async def forget(asked: ForgetAsked, context: Context) -> Receipt:
+    """Delete the memories that meet all conditions, with everything made of them; return the receipt.
+
+    Some hundreds in each transaction: a repeated call finishes what was interrupted. Raises `InvalidInput`,
+    `LegalHold`, `Unavailable`.
+    """
+    await _record_questions(context)
+    selection = await _selection(asked, context)
+    word = None if asked.name is None else selection["word"]
+    memories, others = await _erase_selected(selection, context, word=word, dry_run=asked.dry_run)
+    if not asked.dry_run:
+        others.update(await _erase_places(asked, context))
+        _forget_caches(context)
+    return _receipt(memories, others, context.now(), dry_run=asked.dry_run)
+
+
+async def forget_client(context: Context, *, dry_run: bool = False) -> Receipt:
+    """Delete everything of the context's client; return the receipt.
+
+    What is written meanwhile may stay: withdraw the client's keys first. Raises `LegalHold`, `Unavailable`.
+    """
+    memories: Counter[str] = Counter()
+    others: Counter[str] = Counter()
+    client_id, graph = context.client_id, context.graph
+
+    async def erase_some(transaction: Transaction) -> list[NodesGone]:
+        await refuse_on_hold(transaction, client_id)
+        return await transaction.rows(ERASE_NODES, client_id=client_id, limit=NODES_AT_ONCE)
+
+    if dry_run:
+        await graph.write(lambda transaction: refuse_on_hold(transaction, client_id))
+        rows = await graph.rows(COUNTED_NODES, client_id=client_id, kinds=list(KINDS))
+    else:
+        await _record_questions(context)
+        rows = await _until_none(graph, erase_some)
+        _forget_caches(context)
+    for row in rows:
+        if row.kind is not None:
+            memories[row.kind] += row.nodes
+        elif row.label in COUNTED:
+            others[COUNTED[row.label]] += row.nodes
+    others["embeddings"] = memories.total() + others["passages"]
+    return _receipt(memories, others, context.now(), dry_run=dry_run)
+
+
+async def verify_forgotten(asked: VerifyAsked, context: Context) -> Verified:
+    """Search every property of every node and edge of the client for a text, in any case, or an id.
+
+    It reads the whole store. Raises `InvalidInput`, `Unavailable`.
+    """
+    if (asked.text is None) == (asked.id is None):
+        raise InvalidInput("text", "send exactly one of text and id")
+    places = await context.graph.rows(
+        FOUND_PLACES,
+        client_id=context.client_id,
+        texts=[]
+        if asked.text is None
+        else _forms(checked_text(asked.text, "text", most_bytes=40_000)),
+        ids=[] if asked.id is None else [asked.id],
+        vectors=sorted(VECTORS),
+        limit=PLACES_SHOWN,
+    )
+    return Verified(forgotten=not places, places=places)
+
+
+async def begin_hold(client_id: str, new: NewHold, graph: Graph) -> None:
+    """Forbid all deletion of a client's memories; what expires stays. Raises `Unavailable`."""
+    await graph.change(KEEP_HOLD, client_id=client_id, reason=new.reason)
+
+
+async def end_hold(client_id: str, graph: Graph) -> None:
+    """Allow deletion again; what has expired goes. Raises `Unavailable`."""
+    await graph.change(KEEP_HOLD, client_id=client_id, reason=None)
+
+
+def _forms(text: str) -> list[str]:
+    """Return a text in the forms in which it may be stored: as it is, and inside JSON; in lower case."""
+    inside = json.dumps(text, ensure_ascii=False)[1:-1]
+    return list(dict.fromkeys([text.lower(), inside.lower()]))
+
+
+async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
+    """Return the parameters of `selected`. Raises `InvalidInput` if there is no condition."""
+    given = asdict(replace(asked, dry_run=False))
+    if not any(given.values()):
+        raise InvalidInput(
+            "body",
+            "names nothing to forget; send memory_ids, conversation_id, session_id, tags, since, until or "
+            "name; everything of a client is forgotten by DELETE /clients/{id}",
+        )
+    name = "" if asked.name is None else checked_text(asked.name, "name", most_bytes=1_024).strip()
+    names: list[str] = []
+    if form := normalized(name):
+        [known] = await context.graph.rows(ALL_NAMES, client_id=context.client_id, normalized=form)
+        names = known.names
+    return {
+        "ids": list(dict.fromkeys(asked.memory_ids or ())),
+        "names": names if form else [name] if name else [],
+        "written": name.lower(),
+        "word": whole_word(name),
+        "conversation_id": asked.conversation_id or "",
+        "session_id": asked.session_id or "",
+        "tags": asked.tags or [],
+        "since": utc(asked.since, "since") if asked.since else BEGINNING,
+        "until": utc(asked.until, "until") if asked.until else END,
+    }
+
+
+def whole_word(name: str) -> str:
+    """Return a pattern, as Java reads it, for texts that hold a name as whole words, in any case."""
+    quoted = name.replace("\\E", "\\E\\\\E\\Q")
+    return rf"(?sui).*(?<![\p{{L}}\p{{N}}])\Q{quoted}\E(?![\p{{L}}\p{{N}}]).*"
+
+
+async def _erase_selected(
+    selection: Mapping[str, Any], context: Context, *, word: str | None, dry_run: bool
+) -> tuple[Counter[str], Counter[str]]:
+    """Delete the selected memories in batches; in a dry run each batch is rolled back.
+
+    The records that hold the `word` are deleted with the first batch.
+    """
+    memories: Counter[str] = Counter()
+    others: Counter[str] = Counter()
+    after, counted = "", set[str]()
+    while True:
+        rows = await context.graph.rows(
+            SELECTED, client_id=context.client_id, after=after, limit=ERASED_AT_ONCE, **selection
+        )
+        if not rows and (after or word is None):
+            return memories, others
+        ids = [row.id for row in rows if row.id not in counted]
+        named = None if after else word
+        erased, gone = await _erase(ids, context, named=named, dry_run=dry_run, but=counted)
+        counted |= erased.ids if dry_run else set()
+        memories.update(erased.memories)
+        others.update(erased.others)
+        others.update(gone)
+        if not rows:
+            return memories, others
+        after = rows[-1].id
+
+
+async def _erase(
+    ids: Sequence[str], context: Context, *, named: str | None, dry_run: bool, but: Set[str]
+) -> tuple[Erased, Counter[str]]:
+    """Delete memories, and the records that hold a name; return what was deleted."""
+    outcome: list[tuple[Erased, Counter[str]]] = []
+
+    async def work(transaction: Transaction) -> None:
+        await refuse_on_hold(transaction, context.client_id)
+        gone: Counter[str] = Counter()
+        if named is not None:
+            [records] = await transaction.rows(
+                ERASE_NAMED_RECORDS, client_id=context.client_id, word=named
+            )
+            gone.update(asdict(records))
+        erased = await erase(
+            transaction,
+            ids,
+            client_id=context.client_id,
+            derived=True,
+            now=context.now(),
+            new_id=context.new_id,
+            but=but,
+        )
+        # The last try of the transaction counts.
+        outcome[:] = [(erased, gone)]
+        if dry_run:
+            raise _DryRun
+
+    with contextlib.suppress(_DryRun):
+        await context.graph.write(work)
+    return outcome[0]
+
+
+async def _erase_places(asked: ForgetAsked, context: Context) -> Counter[str]:
+    """Delete the conversation or the session, if nothing else narrowed the selection."""
+    conditions = {
+        name
+        for name in asked.__struct_fields__
+        if name != "dry_run" and getattr(asked, name) is not None
+    }
+    if conditions == {"conversation_id"} and asked.conversation_id:
+        try:
+            deleted = await delete_conversation(asked.conversation_id, context)
+        except ConversationNotFound:
+            deleted = Deleted()
+        return Counter(conversations=deleted.conversations, sessions=deleted.sessions)
+    if asked.session_id and conditions <= {"session_id", "conversation_id"}:
+        [gone] = await context.graph.change(
+            ERASE_EMPTY_SESSION, client_id=context.client_id, id=asked.session_id
+        )
+        return Counter(sessions=gone.written)
+    return Counter()
+
+
+async def _until_none(
+    graph: Graph, erase_some: Callable[[Transaction], Awaitable[list[NodesGone]]]
+) -> list[NodesGone]:
+    """Delete in batches until nothing is left; return what was deleted."""
+    gone: list[NodesGone] = []
+    while some := await graph.write(erase_some):
+        gone += some
+    return gone
+
+
+async def _record_questions(context: Context) -> None:
+    """Let this process record the questions that wait, so that they are found; not for long."""
+    if context.recorder is not None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RECORDING_SECONDS):
+                await context.recorder.settle()
+
+
+def _forget_caches(context: Context) -> None:
+    """Drop what this process has cached of the client, and all counts of texts."""
+    context.vocabulary.forget(context.client_id)
+    context.tokens.count_again.cache_clear()
+    if context.turns is not None:
+        context.turns.forget(context.client_id)
+
+
+def _receipt(
+    memories: Counter[str], others: Counter[str], at: datetime, *, dry_run: bool
+) -> Receipt:
+    counts: dict[str, Any] = dict(others)
+    return Receipt(
+        at=at,
+        dry_run=dry_run,
+        memories={kind: memories[kind] for kind in KINDS if memories[kind]},
+        total=memories.total(),
+        **counts,
+    )

@@ -1,0 +1,88 @@
+"""Running graphmem for the length of a block."""
+
+from collections.abc import Generator
+from contextlib import AbstractAsyncContextManager, ExitStack
+from types import TracebackType
+from typing import Any, NoReturn, Unpack
+
+from graphmem import config
+from graphmem.blocking.event_loop import EventLoop, in_event_loop
+from graphmem.blocking.generated import BlockingGraphmem
+from graphmem.client import DEFAULT_CLIENT, Graphmem
+from graphmem.config import SettingsGiven
+from graphmem.model.progress import Progress, silent
+from graphmem.model.validation import validated
+from graphmem.model.vocabulary import ClientId
+from graphmem.runtime import running
+
+
+class Opening(AbstractAsyncContextManager[Graphmem]):
+    """A graphmem before its start: a block starts it, and its end stops it.
+
+    `async with` gives a `Graphmem`, `with` a `BlockingGraphmem`, whose methods are the same but not awaited.
+    """
+
+    def __init__(self, client_id: str, progress: Progress, settings: config.Settings) -> None:
+        self._client_id = client_id
+        self._running = running(settings, progress)
+
+    async def __aenter__(self) -> Graphmem:
+        return Graphmem(await self._running.__aenter__(), self._client_id)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        return await self._running.__aexit__(kind, problem, trace)
+
+    def __await__(self) -> Generator[Any, None, Graphmem]:
+        """Raise `TypeError`: without a block nothing would stop it."""
+        self._misused()
+
+    def __enter__(self) -> BlockingGraphmem:
+        """Start it in a thread, for a program without an event loop. Raises `TypeError` inside of one."""
+        if in_event_loop():
+            self._misused()
+        with ExitStack() as stack:
+            portal = stack.enter_context(EventLoop())
+            memory = stack.enter_context(portal.wrap_async_context_manager(self))
+            self._blocking = stack.pop_all()
+        return BlockingGraphmem(memory, portal)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        return self._blocking.__exit__(kind, problem, trace)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise `AttributeError` for a method that is called before the block."""
+        raise AttributeError(f"graphmem is not running yet, so it has no {name!r}: {USAGE}")
+
+    @staticmethod
+    def _misused() -> NoReturn:
+        raise TypeError(f"graphmem.open(...) opens a block: {USAGE}")
+
+
+USAGE = "write `async with graphmem.open(...) as memory:` and use `memory` in the block"
+
+
+def open(
+    *,
+    client_id: str = DEFAULT_CLIENT,
+    progress: Progress = silent,
+    **settings: Unpack[SettingsGiven],
+) -> Opening:
+    """Run graphmem for the length of a block: `async with graphmem.open() as memory: …`.
+
+    In a program without an event loop, `with graphmem.open() as memory: …`.
+
+    The settings are the fields of `graphmem.config.Settings`; omitted ones come from the environment
+    (`GRAPHMEM_…`). Without `neo4j_uri` a private Neo4j is started, or joined. The block raises `SetupError`
+    if it cannot start.
+    """
+    return Opening(validated(client_id, ClientId), progress, config.load(**settings))

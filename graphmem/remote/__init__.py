@@ -1,0 +1,1 @@
+"""graphmem over HTTP: the methods of `Graphmem` for a running service."""

@@ -1,0 +1,228 @@
+"""The public API for a running service: `Graphmem` whose methods are requests over HTTP."""
+
+import inspect
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import cache, wraps
+from types import TracebackType
+from typing import Any, Self, get_type_hints
+
+import httpx
+import msgspec
+
+from graphmem.client import DEFAULT_CLIENT, Graphmem
+from graphmem.errors import InvalidInput
+from graphmem.model.validation import validated
+from graphmem.model.vocabulary import ClientId
+from graphmem.remote.connection import ServiceConnection, given
+from graphmem.remote.routes import (
+    EXPORT,
+    RAW,
+    RENAMED,
+    ROUTES,
+    RUN_ROUTES,
+    Fields,
+    Route,
+)
+from graphmem.runs.environment import RunEnvironment
+from graphmem.runs.types import OnAccess, RetrievalBudget
+from graphmem.tokens import TokenCounter
+
+TIMEOUT = 310.0
+"""Longer than a service lets any request take, so that its own answer arrives first."""
+
+LOCAL_SERVICE = "http://127.0.0.1:8000"
+CONNECT_SECONDS = 5.0
+RETRIES = 3
+
+Method = Callable[..., Any]
+
+
+class AsyncClient(Graphmem):
+    """A running service, as one client sees it: the methods, answers and errors of `Graphmem`.
+
+    A request that the service has refused because it is busy is sent again, after the pause that it asks
+    for; so is one that failed otherwise, if repeating it is safe: it only reads, or has the caller's ids
+    (`external_id` of each message, `operation_id`).
+    """
+
+    def __init__(
+        self,
+        url: str = LOCAL_SERVICE,
+        *,
+        key: str | None = None,
+        client_id: str | None = None,
+        retries: int = RETRIES,
+        timeout: float = TIMEOUT,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        """Prepare the way to a service; nothing is sent yet.
+
+        Args:
+            url: the address of the service, without `/api/v0`.
+            key: the key of the client, if the service asks for keys.
+            client_id: the client; None for that of the key, or `default` without a key.
+            retries: how often a request is sent again.
+            timeout: the seconds in which some part of an answer must arrive.
+            transport: another transport of httpx, such as one with a proxy or certificates of its own.
+
+        Raises:
+            InvalidInput: the client's id has characters that none has.
+        """
+        http = httpx.AsyncClient(
+            base_url=url,
+            timeout=httpx.Timeout(timeout, connect=CONNECT_SECONDS),
+            transport=transport,
+        )
+        named = None if client_id is None else validated(client_id, ClientId)
+        self._use(ServiceConnection(http=http, key=key, client_id=named, retries=retries))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections, also those of `for_client`."""
+        await self._connection.http.aclose()
+
+    def for_client(self, client_id: str) -> "AsyncClient":
+        """Return the same service as another client sees it; without keys, or with an operator's."""
+        other = object.__new__(AsyncClient)
+        named = validated(client_id, ClientId)
+        other._use(msgspec.structs.replace(self._connection, client_id=named))
+        return other
+
+    def runs(
+        self,
+        *,
+        default_budget: RetrievalBudget | Mapping[str, int] | None = None,
+        on_access: OnAccess | None = None,
+        max_concurrent_sessions: int | None = None,
+    ) -> RunEnvironment:
+        """Return the environment of this client's runs.
+
+        `on_access` and `max_concurrent_sessions` belong to the service: raises `InvalidInput` for them.
+        """
+        _refuse("on_access", on_access, "ask `accesses` for the operations of a run")
+        _refuse(
+            "max_concurrent_sessions", max_concurrent_sessions, "it is a setting of the service"
+        )
+        budget = None if default_budget is None else validated(default_budget, RetrievalBudget)
+        return RemoteRuns(self._connection, budget)
+
+    async def export(
+        self, *, vectors: bool = True, cursor: str | None = None
+    ) -> AsyncIterator[bytes]:
+        """Return everything of this client as the lines of a file, as they arrive; see `Graphmem.export`."""
+        fields: Fields = {"vectors": vectors} | ({} if cursor is None else {"cursor": cursor})
+        lines = self._lines(fields)
+        first = await anext(lines)
+        return _chained(first, lines)
+
+    async def _lines(self, fields: Fields) -> AsyncIterator[bytes]:
+        async with self._connection.stream(EXPORT, fields) as response:
+            async for part in response.aiter_bytes():
+                yield part
+
+    @property
+    def _tokens(self) -> TokenCounter:
+        return TokenCounter()
+
+    def _use(self, connection: ServiceConnection) -> None:
+        self._connection = connection
+        self.client_id = connection.client_id or DEFAULT_CLIENT
+
+
+class RemoteRuns(RunEnvironment):
+    """The runs of one client of a service."""
+
+    def __init__(
+        self, connection: ServiceConnection, default_budget: RetrievalBudget | None
+    ) -> None:
+        self._connection = connection
+        self.default_budget = default_budget or RetrievalBudget()
+
+    @property
+    def client_id(self) -> str:
+        """The client that owns the runs."""
+        return self._connection.client_id or DEFAULT_CLIENT
+
+    @property
+    def max_concurrent_sessions(self) -> int:
+        """Raise `AttributeError`: a service does not tell its settings."""
+        raise AttributeError("max_concurrent_sessions is a setting of the service")
+
+
+def _as_request(method: Method, route: Route, renamed: Mapping[str, str]) -> Method:
+    """Return a method with the same signature that sends its arguments as a request."""
+    signature = inspect.signature(method)
+    defaults = {name: one.default for name, one in signature.parameters.items()}
+    answer = cache(lambda: get_type_hints(method)["return"])
+
+    @wraps(method)
+    async def _request(self: Any, *args: Any, **kwargs: Any) -> Any:
+        bound = dict(signature.bind(self, *args, **kwargs).arguments)
+        arguments = bound | bound.pop("fields", {})
+        fields = given({name: arguments[name] for name in arguments if name not in HERE}, defaults)
+        sent = {renamed.get(name, name): value for name, value in fields.items()}
+        if isinstance(self, RemoteRuns) and method is RunEnvironment.start:
+            sent = {"budget": self.default_budget} | sent
+        if "{client_id}" in route.path:
+            return await _ask(*_of_one_client(self._connection, sent), route, answer())
+        return await _ask(self._connection, sent, route, answer())
+
+    return _request
+
+
+def _of_one_client(
+    connection: ServiceConnection, fields: Fields
+) -> tuple[ServiceConnection, Fields]:
+    """Return the way and the fields of a request that names its client in the path.
+
+    An operator's key may do it for any client; the header would say that the key is of that client.
+    """
+    if connection.key is None:
+        return connection, fields | {"client_id": connection.client_id or DEFAULT_CLIENT}
+    if connection.client_id is None:
+        raise InvalidInput("client_id", "is needed here: name the client, AsyncClient(client_id=…)")
+    anonymous = msgspec.structs.replace(connection, client_id=None)
+    return anonymous, fields | {"client_id": connection.client_id}
+
+
+async def _ask(connection: ServiceConnection, fields: Fields, route: Route, answer: Any) -> Any:
+    """Return the answer to a request as the type that the method returns."""
+    raw = fields.pop("raw", False)
+    response = await connection.ask(RAW if raw else route, fields)
+    if answer is type(None):
+        return None
+    return response.text if answer is str else msgspec.json.decode(response.content, type=answer)
+
+
+def _refuse(name: str, value: object, remedy: str) -> None:
+    if value is not None:
+        raise InvalidInput(name, f"cannot be given for a service: {remedy}")
+
+
+async def _chained(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for part in rest:
+        yield part
+
+
+HERE = {"self", "via"}
+"""Arguments that are not sent: the service sets them itself."""
+
+for _name, _route in ROUTES.items():
+    setattr(
+        AsyncClient,
+        _name,
+        _as_request(getattr(Graphmem, _name), _route, RENAMED.get(_name, {})),
+    )
+for _name, _route in RUN_ROUTES.items():
+    setattr(RemoteRuns, _name, _as_request(getattr(RunEnvironment, _name), _route, {}))

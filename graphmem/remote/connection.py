@@ -1,0 +1,308 @@
+"""The way to a service: requests made of arguments, sent again where that is safe, errors named."""
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import msgspec
+from msgspec import Struct, UnsetType
+
+from graphmem.errors import (
+    BodyLate,
+    CypherRefused,
+    DiskFull,
+    GraphmemError,
+    InvalidInput,
+    NotFound,
+    Overloaded,
+    TooManyRequests,
+    Unauthorized,
+    Unavailable,
+)
+from graphmem.remote.routes import Fields, Route
+
+FIRST_PAUSE = 0.25
+LONGEST_PAUSE = 60.0
+"""A service that asks for a longer pause is reported at once."""
+
+HTTP_ERRORS: dict[str, type[GraphmemError]] = {
+    "bad_request": InvalidInput,
+    "forbidden": Unauthorized,
+    "not_found": NotFound,
+    "request_late": BodyLate,
+}
+"""The errors for problems that only HTTP knows."""
+
+ATTRIBUTES = frozenset(
+    {
+        "alias",
+        "client_id",
+        "context_id",
+        "conversation_id",
+        "field",
+        "from_id",
+        "head_id",
+        "lacking",
+        "limit",
+        "memory_id",
+        "name",
+        "node_id",
+        "reason",
+        "reference_id",
+        "remaining",
+        "requested",
+        "rule",
+        "run_id",
+        "seconds",
+        "session_id",
+        "span_id",
+        "status",
+        "to_id",
+        "type",
+    }
+)
+"""Attributes of errors that are set to None where a problem does not contain them."""
+
+sleep = asyncio.sleep
+
+
+class Problem(Struct, frozen=True):
+    """A failure as a service describes it (RFC 9457), as far as errors use it."""
+
+    detail: str
+    code: str
+    field: str | None = None
+    requested: int | None = None
+    remaining: int | None = None
+    limit: int | None = None
+    head_id: str | None = None
+    reference_id: str | None = None
+    place: dict[str, int] | None = None
+
+
+class FailedRequest(Exception):
+    """A request that failed: its error, whether nothing of it was done, and the pause that was asked for."""
+
+    def __init__(self, error: GraphmemError, *, undone: bool, pause: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.undone = undone
+        self.pause = pause
+
+
+class ServiceConnection(Struct, frozen=True, kw_only=True):
+    """The way to one service for one client."""
+
+    http: httpx.AsyncClient
+    key: str | None
+    client_id: str | None
+    retries: int
+
+    async def ask(self, route: Route, fields: Fields) -> httpx.Response:
+        """Return the answer to a request. Raises the error that the service names, or `Unavailable`."""
+        fields = {name: _settled(value) for name, value in fields.items()}
+        request = self.request(route, fields)
+        attempt = 0
+        while True:
+            try:
+                return await self._send(request, fields)
+            except FailedRequest as failed:
+                pause = failed.pause or FIRST_PAUSE * 2**attempt
+                again = failed.undone or (_may_pass(failed.error) and route.may_be_repeated(fields))
+                if not again or attempt == self.retries or pause > LONGEST_PAUSE:
+                    raise failed.error from failed.__cause__
+            attempt += 1
+            await sleep(pause)
+
+    @asynccontextmanager
+    async def stream(self, route: Route, fields: Fields) -> AsyncIterator[httpx.Response]:
+        """Send a request once, and provide the answer before its body has arrived."""
+        request = self.request(route, fields)
+        try:
+            response = await self.http.send(request, stream=True)
+        except httpx.TransportError as problem:
+            raise self.unreachable(problem) from problem
+        try:
+            if not response.is_success:
+                await response.aread()
+                raise failure_of(response, fields)
+            yield response
+        finally:
+            await response.aclose()
+
+    def request(self, route: Route, fields: Fields) -> httpx.Request:
+        """Return the request: path, query string, body and headers."""
+        path, rest = _placed(route.path, fields)
+        in_query = set(rest) if route.method in {"GET", "DELETE"} else route.query
+        params = {name: _text(name, value) for name, value in rest.items() if name in in_query}
+        body = {name: value for name, value in rest.items() if name not in in_query}
+        headers = self._headers(route)
+        if route.method in {"GET", "DELETE"}:
+            return self.http.build_request(route.method, path, params=params, headers=headers)
+        content = _json(body[route.whole] if route.whole else body)
+        return self.http.build_request(
+            route.method, path, params=params, headers=headers, content=content
+        )
+
+    def unreachable(self, problem: httpx.TransportError) -> Unavailable:
+        """Return an error of the network as ours."""
+        return Unavailable(
+            f"the service at {self.http.base_url} does not answer ({type(problem).__name__}); check the "
+            "address, and that `graphmem serve` runs there"
+        )
+
+    def _headers(self, route: Route) -> dict[str, str]:
+        headers = {"Accept": f"{route.accept}, application/problem+json"}
+        if route.method not in {"GET", "DELETE"}:
+            headers["Content-Type"] = "application/json"
+        if self.key is not None:
+            headers["Authorization"] = f"Bearer {self.key}"
+        if self.client_id is not None:
+            headers["X-Client-Id"] = self.client_id
+        return headers
+
+    async def _send(self, request: httpx.Request, fields: Fields) -> httpx.Response:
+        try:
+            response = await self.http.send(request)
+        except httpx.TransportError as problem:
+            undone = isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout)
+            raise FailedRequest(self.unreachable(problem), undone=undone) from problem
+        if response.is_success:
+            return response
+        error = failure_of(response, fields)
+        undone = isinstance(error, Overloaded | TooManyRequests)
+        raise FailedRequest(error, undone=undone, pause=_retry_after(response))
+
+
+def failure_of(response: httpx.Response, fields: Fields) -> GraphmemError:
+    """Return the failure that a service answers as the error that it stands for."""
+    try:
+        problem = msgspec.json.decode(response.content, type=Problem)
+    except msgspec.DecodeError:
+        return _unnamed(response)
+    error = _made(_class_of(problem.code, response.status_code), problem, fields)
+    pause = _retry_after(response)
+    if pause is not None:
+        error.retry_after = int(pause)  # type: ignore[attr-defined]
+    return error
+
+
+def _unnamed(response: httpx.Response) -> GraphmemError:
+    """Return the error for an answer that does not come from graphmem, but from a proxy before it."""
+    told = f"{response.request.url} answered {response.status_code} {response.reason_phrase}"
+    if response.status_code in {502, 503, 504}:
+        return Unavailable(told, retry_after=int(_retry_after(response) or 2))
+    return GraphmemError(f"{told}, and no graphmem there says why; check the address")
+
+
+def _class_of(code: str, status: int) -> type[GraphmemError]:
+    known = {error.code: error for error in _tree(GraphmemError)} | HTTP_ERRORS
+    if code not in known and code.startswith("cypher_") and status == 403:
+        return CypherRefused
+    return known.get(code, GraphmemError)
+
+
+def _tree(error: type[GraphmemError]) -> Iterable[type[GraphmemError]]:
+    yield error
+    for child in error.__subclasses__():
+        yield from _tree(child)
+
+
+def _made(wanted: type[GraphmemError], problem: Problem, fields: Fields) -> GraphmemError:
+    """Return an error with the sentence of a problem; its own constructor would compose another."""
+    error = wanted.__new__(wanted, problem.detail)
+    given = {name: value for name, value in fields.items() if isinstance(value, str)}
+    for name in ATTRIBUTES & set(inspect.signature(wanted.__init__).parameters):
+        value = getattr(problem, name, None)
+        setattr(error, name, value if value is not None else _mentioned(name, given, problem))
+    place = problem.place or {}
+    if hasattr(error, "rule") or "place" in inspect.signature(wanted.__init__).parameters:
+        for name in ("line", "column", "offset"):
+            setattr(error, name, place.get(name))
+    return error
+
+
+def _mentioned(name: str, given: Mapping[str, str], problem: Problem) -> str | None:
+    """Return the argument that an attribute of an error means: its sentence contains it."""
+    if name == "rule":
+        return problem.code
+    named = given.get(name, given.get(name.removesuffix("_id")))
+    if named and named in problem.detail:
+        return named
+    return next((value for value in given.values() if repr(value) in problem.detail), None)
+
+
+def _may_pass(error: GraphmemError) -> bool:
+    """Tell whether the same request may succeed soon."""
+    return isinstance(error, Unavailable) and not isinstance(error, DiskFull)
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    """Return the pause that a service asks for, in seconds; a date is no form that graphmem sends."""
+    given = response.headers.get("Retry-After", "")
+    return float(given) if given.isdecimal() else None
+
+
+def _placed(path: str, fields: Fields) -> tuple[str, Fields]:
+    """Return the path with its arguments in it, and the other arguments."""
+    rest = dict(fields)
+    parts = []
+    for part in path.split("/"):
+        if part.startswith("{"):
+            name = part[1:-1]
+            parts.append(_segment(name, rest.pop(name)))
+        else:
+            parts.append(part)
+    return f"/api/v0{'/'.join(parts)}", rest
+
+
+def _segment(name: str, value: object) -> str:
+    if not str(value):
+        raise InvalidInput(name, "is empty; give an id")
+    # A segment of dots would be taken for a relative path.
+    return quote(str(value), safe="").replace(".", "%2E")
+
+
+def _settled(value: object) -> object:
+    """Return an iterable as a list, so that a repetition sends the same."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Struct):
+        return list(value)
+    return value
+
+
+def _text(name: str, value: object) -> str:
+    """Return a value as it is written in a query string."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if not isinstance(value, list):
+        return str(value)
+    if any("," in str(item) for item in value):
+        raise InvalidInput(name, "has an item with a comma, which separates the items of a list")
+    return ",".join(map(str, value))
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError as problem:
+        raise InvalidInput(
+            "body", "holds half of a surrogate pair; send Unicode characters"
+        ) from problem
+
+
+def given(arguments: Mapping[str, object], defaults: Mapping[str, object]) -> Fields:
+    """Return the arguments that differ from their defaults."""
+    return {
+        name: value
+        for name, value in arguments.items()
+        if not isinstance(value, UnsetType) and value is not defaults.get(name, UnsetType)
+    }

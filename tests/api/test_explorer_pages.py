@@ -1,0 +1,584 @@
+"""The page in a real Chromium on a real server: what a person sees, types and clicks."""
+
+import os
+import re
+import shutil
+from collections.abc import AsyncIterator
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Locator, Page, async_playwright, expect
+
+from graphmem import config
+from graphmem.client import Graphmem
+from graphmem.runtime import Runtime
+from tests.api.test_serve import have_running, served
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+SECONDS = 30
+"""How long a busy machine may take for what is expected."""
+
+HOSTILE = [
+    "<script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    "<svg onload=\"document.title='owned'\">",
+    "<a href=\"javascript:document.title='owned'\">click</a>",
+    "<iframe srcdoc=\"<script>parent.document.title='owned'</script>\"></iframe>",
+    "</div></main></body><h1>owned</h1>",
+    "<style>*{display:none}</style>",
+    "<base href='https://evil.example/'><form action='https://evil.example/'>",
+    "'\"><details open ontoggle=\"document.title='owned'\">",
+    "{{constructor.constructor('document.title=1')()}} ${document.title='owned'}",
+    "\u202egnorw si txet siht\u202c \u2066isolated\u2069 \u200f\u200e",
+    "\u202e" * 40 + "never closed",
+    "مرحبا بالعالم <b>bold</b> עברית",
+    "Z\u0351\u0352\u0353a\u0354\u0355\u0356l" * 60,
+    "a" * 5000,
+    "\ufeff\u200b\u2028\u2029 tab\tand\nlines",
+    "🏴‍☠️👩‍👩‍👧‍👦" * 200,
+    "]]>--><!-- &lt;script&gt; &#x3c;",
+    "%3Cscript%3E ../../.. ?client=evil#/forget",
+    "<math><mtext></mtext><script>document.title='owned'</script></math>",
+]
+
+
+@pytest_asyncio.fixture(scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """Chromium. Where it is missing the tests are skipped loudly; in CI that is a failure."""
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
+        sentence = "no Chromium for the tests of the page: apt-get install chromium"
+        if os.environ.get("CI"):
+            pytest.fail(sentence)
+        pytest.skip(sentence)
+    # In a container the sandbox of Chromium needs rights that root may lack; the pages are our own.
+    arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+    async with async_playwright() as playwright:
+        started = await playwright.chromium.launch(executable_path=program, args=arguments)
+        yield started
+        await started.close()
+
+
+@pytest_asyncio.fixture
+async def url(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
+    """The address of a served graphmem with Cypher."""
+    have_running(runtime, monkeypatch)
+    async with served(config.load({}, port=0, jobs="off", cypher="on")) as (address, _):
+        yield address
+
+
+class Reader:
+    """A person with a browser, who must see no error and send nothing elsewhere."""
+
+    def __init__(self, page: Page, url: str, client: str) -> None:
+        self.page, self._url, self._client = page, url, client
+        self.wrong: list[str] = []
+        page.on("console", self._hear)
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.on("dialog", lambda dialog: self.wrong.append(dialog.message))
+        page.on("request", self._see)
+
+    async def open(self, view: str) -> Locator:
+        """Open a view, and return the page's content once nothing is awaited any more."""
+        await self.page.goto("about:blank")
+        await self.page.goto(f"{self._url}/?client={self._client}#/{view}")
+        return await self.settled()
+
+    async def settled(self) -> Locator:
+        main = self.page.locator("main")
+        await expect(self.page.locator("[aria-busy]")).to_have_count(0, timeout=1000 * SECONDS)
+        return main
+
+    def _hear(self, message: Any) -> None:
+        # Chromium reports every answer of 400 and more, also those that a test asks for.
+        if message.type in {"error", "warning"} and "Failed to load resource" not in message.text:
+            self.wrong.append(message.text)
+
+    def _see(self, request: Any) -> None:
+        if not request.url.startswith((self._url, "about:")):
+            self.wrong.append(request.url)
+
+
+@pytest_asyncio.fixture
+async def reader(browser: Browser, url: str, memory: Graphmem) -> AsyncIterator[Reader]:
+    """A person in front of the page, as the client of this test."""
+    context = await browser.new_context(viewport={"width": 1200, "height": 900})
+    context.set_default_timeout(1000 * SECONDS)
+    expect.set_options(timeout=1000 * SECONDS)
+    one = Reader(await context.new_page(), url, memory.client_id)
+    yield one
+    await context.close()
+    assert one.wrong == []
+
+
+@pytest_asyncio.fixture
+async def told(memory: Graphmem) -> SimpleNamespace:
+    """A conversation, an episode and a fact in two versions."""
+    conversation = await memory.open_conversation("atlas", title="Atlas and Beacon")
+    said = [
+        ("user", "Mara", "The booking queue moves to PostgreSQL on Tuesday.", ["queue"]),
+        ("assistant", "Quill", "Recorded: PostgreSQL carries the booking queue.", []),
+        ("user", "Mara", "The pump in Harbour hall is blue.", []),
+        ("user", "Mara", "The login fails with AUTH-401 again.", ["login"]),
+    ]
+    messages = [
+        {"session_id": "morning", "role": role, "name": name, "content": text, "tags": tags}
+        for role, name, text, tags in said
+    ]
+    ids = (await memory.remember(conversation.id, messages)).ids
+    episode = await memory.remember_episode("atlas", message_ids=ids[:2], title="The queue moves")
+    old = await memory.remember_fact(
+        "The Harbour plan costs 49 € a month.",
+        conversation_id="atlas",
+        valid_at="2026-03-01T00:00:00Z",
+    )
+    new = await memory.supersede_fact(
+        old.id,
+        "The Harbour plan costs 59 € a month.",
+        valid_at="2026-06-01T00:00:00Z",
+        reason="the new price list",
+    )
+    return SimpleNamespace(ids=ids, episode=episode, old=old, new=new)
+
+
+async def test_a_question_shows_its_context_its_budget_and_the_reasons(
+    reader: Reader, told: SimpleNamespace
+) -> None:
+    main = await reader.open("ask")
+    await expect(main.locator(".empty")).to_contain_text("Nothing is asked yet")
+    await main.get_by_label("Question").fill("Which database carries the booking queue?")
+    await main.get_by_label("Budget in tokens").fill("60")
+    await main.get_by_role("button", name="Ask").click()
+    await reader.settled()
+
+    await expect(main.locator(".context")).to_contain_text("PostgreSQL")
+    await expect(main.locator(".budget .soft")).to_have_text(re.compile(r"^\d+ of 60 tokens used$"))
+    assert await main.locator(".budget .bar i").count() >= 1
+    first = main.locator("[data-part=items] > li").first
+    await first.locator("summary").click()
+    await expect(first.get_by_role("region", name="Signals")).to_contain_text("cosine")
+    await expect(first.locator("meter")).to_have_attribute("value", re.compile(r"^0\.\d+"))
+
+
+async def test_what_was_left_out_is_shown_with_the_reason_and_explained(
+    reader: Reader, told: SimpleNamespace
+) -> None:
+    main = await reader.open("ask?query=booking+queue&max_tokens=30")
+    omitted = main.locator("[data-part=omitted] > li").first
+    await expect(omitted).to_contain_text("no room within the budget")
+    await omitted.get_by_role("button", name="Why").click()
+    await reader.settled()
+    await expect(omitted.locator(".explained")).to_contain_text("no room")
+    await expect(omitted.get_by_role("region", name="Scores compared")).to_contain_text("this one")
+
+
+async def test_two_times_side_by_side_show_what_only_one_of_them_knows(
+    reader: Reader, told: SimpleNamespace
+) -> None:
+    main = await reader.open("ask")
+    await main.get_by_label("Question").fill("What does the Harbour plan cost a month?")
+    await main.get_by_label("Kind").select_option("fact")
+    await main.get_by_label("Compare with").check()
+    sides = main.get_by_label("As it held at")
+    await sides.nth(0).fill("2026-04-01T12:00")
+    await sides.nth(1).fill("2026-07-01T12:00")
+    await main.get_by_role("button", name="Ask").click()
+    await reader.settled()
+    answers = main.locator("#answers section")
+    await expect(answers.nth(0).locator(".context")).to_contain_text("49 €")
+    await expect(answers.nth(1).locator(".context")).to_contain_text("59 €")
+    await expect(answers.nth(0).locator(".only").first).to_have_text("only on this side")
+
+
+async def test_a_fact_is_shown_with_both_times_of_its_versions(
+    reader: Reader, told: SimpleNamespace
+) -> None:
+    main = await reader.open(f"node?id={told.new.id}")
+    versions = main.get_by_role("region", name="Versions").locator("tbody tr")
+    await expect(versions).to_have_count(2)
+    await expect(versions.nth(0)).to_contain_text("2026-03-01")
+    await expect(versions.nth(1)).to_contain_text("the new price list")
+    await expect(versions.nth(1)).to_have_class("now")
+
+
+async def test_an_episode_shows_its_decay(reader: Reader, told: SimpleNamespace) -> None:
+    main = await reader.open(f"node?id={told.episode.id}")
+    await expect(main.locator("svg.chart .curve")).to_have_attribute(
+        "points", re.compile(r"^40\.0,10\.0 ")
+    )
+    await expect(main).to_contain_text("remembered with probability")
+
+
+async def test_a_neighbourhood_is_drawn_filtered_and_expanded(
+    reader: Reader, told: SimpleNamespace
+) -> None:
+    main = await reader.open(f"node?id={told.ids[0]}")
+    status = main.locator(".graph [role=status]")
+    before = _nodes(await status.inner_text())
+    assert before >= 3
+    types = main.locator(".graph fieldset")
+    for box in await types.get_by_role("checkbox").all():
+        await box.uncheck()
+    await expect(status).to_have_text(re.compile(r"^1 node, 0 edges"))
+    for box in await types.get_by_role("checkbox").all():
+        await box.check()
+    await main.get_by_text("The nodes as a list").click()
+    session = main.locator(".graph li", has_text="Session:")
+    await session.get_by_role("button", name="Expand").click()
+    await expect(status).to_have_text(re.compile(rf"^(?!{before} )\d+ nodes"))
+    assert _nodes(await status.inner_text()) > before
+
+
+def _nodes(told: str) -> int:
+    found = re.match(r"(\d+) node", told)
+    assert found, told
+    return int(found[1])
+
+
+async def test_a_hub_says_what_is_not_shown(reader: Reader, memory: Graphmem) -> None:
+    said = [
+        {"session_id": "s", "role": "user", "content": f"Tidewater issue {n}."} for n in range(20)
+    ]
+    await memory.remember("hub", said, create=True)
+    main = await reader.open("node?id=conversation:hub")
+    session = main.locator(".graph details")
+    await session.locator("summary").click()
+    await session.locator("li", has_text="Session:").get_by_role("link").click()
+    await reader.settled()
+    await main.get_by_label("Nodes at most").select_option("10")
+    await main.get_by_role("button", name="Show", exact=True).click()
+    await reader.settled()
+    await expect(main.locator(".missing")).to_contain_text("Not everything is shown")
+
+
+async def test_a_conversation_leads_to_its_session_with_the_hit_marked(
+    reader: Reader, told: SimpleNamespace
+) -> None:
+    main = await reader.open("conversations")
+    await main.get_by_role("link", name="Atlas and Beacon").click()
+    await main.get_by_role("link", name="morning").click()
+    await reader.settled()
+    await expect(main.locator("li[data-id]")).to_have_count(4)
+    main = await reader.open(f"node?id={told.ids[2]}")
+    await main.get_by_role("link", name="its session, with this message marked").click()
+    await reader.settled()
+    await expect(main.locator("li.hit")).to_contain_text("The pump in Harbour hall is blue.")
+
+
+async def test_a_pattern_is_filled_in_and_answered(reader: Reader, memory: Graphmem) -> None:
+    twice = [
+        {"session_id": day, "role": "user", "content": "The invoice of Harbour hall is missing."}
+        for day in ("monday", "tuesday")
+    ]
+    await memory.remember("twice", twice, create=True)
+    main = await reader.open("patterns")
+    await main.get_by_role("link", name="Duplicates").click()
+    await reader.settled()
+    await main.get_by_label("kind").select_option("message")
+    await main.get_by_role("button", name="Find").click()
+    await reader.settled()
+    await expect(main.get_by_role("region", name="Duplicates")).to_contain_text("invoice")
+
+
+async def test_a_run_shows_the_tree_of_its_budget(reader: Reader, memory: Graphmem) -> None:
+    budget = {"max_tokens": 10_000}
+    async with memory.run(agent_type="writer", episode_id="launch", budget=budget) as run:
+        await run.subcall(agent_type="reviewer", budget_fraction=0.2)
+        main = await reader.open("runs")
+        await main.get_by_role("link", name="writer").click()
+        await reader.settled()
+        branches = main.locator("ul.tree li")
+        await expect(branches).to_have_count(2)
+        await expect(branches.nth(1)).to_contain_text("reviewer")
+        await expect(branches.nth(0).locator(".bar").first).to_have_attribute(
+            "aria-label", re.compile(r"given of 10,000 tokens")
+        )
+
+
+async def test_cypher_is_answered_as_a_table_and_as_a_graph(
+    reader: Reader, told: SimpleNamespace, memory: Graphmem
+) -> None:
+    main = await reader.open("cypher")
+    await main.get_by_label("Statement").fill(
+        "MATCH path = (:Session {client_id: $client})-[]-(:Message) RETURN path"
+    )
+    await main.get_by_label("Parameters").fill(f'{{"client": "{memory.client_id}"}}')
+    await main.get_by_role("button", name="Run").click()
+    await reader.settled()
+    await expect(main.get_by_role("region", name="Rows").locator("tbody tr")).to_have_count(4)
+    await expect(main.locator(".graph [role=status]")).to_contain_text("5 nodes, 4 edges")
+
+
+async def test_refused_cypher_is_marked_at_its_place(reader: Reader) -> None:
+    main = await reader.open("cypher")
+    text = main.get_by_label("Statement")
+    await text.fill("MATCH (m:Memory)\nDETACH DELETE m")
+    await main.get_by_role("button", name="Run").click()
+    await reader.settled()
+    await expect(main.get_by_role("alert")).to_contain_text("cypher")
+    await text.fill("MATCH (m:Memory)\nRETURN m.id +")
+    await main.get_by_role("button", name="Run").click()
+    await reader.settled()
+    await expect(main.get_by_role("alert")).to_contain_text("at line")
+    await expect(main.get_by_role("alert").locator("pre")).to_contain_text("^")
+
+
+async def test_tags_and_metadata_are_edited(
+    reader: Reader, told: SimpleNamespace, memory: Graphmem
+) -> None:
+    main = await reader.open(f"node?id={told.ids[0]}")
+    await main.get_by_text("Edit tags").click()
+    await main.get_by_label("Metadata as JSON").fill("{no json")
+    await main.get_by_role("button", name="Save").click()
+    await expect(main.get_by_role("alert")).to_contain_text("The metadata are no JSON")
+    await main.get_by_label("Tags, with commas").fill("queue, checked")
+    await main.get_by_label("Metadata as JSON").fill('{"seen": true}')
+    await main.get_by_role("button", name="Save").click()
+    await expect(main.locator(".annotate .good")).to_contain_text("Saved")
+    saved = await memory.memory(told.ids[0])
+    assert (set(saved.tags or []), saved.metadata) == ({"queue", "checked"}, {"seen": True})
+
+
+async def test_a_fact_is_superseded(
+    reader: Reader, told: SimpleNamespace, memory: Graphmem
+) -> None:
+    main = await reader.open(f"node?id={told.new.id}")
+    await main.get_by_text("Supersede this fact").click()
+    await main.get_by_label("What holds instead").fill("The Harbour plan costs 54 € a month.")
+    await main.get_by_label("Reason").fill("customers left")
+    await main.get_by_role("button", name="Supersede").click()
+    await main.get_by_role("link", name="look at it").click()
+    await reader.settled()
+    versions = main.get_by_role("region", name="Versions").locator("tbody tr")
+    await expect(versions).to_have_count(3)
+    await expect(versions.nth(2)).to_contain_text("customers left")
+
+
+async def test_forgetting_counts_first_and_then_shows_its_receipt(
+    reader: Reader, told: SimpleNamespace, memory: Graphmem
+) -> None:
+    main = await reader.open("forget")
+    await main.get_by_role("button", name="Count what would go").click()
+    await expect(main.get_by_role("alert")).to_have_text("Name at least one condition.")
+    await main.get_by_label("Tags, with commas").fill("login")
+    await main.get_by_role("button", name="Count what would go").click()
+    await expect(main.locator(".receipt")).to_contain_text("nothing is deleted yet")
+    assert (await memory.memory(told.ids[3])).text
+    await main.get_by_role("button", name="Forget it for good").click()
+    await expect(main.locator(".receipt")).to_contain_text("Forgotten. The receipt:")
+    left = await memory.memories(kinds=["message"])
+    assert told.ids[3] not in {one.id for one in left.memories}
+    assert told.ids[0] in {one.id for one in left.memories}
+
+
+async def test_hostile_texts_neither_run_nor_break_the_layout(
+    reader: Reader, memory: Graphmem
+) -> None:
+    long = "<b>" + "x" * 999_000
+    said = [
+        {
+            "session_id": "s",
+            "role": "user",
+            "name": text[:60].strip(),
+            "content": f"pump {text}",
+            "tags": [_tag(text)],
+        }
+        for text in [*HOSTILE, long]
+    ]
+    ids = (await memory.remember("hostile", said, create=True)).ids
+    await memory.open_conversation("hostile", title=HOSTILE[0] + HOSTILE[11])
+    await memory.remember_fact(f"pump {HOSTILE[1]}", conversation_id="hostile")
+    statement = f'MATCH (m:Memory {{client_id: "{memory.client_id}"}}) RETURN m'
+    views = [
+        "conversations",
+        "memories",
+        "names",
+        "conversation?id=hostile",
+        "ask?query=pump+script&max_tokens=20000",
+        *(f"node?id={id}" for id in (ids[0], ids[11], ids[-1])),
+    ]
+    for view in views:
+        main = await reader.open(view)
+        await _is_whole(reader, main)
+    main = await reader.open("cypher")
+    await main.get_by_label("Statement").fill(statement)
+    await main.get_by_role("button", name="Run").click()
+    await reader.settled()
+    await _is_whole(reader, main)
+
+
+def _tag(text: str) -> str:
+    return re.sub(r"[,\s\x00-\x1f\x7f]+", "_", text)[:40]
+
+
+async def _is_whole(reader: Reader, main: Locator) -> None:
+    """Fail if a text has become elements, has run, or has widened the page."""
+    assert (await reader.page.title()).endswith("graphmem explorer")
+    await expect(main.locator("script, img, iframe, style, base, math, b")).to_have_count(0)
+    await expect(main.locator("h1")).to_have_count(1)
+    assert await _overflow(reader.page) <= 0
+    box = await reader.page.locator("footer").bounding_box()
+    assert box
+    assert box["height"] < 200
+
+
+async def _overflow(page: Page) -> int:
+    """Return by how many pixels the page is wider than its window."""
+    root = page.locator("html")
+    return int(await root.evaluate("root => root.scrollWidth - root.clientWidth"))
+
+
+async def test_the_page_fits_a_narrow_screen_and_the_dark(
+    browser: Browser, url: str, told: SimpleNamespace, memory: Graphmem
+) -> None:
+    context = await browser.new_context(
+        viewport={"width": 360, "height": 740}, color_scheme="dark", reduced_motion="reduce"
+    )
+    reader = Reader(await context.new_page(), url, memory.client_id)
+    for view in ("ask?query=booking+queue", f"node?id={told.new.id}", "cypher", "forget", "runs"):
+        await reader.open(view)
+        assert await _overflow(reader.page) <= 0, view
+    body = reader.page.locator("body")
+    assert await body.evaluate("body => getComputedStyle(body).backgroundColor") == (
+        "rgb(13, 17, 23)"
+    )
+    await context.close()
+    assert reader.wrong == []
+
+
+async def test_the_keyboard_alone_asks_and_looks(reader: Reader, told: SimpleNamespace) -> None:
+    await reader.open("ask")
+    keyboard = reader.page.keyboard
+    await keyboard.press("Tab")
+    await expect(reader.page.locator(":focus")).to_have_text("Skip to the content")
+    await _tab_to(reader.page, "query")
+    await keyboard.type("booking queue")
+    await keyboard.press("Tab")
+    await keyboard.press("Enter")
+    main = await reader.settled()
+    await expect(main.locator(".context")).to_contain_text("PostgreSQL")
+    main = await reader.open(f"node?id={told.ids[0]}")
+    await main.locator("canvas").focus()
+    await keyboard.press("ArrowRight")
+    await keyboard.press("e")
+    await keyboard.press("Enter")
+    await expect(reader.page).not_to_have_url(re.compile(told.ids[0]))
+
+
+async def _tab_to(page: Page, name: str) -> None:
+    for _ in range(40):
+        await page.keyboard.press("Tab")
+        if await page.locator(f":focus[name={name}]").count():
+            return
+    raise AssertionError(f"Tab does not reach {name}")
+
+
+async def test_errors_and_empty_lists_are_told(reader: Reader) -> None:
+    main = await reader.open("conversations")
+    await expect(main.locator(".empty")).to_contain_text("There is no conversation")
+    main = await reader.open("node?id=nothing")
+    await expect(main.get_by_role("alert")).to_contain_text("Node not found")
+    main = await reader.open("node?id=..")
+    await expect(main.get_by_role("alert").first).to_contain_text("no address has this id")
+    main = await reader.open("ask?query=anything")
+    await expect(main.locator(".empty").first).to_contain_text("The context is empty")
+
+
+async def test_a_key_is_asked_for_and_kept_only_in_the_page(
+    browser: Browser,
+    runtime: Runtime,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    memory: Graphmem,
+) -> None:
+    keys = tmp_path / "keys.txt"
+    keys.write_text(f"{memory.client_id} agent {sha256(b'sesame').hexdigest()}\n")
+    have_running(runtime, monkeypatch)
+    settings = config.load({}, port=0, jobs="off", keys_file=keys)
+    context = await browser.new_context()
+    async with served(settings) as (address, _):
+        page = await context.new_page()
+        await page.goto(f"{address}/#/conversations")
+        await expect(page.get_by_role("alert")).to_contain_text("a key is needed")
+        await page.get_by_label("Key").fill("sesame")
+        await page.get_by_role("button", name="Use").click()
+        await expect(page.locator(".empty")).to_contain_text("There is no conversation")
+        stored = await page.locator("body").evaluate(
+            "() => JSON.stringify([{...sessionStorage}, {...localStorage}, document.cookie])"
+        )
+        assert "sesame" not in stored
+        assert "sesame" not in page.url
+    await context.close()
+
+
+async def test_a_thousand_nodes_are_drawn_frame_by_frame(
+    browser: Browser, url: str, bulk_data: None
+) -> None:
+    context = await browser.new_context(bypass_csp=True)  # for the script of the test itself
+    page = await context.new_page()
+    await page.goto(f"{url}/")
+    await page.evaluate(
+        """async () => {
+          const { Graph } = await import("/explorer/graph.js");
+          const node = (n) => ({ id: `n${n}`, labels: [`K${n % 5}`], properties: { text: `text ${n}` } });
+          const nodes = Array.from({ length: 1000 }, (_, n) => node(n));
+          const edge = (one, n) => ({ from: one.id, to: `n${n >> 1}`, type: "NEXT" });
+          const edges = nodes.slice(1).map(edge);
+          const graph = new Graph();
+          document.getElementById("page").replaceChildren(graph.element);
+          graph.add({ nodes, edges });
+        }"""
+    )
+    canvas = page.locator("canvas")
+    await expect(canvas).to_have_attribute(
+        "data-frames", re.compile(r"^[3-9]\d|\d{3}"), timeout=60_000
+    )
+    await expect(page.locator(".graph [role=status]")).to_contain_text("1,000 nodes, 999 edges")
+    await context.close()
+
+
+async def test_axe_finds_no_serious_violation(
+    browser: Browser, url: str, told: SimpleNamespace, memory: Graphmem
+) -> None:
+    axe = files("axe_playwright_python").joinpath("axe.min.js").read_text()
+    views = ("conversations", "memories", "patterns", "cypher", "forget")
+    shown = ("ask?query=booking+queue&max_tokens=60", f"node?id={told.new.id}")
+    schemes: dict[Literal["light", "dark"], tuple[str, ...]]
+    schemes = {"light": (*shown, *views), "dark": shown}
+    for scheme, opened in schemes.items():
+        context = await browser.new_context(bypass_csp=True, color_scheme=scheme)
+        reader = Reader(await context.new_page(), url, memory.client_id)
+        for view in opened:
+            await reader.open(view)
+            await reader.page.evaluate(axe)
+            found = await reader.page.evaluate("axe.run()")
+            serious = [
+                (one["id"], [node["html"] for node in one["nodes"]][:3])
+                for one in found["violations"]
+                if one["impact"] in {"serious", "critical"}
+            ]
+            assert serious == [], (view, scheme)
+        await context.close()
+
+
+async def test_screenshots_show_the_page(
+    reader: Reader, told: SimpleNamespace, repository: Path, tmp_path: Path
+) -> None:
+    """`make screenshots` writes those of the documentation."""
+    write = os.environ.get("GRAPHMEM_SCREENSHOTS") == "write"
+    folder = repository / "docs" / "images" if write else tmp_path
+    folder.mkdir(exist_ok=True)
+    views = {
+        "ask": "ask?query=Which+database+carries+the+booking+queue%3F&max_tokens=120",
+        "look": f"node?id={told.new.id}",
+    }
+    for name, view in views.items():
+        await reader.open(view)
+        await reader.page.get_by_label("Client").fill("atlas")
+        await reader.page.screenshot(path=folder / f"explorer-{name}.png", full_page=name == "look")
+        assert (folder / f"explorer-{name}.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,132 @@
+"""The documentation site: it is built without a warning, and has a place for everything that is public."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import msgspec
+import pytest
+from graphmem_api.app import create_app
+from prometheus_client import Counter, Gauge, Histogram
+
+import graphmem
+from graphmem import config
+from graphmem.cli.main import COMMANDS
+from graphmem.config import Settings
+from graphmem.errors import GraphmemError
+from graphmem.observing import metrics
+from graphmem.patterns.catalogue import catalogue
+from graphmem.runtime import Runtime
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def site(built_files: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, *["-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d"]]
+    built = subprocess.run(
+        [*command, folder / "cache", ROOT / "docs", folder / "html"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (built.returncode, built.stderr) == (0, "")
+    return folder / "html"
+
+
+def text_of(page: Path) -> str:
+    """Return what a reader of a page sees."""
+    return unescape(re.sub(r"<[^>]+>", "", page.read_text()))
+
+
+def public_names() -> Iterator[tuple[str, object]]:
+    for name in dir(graphmem):
+        yield name, getattr(graphmem, name)
+
+
+def test_every_public_name_has_a_place(site: Path) -> None:
+    python = (site / "reference/python.html").read_text()
+    errors = text_of(site / "reference/errors.html")
+    missing = []
+    for name, value in public_names():
+        if isinstance(value, type) and issubclass(value, GraphmemError):
+            found = f"\n{name}" in errors and f"code: {value.code}" in errors
+        else:
+            found = f'id="graphmem.{name}"' in python
+        missing += [] if found else [name]
+    assert missing == []
+
+
+def test_every_method_has_a_place(site: Path) -> None:
+    python = (site / "reference/python.html").read_text()
+    methods = [name for name in dir(graphmem.Graphmem) if not name.startswith("_")]
+    assert [name for name in methods if f'id="graphmem.Graphmem.{name}"' not in python] == []
+
+
+def test_every_setting_metric_pattern_and_command_has_a_place(site: Path) -> None:
+    settings = text_of(site / "reference/settings.html")
+    names = [config.variable(field.name) for field in msgspec.structs.fields(Settings)]
+    assert [name for name in names if name not in settings] == []
+
+    told = text_of(site / "reference/metrics.html")
+    kinds = (Counter, Gauge, Histogram)
+    found = [
+        said.name
+        for one in vars(metrics).values()
+        if isinstance(one, kinds)
+        for said in one.describe()
+    ]
+    assert [name for name in found if name not in told] == []
+
+    patterns = text_of(site / "reference/patterns.html")
+    assert [name for name in catalogue() if name not in patterns] == []
+
+    line = text_of(site / "reference/command-line.html")
+    assert [one.name for one in COMMANDS if f"graphmem {one.name}" not in line] == []
+
+
+def test_every_request_has_a_place(site: Path) -> None:
+    http = text_of(site / "reference/http.html")
+    app = create_app(cast(Runtime, SimpleNamespace(settings=config.load({}))))
+    paths = app.openapi_schema.to_schema()["paths"]
+    asked = [f"{method.upper()} {path}" for path, item in paths.items() for method in item]
+    assert len(asked) > 80
+    assert [one for one in asked if one not in http] == []
+
+
+def test_the_list_of_pages_names_each_page(site: Path) -> None:
+    listed = (site / "llms.txt").read_text()
+    pages = [path.relative_to(site).as_posix() for path in site.rglob("*.html")]
+    own = [
+        page for page in pages if page not in {"genindex.html", "search.html", "py-modindex.html"}
+    ]
+    assert [page for page in own if f"({page})" not in listed] == []
+
+
+def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
+    dead = [
+        f"{page.name}: {link}"
+        for page in site.rglob("*.html")
+        for link in re.findall(r'<a [^>]*href="([^"#?]+)(?:#[^"]*)?"', page.read_text())
+        if not re.match(r"[a-z]+:", link) and not (page.parent / link).exists()
+    ]
+    assert dead == []
+
+
+def test_no_page_has_a_path_of_the_machine(site: Path) -> None:
+    pages = [page.name for page in site.rglob("*.html") if str(ROOT) in page.read_text()]
+    assert pages == []
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"])
+def test_every_link_to_a_file_leads_to_one(name: str) -> None:
+    links = re.findall(r"\]\((?![a-z]+:)([^)#]+)", (ROOT / name).read_text())
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []

@@ -1,0 +1,230 @@
+"""Forgetting on a real Neo4j: nothing of it is left, the rest stays, and the receipt says how much went."""
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from graphmem.client import Graphmem
+from graphmem.errors import InvalidInput, LegalHold
+from graphmem.forgetting.types import Receipt
+from graphmem.graph.driver import Graph
+from graphmem.runtime import Runtime
+from graphmem.sessions import digest
+
+SECRET = "Anna Petrova takes insulin every morning."
+OTHER = "The boat leaves at noon."
+THEN = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+class Told(msgspec.Struct):
+    """A client with a secret in a message, with all that is made of it, and another message."""
+
+    memory: Graphmem
+    conversation: str
+    session: str
+    secret: str
+    other: str
+
+
+@pytest.fixture
+async def told(memory: Graphmem, rival: Graphmem, runtime: Runtime) -> Told:
+    for who in (rival, memory):
+        conversation = str(uuid.uuid4())
+        await who.open_conversation(conversation, title="About Anna Petrova")
+        secret, other = (
+            await who.remember(
+                conversation,
+                [
+                    {
+                        "session_id": "s",
+                        "role": "user",
+                        "content": text,
+                        "tags": tags,
+                        "occurred_at": moment,
+                    }
+                    for text, tags, moment in (
+                        (SECRET, ["health"], THEN),
+                        (OTHER, [], THEN.replace(month=10)),
+                    )
+                ],
+            )
+        ).ids
+        await who.remember_episode(
+            conversation, message_ids=[secret], title="Health", summary=SECRET
+        )
+        await who.remember_fact(SECRET, source_episode_ids=[secret], tags=["health"])
+    [session] = (await memory.sessions(conversation)).sessions
+    await memory.summarize_session(session.id)
+    await memory.recall("What does Anna Petrova take?")
+    if memory.runtime.recorder is not None:
+        await memory.runtime.recorder.settle()
+    return Told(memory, conversation, session.id, secret, other)
+
+
+async def holding(graph: Graph, client_id: str, text: str) -> list[dict[str, Any]]:
+    """Return every property of every node and edge of a client that holds a text: the raw scan."""
+    rows = await graph.execute(
+        "MATCH (node {client_id: $client_id}) OPTIONAL MATCH (node)-[edge]-() "
+        "RETURN properties(node) AS node, collect(properties(edge)) AS edges, labels(node) AS labels",
+        client_id=client_id,
+    )
+    return [row["labels"] for row in rows if text.lower() in str(row).lower()]
+
+
+SELECTIONS: dict[str, Callable[[Told], dict[str, Any]]] = {
+    "memory": lambda told: {"memory_ids": [told.secret]},
+    "tag": lambda told: {"tags": ["health"]},
+    "time": lambda told: {"until": THEN.replace(day=3)},
+    "name": lambda told: {"name": "anna petrova"},
+    "session": lambda told: {"session_id": told.session},
+    "conversation": lambda told: {"conversation_id": told.conversation},
+}
+
+
+@pytest.mark.parametrize("selection", SELECTIONS)
+async def test_nothing_is_left_of_a_selection(
+    told: Told, rival: Graphmem, runtime: Runtime, selection: str
+) -> None:
+    asked = SELECTIONS[selection](told)
+    memory, graph = told.memory, runtime.graph
+    counted = await memory.forget(**asked, dry_run=True)
+    assert not (await memory.verify_forgotten(text=SECRET)).forgotten
+
+    receipt = await memory.forget(**asked)
+
+    assert receipt.memories["message"] == (2 if selection in {"session", "conversation"} else 1)
+    # The summary of the session is made of the message too.
+    assert {kind: receipt.memories[kind] for kind in ("episode", "fact", "summary")} == {
+        "episode": 1,
+        "fact": 1,
+        "summary": 1,
+    }
+    assert receipt.embeddings == receipt.total + receipt.passages
+    assert (counted.memories, counted.reads) == (receipt.memories, receipt.reads)
+    for gone in ({"text": SECRET}, {"text": SECRET.upper()}, {"id": told.secret}):
+        verified = await memory.verify_forgotten(**gone)
+        assert (verified.forgotten, verified.places) == (True, [])
+    assert await holding(graph, memory.client_id, SECRET) == []
+    assert await holding(graph, memory.client_id, told.secret) == []
+    left = {one.text for one in (await memory.memories()).memories}
+    assert left == (set() if selection in {"session", "conversation"} else {OTHER})
+    assert not (await rival.verify_forgotten(text=SECRET)).forgotten
+    assert (await memory.forget(**asked)).total == 0
+
+
+async def test_a_name_takes_questions_and_titles_along(told: Told, runtime: Runtime) -> None:
+    receipt = await told.memory.forget(name="Anna Petrova")
+    assert (receipt.reads, receipt.titles) == (1, 1)
+    assert receipt.entities
+    assert await holding(runtime.graph, told.memory.client_id, "petrova") == []
+    assert (await told.memory.verify_forgotten(text="Petrova")).forgotten
+
+
+async def test_a_reference_goes_with_a_part_of_its_content(memory: Graphmem) -> None:
+    card = await memory.add_reference(type="offer", target_id="shed", label="Shed")
+    await memory.put_content(card.id, SECRET)
+    receipt = await memory.forget(name="Anna Petrova")
+    assert receipt.memories == {"reference": 1, "span": 1}
+
+
+async def test_a_part_of_a_word_is_no_name(memory: Graphmem) -> None:
+    kept = await memory.remember_fact("The annual report is late")
+    assert (await memory.forget(name="Ann")).total == 0
+    assert await memory.memory(kept.id)
+    assert (await memory.forget(name="ANNUAL REPORT")).total == 1
+
+
+@pytest.mark.parametrize("name", [r"a\Eb", ".*", "(", "a\\", "$x", "C++", "Straße 5"])
+async def test_a_name_is_no_pattern(memory: Graphmem, name: str) -> None:
+    await memory.remember_facts([{"fact": f"It says {name} here"}, {"fact": "Silence was kept"}])
+    assert (await memory.forget(name=name)).total == 1
+    assert [one.text for one in (await memory.memories()).memories] == ["Silence was kept"]
+
+
+async def test_what_is_left_is_made_anew(told: Told) -> None:
+    await told.memory.forget(memory_ids=[told.secret])
+    assert (await told.memory.segment(told.conversation)).messages == 1
+    summary = await told.memory.summarize_session(told.session)
+    assert "insulin" not in msgspec.json.encode(summary).decode()
+
+
+async def test_a_legal_hold_refuses_every_deletion(told: Told) -> None:
+    memory = told.memory
+    await memory.begin_hold("case 114")
+    for deletion in (
+        memory.forget(memory_ids=[told.secret]),
+        memory.forget(name="nobody"),
+        memory.forget_client(),
+        memory.delete_memory(told.secret),
+        memory.delete_conversation(told.conversation),
+    ):
+        with pytest.raises(LegalHold, match="case 114"):
+            await deletion
+    assert (await memory.memory(told.secret)).text == SECRET
+    await memory.end_hold()
+    await memory.delete_memory(told.secret)
+
+
+async def test_a_client_is_forgotten_with_everything(
+    told: Told, rival: Graphmem, runtime: Runtime
+) -> None:
+    memory, graph = told.memory, runtime.graph
+    before = await rival.forget_client(dry_run=True)
+    counted = await memory.forget_client(dry_run=True)
+    receipt = await memory.forget_client()
+
+    assert receipt.memories == counted.memories
+    assert (receipt.conversations, receipt.sessions, receipt.reads) == (1, 1, 1)
+    [row] = await graph.execute(
+        "MATCH (node {client_id: $client_id}) RETURN count(node) AS nodes",
+        client_id=memory.client_id,
+    )
+    assert row["nodes"] == 0
+    assert (await rival.forget_client(dry_run=True)).memories == before.memories
+    assert (await memory.forget_client()).total == 0
+
+
+async def test_a_deleted_conversation_takes_its_questions_along(told: Told) -> None:
+    kept = await told.memory.remember_fact("Anna Petrova sails")
+    await told.memory.recall("Who is Anna Petrova, who takes insulin?")
+    if told.memory.runtime.recorder is not None:
+        await told.memory.runtime.recorder.settle()
+    await told.memory.delete_conversation(told.conversation)
+    assert (await told.memory.verify_forgotten(text="who takes insulin")).forgotten
+    assert await told.memory.memory(kept.id)
+
+
+@pytest.mark.parametrize("given", [{}, {"tags": ["a,b"]}, {"since": "2026-01-01"}])
+async def test_a_selection_that_says_nothing_is_refused(memory: Graphmem, given: Any) -> None:
+    with pytest.raises(InvalidInput):
+        await memory.forget(**given)
+
+
+async def test_a_job_under_way_writes_nothing_of_it(told: Told, runtime: Runtime) -> None:
+    """A summary that was being made while its message was forgotten is not written."""
+    reading, forgotten = asyncio.Event(), asyncio.Event()
+
+    async def slow(*given: Any, **more: Any) -> Any:
+        reading.set()
+        await forgotten.wait()
+        return await digest.digest_session(*given, **more)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("graphmem.sessions.summarize.digest_session", slow)
+        making = asyncio.create_task(told.memory.summarize_session(told.session))
+        await reading.wait()
+        await told.memory.forget(memory_ids=[told.secret])
+        forgotten.set()
+        await asyncio.wait([making])
+    assert making.exception() is not None
+    assert (await told.memory.verify_forgotten(text="insulin")).forgotten
+
+
+def test_a_receipt_holds_no_text() -> None:
+    types = {field.name for field in msgspec.structs.fields(Receipt)}
+    assert not types & {"text", "name", "query", "ids"}

@@ -1,0 +1,247 @@
+"""Requests of a client: sent again where that is safe and not elsewhere, and their failures named."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+import graphmem
+from graphmem.remote import connection
+
+Answer = httpx.Response | Exception
+
+
+def problem(status: int, code: str, **headers: str) -> httpx.Response:
+    """Return a failure as the service describes it."""
+    body = {"detail": f"{code} happened", "code": code, "status": status}
+    return httpx.Response(status, json=body, headers=headers)
+
+
+BUSY = {"Retry-After": "3"}
+CATEGORIES = {"categories": ["general"]}
+FINE = httpx.Response(200, json=CATEGORIES)
+
+
+class Service:
+    """A service that gives these answers one after the other, and the pauses between the requests."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers: Iterator[Answer] = iter(answers)
+        self.requests: list[httpx.Request] = []
+        self.pauses: list[float] = []
+
+    def client(self, **arguments: Any) -> graphmem.AsyncClient:
+        """Return a client of this service."""
+        transport = httpx.MockTransport(self.answer)
+        return graphmem.AsyncClient("http://service/base", transport=transport, **arguments)
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        """Give the next answer."""
+        self.requests.append(request)
+        answer = next(self.answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def pause(self, seconds: float) -> None:
+        """Note a pause instead of making it."""
+        self.pauses.append(seconds)
+
+
+@pytest.fixture
+def serving(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Service]:
+    """A function that returns a service with these answers."""
+
+    def make(*answers: Answer) -> Service:
+        service = Service(*answers)
+        monkeypatch.setattr(connection, "sleep", service.pause)
+        return service
+
+    return make
+
+
+READS: list[Callable[[Any], Any]] = [
+    lambda client: client.categories(),
+    lambda client: client.recall("boats"),
+    lambda client: client.remember("c", [{"role": "user", "content": "x", "external_id": "1"}]),
+    lambda client: client.remember(
+        "c", iter([graphmem.NewMessage(role="user", content="x", external_id="1")])
+    ),
+    lambda client: client.open_conversation("c"),
+    lambda client: client.runs().write("r", type="log", content="x", operation_id="1"),
+    lambda client: client.annotate("m", tags=["a"]),
+]
+WRITES: list[Callable[[Any], Any]] = [
+    lambda client: client.remember("c", [{"role": "user", "content": "x"}]),
+    lambda client: client.remember(
+        "c",
+        [
+            {"role": "user", "content": "x", "external_id": "1"},
+            {"role": "user", "content": "y"},
+        ],
+    ),
+    lambda client: client.open_conversation(),
+    lambda client: client.remember_fact("x"),
+    lambda client: client.runs().write("r", type="log", content="x"),
+    lambda client: client.delete_memory("m"),
+    lambda client: client.forget(tags=["a"]),
+]
+
+
+@pytest.mark.parametrize("ask", READS)
+@pytest.mark.parametrize(
+    "failure",
+    [
+        problem(503, "unavailable", **BUSY),
+        problem(503, "deadline_exceeded", **BUSY),
+        httpx.ReadError("cut"),
+        httpx.ReadTimeout("late"),
+        httpx.Response(502, text="<html>"),
+    ],
+    ids=str,
+)
+async def test_what_repeats_safely_is_sent_again_unchanged(
+    ask: Callable[[Any], Any], failure: Answer, serving: Callable[..., Service]
+) -> None:
+    service = serving(failure, failure, problem(404, "memory_not_found"))
+    with pytest.raises(graphmem.MemoryNotFound):
+        await ask(service.client())
+    assert len({(one.method, one.url, one.content) for one in service.requests}) == 1
+    assert len(service.requests) == 3
+
+
+@pytest.mark.parametrize("ask", WRITES)
+@pytest.mark.parametrize(
+    "failure",
+    [problem(503, "unavailable", **BUSY), httpx.ReadError("cut"), httpx.Response(502)],
+    ids=str,
+)
+async def test_what_might_be_done_twice_is_sent_once(
+    ask: Callable[[Any], Any], failure: Answer, serving: Callable[..., Service]
+) -> None:
+    service = serving(failure, FINE)
+    with pytest.raises(graphmem.Unavailable):
+        await ask(service.client())
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("ask", WRITES)
+@pytest.mark.parametrize(
+    "failure",
+    [
+        problem(503, "overloaded", **BUSY),
+        problem(429, "too_many_requests", **BUSY),
+        httpx.ConnectError("refused"),
+        httpx.ConnectTimeout("late"),
+    ],
+    ids=str,
+)
+async def test_what_was_not_begun_is_always_sent_again(
+    ask: Callable[[Any], Any], failure: Answer, serving: Callable[..., Service]
+) -> None:
+    service = serving(failure, problem(404, "not_found"))
+    with pytest.raises(graphmem.NotFound):
+        await ask(service.client())
+    assert len(service.requests) == 2
+
+
+async def test_the_pause_is_that_of_the_service(serving: Callable[..., Service]) -> None:
+    cut = httpx.ReadError("cut")
+    service = serving(problem(503, "overloaded", **BUSY), cut, cut, FINE)
+    assert (await service.client().categories()).categories == ["general"]
+    assert service.pauses == [3, 0.5, 1]
+
+
+async def test_a_long_pause_or_the_last_attempt_is_an_error(
+    serving: Callable[..., Service],
+) -> None:
+    far = {"Retry-After": "600"}
+    service = serving(problem(503, "unavailable", **far))
+    with pytest.raises(graphmem.Unavailable) as caught:
+        await service.client().categories()
+    assert caught.value.retry_after == 600
+
+    service = serving(*itertools.repeat(problem(503, "overloaded", **BUSY), 3))
+    with pytest.raises(graphmem.Overloaded):
+        await service.client(retries=2).categories()
+    assert service.pauses == [3, 3]
+
+
+@pytest.mark.parametrize("code", ["too_many_runs", "disk_full", "model_failed"])
+async def test_what_waiting_does_not_help_is_an_error(
+    code: str, serving: Callable[..., Service]
+) -> None:
+    service = serving(problem(503, code, **BUSY), FINE)
+    with pytest.raises(graphmem.GraphmemError) as caught:
+        await service.client().consolidate("c")
+    assert caught.value.code == code
+
+
+async def test_a_problem_is_the_error_that_the_service_raised(
+    serving: Callable[..., Service],
+) -> None:
+    place = {"line": 1, "column": 2, "offset": 1}
+    body = {"detail": "query: no", "code": "cypher_write", "place": place, "new": 1}
+    service = serving(
+        httpx.Response(403, json=body),
+        problem(401, "unauthorized"),
+        httpx.Response(500, text="<html>a proxy</html>"),
+        problem(418, "from_the_future"),
+    )
+    client = service.client()
+    with pytest.raises(graphmem.CypherRefused, match="query: no") as caught:
+        await client.cypher("CREATE ()")
+    assert (caught.value.rule, caught.value.line, caught.value.column) == ("cypher_write", 1, 2)
+    with pytest.raises(graphmem.Unauthorized):
+        await client.categories()
+    with pytest.raises(graphmem.GraphmemError, match=r"http://service/base/.* answered 500"):
+        await client.categories()
+    with pytest.raises(graphmem.GraphmemError, match="from_the_future happened"):
+        await client.categories()
+
+
+async def test_the_key_and_the_client_are_sent(serving: Callable[..., Service]) -> None:
+    service = serving(FINE, FINE, FINE, httpx.Response(204))
+    await service.client(key="secret").categories()
+    await service.client(client_id="ada").categories()
+    operator = service.client(key="secret").for_client("ada")
+    await operator.categories()
+    await operator.end_hold()
+    sent = [
+        (one.headers.get("Authorization"), one.headers.get("X-Client-Id"))
+        for one in service.requests
+    ]
+    assert sent == [
+        ("Bearer secret", None),
+        (None, "ada"),
+        ("Bearer secret", "ada"),
+        ("Bearer secret", None),
+    ]
+    assert service.requests[-1].url.path == "/base/api/v0/clients/ada/hold"
+    with pytest.raises(graphmem.InvalidInput, match="name the client"):
+        await service.client(key="secret").forget_client()
+    with pytest.raises(graphmem.InvalidInput):
+        service.client(client_id="two words")
+
+
+async def test_an_id_stays_one_part_of_the_path(serving: Callable[..., Service]) -> None:
+    service = serving(*itertools.repeat(problem(404, "memory_not_found"), 3))
+    client = service.client()
+    for id in ("a/b?c#d", "..", "é %"):
+        with pytest.raises(graphmem.MemoryNotFound):
+            await client.memory(id)
+    assert [one.url.raw_path for one in service.requests] == [
+        b"/base/api/v0/memories/a%2Fb%3Fc%23d",
+        b"/base/api/v0/memories/%2E%2E",
+        b"/base/api/v0/memories/%C3%A9%20%25",
+    ]
+    with pytest.raises(graphmem.InvalidInput, match="memory_id: is empty"):
+        await client.memory("")
+    with pytest.raises(graphmem.InvalidInput, match="comma"):
+        await client.memories(tags=["a,b"])
+    with pytest.raises(graphmem.InvalidInput, match="on_access"):
+        client.runs(on_access=print)
+    with pytest.raises(TypeError, match="max_token"):
+        await client.recall("x", max_token=5)  # type: ignore[call-arg]
