@@ -22,7 +22,7 @@ from graphmem import config
 from graphmem.cli.foreign.reading import recognised
 from graphmem.cli.loading import Imported, load_windows
 from graphmem.client import Graphmem
-from graphmem.resources import records
+from graphmem.config import records
 from graphmem.runtime import Runtime, running
 
 CLIENT = "bench"

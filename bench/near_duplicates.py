@@ -12,8 +12,8 @@ import statistics
 
 from graphmem import config
 from graphmem.embedding import Embedder, load_model
-from graphmem.facts.duplicates import SAME, SIMILAR, same_words
-from graphmem.model.progress import silent
+from graphmem.facts.remember import SAME, SIMILAR, same_words
+from graphmem.model.pages import silent
 
 ONE_WORD_APART = [
     ("Mara has two cats", "Mara has three cats"),

@@ -21,11 +21,11 @@ from graphmem.cli.recall import ask
 from graphmem.cli.showing import cost
 from graphmem.cli.story import StoryLoader
 from graphmem.client import Graphmem
+from graphmem.config import records
 from graphmem.contextual.types import ContextualResult, MoreTurns
 from graphmem.errors import RunEnded, RunTimeout
 from graphmem.memories.chunk import ChunkResult, PeekResult
-from graphmem.model.text import counted
-from graphmem.resources import records
+from graphmem.model.validation import counted
 from graphmem.retrieval.expansion import HopPath
 from graphmem.runs.session import RunSession
 from graphmem.runs.types import TreeRun

@@ -25,9 +25,8 @@ from graphmem.observing.logs import traced
 from graphmem.observing.metrics import FORGOTTEN, WORKER_CRASHES
 from graphmem.reembedding import INSTALLATION, REEMBED, Reembedding, advance, queue
 from graphmem.reviews.review import REVIEW_JOB, review_conversation
-from graphmem.runs.retention import forget_runs
 from graphmem.runs.starting import SWEEP_RUNS
-from graphmem.runs.sweep import sweep as sweep_runs
+from graphmem.runs.sweep import forget_runs, sweep as sweep_runs
 from graphmem.runtime import Runtime
 from graphmem.sessions.summarize import summarize_grown
 

@@ -10,19 +10,17 @@ from msgspec import UNSET, UnsetType
 from graphmem.clients import Clients, ClientsAsked, list_clients
 from graphmem.context import Context
 from graphmem.contexts.context import (
-    add_to_context,
-    compose_context,
-    create_context,
-    delete_context,
-    show_context,
-)
-from graphmem.contexts.types import (
     RESPONSE_TOKENS,
     TTL_SECONDS,
     Added,
     ContextAddition,
     CreateContextOptions,
     RetrievalContext,
+    add_to_context,
+    compose_context,
+    create_context,
+    delete_context,
+    show_context,
 )
 from graphmem.contextual.ask import search_contextual
 from graphmem.contextual.more_turns import expand_context
@@ -56,15 +54,17 @@ from graphmem.conversations.types import (
     Sessions,
     SessionsAsked,
 )
-from graphmem.entities.aliases import add_alias, find_aliases, undo_alias
-from graphmem.entities.show import show_entities
-from graphmem.entities.types import (
+from graphmem.entities.aliases import (
     Alias,
     AliasesFound,
     Entities,
     EntitiesAsked,
     NewAlias,
     UndoneAlias,
+    add_alias,
+    find_aliases,
+    show_entities,
+    undo_alias,
 )
 from graphmem.episodes.consolidate import consolidate
 from graphmem.episodes.remember import remember_episode
@@ -76,8 +76,7 @@ from graphmem.episodes.types import (
     NewEpisode,
     Segmented,
 )
-from graphmem.exploring.audit import show_audit
-from graphmem.exploring.running import explore
+from graphmem.exploring.running import explore, show_audit
 from graphmem.exploring.types import Audit, AuditAsked, Limits, Outcome, Table, Via
 from graphmem.exports.export import ExportAsked, export
 from graphmem.facts.categories import set_categories, show_categories
@@ -103,9 +102,8 @@ from graphmem.forgetting.types import ForgetAsked, NewHold, Receipt, Verified, V
 from graphmem.hypotheses.ask import hyde_retrieve
 from graphmem.hypotheses.prompt import injected
 from graphmem.hypotheses.types import Mode, Turn, TurnAsked
-from graphmem.jobs.show import Jobs, JobsAsked, JobState, show_jobs
+from graphmem.jobs.outbox import Jobs, JobsAsked, JobState, show_jobs
 from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult, chunk, peek
-from graphmem.memories.delete import delete_memory
 from graphmem.memories.links import (
     Link,
     Links,
@@ -117,7 +115,7 @@ from graphmem.memories.links import (
     unlink_memories,
 )
 from graphmem.memories.lists import Memories, MemoriesAsked, list_memories
-from graphmem.memories.memory import annotate, show_memory
+from graphmem.memories.memory import annotate, delete_memory, show_memory
 from graphmem.memories.types import Memory
 from graphmem.memories.versions import Versions, VersionsAsked, show_versions
 from graphmem.model.annotations import ChangedAnnotations
@@ -147,8 +145,12 @@ from graphmem.patterns import running as patterns
 from graphmem.patterns.types import PatternAnswer, PatternAsked, Patterns
 from graphmem.recall.ask import explain as explain_memory, recall
 from graphmem.recall.types import ExplainedQuestion, Explanation, Question, Recalled
-from graphmem.references.put import add_references, put_content
-from graphmem.references.show import show_reference, show_references
+from graphmem.references.reference import (
+    add_references,
+    put_content,
+    show_reference,
+    show_references,
+)
 from graphmem.references.spans import register_spans, show_span, show_span_content
 from graphmem.references.types import (
     Content,
@@ -167,8 +169,7 @@ from graphmem.references.types import (
 )
 from graphmem.retrieve_memory.ask import context_pre_retrieve, retrieve_memory
 from graphmem.retrieve_memory.types import Detail, FactsAsked, MemoryAsked, Retrieved
-from graphmem.reviews.review import review, run_reviews
-from graphmem.reviews.show import show_reviews
+from graphmem.reviews.review import review, run_reviews, show_reviews
 from graphmem.reviews.types import (
     Applied,
     NewRating,
@@ -194,8 +195,7 @@ from graphmem.search.types import (
 )
 from graphmem.sessions.related import RelatedSessions, show_related_sessions
 from graphmem.sessions.summarize import summarize_session
-from graphmem.summaries.add import add_summary
-from graphmem.summaries.show import prompt_text, show_summaries, show_summary
+from graphmem.summaries.summary import add_summary, prompt_text, show_summaries, show_summary
 from graphmem.summaries.types import NewSummary, Summaries, SummariesAsked, Summary
 from graphmem.tokens import TokenCounter
 

@@ -254,3 +254,18 @@ def _decoded(kind: type, value: Any) -> Any:
     if kind is Path:
         return Path(value).expanduser().absolute()
     raise NotImplementedError(kind)
+
+
+_PACKAGE = Path(__file__).parent
+_INSTALLED = _PACKAGE / "_data"
+
+
+def folder(name: str) -> Path:
+    """Return the folder `cypher` or `seed`."""
+    installed = _INSTALLED / name
+    return installed if installed.is_dir() else _PACKAGE.parent / name
+
+
+def records(name: str) -> list[dict[str, Any]]:
+    """Return the records of a file of JSON Lines in `seed/`, one for each line."""
+    return [msgspec.json.decode(line) for line in (folder("seed") / name).read_bytes().splitlines()]

@@ -16,7 +16,7 @@ from graphmem.graph.statements import Statements
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.llm import LanguageModel
 from graphmem.model.times import present
-from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.retrieval.understanding import Vocabulary
 from graphmem.single_flight import SingleFlight
 from graphmem.tokens import TokenCounter
 

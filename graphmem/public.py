@@ -23,7 +23,7 @@ from graphmem.config import (
     Settings as Settings,
     SettingsGiven as SettingsGiven,
 )
-from graphmem.contexts.types import (
+from graphmem.contexts.context import (
     Added as Added,
     ContextSection as ContextSection,
     CreateContextOptions as CreateContextOptions,
@@ -49,7 +49,7 @@ from graphmem.conversations.types import (
     Sessions as Sessions,
     ToolCall as ToolCall,
 )
-from graphmem.entities.types import (
+from graphmem.entities.aliases import (
     Alias as Alias,
     AliasesFound as AliasesFound,
     AliasOf as AliasOf,
@@ -86,7 +86,7 @@ from graphmem.hypotheses.types import (
     Turn as Turn,
     TurnMemory as TurnMemory,
 )
-from graphmem.jobs.show import (
+from graphmem.jobs.outbox import (
     Job as Job,
     Jobs as Jobs,
 )
@@ -116,7 +116,7 @@ from graphmem.memories.versions import (
     Version as Version,
     Versions as Versions,
 )
-from graphmem.model.progress import (
+from graphmem.model.pages import (
     Progress as Progress,
 )
 from graphmem.model.vocabulary import (

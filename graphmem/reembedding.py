@@ -46,8 +46,7 @@ from graphmem.graph.schema import INDEX_SECONDS, passage_index, vector_index
 from graphmem.jobs.outbox import postpone
 from graphmem.memories.passages import KEEP_PASSAGE_EMBEDDINGS
 from graphmem.memories.write import KEEP_EMBEDDINGS
-from graphmem.model.side import Side, other
-from graphmem.model.vocabulary import Kind
+from graphmem.model.vocabulary import Kind, Side, other
 
 REEMBED = "reembed"
 

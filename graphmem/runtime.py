@@ -11,22 +11,22 @@ from functools import partial
 from msgspec import Struct, field
 
 from graphmem.accesses import Recorder
-from graphmem.artifacts.cache import MEGABYTE
+from graphmem.artifacts.fetch import MEGABYTE
 from graphmem.config import Settings
 from graphmem.context import Context
 from graphmem.embedding import Embedder, load_model
 from graphmem.errors import DiskFull, GraphmemError
 from graphmem.forgetting.expiry import Expiries
 from graphmem.graph.driver import Graph, connect
+from graphmem.graph.inspection import Pulse
 from graphmem.graph.installation import Calibration
-from graphmem.graph.pulse import Pulse
 from graphmem.graph.statements import LostStatements, Statements
 from graphmem.hypotheses.ask import TurnFindings, new_turns
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.llm import LanguageModel, language_model
-from graphmem.model.progress import Progress, silent
+from graphmem.model.pages import Progress, silent
 from graphmem.observing.metrics import DISK_FREE, NEO4J_RESTARTS
-from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.retrieval.understanding import Vocabulary
 from graphmem.server import folder
 from graphmem.server.private import PrivateServer, always, private_server
 from graphmem.serving import Load, Models, Serving

@@ -25,11 +25,11 @@ from graphmem.graph.installation import (
     installation,
 )
 from graphmem.graph.schema import SchemaFile, migrate
-from graphmem.model.progress import Progress, silent
-from graphmem.model.side import Side, other
+from graphmem.model.pages import Progress, silent
+from graphmem.model.vocabulary import Side, other
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import REEMBEDDED
-from graphmem.retrieval.calibration import calibrate, calibrate_languages
+from graphmem.retrieval.relevance import calibrate, calibrate_languages
 from graphmem.tokens import TOKENIZER
 
 LOOK_SECONDS = 2.0

@@ -22,7 +22,7 @@ from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.errors import SetupError
 from graphmem.runtime import Runtime, running
-from graphmem.server import conf
+from graphmem.server import command
 from graphmem.server.private import private_server
 
 pytest_plugins = ["tests.tiers"]
@@ -62,7 +62,7 @@ async def neo4j_settings(
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("JDK_JAVA_OPTIONS", QUICK_START)
                 for name, value in PLANNED_ONCE.items():
-                    patch.setitem(conf.SETTINGS, name, value)
+                    patch.setitem(command.SETTINGS, name, value)
                 server = await stack.enter_async_context(private_server(settings))
             uri, user, password = server.uri, server.user, server.password
         except SetupError as problem:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from graphmem import resources
+from graphmem import config
 from graphmem.model.vocabulary import EDGE_TYPES, LINK_TYPES
 
 LINKS = "fragments/link_types"
@@ -39,9 +39,9 @@ def neighbours(text: str) -> str:
 
 def written(name: str) -> str:
     """Return the present text of a query file."""
-    return (resources.folder("cypher") / f"{name}.cypher").read_text(encoding="utf-8")
+    return (config.folder("cypher") / f"{name}.cypher").read_text(encoding="utf-8")
 
 
 if __name__ == "__main__":
     for name, text in generated().items():
-        (resources.folder("cypher") / f"{name}.cypher").write_text(text, encoding="utf-8")
+        (config.folder("cypher") / f"{name}.cypher").write_text(text, encoding="utf-8")

@@ -9,8 +9,8 @@ from graphmem.embedding import Embedder
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
-from graphmem.model.side import FIRST
-from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.model.vocabulary import FIRST
+from graphmem.retrieval.understanding import Vocabulary
 from graphmem.tokens import TokenCounter
 
 Row = TypeVar("Row")

@@ -29,9 +29,9 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from graphmem import config
-from graphmem.artifacts.coordinates import read_list
+from graphmem.artifacts.maven import read_list
 from graphmem.config import Settings
-from graphmem.server.conf import conf
+from graphmem.server.command import conf
 
 WHOLE = bool(os.environ.get("GRAPHMEM_IMAGE_STEPS"))
 SECONDS = 900 if WHOLE else 60

@@ -12,7 +12,7 @@ from graphmem_api.metrics import Counted, Gauges
 from prometheus_client.metrics_core import Metric
 
 from graphmem.graph.driver import Pool
-from graphmem.jobs.show import JobCount
+from graphmem.jobs.outbox import JobCount
 
 NAME = re.compile(r"\b(?:graphmem|process)_[a-z0-9_]+")
 

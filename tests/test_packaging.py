@@ -48,7 +48,7 @@ OWNER = "the project"
 """
 ORIGINS = """\
 import api, graphmem, graphmem_api
-from graphmem.resources import folder
+from graphmem.config import folder
 
 print(api.__file__, graphmem.__file__, graphmem_api.__file__, folder("cypher"), sep="\\n")
 """

@@ -15,7 +15,7 @@ from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
 from graphmem.recall.ask import recall
 from graphmem.recall.types import Question
-from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.retrieval.understanding import Vocabulary
 from graphmem.search.ask import search
 from graphmem.search.types import SearchQuery
 from tests.scripted import ScriptedGraph, inline

@@ -9,7 +9,7 @@ from litestar.params import BodyKwarg, PathParameter
 
 from graphmem.context import Context
 from graphmem.contexts import context as retrieval_contexts
-from graphmem.contexts.types import Added, ContextAddition, CreateContextOptions, RetrievalContext
+from graphmem.contexts.context import Added, ContextAddition, CreateContextOptions, RetrievalContext
 from graphmem_api.problems import failures
 
 ContextId = Annotated[str, PathParameter(description="the context's id, `ctx-…`")]

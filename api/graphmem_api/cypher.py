@@ -11,8 +11,7 @@ from litestar.params import BodyKwarg
 
 from graphmem.config import Settings
 from graphmem.context import Context
-from graphmem.exploring.audit import show_audit
-from graphmem.exploring.running import run_statement, sender_of
+from graphmem.exploring.running import run_statement, sender_of, show_audit
 from graphmem.exploring.types import Audit, AuditAsked, CypherAsked, Table
 from graphmem_api.admission import LONG_WORK
 from graphmem_api.clients import Connection

@@ -11,14 +11,14 @@ from litestar.status_codes import HTTP_200_OK
 
 from graphmem.context import Context
 from graphmem.entities import aliases
-from graphmem.entities.show import show_entities
-from graphmem.entities.types import (
+from graphmem.entities.aliases import (
     Alias,
     AliasesFound,
     Entities,
     EntitiesAsked,
     NewAlias,
     UndoneAlias,
+    show_entities,
 )
 from graphmem_api.problems import failures
 from graphmem_api.queries import query

@@ -4,7 +4,7 @@ from litestar import get
 from litestar.di import NamedDependency
 
 from graphmem.context import Context
-from graphmem.jobs.show import Jobs, JobsAsked, show_jobs
+from graphmem.jobs.outbox import Jobs, JobsAsked, show_jobs
 from graphmem_api.problems import failures
 from graphmem_api.queries import query
 

@@ -9,7 +9,7 @@ from litestar.params import BodyKwarg, PathParameter
 
 from graphmem.context import Context
 from graphmem.conversations.types import Deleted
-from graphmem.memories import delete as deleting, lists, memory as single
+from graphmem.memories import lists, memory as single
 from graphmem.memories.lists import Memories, MemoriesAsked
 from graphmem.memories.types import Memory
 from graphmem.model.annotations import ChangedAnnotations
@@ -67,7 +67,7 @@ async def delete_memory(memory_id: MemoryId, context: NamedDependency[Context]) 
     409 for a span of a reference's content, which would become incomplete: replace the reference's content,
     or delete the reference.
     """
-    return await deleting.delete_memory(memory_id, context)
+    return await single.delete_memory(memory_id, context)
 
 
 @get(

@@ -18,7 +18,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from graphmem.errors import Unavailable
 from graphmem.graph.driver import Graph, Pool
 from graphmem.graph.statements import STATEMENTS_AT_WORK, AtWork
-from graphmem.jobs.show import JobCount, count_open_jobs
+from graphmem.jobs.outbox import JobCount, count_open_jobs
 from graphmem.observing.logs import traced
 from graphmem.runtime import Runtime
 from graphmem_api.clients import Connection, Guard, is_near

@@ -8,7 +8,7 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
 from graphmem.context import Context
-from graphmem.references import put as putting, show as showing
+from graphmem.references import reference
 from graphmem.references.types import (
     Content,
     NewContent,
@@ -53,8 +53,8 @@ async def add_references(
 ) -> Reference | list[Reference]:
     """Write one card or 1–1,000, all or none; each is new, even if its target has others."""
     if isinstance(data, list):
-        return await putting.add_references(data, context)
-    return (await putting.add_references([data], context))[0]
+        return await reference.add_references(data, context)
+    return (await reference.add_references([data], context))[0]
 
 
 @get(
@@ -69,7 +69,7 @@ async def list_references(
     asked: NamedDependency[ReferencesAsked],
 ) -> References:
     """List the client's references, newest first, without superseded versions."""
-    return await showing.show_references(asked, context)
+    return await reference.show_references(asked, context)
 
 
 @get(
@@ -80,7 +80,7 @@ async def list_references(
 )
 async def show_reference(reference_id: ReferenceId, context: NamedDependency[Context]) -> Reference:
     """Show one version of a reference; `active` is false once it has been superseded."""
-    return await showing.show_reference(reference_id, context)
+    return await reference.show_reference(reference_id, context)
 
 
 @put(
@@ -100,7 +100,7 @@ async def put_content(
     spans are no longer found. A repeated content changes nothing, but missing or damaged spans are written
     again. 409 if the reference has been superseded, or another content was first.
     """
-    return await putting.put_content(reference_id, data, context)
+    return await reference.put_content(reference_id, data, context)
 
 
 references = Router(

@@ -9,7 +9,7 @@ from litestar.params import BodyKwarg
 
 from graphmem.context import Context
 from graphmem.reviews import review as use_case
-from graphmem.reviews.show import show_reviews
+from graphmem.reviews.review import show_reviews
 from graphmem.reviews.types import (
     Applied,
     NewRating,

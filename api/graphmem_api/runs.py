@@ -8,7 +8,7 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
 from graphmem.context import Context
-from graphmem.runs import end, retrieve, show, spans, starting, write
+from graphmem.runs import retrieve, session, show, spans, starting, write
 from graphmem.runs.types import (
     Accesses,
     AccessesAsked,
@@ -201,7 +201,7 @@ async def end_run(
 
     A run past its deadline stays `timeout`, whatever the outcome.
     """
-    return await end.end(session_id, data, context)
+    return await session.end(session_id, data, context)
 
 
 @get(

@@ -8,7 +8,7 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
 from graphmem.context import Context
-from graphmem.summaries import add, show
+from graphmem.summaries import summary
 from graphmem.summaries.types import (
     NewPlanSummary,
     NewSessionSummary,
@@ -77,7 +77,7 @@ async def add_summary(
     Another one of the same type and target is the next version, and the old one is no longer found. A target
     that is a session of the client, by its own id, is linked to the summary.
     """
-    return await add.add_summary(data, context)
+    return await summary.add_summary(data, context)
 
 
 @get(
@@ -92,7 +92,7 @@ async def list_summaries(
     asked: NamedDependency[SummariesAsked],
 ) -> Summaries:
     """List the client's summaries, newest activity first, without superseded versions."""
-    return await show.show_summaries(asked, context)
+    return await summary.show_summaries(asked, context)
 
 
 @get(
@@ -106,7 +106,7 @@ async def show_summary(
     context: NamedDependency[Context],
 ) -> Summary:
     """Show one version of a summary; `active` is false once it has been superseded."""
-    return await show.show_summary(summary_id, context)
+    return await summary.show_summary(summary_id, context)
 
 
 summaries = Router(

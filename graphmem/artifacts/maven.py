@@ -1,4 +1,7 @@
-"""One file from a Maven repository: fetched again after a passing fault, and verified."""
+"""Fetched files: committed lists of Maven coordinates with their SHA-256, and one file from a repository.
+
+A fetch is repeated after a passing fault, and what arrives is verified.
+"""
 
 import hashlib
 import logging
@@ -7,9 +10,46 @@ from pathlib import Path
 
 import requests
 from jgo.maven import MavenContext
+from msgspec import Struct
 
-from graphmem.artifacts.coordinates import Coordinates
 from graphmem.errors import FetchFailed
+
+FOLDER = Path(__file__).parent
+
+
+class Coordinates(Struct, frozen=True):
+    """The place of a file in a Maven repository, and its SHA-256."""
+
+    group: str
+    artifact: str
+    version: str
+    classifier: str
+    sha256: str
+
+    def __str__(self) -> str:
+        named = [self.group, self.artifact, self.version, self.classifier]
+        return ":".join(part for part in named if part)
+
+
+def read_list(name: str) -> list[Coordinates]:
+    """Return the coordinates of a list in its order, which matters on a class path."""
+    return [_parsed(line) for line in _list_file(name).read_text("utf-8").splitlines()]
+
+
+def list_hash(name: str) -> str:
+    """Return the hash of a list's file."""
+    return hashlib.sha256(_list_file(name).read_bytes()).hexdigest()
+
+
+def _list_file(name: str) -> Path:
+    return FOLDER / f"{name}.tsv"
+
+
+def _parsed(line: str) -> Coordinates:
+    coordinates, sha256 = line.split("\t")
+    group, artifact, version, *classifier = coordinates.split(":")
+    return Coordinates(group, artifact, version, "".join(classifier), sha256.strip())
+
 
 # Seconds before each further attempt. Without any network a failure takes their sum.
 PAUSES = (0.5, 1.0, 2.0)

@@ -10,10 +10,9 @@ from zipfile import BadZipFile, ZipFile
 
 from msgspec import Struct
 
-from graphmem.artifacts.cache import disk_faults, locked
-from graphmem.artifacts.fetch import fetch
+from graphmem.artifacts.fetch import disk_faults, fetch, locked
 from graphmem.errors import FetchFailed
-from graphmem.model.progress import Progress
+from graphmem.model.pages import Progress
 
 NAME = "bge-small-en-v1.5-q"
 

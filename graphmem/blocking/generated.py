@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from graphmem.blocking.event_loop import Blocking
 from graphmem.client import Graphmem, When
 from graphmem.clients import Clients
-from graphmem.contexts.types import (
+from graphmem.contexts.context import (
     RESPONSE_TOKENS,
     TTL_SECONDS,
     Added,
@@ -28,7 +28,7 @@ from graphmem.conversations.types import (
     Remembered,
     Sessions,
 )
-from graphmem.entities.types import Alias, AliasesFound, Entities
+from graphmem.entities.aliases import Alias, AliasesFound, Entities
 from graphmem.episodes.types import Consolidated, KeptEpisode, MessageRange, Segmented
 from graphmem.exploring.types import Audit, Outcome, Table, Via
 from graphmem.facts.types import (
@@ -41,7 +41,7 @@ from graphmem.facts.types import (
 )
 from graphmem.forgetting.types import Receipt, Verified
 from graphmem.hypotheses.types import Mode, Turn
-from graphmem.jobs.show import Jobs, JobState
+from graphmem.jobs.outbox import Jobs, JobState
 from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult
 from graphmem.memories.links import Link, Links, NewLink
 from graphmem.memories.lists import Memories

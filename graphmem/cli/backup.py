@@ -12,10 +12,10 @@ from graphmem.cli.export import open_from, write_pages
 from graphmem.cli.options import RUNNING, Command, settings_options
 from graphmem.cli.showing import say_json
 from graphmem.config import Settings
-from graphmem.model.text import counted
+from graphmem.model.validation import counted
 
 if TYPE_CHECKING:
-    from graphmem.model.progress import Progress
+    from graphmem.model.pages import Progress
     from graphmem.runtime import Runtime
     from graphmem.server.backup import BackupFile, Manifest
 
@@ -87,7 +87,7 @@ def backup(folder: Path, as_json: bool, settings: Settings) -> None:
 
 
 async def _back_up(folder: Path, settings: Settings) -> BackedUp:
-    from graphmem.cli.progress import show_progress
+    from graphmem.cli.running import show_progress
     from graphmem.model.times import present
     from graphmem.server.backup import Manifest, begin_backup, end_backup
 
@@ -181,7 +181,7 @@ def restore(folder: Path, replace: bool, as_json: bool, settings: Settings) -> N
 
 
 async def _restore(folder: Path, replace: bool, settings: Settings) -> Restored:
-    from graphmem.cli.progress import show_progress
+    from graphmem.cli.running import show_progress
     from graphmem.errors import InvalidInput
     from graphmem.graph.inspection import COUNTED_MEMORIES
     from graphmem.model.times import present

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graphmem.cli.explorer import Explorer, Wrong
 from graphmem.cli.options import NEO4J, Command, settings_options
+from graphmem.cli.statements import Explorer, Wrong
 from graphmem.config import Settings
-from graphmem.graph.fragments import expanded, names, read
+from graphmem.graph.query import expanded, names, read
 
 if TYPE_CHECKING:
     from graphmem.exploring.types import Limits
@@ -112,7 +112,7 @@ async def _explore(
     shape: str,
     settings: Settings,
 ) -> None:
-    from graphmem.cli.progress import show_progress
+    from graphmem.cli.running import show_progress
     from graphmem.cli.statements import statements
     from graphmem.graph.statements import Statements
     from graphmem.jobs.afterwards import Afterwards

@@ -12,9 +12,15 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from graphmem.cli.explorer import Explorer
 from graphmem.cli.showing import harmless
-from graphmem.cli.statements import COMMANDS, completions, is_complete, parameter, statements
+from graphmem.cli.statements import (
+    COMMANDS,
+    Explorer,
+    completions,
+    is_complete,
+    parameter,
+    statements,
+)
 from graphmem.errors import GraphmemError
 from graphmem.graph.inspection import KNOWN_NAMES, SHOWN_INDEXES, KnownNames
 from graphmem.model.vocabulary import EDGE_TYPES

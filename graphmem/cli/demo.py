@@ -10,8 +10,8 @@ from graphmem.cli.recall import Answer, ask
 from graphmem.cli.serve import say_where, with_free_port
 from graphmem.cli.showing import cost, left_out, say_json, show_quoted
 from graphmem.config import Settings
-from graphmem.model.progress import Progress
-from graphmem.model.text import counted
+from graphmem.model.pages import Progress
+from graphmem.model.validation import counted
 from graphmem.recall.types import Question
 
 CLIENT = "demo"
@@ -46,7 +46,7 @@ def demo(once: bool, as_json: bool, settings: Settings) -> None:
 
 
 async def _demonstrate(settings: Settings, *, once: bool, as_json: bool) -> None:
-    from graphmem.cli.progress import show_progress
+    from graphmem.cli.running import show_progress
     from graphmem.runtime import database
 
     async with AsyncExitStack() as stack:

@@ -43,7 +43,7 @@ def doctor(start: bool, as_json: bool, settings: Settings) -> None:
 
 
 async def _examine(settings: Settings, *, start: bool) -> Examination:
-    from graphmem.cli.progress import show_progress
+    from graphmem.cli.running import show_progress
     from graphmem.doctor.examination import examine
 
     with show_progress(transient=True) as progress:
@@ -62,7 +62,7 @@ def listening(settings: Settings) -> list[Finding]:
     from graphmem_api.keys import WRITABLE_BY_OTHERS, read_keys
 
     from graphmem.doctor.findings import note, ok, refused, warning
-    from graphmem.model.text import counted
+    from graphmem.model.validation import counted
 
     try:
         check_listener(settings)
@@ -97,7 +97,7 @@ def _show(examination: Examination) -> None:
         for way in connection.ways:
             click.echo(f"    {way.program}: {way.how}")
         if connection.ways:
-            from graphmem.doctor.connecting import CAUTION
+            from graphmem.doctor.findings import CAUTION
 
             click.echo(f"    {CAUTION}")
     found = [finding.severity for finding in examination.findings]

@@ -14,7 +14,7 @@ from graphmem.cli.options import RUNNING, Command, client_option, settings_optio
 from graphmem.cli.showing import say_json
 from graphmem.config import Settings
 from graphmem.errors import InvalidInput
-from graphmem.model.text import counted
+from graphmem.model.validation import counted
 
 if TYPE_CHECKING:
     from graphmem.client import Graphmem
@@ -100,7 +100,7 @@ async def _to_stdout(client_id: str, vectors: bool, settings: Settings) -> None:
 async def _to_file(
     path: Path, unfinished: Path, client_id: str, vectors: bool, settings: Settings
 ) -> ExportReport:
-    from graphmem.cli.progress import show_progress
+    from graphmem.cli.running import show_progress
     from graphmem.client import Graphmem
     from graphmem.runtime import running
 

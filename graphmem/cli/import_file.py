@@ -16,14 +16,12 @@ import msgspec
 from click.core import ParameterSource
 from msgspec import Struct
 
-from graphmem.cli.checkpoint import Checkpoint, checkpoint
-from graphmem.cli.lines import BEGINNING, FilePosition, Line, windows
+from graphmem.cli.loading import BEGINNING, Checkpoint, FilePosition, Line, checkpoint, windows
 from graphmem.cli.options import RUNNING, Command, checked_id, client_option, settings_options
 from graphmem.cli.showing import say_json
 from graphmem.config import Settings
 from graphmem.errors import InvalidInput
-from graphmem.model.text import counted
-from graphmem.model.validation import validated
+from graphmem.model.validation import counted, validated
 from graphmem.model.vocabulary import ClientId
 
 if TYPE_CHECKING:
@@ -158,7 +156,7 @@ async def _import(
     source: "Source", client_id: str, kept: Checkpoint | None, settings: Settings
 ) -> Report:
     from graphmem.cli.loading import load_windows
-    from graphmem.cli.progress import show_progress
+    from graphmem.cli.running import show_progress
     from graphmem.client import Graphmem
     from graphmem.runtime import running
 
@@ -298,7 +296,7 @@ def _is_given(option: str) -> bool:
 
 async def _load(file: Path, client_id: str | None, settings: Settings) -> "ImportedExport":
     """Import an export into a client, or into one with the name that it had."""
-    from graphmem.cli.progress import show_progress
+    from graphmem.cli.running import show_progress
     from graphmem.exports.lines import header_of
     from graphmem.exports.load import load
     from graphmem.runtime import running

@@ -12,7 +12,7 @@ from graphmem.cli.options import Command, checked_id, settings_options
 from graphmem.cli.showing import say_json
 from graphmem.config import Settings, variable
 from graphmem.errors import SettingError
-from graphmem.model.text import counted
+from graphmem.model.validation import counted
 
 if TYPE_CHECKING:
     from graphmem_api.keys import Entry

@@ -86,7 +86,7 @@ async def _serve(settings: Settings, client_id: str, offer: "Offer") -> None:
 
 @asynccontextmanager
 async def _open(settings: Settings, client_id: str) -> "AsyncIterator[Graphmem]":
-    from graphmem.cli.progress import show_progress
+    from graphmem.cli.running import show_progress
     from graphmem.client import Graphmem
     from graphmem.runtime import running
 

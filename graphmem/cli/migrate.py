@@ -35,7 +35,7 @@ def migrate(as_json: bool, settings: Settings) -> None:
 
 
 async def _migrate(settings: Settings) -> list[str]:
-    from graphmem.cli.progress import show_progress
+    from graphmem.cli.running import show_progress
     from graphmem.embedding import load_model
     from graphmem.runtime import database
     from graphmem.serving import described, open_graph

@@ -117,7 +117,7 @@ async def ask(question: Question, memory: "Graphmem") -> Answer:
 
 
 async def _open_and_ask(question: Question, client_id: str, settings: Settings) -> Answer:
-    from graphmem.cli.progress import show_progress
+    from graphmem.cli.running import show_progress
     from graphmem.client import Graphmem
     from graphmem.runtime import running
 

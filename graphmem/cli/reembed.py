@@ -8,7 +8,7 @@ import click
 from graphmem.cli.options import RUNNING, Command, settings_options
 from graphmem.config import Settings
 from graphmem.errors import ModelMismatch
-from graphmem.model.progress import Progress
+from graphmem.model.pages import Progress
 
 if TYPE_CHECKING:
     from graphmem.graph.driver import Graph
@@ -52,7 +52,7 @@ def reembed(cancel: bool, no_wait: bool, settings: Settings) -> None:
 
 
 async def _reembed(settings: Settings, *, wait: bool) -> str:
-    from graphmem.cli.progress import show_progress
+    from graphmem.cli.running import show_progress
     from graphmem.runtime import database
 
     with show_progress() as progress:
@@ -68,7 +68,7 @@ async def _reembed(settings: Settings, *, wait: bool) -> str:
 
 
 async def _cancel(settings: Settings) -> str:
-    from graphmem.cli.progress import show_progress
+    from graphmem.cli.running import show_progress
     from graphmem.context import random_id
     from graphmem.model.times import present
     from graphmem.reembedding import give_up
@@ -86,7 +86,7 @@ async def _ask(settings: Settings, graph: "Graph", progress: Progress) -> "Insta
     from graphmem.embedding import Embedder, load_model
     from graphmem.model.times import present
     from graphmem.reembedding import ask
-    from graphmem.retrieval.calibration import measure
+    from graphmem.retrieval.relevance import measure
     from graphmem.serving import described
 
     progress("loading the embedding model")

@@ -48,7 +48,7 @@ def serve(settings: Settings) -> None:
 async def _serve(settings: Settings) -> None:
     import graphmem_api.serve
 
-    from graphmem.cli.progress import show_progress
+    from graphmem.cli.running import show_progress
 
     with show_progress() as progress:
         await graphmem_api.serve.serve(settings, progress, say_where)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from graphmem.model.text import counted
+from graphmem.model.validation import counted
 from graphmem.recall.types import Omitted, Recalled
 
 # Control characters in a memory could move a terminal's cursor or change its colours.

@@ -7,9 +7,9 @@ from collections import Counter
 from typing import Any
 
 from graphmem.client import Graphmem
-from graphmem.model.progress import Progress, silent
+from graphmem.config import records
+from graphmem.model.pages import Progress, silent
 from graphmem.model.vocabulary import SourceType
-from graphmem.resources import records
 
 Record = dict[str, Any]
 

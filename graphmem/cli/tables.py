@@ -14,7 +14,7 @@ from rich.text import Text
 
 from graphmem.cli.showing import harmless, say_json
 from graphmem.exploring.types import Table
-from graphmem.model.text import counted
+from graphmem.model.validation import counted
 
 CELL_CHARACTERS = 500
 """The number of characters of a value that a table shows; CSV and JSON show all of it."""

@@ -5,25 +5,192 @@ every context, and the remaining tokens are always computed from the remaining t
 """
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from graphmem.context import Context
-from graphmem.contexts.sections import composed, room, sections, shown, with_chunk
-from graphmem.contexts.types import (
-    PROMPT_BYTES,
-    Added,
-    ContextAddition,
-    CreateContextOptions,
-    RetrievalContext,
-    StoredContext,
-)
 from graphmem.errors import ContextNotFound, InvalidInput, ItemNotFound
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import enqueue
-from graphmem.memories.chunk import ChunkSource, load_chunk_source
-from graphmem.model.text import checked_text
+from graphmem.memories.chunk import MOST_TOKENS, ChunkSource, Tokens, header_of, load_chunk_source
+from graphmem.model.validation import checked_text
+from graphmem.prompts.truncation import truncated
 from graphmem.tokens import TokenCounter
+
+RESPONSE_TOKENS = 500
+"""The default number of tokens that are reserved for the model's answer."""
+
+TTL_SECONDS = 3_600
+MOST_TTL_SECONDS = 7 * 24 * 3_600
+"""The default and the longest life of a context, in seconds."""
+
+PROMPT_BYTES = 1_000_000
+"""The longest system prompt, in bytes of UTF-8."""
+
+
+class CreateContextOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A context to create: its budget and its system prompt."""
+
+    max_tokens: Tokens
+    system_prompt: (
+        Annotated[str, Meta(description="at most 1,000,000 bytes of UTF-8; counts as content")]
+        | None
+    ) = None
+    reserved_for_response: Annotated[int, Meta(ge=0, le=MOST_TOKENS)] = RESPONSE_TOKENS
+    ttl_seconds: Annotated[int, Meta(ge=1, le=MOST_TTL_SECONDS)] = TTL_SECONDS
+
+
+class ContextSection(Struct, frozen=True, kw_only=True):
+    """A part of a context; sections of higher priority come first."""
+
+    id: str
+    type: Literal["system", "retrieved"]
+    content: str
+    priority: int
+    token_count: int
+
+
+class RetrievalContext(Struct, frozen=True, kw_only=True):
+    """A context: its sections in their order, and its remaining tokens."""
+
+    id: str
+    max_tokens: int
+    reserved_for_response: int
+    remaining_tokens: int
+    """`max_tokens` without the reserve and the composed text; never negative."""
+    sections: list[ContextSection]
+    retrieved_ids: list[str]
+    """The ids of the memories that it holds, each once, in the order of their adding."""
+    created_at: datetime
+    expires_at: datetime
+
+
+class ContextAddition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A memory to add to a context."""
+
+    id: Annotated[str, Meta(min_length=1, max_length=256)]
+
+
+class Added(Struct, frozen=True, kw_only=True):
+    """Whether the context now holds the memory, and its remaining tokens."""
+
+    added: bool
+    remaining_tokens: int
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    """A memory in a context: the chunk that was taken from it, and its position."""
+
+    id: str
+    position: int
+    priority: int
+    content: str
+    tokens: int
+
+
+class StoredContext(Struct, frozen=True, kw_only=True):
+    """A context as the database holds it."""
+
+    id: str
+    max_tokens: int
+    reserved_for_response: int
+    system_prompt: str | None
+    created_at: datetime
+    expires_at: datetime
+    held: list[Held]
+
+
+SEPARATOR = "\n\n"
+SYSTEM_PRIORITY = 100
+RETRIEVED_PRIORITY = 50
+
+CHUNK_TOKENS = 500
+"""The maximum number of tokens of one memory in a context."""
+
+
+def sections(stored: StoredContext, tokens: TokenCounter) -> list[ContextSection]:
+    """Return a context's sections by priority; equal priorities keep the order of adding."""
+    system = [_system(stored.system_prompt, tokens)] if stored.system_prompt else []
+    retrieved = [
+        ContextSection(
+            id=held.id,
+            type="retrieved",
+            content=held.content,
+            priority=held.priority,
+            token_count=held.tokens,
+        )
+        for held in sorted(stored.held, key=lambda held: held.position)
+    ]
+    return sorted([*system, *retrieved], key=lambda section: -section.priority)
+
+
+def _system(prompt: str, tokens: TokenCounter) -> ContextSection:
+    return ContextSection(
+        id="system",
+        type="system",
+        content=prompt,
+        priority=SYSTEM_PRIORITY,
+        token_count=tokens.count(prompt),
+    )
+
+
+def composed(shown: Sequence[ContextSection]) -> str:
+    """Return sections as one text, a blank line between them."""
+    return SEPARATOR.join(section.content for section in shown)
+
+
+def room(stored: StoredContext, tokens: TokenCounter) -> int:
+    """Return the remaining tokens, negative when the composed text exceeds the budget."""
+    used = tokens.count(composed(sections(stored, tokens)))
+    return stored.max_tokens - stored.reserved_for_response - used
+
+
+def shown(stored: StoredContext, tokens: TokenCounter) -> RetrievalContext:
+    """Return a context in its form for callers."""
+    return RetrievalContext(
+        id=stored.id,
+        max_tokens=stored.max_tokens,
+        reserved_for_response=stored.reserved_for_response,
+        remaining_tokens=max(0, room(stored, tokens)),
+        sections=sections(stored, tokens),
+        retrieved_ids=[held.id for held in sorted(stored.held, key=lambda held: held.position)],
+        created_at=stored.created_at,
+        expires_at=stored.expires_at,
+    )
+
+
+def with_chunk(
+    stored: StoredContext, source: ChunkSource, tokens: TokenCounter
+) -> StoredContext | None:
+    """Return the context with a chunk of a memory added; None if nothing of it fits.
+
+    The chunk is cut so that the whole text, separator included, stays within the budget.
+    """
+    limit = min(room(stored, tokens), CHUNK_TOKENS)
+    position = max((held.position for held in stored.held), default=-1) + 1
+    while limit > 0:
+        cut = truncated(source.text, limit, "end", tokens, header=header_of(source))
+        if cut.truncated and not cut.kept:
+            return None
+        held = Held(
+            id=source.id,
+            position=position,
+            priority=RETRIEVED_PRIORITY,
+            content=cut.content,
+            tokens=cut.token_count,
+        )
+        longer = replace(stored, held=[*stored.held, held])
+        left = room(longer, tokens)
+        if left >= 0:
+            return longer
+        limit += left
+    return None
+
 
 SWEEP = "sweep_contexts"
 """The kind of the job that removes a client's expired contexts."""

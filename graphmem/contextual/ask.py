@@ -30,7 +30,7 @@ from graphmem.contextual.narrowing import (
 from graphmem.contextual.types import ContextualQuery, ContextualResult, OmittedTurn
 from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
-from graphmem.model.text import checked_text
+from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS
 from graphmem.recall.abstaining import judgement, unheard_names
 from graphmem.recall.compose import compose

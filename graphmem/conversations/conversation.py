@@ -18,7 +18,7 @@ from graphmem.errors import ConversationNotFound, InvalidInput
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_word
-from graphmem.memories.delete import Gone, delete_unmentioned, refuse_on_hold
+from graphmem.memories.memory import Gone, delete_unmentioned, refuse_on_hold
 from graphmem.model.annotations import checked_tags, decoded, encoded
 from graphmem.model.times import BEGINNING, END
 

@@ -9,8 +9,8 @@ from msgspec import to_builtins
 
 from graphmem.conversations.types import MessagePart, NewMessage, ToolCall
 from graphmem.errors import InvalidInput
-from graphmem.model.text import checked_text
 from graphmem.model.times import happened, moment
+from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import MESSAGE_BYTES, ROLE_OF, Role
 
 REASONING = frozenset({"thinking", "redacted_thinking", "reasoning"})

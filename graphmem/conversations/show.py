@@ -47,14 +47,14 @@ class MessagesCounted(Struct, frozen=True):
     total: int
 
 
-class StoredConversation(Struct, frozen=True):
+class StoredListedConversation(Struct, frozen=True):
     """A conversation of a list, and its metadata as the stored JSON text."""
 
     conversation: ListedConversation
     metadata: str | None
 
 
-CONVERSATIONS = Query("conversations/conversations", StoredConversation)
+CONVERSATIONS = Query("conversations/conversations", StoredListedConversation)
 COUNT_CONVERSATIONS = Query("conversations/count_conversations", Total)
 SESSIONS = Query("conversations/sessions", SessionsFound)
 COUNT_MESSAGES = Query("conversations/count_messages", MessagesCounted)

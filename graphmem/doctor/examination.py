@@ -10,17 +10,26 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.config import Settings
-from graphmem.doctor import folder, integrity, machine, model, nodes, schema, server
-from graphmem.doctor.connecting import Connection, ways
-from graphmem.doctor.findings import Examination, Finding, note, ok, problem, refused, warning
+from graphmem.doctor import integrity, machine, model, schema, server
+from graphmem.doctor.findings import (
+    Connection,
+    Examination,
+    Finding,
+    note,
+    ok,
+    problem,
+    refused,
+    warning,
+    ways,
+)
 from graphmem.errors import GraphmemError, ServerFailed, SetupError
 from graphmem.graph.driver import Graph, connect
-from graphmem.model.progress import Progress, silent
-from graphmem.model.side import FIRST, Side
+from graphmem.model.pages import Progress, silent
+from graphmem.model.vocabulary import FIRST, Side
 from graphmem.runtime import database
-from graphmem.server import bolt, private
-from graphmem.server.bolt import USER
+from graphmem.server import private, process
 from graphmem.server.folder import Record
+from graphmem.server.process import USER
 
 CONNECT_SECONDS = 15.0
 """A suspended server accepts a connection and then does not answer."""
@@ -74,7 +83,7 @@ def surroundings(settings: Settings) -> list[Finding]:
             *machine.memory(settings, runs=runs),
             *machine.data_disk(settings),
             *findings,
-            *folder.folder(settings.data_dir),
+            *machine.folder(settings.data_dir),
         ]
     return findings
 
@@ -99,7 +108,7 @@ async def examine_store(reached: ReachedDatabase, settings: Settings) -> list[Fi
         ("schema", drift),
         ("embedding model", lambda: model.agreement(graph, settings)),
         ("languages", lambda: model.languages(graph)),
-        ("graph", lambda: nodes.agreement(graph)),
+        ("graph", lambda: integrity.agreement(graph)),
         ("memories", lambda: integrity.amount(graph)),
         ("size", lambda: server.fits(graph, reached.pid)),
     ]
@@ -178,10 +187,10 @@ def _connection(settings: Settings, record: Record | None) -> Connection:
         )
     else:
         connection = Connection(
-            uri=bolt.uri(record.port if record else 0),
+            uri=process.uri(record.port if record else 0),
             user=USER,
-            database=bolt.DATABASE,
-            credentials=str(folder.password_file(settings.data_dir)),
+            database=process.DATABASE,
+            credentials=str(machine.password_file(settings.data_dir)),
         )
     return replace(connection, ways=ways(connection))
 
@@ -190,7 +199,7 @@ def _password(settings: Settings) -> str:
     if settings.neo4j_uri:
         return settings.neo4j_password
     try:
-        return folder.password_file(settings.data_dir).read_text("utf-8").strip()
+        return machine.password_file(settings.data_dir).read_text("utf-8").strip()
     except OSError as fault:
         raise ServerFailed(
             f"the server runs, and its password cannot be read ({fault.strerror}): put the file back"

@@ -1,16 +1,18 @@
-"""The rules of the stored data: nothing dangles, chains are whole, no property is missing."""
+"""The rules of the stored data: nothing dangles, chains are whole, and nodes and edges are as declared."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from graphmem.doctor.findings import Finding, note, ok, problem
+from graphmem.doctor.schema import searched_properties
 from graphmem.graph.driver import Graph
 from graphmem.graph.inspection import (
     BROKEN_CHAINS,
     COUNTED_MEMORIES,
     COUNTED_PASSAGES,
     EDGES_BETWEEN_CLIENTS,
+    KNOWN_NAMES,
     MEMORIES_TO_CUT,
     MEMORIES_WITHOUT_CONVERSATION,
     MEMORIES_WITHOUT_EMBEDDING,
@@ -19,10 +21,24 @@ from graphmem.graph.inspection import (
     PASSAGES_WITHOUT_EMBEDDING,
     PASSAGES_WITHOUT_MEMORY,
     SESSIONS_WITHOUT_CONVERSATION,
+    STORED_EDGES,
+    STORED_NODES,
     Defect,
+    KnownNames,
+    StoredEdges,
+    StoredNodes,
+    StoredProperty,
 )
 from graphmem.graph.query import Query
-from graphmem.model.text import counted
+from graphmem.graph.schema import (
+    MEMORY,
+    DeclaredEdge,
+    DeclaredNode,
+    DeclaredProperty,
+    declared_nodes,
+    edge_sources,
+)
+from graphmem.model.validation import counted
 
 SCANNED = 1_000_000
 """The number of nodes or edges that one check looks at."""
@@ -132,3 +148,135 @@ def _amount(memories: int, passages: int, left: int, scanned: int) -> Iterator[F
         yield note("memories", what, remedy)
     if memories > scanned:
         yield note("integrity", f"only the first {scanned:,} of each kind are looked at")
+
+
+NODES_SCANNED = 10_000
+"""The number of nodes of each label, and of edges of each type, that are checked."""
+
+SUBJECT = "graph"
+
+SHARED = "nothing, if another program shares this database"
+FOREIGN = "find out which program writes here, and correct them"
+
+
+async def agreement(graph: Graph) -> list[Finding]:
+    """Compare stored labels, properties and edges with the declared classes, as far as they are scanned."""
+    nodes = await graph.rows(
+        STORED_NODES, labels=[MEMORY, *declared_nodes()], scanned=NODES_SCANNED
+    )
+    edges = await graph.rows(STORED_EDGES, types=list(edge_sources()), scanned=NODES_SCANNED)
+    [names] = await graph.rows(KNOWN_NAMES)
+    wrong = [*node_problems(nodes), *edge_problems(edges)]
+    agreed = f"nodes and edges are as graphmem's {len(declared_nodes())} classes declare them"
+    return [*(wrong or [ok(SUBJECT, agreed)]), *foreign_names(names, nodes, edges)]
+
+
+def node_problems(stored: Sequence[StoredNodes]) -> Iterator[Finding]:
+    """Return the differences between stored nodes and their classes."""
+    classes = declared_nodes()
+    known = [node.labels for node in classes.values()]
+    combinations = {frozenset(labels) for one in stored for labels in one.combinations}
+    for labels in sorted(combinations, key=sorted):
+        if not any(wanted <= labels for wanted in known):
+            what = f"there are nodes with no labels but {_listed(labels)}"
+            yield problem(SUBJECT, f"{what}: searches miss them", FOREIGN)
+    searched = searched_properties()
+    for one in stored:
+        if one.label in classes:
+            declared = classes[one.label]
+            yield from _other_types(one.label, one.properties, declared.properties)
+            yield from _missing(one, declared, searched if declared.is_memory else ())
+
+
+def edge_problems(stored: Sequence[StoredEdges]) -> Iterator[Finding]:
+    """Return the differences between stored edges and their declarations."""
+    for one in stored:
+        fitting = _fitting(one)
+        if fitting:
+            yield from _other_types(one.type, one.properties, _edge_properties(fitting))
+        else:
+            ends = f"from {_listed(one.from_labels)} to {_listed(one.to_labels)}"
+            number = counted(one.edges, f"{one.type} edge")
+            lead = "leads" if one.edges == 1 else "lead"
+            what = f"{number} {lead} {ends}, which graphmem never writes"
+            yield problem(SUBJECT, what, "find out which program writes here, and delete them")
+
+
+def foreign_names(
+    names: KnownNames, nodes: Sequence[StoredNodes], edges: Sequence[StoredEdges]
+) -> Iterator[Finding]:
+    """Return one note each for the labels, types of edges and properties that no class declares."""
+    classes = declared_nodes()
+    properties = {
+        f"{one.label}.{name.name}"
+        for one in nodes
+        for name in one.properties
+        if one.label in classes and name.name not in classes[one.label].properties
+    } | {
+        f"{one.type}.{name}"
+        for one in edges
+        if (fitting := _fitting(one))
+        for name in {name.name for name in one.properties} - set(_edge_properties(fitting))
+    }
+    for things, found in (
+        ("labels", set(names.labels) - {MEMORY, *classes}),
+        ("types of edges", set(names.edge_types) - set(edge_sources())),
+        ("properties", properties),
+    ):
+        if found:
+            what = f"the database also holds {things} that are not graphmem's: {_listed(found)}"
+            yield note(SUBJECT, what, SHARED)
+
+
+def _other_types(
+    holder: str, stored: Sequence[StoredProperty], declared: Mapping[str, DeclaredProperty]
+) -> Iterator[Finding]:
+    """Return the properties with values of another type than the declared."""
+    for one in stored:
+        others = set(one.types) - declared[one.name].types if one.name in declared else set()
+        if others:
+            what = f"{holder}.{one.name} has values of the type {_listed(map(_readable, others))}"
+            wanted = " or ".join(sorted(map(_readable, declared[one.name].types)))
+            yield problem(SUBJECT, f"{what} instead of {wanted}", FOREIGN)
+
+
+def _missing(
+    stored: StoredNodes, declared: DeclaredNode, checked: Collection[str]
+) -> Iterator[Finding]:
+    """Return the required properties that nodes lack; another rule covers those that are checked."""
+    present = {one.name: one.present for one in stored.properties}
+    lacking = {
+        name: stored.nodes - present.get(name, 0)
+        for name, one in declared.properties.items()
+        if one.required and name not in checked and present.get(name, 0) < stored.nodes
+    }
+    if lacking:
+        nodes = counted(stored.nodes, f"{stored.label} node")
+        names = ", ".join(f"{name} ({number:,})" for name, number in lacking.items())
+        query = f"MATCH (n:{stored.label}) WHERE n.{next(iter(lacking))} IS NULL RETURN n"
+        what = f"some of {nodes} lack required properties: {names}"
+        yield problem(SUBJECT, what, f"find them with `{query}`: {RESTORE}")
+
+
+def _fitting(stored: StoredEdges) -> list[DeclaredEdge]:
+    """Return the declarations of edges of this type between these labels."""
+    return [
+        edge
+        for node in declared_nodes().values()
+        for edge in node.edges
+        if edge.type == stored.type
+        and edge.from_label in stored.from_labels
+        and edge.to_label in stored.to_labels
+    ]
+
+
+def _edge_properties(edges: Iterable[DeclaredEdge]) -> dict[str, DeclaredProperty]:
+    return {name: one for edge in edges for name, one in edge.properties.items()}
+
+
+def _readable(type: str) -> str:
+    return type.replace(" NOT NULL", "")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

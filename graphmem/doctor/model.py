@@ -20,10 +20,10 @@ from graphmem.graph.installation import (
     knowledge,
     require_same,
 )
-from graphmem.model.side import FIRST, Side
-from graphmem.model.text import counted
+from graphmem.model.validation import counted
+from graphmem.model.vocabulary import FIRST, Side
 from graphmem.retrieval.knowledge import KNOWN, knows
-from graphmem.retrieval.vocabulary import SAMPLED_TEXTS
+from graphmem.retrieval.understanding import SAMPLED_TEXTS
 from graphmem.text.languages import language
 from graphmem.tokens import TOKENIZER
 from graphmem.warming import SAMPLED_QUESTIONS

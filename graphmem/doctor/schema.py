@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
 from graphmem.errors import SchemaError
-from graphmem.graph.declared import MEMORY, declared_nodes
 from graphmem.graph.driver import Graph
 from graphmem.graph.inspection import (
     SHOWN_CONSTRAINTS,
@@ -19,8 +18,15 @@ from graphmem.graph.inspection import (
 )
 from graphmem.graph.installation import installation
 from graphmem.graph.query import renamed
-from graphmem.graph.schema import APPLIED_MIGRATIONS, SchemaFile, pending, schema_files
-from graphmem.model.side import FIRST, Side, other
+from graphmem.graph.schema import (
+    APPLIED_MIGRATIONS,
+    MEMORY,
+    SchemaFile,
+    declared_nodes,
+    pending,
+    schema_files,
+)
+from graphmem.model.vocabulary import FIRST, Side, other
 
 CREATED = re.compile(
     r"CREATE (?P<kind>CONSTRAINT|(?:RANGE |VECTOR |FULLTEXT )?INDEX) (?P<name>\w+) IF NOT EXISTS\s+"

@@ -12,7 +12,7 @@ from graphmem.graph.driver import Graph
 from graphmem.graph.inspection import COUNTED_MEMORIES, SERVER_SETTINGS, reaches_addresses
 from graphmem.graph.schema import check_server
 from graphmem.graph.statements import STATEMENTS_AT_WORK
-from graphmem.model.text import counted
+from graphmem.model.validation import counted
 
 AUTH = "dbms.security.auth_enabled"
 FILES = "dbms.security.allow_csv_import_from_file_urls"

@@ -9,22 +9,102 @@ search runs in the background, once for each marked name.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
 from graphmem.context import Context
-from graphmem.entities.types import Alias, AliasesFound, NewAlias, UndoneAlias
 from graphmem.errors import AliasNotFound, EntityNotFound, InvalidInput
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import Due, queue_alone
-from graphmem.model.text import checked_text
+from graphmem.model.pages import GivenCursor, PageSize, listing, page
+from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import AliasRule
 from graphmem.text import aliases
 from graphmem.text.aliases import Named
 from graphmem.text.entities import normalized
 from graphmem.text.identifiers import LONGEST
+
+EntityName = Annotated[str, Meta(min_length=1, max_length=200)]
+"""A name as it is written; case, a leading article and a possessive ending do not matter."""
+
+
+class NewAlias(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An alias to make: both names then find the memories that mention either."""
+
+    alias: EntityName
+    canonical: EntityName
+
+
+class UndoneAlias(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An alias to undo."""
+
+    alias: EntityName
+
+
+class Alias(Struct, frozen=True, kw_only=True):
+    """A name that means another, its rule and its time; `created` says whether it is new."""
+
+    alias: str
+    canonical: str
+    rule: AliasRule
+    created_at: datetime
+    created: bool = False
+
+
+class AliasShown(Struct, frozen=True, kw_only=True):
+    """An alias of the entity that lists it; `mentions` counts the memories that use this name."""
+
+    name: str
+    rule: AliasRule
+    created_at: datetime
+    mentions: int
+
+
+class AliasOf(Struct, frozen=True, kw_only=True):
+    """The canonical name of an alias."""
+
+    name: str
+    rule: AliasRule
+    created_at: datetime
+
+
+class EntityShown(Struct, frozen=True, kw_only=True):
+    """A name that memories mention: its number of memories, its canonical name and its aliases."""
+
+    name: str
+    normalized: str
+    mentions: int
+    alias_of: AliasOf | None = None
+    aliases: list[AliasShown] = []
+
+
+class EntitiesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request for a page of entities whose names begin with `name`."""
+
+    name: (
+        Annotated[EntityName, Meta(description="the beginning of their names, in any case")] | None
+    ) = None
+    limit: PageSize = 50
+    cursor: GivenCursor | None = None
+
+
+class Entities(Struct, frozen=True, kw_only=True):
+    """A page of entities in the order of their normal forms, and the cursor of the next page."""
+
+    entities: list[EntityShown]
+    cursor: str | None
+
+
+class AliasesFound(Struct, frozen=True, kw_only=True):
+    """The number of new names, and of the aliases that were made and dropped."""
+
+    names: int
+    made: int
+    dropped: int
+
 
 ALIASES = "aliases"
 """The kind of the job that finds a client's aliases, and its key: each client has one such job."""
@@ -430,3 +510,38 @@ def _normal(name: str, field: str) -> str:
     raise InvalidInput(
         field, f"is no name: it needs a letter or a digit, and at most {LONGEST} characters"
     )
+
+
+LAST = "\U0010ffff"
+"""The last of all characters: every name with a prefix sorts before the prefix followed by it."""
+
+ENTITIES = Query("entities/entities", EntityShown)
+
+
+async def show_entities(asked: EntitiesAsked, context: Context) -> Entities:
+    """Return a page of entities, those whose names begin with `asked.name`.
+
+    Raises `InvalidInput`, `Unavailable`.
+    """
+    beginning = _beginning(asked.name)
+    listed = listing(asked)
+    # The first normal form after the last that was shown.
+    start = f"{listed.opened(asked.cursor)}\0" if asked.cursor is not None else ""
+    rows = await context.graph.rows(
+        ENTITIES,
+        client_id=context.client_id,
+        **{"from": max(beginning, start)},
+        below=beginning + LAST,
+        limit=asked.limit + 1,
+    )
+    shown, after = page(rows, asked.limit, lambda row: listed.sealed(row.normalized))
+    return Entities(entities=shown, cursor=after)
+
+
+def _beginning(name: str | None) -> str:
+    """Return the normal form of a prefix of names. Raises `InvalidInput`."""
+    if name is None:
+        return ""
+    if form := normalized(checked_text(name, "name", most_bytes=1_024)):
+        return form
+    raise InvalidInput("name", "is the beginning of no name: it needs a letter or a digit")

@@ -33,7 +33,7 @@ from graphmem.graph.scope import scope_word
 from graphmem.llm import LanguageModel
 from graphmem.memories.versions import supersede
 from graphmem.memories.write import Prepared, prepare
-from graphmem.prompts.telling import Utterance, transcript
+from graphmem.prompts.rendering import Utterance, transcript
 
 CONSOLIDATE = "consolidate"
 """The kind of job that derives facts from episodes."""

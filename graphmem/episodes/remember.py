@@ -25,9 +25,9 @@ from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.annotations import stored_annotations
-from graphmem.model.text import checked_text
 from graphmem.model.times import happened
-from graphmem.prompts.telling import Description, Utterance, describe
+from graphmem.model.validation import checked_text
+from graphmem.prompts.rendering import Description, Utterance, describe
 from graphmem.retrieval.decay import born
 from graphmem.text.extraction import surprise
 

@@ -20,7 +20,7 @@ from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import postpone
 from graphmem.memories.write import Prepared
-from graphmem.prompts.telling import describe
+from graphmem.prompts.rendering import describe
 from graphmem.reviews.review import run_reviews
 from graphmem.text.segmenting import BAND, MessageRun, UnsegmentedMessage, runs
 

@@ -26,12 +26,12 @@ from graphmem.exports.lines import (
     chained,
     line,
 )
-from graphmem.graph.exact import to_json
 from graphmem.graph.installation import installation
+from graphmem.graph.plain import to_json
 from graphmem.graph.query import Query
 from graphmem.graph.schema import schema_files
 from graphmem.model.pages import GivenCursor, Listing, foreign, listing
-from graphmem.model.side import VECTORS, Side
+from graphmem.model.vocabulary import VECTORS, Side
 
 LABELS = (
     "Memory",

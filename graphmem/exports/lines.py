@@ -50,7 +50,7 @@ class ExportHeader(Struct, frozen=True, kw_only=True):
 
 
 class NodeLine(Struct, frozen=True):
-    """A node with its labels; its properties are as `graphmem.graph.exact` writes them."""
+    """A node with its labels; its properties are as `graphmem.graph.plain` writes them."""
 
     node: list[str]
     properties: dict[str, Any]

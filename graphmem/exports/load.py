@@ -27,14 +27,13 @@ from graphmem.exports.lines import (
     check,
     read_pages,
 )
-from graphmem.graph.declared import declared_nodes
 from graphmem.graph.driver import Transaction
-from graphmem.graph.exact import from_json
 from graphmem.graph.installation import installation
+from graphmem.graph.plain import from_json
 from graphmem.graph.query import Query, RowsWritten
-from graphmem.graph.schema import schema_files
+from graphmem.graph.schema import declared_nodes, schema_files
 from graphmem.graph.scope import scope_word, scope_words
-from graphmem.model.progress import Progress, silent
+from graphmem.model.pages import Progress, silent
 from graphmem.reembedding import BATCH, MEMORIES_AFTER, Stored, embedded_text, keep_vectors
 
 NODES, EDGES, VECTORS = "nodes", "edges", "vectors"

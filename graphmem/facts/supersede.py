@@ -20,7 +20,7 @@ from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
 from graphmem.memories.versions import supersede
 from graphmem.memories.write import Prepared, prepare
-from graphmem.model.text import checked_text
+from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import Kind
 
 

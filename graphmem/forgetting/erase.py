@@ -12,7 +12,7 @@ from graphmem.errors import LegalHold
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query
 from graphmem.jobs.outbox import Due, postpone_all
-from graphmem.memories.delete import delete_unmentioned
+from graphmem.memories.memory import delete_unmentioned
 from graphmem.memories.write import WrittenMemory
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
 

@@ -26,12 +26,11 @@ from graphmem.forgetting.types import (
 )
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
-from graphmem.memories.delete import refuse_on_hold
+from graphmem.memories.memory import refuse_on_hold
 from graphmem.memories.write import WrittenMemory
-from graphmem.model.side import VECTORS
-from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING, END, utc
-from graphmem.model.vocabulary import KINDS
+from graphmem.model.validation import checked_text
+from graphmem.model.vocabulary import KINDS, VECTORS
 from graphmem.text.entities import normalized
 
 NODES_AT_ONCE = 1_000

@@ -19,8 +19,15 @@ from graphmem.errors import (
     TookTooMuch,
     Unavailable,
 )
-from graphmem.graph.driver import CUT_OFF, TERMINATED, Graph
-from graphmem.graph.message_limit import FIRST_ROWS, BrokenOff, fetch_at_once, limited_messages
+from graphmem.graph.driver import (
+    CUT_OFF,
+    FIRST_ROWS,
+    TERMINATED,
+    BrokenOff,
+    Graph,
+    fetch_at_once,
+    limited_messages,
+)
 from graphmem.graph.plain import Budget, Plain, TooBig, Unreadable, keep_far_times
 from graphmem.graph.statements import metadata
 

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from graphmem.errors import ModelMismatch
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.model.side import FIRST, Side, other, side_of
+from graphmem.model.vocabulary import FIRST, Side, other, side_of
 
 State = Literal["announced", "embedding", "switched", "cleaning"]
 

@@ -1,6 +1,6 @@
 """The declaration of the graph in neomodel's classes: labels, their properties, and the edges between them.
 
-`graphmem/graph/declared.py` reads them for the graph schema and the doctor, which compares them with a
+`graphmem/graph/schema.py` reads them for the graph schema and the doctor, which compares them with a
 database. Constraints and indexes are in the schema files, so that nothing here asks neomodel to install
 any; search and traversal are in the query files. neomodel reserves the name `id`: the property `id` is
 called `uid` here.

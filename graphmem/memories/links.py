@@ -12,8 +12,8 @@ from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.write import WRITTEN_MEMORIES
 from graphmem.model.pages import GivenCursor, PageSize, listing, page
-from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING
+from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import (
     KINDS,
     LINK_TYPES,

@@ -32,10 +32,9 @@ from graphmem.memories.passages import (
 )
 from graphmem.model.times import END
 from graphmem.model.vocabulary import Kind, kind_label
-from graphmem.text.aliases import met
+from graphmem.text.aliases import SpelledOut, met, spelled_out
 from graphmem.text.entities import Entity, entities, normalized, titles
 from graphmem.text.passages import Passage
-from graphmem.text.spelled_out import SpelledOut, spelled_out
 from graphmem.tokens import TokenCounter
 
 WRITTEN_AT_ONCE = 500

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from graphmem.errors import InvalidInput
-from graphmem.model.text import checked_text
 from graphmem.model.times import Time, utc
+from graphmem.model.validation import checked_text
 
 METADATA_BYTES = 4_096
 """The longest metadata of a memory or a conversation, in bytes of JSON."""

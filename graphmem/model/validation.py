@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from graphmem.errors import InvalidInput
+from graphmem.errors import InvalidInput, TooLarge
 
 Checked = TypeVar("Checked")
 
@@ -113,3 +113,27 @@ def _tags(declared: inspect.UnionType, path: list[str]) -> str:
     structs = [choice for choice in declared.types if isinstance(choice, inspect.StructType)]
     tags = [str(struct.tag) for struct in structs if path == [struct.tag_field]]
     return f"; it is one of {', '.join(tags)}" if tags else ""
+
+
+def checked_text(text: str, field: str, *, most_bytes: int) -> str:
+    """Return the text; raise `InvalidInput` if it is blank or not Unicode, `TooLarge` beyond the limit."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as problem:
+        raise InvalidInput(
+            field, f"character {problem.start} is half of a surrogate pair, not a character"
+        ) from problem
+    if size > most_bytes:
+        raise TooLarge(field, f"{size:,} bytes of UTF-8; at most {most_bytes:,} are taken")
+    if not text.strip():
+        raise InvalidInput(field, "is blank; send at least one character")
+    return text
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 memory, 2 memories, 1,000 keys."""
+    if number == 1:
+        return f"1 {noun}"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        noun = f"{noun[:-1]}ie"
+    return f"{number:,} {noun}s"

@@ -13,9 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.context import Context
-from graphmem.graph.declared import MEMORY, edge_sources
 from graphmem.graph.inspection import SHOWN_INDEXES
 from graphmem.graph.query import Query
+from graphmem.graph.schema import MEMORY, edge_sources
 from graphmem.model.vocabulary import KINDS, kind_label
 from graphmem.neighbourhood.types import (
     EdgeTypeShown,

@@ -13,9 +13,8 @@ from msgspec import Struct
 from graphmem.context import Context
 from graphmem.errors import NodeNotFound
 from graphmem.graph.query import Query
-from graphmem.model.side import VECTORS
 from graphmem.model.times import BEGINNING, END
-from graphmem.model.vocabulary import EDGE_TYPES, KINDS
+from graphmem.model.vocabulary import EDGE_TYPES, KINDS, VECTORS
 from graphmem.neighbourhood.types import (
     LABELS,
     MOST_NODES,

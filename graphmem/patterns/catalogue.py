@@ -5,13 +5,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from graphmem import resources
+from graphmem import config
 from graphmem.errors import InvalidInput, PatternDamaged, PatternNotFound
 from graphmem.graph.query import Query
 from graphmem.model.times import END
-from graphmem.patterns.header import header
-from graphmem.patterns.parameters import checked_pattern
-from graphmem.patterns.types import Pattern
+from graphmem.patterns.types import Pattern, checked_pattern, header
 
 FOLDER = "patterns"
 
@@ -29,7 +27,7 @@ class CataloguePattern(Struct, frozen=True):
 @cache
 def catalogue() -> dict[str, CataloguePattern]:
     """Return all patterns by their names. Raises `PatternDamaged`."""
-    paths = sorted((resources.folder("cypher") / FOLDER).glob("*.cypher"))
+    paths = sorted((config.folder("cypher") / FOLDER).glob("*.cypher"))
     return {path.stem: entry(path.stem) for path in paths}
 
 

@@ -10,13 +10,19 @@ import msgspec
 
 from graphmem.context import Context
 from graphmem.embedding import Embedder, Vector
-from graphmem.patterns import header
+from graphmem.patterns import types
 from graphmem.patterns.catalogue import CataloguePattern, catalogue, find
-from graphmem.patterns.parameters import Values, defaults, values
-from graphmem.patterns.rising import rising
-from graphmem.patterns.themes import ThemeSession, recurring
-from graphmem.patterns.types import MOST_ROWS, PatternAnswer, PatternAsked, Patterns
-from graphmem.retrieval.calibration import RELATED
+from graphmem.patterns.themes import ThemeSession, recurring, rising
+from graphmem.patterns.types import (
+    MOST_ROWS,
+    PatternAnswer,
+    PatternAsked,
+    Patterns,
+    Values,
+    defaults,
+    values,
+)
+from graphmem.retrieval.relevance import RELATED
 from graphmem.sessions.whole_sessions import embed_whole_sessions
 from graphmem.text.entities import normalized
 
@@ -83,7 +89,7 @@ async def _fill(found: CataloguePattern, chosen: Values, now: datetime, context:
                 filled[name] = context.embedder.key
             case "background":
                 filled[name] = await background(context.embedder)
-            case header.UNEMBEDDED:
+            case types.UNEMBEDDED:
                 filled[name] = await embed_whole_sessions(chosen, context, seconds=SECONDS)
             case _:
                 filled[name] = await _of_text(name, chosen, context.embedder)

@@ -1,14 +1,15 @@
 """Recall: the best context for a question within a token budget."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from graphmem.accesses import Seen, ShownMemory
 from graphmem.context import RELEVANT, Context
-from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING, END, utc
+from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS, Ranking
 from graphmem.recall.abstaining import (
     Admitted,
@@ -19,7 +20,6 @@ from graphmem.recall.abstaining import (
     relevant_enough,
     unheard_names,
 )
-from graphmem.recall.chaining import chained, is_prose
 from graphmem.recall.compose import ComposedContext, compose
 from graphmem.recall.types import ExplainedQuestion, Explanation, Question, Recalled
 from graphmem.recall.why import (
@@ -31,12 +31,83 @@ from graphmem.recall.why import (
     room,
     sentence,
 )
-from graphmem.retrieval.filters import Filters, validity_asked
-from graphmem.retrieval.finding import CANDIDATES, find_best
+from graphmem.retrieval.expansion import expand, joined
+from graphmem.retrieval.filters import Filters, Sources, validity_asked
+from graphmem.retrieval.finding import CANDIDATES, Candidate, find_best, load_candidates
+from graphmem.retrieval.fusion import best_first
 from graphmem.retrieval.ranking import LONGEST_RANKED, Ranked, cues_of, ranked
 from graphmem.retrieval.relevance import weighed_stems
 from graphmem.retrieval.understanding import Stopwatch, Understood, understand
+from graphmem.retrieval.weighing import chat_share
 from graphmem.text.words import terms
+
+SEEDS = 5
+"""The first memories, whose names are followed: on HotpotQA three gain as much, ten no more."""
+
+HOP = "hop"
+"""The name of the score that a hop adds."""
+
+
+def is_prose(ranking: Sequence[Ranked]) -> bool:
+    """Tell whether the memories are passages or long answers: names connect these, but all of a chat's."""
+    return bool(ranking) and not chat_share(one.candidate.token_count for one in ranking)
+
+
+async def chained(ranking: Sequence[Ranked], filters: Filters, context: Context) -> list[Ranked]:
+    """Return a ranking of prose with the memories one hop from its first, along the names in these.
+
+    Raises `Unavailable`.
+    """
+    best = ranking[0].score
+    own = {one.id: min(1.0, max(0.0, one.score / best)) for one in ranking} if best > 0 else {}
+    if not own:
+        return list(ranking)
+    expansion = await expand(
+        {one.id: own[one.id] for one in ranking[:SEEDS]},
+        own,
+        hops=1,
+        steps=["mentions"],
+        sources=_sources(filters),
+        client_id=context.client_id,
+        graph=context.graph,
+    )
+    reached = expansion.reached()
+    others = [id for id in reached if id not in own]
+    found = await load_candidates(others, client_id=context.client_id, graph=context.graph)
+    inherited = {id: row.inherited for id, row in reached.items()}
+    return with_hop(ranking, own, inherited, found)
+
+
+def with_hop(
+    ranking: Sequence[Ranked],
+    own: Mapping[str, float],
+    inherited: Mapping[str, float],
+    found: Mapping[str, Candidate],
+) -> list[Ranked]:
+    """Return a ranking with the scores that a hop adds, and with the memories that only the hop has found."""
+    best, weights = ranking[0].score, {**ranking[0].weights, HOP: 1.0}
+    only = [Ranked(one, 0.0, {}, {}) for one in found.values()]
+    scored = {}
+    for one in (*ranking, *only):
+        gained = best * joined(own.get(one.id, 0.0), inherited.get(one.id, 0.0))
+        more = max(0.0, gained - one.score)
+        scores = one.scores | {HOP: more} if more else one.scores
+        scored[one.id] = replace(one, score=one.score + more, scores=scores, weights=weights)
+    order = best_first((one.candidate for one in scored.values()), lambda one: scored[one.id].score)
+    return [scored[one.id] for one in order]
+
+
+def _sources(filters: Filters) -> Sources:
+    wanted = filters.kind
+    return Sources(
+        kinds=frozenset(kind for kind in KINDS if wanted is None or kind in wanted),
+        conversation_id=next(iter(filters.conversation_id or ()), None),
+        tags=frozenset(filters.tags),
+        since=filters.since,
+        until=filters.until,
+        validity=filters.validity,
+    )
+
 
 CANDIDATE_TOKENS = 40
 """The tokens for which a leg has one candidate: both legs then fill the budget with short messages too."""

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from graphmem.context import Context
 from graphmem.graph.query import Query
 from graphmem.model.annotations import decoded
-from graphmem.prompts.excerpts import Excerpt, Part, Surroundings
-from graphmem.prompts.packing import Parcel, fitting
 from graphmem.prompts.rendering import Entry, heading, markdown, prefix
+from graphmem.prompts.truncation import Excerpt, Parcel, Part, Surroundings, fitting
 from graphmem.recall.types import Item, Omitted, Reason, ShownExcerpt
 from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.finding import Candidate, FoundPassage

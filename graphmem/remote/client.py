@@ -13,8 +13,7 @@ from graphmem.client import DEFAULT_CLIENT, Graphmem
 from graphmem.errors import InvalidInput
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import ClientId
-from graphmem.remote.connection import ServiceConnection, given
-from graphmem.remote.routes import (
+from graphmem.remote.connection import (
     EXPORT,
     RAW,
     RENAMED,
@@ -22,6 +21,8 @@ from graphmem.remote.routes import (
     RUN_ROUTES,
     Fields,
     Route,
+    ServiceConnection,
+    given,
 )
 from graphmem.runs.environment import RunEnvironment
 from graphmem.runs.types import OnAccess, RetrievalBudget

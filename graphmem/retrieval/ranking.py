@@ -19,7 +19,7 @@ from graphmem.retrieval.fusion import (
 )
 from graphmem.retrieval.knowledge import KNOWN, Knowledge, knows
 from graphmem.retrieval.relevance import stems_in
-from graphmem.retrieval.spelling import spelling
+from graphmem.retrieval.understanding import spelling
 from graphmem.retrieval.weighing import (
     chat_share,
     completed,

@@ -1,19 +1,94 @@
-"""A question prepared for the indexes: vector, words and weights; and a stopwatch for the stages."""
+"""A question prepared for the indexes: vector, words, likeness of spelling."""
 
 import asyncio
 import logging
+import math
+import re
 import time
-from collections.abc import Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from graphmem.embedding import Embedder, Vector
 from graphmem.errors import Unavailable
+from graphmem.graph.driver import Graph
+from graphmem.graph.query import Query
 from graphmem.observing.metrics import DEGRADED
+from graphmem.retrieval.fusion import Scores, by_maximum
 from graphmem.retrieval.knowledge import KNOWN, Knowledge, knows
-from graphmem.retrieval.vocabulary import Vocabulary
 from graphmem.text.languages import language
-from graphmem.text.words import terms, weights
+from graphmem.text.words import COMMON_SHARE, UNSPACED_LETTERS, folded, stems, terms, weights
+
+SAMPLED = 300
+"""The number of memories in a sample."""
+
+FEWEST = 50
+"""With fewer memories no word counts as common: shares of so few are not significant."""
+
+CLIENTS_KEPT = 1_000
+FRESH_SECONDS = 300.0
+FRESH_SECONDS_WHILE_SMALL = 5.0
+"""The times for which a sample is used; that of a small client is soon outdated."""
+
+Shares = Mapping[str, float]
+
+
+class SampledText(Struct, frozen=True):
+    """The beginning of a memory's searched text."""
+
+    text: str
+
+
+SAMPLED_TEXTS = Query("retrieval/sampled_texts", SampledText)
+
+
+class Vocabulary:
+    """Caches for each client the stems that are common in its memories.
+
+    The cache belongs to one process, and may miss.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._kept: OrderedDict[str, tuple[float, Shares]] = OrderedDict()
+
+    def forget(self, client_id: str) -> None:
+        """Drop what is cached of a client."""
+        self._kept.pop(client_id, None)
+
+    async def shares(self, client_id: str, graph: Graph | None = None) -> Shares:
+        """Return the share, 0–1, of the client's memories that contain each common stem.
+
+        If they are not cached they are sampled from `graph` if given, else from the graph of this cache.
+        """
+        kept = self._kept.get(client_id)
+        if kept and time.monotonic() < kept[0]:
+            self._kept.move_to_end(client_id)
+            return kept[1]
+        sample = await (graph or self._graph).rows(
+            SAMPLED_TEXTS, client_id=client_id, limit=SAMPLED
+        )
+        shares = await asyncio.to_thread(common_stems, [row.text for row in sample])
+        small = len(sample) < SAMPLED
+        seconds = FRESH_SECONDS_WHILE_SMALL if small else FRESH_SECONDS
+        self._kept[client_id] = (time.monotonic() + seconds, shares)
+        if len(self._kept) > CLIENTS_KEPT:
+            self._kept.popitem(last=False)
+        return shares
+
+
+def common_stems(texts: Sequence[str]) -> Shares:
+    """Return the stems that occur in more than `COMMON_SHARE` of the texts, with their shares."""
+    if len(texts) < FEWEST:
+        return {}
+    counts = Counter(stem for text in texts for stem in stems(text))
+    return {
+        stem: count / len(texts)
+        for stem, count in counts.items()
+        if count > COMMON_SHARE * len(texts)
+    }
+
 
 NO_VECTOR = "no_vector"
 """The embedding model failed, and only words were searched."""
@@ -94,3 +169,51 @@ async def _embed(query: str | None, embedder: Embedder) -> tuple[Vector | None, 
         log.warning("a question goes on without the vector leg: %s", problem)
         DEGRADED.labels(NO_VECTOR).inc()
         return None, [NO_VECTOR]
+
+
+LENGTHS = (3, 4, 5)
+"""The lengths of the runs; a word counts with the space before and after it."""
+
+K1, B = 1.2, 0.75
+"""The usual constants of BM25 (Robertson and Zaragoza, 2009)."""
+
+_WORD = re.compile(rf"[{UNSPACED_LETTERS}]+|[^\W{UNSPACED_LETTERS}]+")
+_UNSPACED = re.compile(f"[{UNSPACED_LETTERS}]")
+
+
+def spelling(question: str, texts: Mapping[str, str]) -> Scores:
+    """Return how alike the spelling of each text is, 1 for the most alike; without those that share none."""
+    asked = frozenset(runs(question))
+    found = {id: Counter(runs(text)) for id, text in texts.items()}
+    lengths = {id: counts.total() for id, counts in found.items()}
+    mean = sum(lengths.values()) / max(1, len(lengths)) or 1.0
+    having = Counter(run for counts in found.values() for run in asked & counts.keys())
+    rarity = {
+        run: math.log(1 + (len(found) - number + 0.5) / (number + 0.5))
+        for run, number in having.items()
+    }
+    scores = {
+        id: sum(
+            rarity[run] * counts[run] / (counts[run] + K1 * (1 - B + B * lengths[id] / mean))
+            for run in sorted(asked & counts.keys())
+        )
+        for id, counts in found.items()
+    }
+    return by_maximum({id: score for id, score in scores.items() if score})
+
+
+def runs(text: str) -> Iterator[str]:
+    """Yield the runs of letters of a text's words; of a script without spaces characters and their pairs."""
+    for word in _WORD.findall(folded(text)):
+        if _UNSPACED.match(word):
+            yield from word
+            yield from (word[place : place + 2] for place in range(len(word) - 1))
+            continue
+        padded = f" {word} "
+        for length in LENGTHS:
+            if len(padded) <= length:
+                yield padded
+            else:
+                yield from (
+                    padded[place : place + length] for place in range(len(padded) - length + 1)
+                )

@@ -12,8 +12,8 @@ from graphmem.accesses import ReadBegan, Seen, ShownMemory
 from graphmem.context import Context
 from graphmem.facts.categories import check_category, show_categories
 from graphmem.graph.query import Query
-from graphmem.model.text import checked_text
 from graphmem.model.times import END
+from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg
 from graphmem.retrieval.decay import retrievability_at
 from graphmem.retrieval.filters import Filters, Validity, validity_asked
@@ -22,7 +22,6 @@ from graphmem.retrieval.fusion import best_first
 from graphmem.retrieval.heads import Head, at_heads, heads_of
 from graphmem.retrieval.ranking import ranked
 from graphmem.retrieval.understanding import Understood, understand
-from graphmem.retrieve_memory.tool_result import detailed_ranks, tool_result
 from graphmem.retrieve_memory.types import (
     Detail,
     FactsAsked,
@@ -32,6 +31,8 @@ from graphmem.retrieve_memory.types import (
     MemoryAsked,
     Retrieved,
     StoredEpisode,
+    detailed_ranks,
+    tool_result,
 )
 from graphmem.reviews.review import record_review
 

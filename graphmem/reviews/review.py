@@ -13,14 +13,25 @@ from graphmem.errors import InvalidInput, MemoryNotFound
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import postpone
-from graphmem.memories.delete import LOCK_MEMORY
+from graphmem.memories.memory import LOCK_MEMORY
+from graphmem.model.pages import listing, page
 from graphmem.model.times import BEGINNING, happened
 from graphmem.model.vocabulary import Rating
 from graphmem.retrieval import decay
 from graphmem.retrieval.decay import FsrsState, MemoryState
-from graphmem.retrieval.vocabulary import Shares
+from graphmem.retrieval.understanding import Shares
 from graphmem.retrieve_memory.types import FoundEpisode
-from graphmem.reviews.types import Applied, Basis, NewRating, Rated, ReviewsRun
+from graphmem.reviews.types import (
+    REVIEW_STATES,
+    Applied,
+    Basis,
+    NewRating,
+    Rated,
+    Review,
+    Reviews,
+    ReviewsAsked,
+    ReviewsRun,
+)
 from graphmem.text.common_words import FUNCTION_WORDS
 from graphmem.text.words import QUESTION_WORDS, stem, stems
 
@@ -452,3 +463,26 @@ def _rows(verdicts: Iterable[Verdict], episodes: Iterable[LockedEpisode]) -> lis
             }
         )
     return rows
+
+
+REVIEWS = Query("reviews/reviews", Review)
+
+
+async def show_reviews(asked: ReviewsAsked, context: Context) -> Reviews:
+    """Return a page of a client's reviews, newest first, with the cursor of the next page.
+
+    Raises `InvalidInput`, `Unavailable`.
+    """
+    listed = listing(asked)
+    before, before_id = listed.position(asked.cursor)
+    rows = await context.graph.rows(
+        REVIEWS,
+        client_id=context.client_id,
+        states=[asked.state] if asked.state else list(REVIEW_STATES),
+        conversation_ids=[asked.conversation_id] if asked.conversation_id else [],
+        before=before,
+        before_id=before_id,
+        limit=asked.limit + 1,
+    )
+    shown, after = page(rows, asked.limit, lambda row: listed.cursor(row.at, row.id))
+    return Reviews(reviews=shown, cursor=after)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from graphmem.context import Context
 from graphmem.errors import RunNotFound
 from graphmem.model.validation import validated
-from graphmem.runs import end, retrieve, show, spans, starting, write
+from graphmem.runs import retrieve, session, show, spans, starting, write
 from graphmem.runs.session import Beginning, RunSession
 from graphmem.runs.types import (
     Accesses,
@@ -278,7 +278,7 @@ class RunEnvironment:
         Raises `InvalidInput`, `RunNotFound`, `Unavailable`.
         """
         new = validated({"outcome": outcome, "operation_id": operation_id}, NewEnd)
-        return await end.end(run_id, new, self._scope.context(), self._scope.on_access)
+        return await session.end(run_id, new, self._scope.context(), self._scope.on_access)
 
     async def tree(self, run_id: str) -> TreeRun:
         """Return a run with all runs below it, and the usage of each. Raises `RunNotFound`, `Unavailable`."""

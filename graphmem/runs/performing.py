@@ -35,10 +35,16 @@ from graphmem.observing.logs import traced
 from graphmem.observing.spans import span
 from graphmem.runs import budget
 from graphmem.runs.budget import Clock, Usage
-from graphmem.runs.parameters import Parameters, with_child
 from graphmem.runs.stored import fetch_run, shown
 from graphmem.runs.sweep import close_run, reclaim
-from graphmem.runs.types import AccessEntry, BudgetState, OnAccess, Operation
+from graphmem.runs.types import (
+    AccessEntry,
+    BudgetState,
+    OnAccess,
+    Operation,
+    Parameters,
+    with_child,
+)
 
 HOLD = timedelta(seconds=60)
 """The time for which tokens are held for an operation; after a crash they are free again."""

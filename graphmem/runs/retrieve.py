@@ -14,7 +14,7 @@ from graphmem.embedding import Vector
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.graph.query import Query
 from graphmem.model.pages import opened, sealed
-from graphmem.model.text import checked_text
+from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
 from graphmem.references.spans import fetch_spans
 from graphmem.retrieval.filters import Sources
@@ -23,11 +23,19 @@ from graphmem.retrieval.heads import Head, at_heads, fetch_heads, heads_of
 from graphmem.retrieval.listing import list_memories
 from graphmem.retrieval.relevance import EVERYTHING, NEUTRAL, asked_stems
 from graphmem.retrieval.understanding import Understood
-from graphmem.runs import parameters
-from graphmem.runs.parameters import LABEL_BYTES, check_labels, continued
+from graphmem.runs import types
 from graphmem.runs.performing import Done, RunOperation, impatient, new_operation, perform
 from graphmem.runs.stored import fetch_run
-from graphmem.runs.types import LeftOutSpan, OnAccess, RetrievalResult, RetrievedSpan, RunQuestion
+from graphmem.runs.types import (
+    LABEL_BYTES,
+    LeftOutSpan,
+    OnAccess,
+    RetrievalResult,
+    RetrievedSpan,
+    RunQuestion,
+    check_labels,
+    continued,
+)
 from graphmem.search.ask import Hit, first_matching, ordered, weigh_first, weighed
 from graphmem.text.words import terms, weights
 
@@ -114,7 +122,7 @@ async def retrieve(
     Raises `InvalidInput`, `RunNotFound`, `BudgetExhausted`, `RunEnded`, `RunTimeout`,
     `OperationReused`, `Unavailable`.
     """
-    kept = parameters.of_question(question, run_id)
+    kept = types.of_question(question, run_id)
     question = _checked(question, context.embedder.model.dimensions)
     patient, context = context, impatient(context)
     operation = new_operation(

@@ -13,7 +13,6 @@ from graphmem.context import Context
 from graphmem.errors import RunNotFound
 from graphmem.graph.query import Query
 from graphmem.model.pages import listing, page
-from graphmem.runs.parameters import with_child
 from graphmem.runs.stored import RUNS, fetch_run, shown
 from graphmem.runs.sweep import close_overdue, close_run, reclaim
 from graphmem.runs.types import (
@@ -28,6 +27,7 @@ from graphmem.runs.types import (
     Runs,
     RunsAsked,
     TreeRun,
+    with_child,
 )
 
 TREE_READS = 10

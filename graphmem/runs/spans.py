@@ -9,10 +9,9 @@ from graphmem.context import Context
 from graphmem.errors import ContentDamaged, SpanNotFound
 from graphmem.prompts.truncation import truncated
 from graphmem.references.spans import fetch_spans
-from graphmem.runs import parameters
-from graphmem.runs.parameters import check_labels
+from graphmem.runs import types
 from graphmem.runs.performing import Done, impatient, new_operation, perform
-from graphmem.runs.types import OnAccess, PeekAsked, RunPeek
+from graphmem.runs.types import OnAccess, PeekAsked, RunPeek, check_labels
 
 PREVIEW_TOKENS = 100
 """The length of a preview in tokens; it is free of charge."""
@@ -28,7 +27,7 @@ async def peek(
     """
     check_labels(span_id=asked.span_id, operation_id=asked.operation_id)
     context = impatient(context)
-    kept = parameters.of_peek(asked, run_id)
+    kept = types.of_peek(asked, run_id)
     operation = new_operation(run_id, "peek", kept, context, operation_id=asked.operation_id)
 
     async def work() -> Done[RunPeek]:

@@ -9,9 +9,8 @@ from graphmem.errors import ChildlessBudget, OperationReused, TooDeep, TooManyRu
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import enqueue
-from graphmem.runs import parameters
+from graphmem.runs import types
 from graphmem.runs.budget import Clock, Share, milliseconds, share
-from graphmem.runs.parameters import check_labels
 from graphmem.runs.performing import (
     Attempt,
     Done,
@@ -27,7 +26,15 @@ from graphmem.runs.performing import (
 from graphmem.runs.show import show_run
 from graphmem.runs.stored import StoredRun, fetch_run
 from graphmem.runs.sweep import reclaim
-from graphmem.runs.types import FixedBudget, NewRun, OnAccess, RetrievalBudget, Run, SubcallAsked
+from graphmem.runs.types import (
+    FixedBudget,
+    NewRun,
+    OnAccess,
+    RetrievalBudget,
+    Run,
+    SubcallAsked,
+    check_labels,
+)
 
 DEPTH = 4
 """The number of levels below a root."""
@@ -170,7 +177,7 @@ async def _start_child(
     operation = new_operation(
         run_id,
         "subcall",
-        parameters.of_subcall(asked),
+        types.of_subcall(asked),
         context,
         operation_id=asked.operation_id,
     )

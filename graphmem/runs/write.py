@@ -14,16 +14,14 @@ from graphmem.context import Context
 from graphmem.graph.driver import Transaction
 from graphmem.memories.write import Draft, Prepared, prepare, write as write_memories
 from graphmem.model.annotations import encoded
-from graphmem.model.text import checked_text
-from graphmem.references.chunking import chunked
-from graphmem.references.put import CONTENT_SPANS, reference_draft, span_draft, write_spans
-from graphmem.references.spans import hashed, registered
+from graphmem.model.validation import checked_text
+from graphmem.references.reference import CONTENT_SPANS, reference_draft, span_draft, write_spans
+from graphmem.references.spans import chunked, hashed, registered
 from graphmem.references.types import CONTENT_BYTES, METADATA_BYTES, StoredReference
-from graphmem.runs import parameters
-from graphmem.runs.parameters import check_labels
+from graphmem.runs import types
 from graphmem.runs.performing import Done, Reservation, impatient, new_operation, perform
 from graphmem.runs.stored import fetch_run
-from graphmem.runs.types import LeftOutSpan, NewWrite, OnAccess, WriteResult
+from graphmem.runs.types import LeftOutSpan, NewWrite, OnAccess, WriteResult, check_labels
 
 FOUND_CHARACTERS = 2_000
 """The characters of the metadata by which a span is found."""
@@ -56,7 +54,7 @@ async def write(
     """
     _check(new)
     now, patient, context = context.now(), context, impatient(context)
-    kept = parameters.of_write(new, run_id)
+    kept = types.of_write(new, run_id)
     operation = new_operation(run_id, "write", kept, context, operation_id=new.operation_id)
 
     async def work() -> Done[WriteResult]:

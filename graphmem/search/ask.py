@@ -13,8 +13,8 @@ from graphmem.embedding import Vector
 from graphmem.errors import InvalidInput
 from graphmem.graph.installation import Calibration
 from graphmem.memories.cards import Card, card_of, load_stored_cards
-from graphmem.model.text import checked_text
 from graphmem.model.times import BEGINNING, END, utc
+from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg
 from graphmem.recall.compose import OMITTED_SHOWN
 from graphmem.recall.types import Reason

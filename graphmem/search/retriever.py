@@ -7,7 +7,7 @@ from typing import Annotated, Any, Protocol
 import msgspec
 from msgspec import Meta, Struct
 
-from graphmem.contexts.types import Added, CreateContextOptions, RetrievalContext
+from graphmem.contexts.context import Added, CreateContextOptions, RetrievalContext
 from graphmem.errors import MemoryNotFound
 from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult, Tokens
 from graphmem.model.validation import validated

@@ -25,8 +25,14 @@ from msgspec import Struct
 
 from graphmem.errors import DataFolderInUse, InvalidInput, ServerFailed
 from graphmem.server import folder
-from graphmem.server.folder import home, read_record, remove_record, write_private
-from graphmem.server.locks import UseLock, changing
+from graphmem.server.folder import (
+    UseLock,
+    changing,
+    home,
+    read_record,
+    remove_record,
+    write_private,
+)
 from graphmem.server.private import end_servers
 from graphmem.server.process import living, servers
 

@@ -10,15 +10,22 @@ import psutil
 
 from graphmem.config import Settings
 from graphmem.errors import DataFolderInUse, ServerFailed, SetupError
-from graphmem.model.progress import Progress, silent
-from graphmem.server import bolt, folder
-from graphmem.server.bolt import USER, PasswordRefused, online
-from graphmem.server.command import Programs, command, neo4j_version, programs
-from graphmem.server.conf import conf
-from graphmem.server.diagnosis import PortTaken
-from graphmem.server.folder import Record
-from graphmem.server.locks import UseLock, changing
-from graphmem.server.process import end, free_port, kill, living, servers, spawn
+from graphmem.model.pages import Progress, silent
+from graphmem.server import folder, process
+from graphmem.server.command import Programs, command, conf, neo4j_version, programs
+from graphmem.server.folder import Record, UseLock, changing
+from graphmem.server.process import (
+    USER,
+    PasswordRefused,
+    PortTaken,
+    end,
+    free_port,
+    kill,
+    living,
+    online,
+    servers,
+    spawn,
+)
 
 STAGE = "starting Neo4j"
 # The number of attempts to start when another program takes the port in between.
@@ -48,7 +55,7 @@ class PrivateServer:
     @property
     def uri(self) -> str:
         """The server's bolt address, which `ensure` may have to change."""
-        return bolt.uri(self._joined.port)
+        return process.uri(self._joined.port)
 
     @property
     def password(self) -> str:
@@ -241,8 +248,8 @@ def _resolved(data_dir: Path) -> Path:
 async def end_servers(data_dir: Path) -> bool:
     """End every server of the folder, recorded or not. The caller holds the change lock."""
     found = servers(data_dir)
-    for process in found:
-        await end(process)
+    for one in found:
+        await end(one)
     with folder.disk_faults(data_dir):
         folder.remove_record(data_dir)
     return bool(found)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from graphmem.embedding import Embedder
 from graphmem.errors import ModelFailed
 from graphmem.llm import LanguageModel
-from graphmem.prompts.telling import (
+from graphmem.prompts.rendering import (
     MODEL_SECONDS,
     Utterance,
     conversation_of,

@@ -10,11 +10,10 @@ from graphmem.embedding import Vector
 from graphmem.errors import ConversationNotFound, InvalidInput, SessionNotFound
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
-from graphmem.prompts.telling import Utterance
+from graphmem.prompts.rendering import Utterance
 from graphmem.sessions.digest import Digest, digest_session
 from graphmem.sessions.whole_sessions import embed_whole_session
-from graphmem.summaries.add import prepare_summary, write_summary
-from graphmem.summaries.show import show_summary
+from graphmem.summaries.summary import prepare_summary, show_summary, write_summary
 from graphmem.summaries.types import NewSessionSummary, Summary
 
 MOST_MESSAGES = 400

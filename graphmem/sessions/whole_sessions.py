@@ -16,7 +16,7 @@ from graphmem.graph.query import Query
 TAKES = frozenset({"conversation_id", "since", "until", "newest"})
 """The parameters that select the sessions."""
 
-MOST_SESSIONS = 64
+MOST_WHOLE_SESSIONS = 64
 """The most sessions that are embedded when asked for, the newest; an idle session soon has a summary."""
 
 CHARACTERS = 1_200
@@ -53,9 +53,9 @@ async def embed_whole_sessions(
     found = await context.graph.limited(
         SAID_IN_UNEMBEDDED,
         seconds=seconds,
-        most=MOST_SESSIONS,
+        most=MOST_WHOLE_SESSIONS,
         client_id=context.client_id,
-        limit=MOST_SESSIONS,
+        limit=MOST_WHOLE_SESSIONS,
         characters=CHARACTERS,
         model=context.embedder.key,
         **{name: chosen[name] for name in TAKES},

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import mul
 
 from graphmem.embedding import Vector
-from graphmem.text.sentences import sentence_ends
+from graphmem.text.segmenting import sentence_ends
 from graphmem.text.words import QUESTION_WORDS, stem
 
 SENTENCE_CHARACTERS = 400

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from graphmem.text.sentences import sentence_ends
+from graphmem.text.segmenting import sentence_ends
 
 LONG_CHARACTERS = 1_000
 """A text with more characters, about 250 tokens, has passages."""

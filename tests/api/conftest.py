@@ -19,7 +19,7 @@ from graphmem.client import Graphmem
 from graphmem.embedding import Embedder
 from graphmem.graph.installation import Calibration
 from graphmem.observing.logs import TextFormatter, show_log
-from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.retrieval.understanding import Vocabulary
 from graphmem.runtime import Runtime
 from graphmem.tokens import TokenCounter
 from tests.fake_models import FakeModel

@@ -9,7 +9,7 @@ from graphmem_api.app import create_app
 
 from graphmem.client import Graphmem
 from graphmem.remote.client import AsyncClient, RemoteRuns
-from graphmem.remote.routes import EXPORT, RAW, ROUTES, RUN_ROUTES, Route
+from graphmem.remote.connection import EXPORT, RAW, ROUTES, RUN_ROUTES, Route
 from graphmem.runs.environment import RunEnvironment
 from graphmem.runtime import Runtime
 

@@ -9,7 +9,7 @@ from graphmem_api.bodies import decoded
 from graphmem_api.entities import ALIAS, UNDONE
 
 from graphmem.client import Graphmem
-from graphmem.entities.types import NewAlias, UndoneAlias
+from graphmem.entities.aliases import NewAlias, UndoneAlias
 from tests.planted import plant
 
 PATH = "/api/v0/entities"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from graphmem import errors
 from graphmem.embedding import Embedder
 from graphmem.errors import GraphmemError
-from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.retrieval.understanding import Vocabulary
 from graphmem.runtime import Runtime
 
 TABLE = {

@@ -23,8 +23,7 @@ from examples.tour import (
 from graphmem.cli.demo import QUESTIONS
 from graphmem.cli.story import StoryLoader
 from graphmem.client import Graphmem
-from graphmem.config import Settings
-from graphmem.resources import records
+from graphmem.config import Settings, records
 from graphmem.runtime import Runtime
 from tests.environments import environment_of
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from graphmem import resources
+from graphmem import config
 from graphmem.client import Graphmem
 from graphmem.graph.driver import Graph
 from graphmem.retrieval.finding import Candidate
@@ -174,7 +174,7 @@ def candidate() -> Callable[..., Candidate]:
 
 def lines(name: str) -> list[dict[str, Any]]:
     """Return a seed file's records."""
-    path = resources.folder("seed") / name
+    path = config.folder("seed") / name
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 

@@ -17,8 +17,7 @@ from graphmem.entities.aliases import ALIASES
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import RowsWritten
-from graphmem.jobs.outbox import Claim, Due, enqueue, postpone_all
-from graphmem.jobs.show import Job
+from graphmem.jobs.outbox import Claim, Due, Job, enqueue, postpone_all
 from graphmem.jobs.worker import Worker
 from graphmem.runtime import Runtime
 from tests.planted import plant

@@ -10,17 +10,17 @@ import graphmem
 from graphmem import config
 from graphmem.client import Graphmem
 from graphmem.config import SettingsGiven
-from graphmem.contexts.types import CreateContextOptions
+from graphmem.contexts.context import CreateContextOptions
 from graphmem.contextual.types import ContextualQuery, ExpansionAsked
 from graphmem.conversations.types import ChangedConversation
-from graphmem.entities.types import EntitiesAsked
+from graphmem.entities.aliases import EntitiesAsked
 from graphmem.episodes.types import NewEpisode
 from graphmem.exploring.types import AuditAsked
 from graphmem.exports.export import ExportAsked
 from graphmem.facts.types import NewFact, NextFact
 from graphmem.forgetting.types import ForgetAsked, VerifyAsked
 from graphmem.hypotheses.types import TurnAsked
-from graphmem.jobs.show import JobsAsked
+from graphmem.jobs.outbox import JobsAsked
 from graphmem.memories.chunk import ChunkOptions
 from graphmem.memories.links import LinksAsked
 from graphmem.memories.versions import VersionsAsked

@@ -27,8 +27,8 @@ from graphmem.embedding import (
     load_model,
 )
 from graphmem.errors import SettingError, Unavailable
-from graphmem.model.progress import silent
-from graphmem.model.side import FIRST, SECOND
+from graphmem.model.pages import silent
+from graphmem.model.vocabulary import FIRST, SECOND
 from graphmem.runtime import Runtime
 
 # An int8 text's vector depends a little on its batch: .996 to .998 were measured.

@@ -29,9 +29,8 @@ from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.installation import Calibration, Installation, installation
 from graphmem.graph.schema import passage_index, vector_index
 from graphmem.memories import write as boundary
-from graphmem.model.progress import Progress, silent
-from graphmem.model.side import FIRST, SECOND
-from graphmem.model.vocabulary import KINDS
+from graphmem.model.pages import Progress, silent
+from graphmem.model.vocabulary import FIRST, KINDS, SECOND
 from graphmem.observing.metrics import REEMBEDDED
 from graphmem.reembedding import REEMBED, ask, give_up
 from graphmem.runtime import Runtime, database, running

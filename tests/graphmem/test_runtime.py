@@ -12,7 +12,7 @@ from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.embedding import Embedder
 from graphmem.graph.installation import Calibration
-from graphmem.retrieval.vocabulary import Vocabulary
+from graphmem.retrieval.understanding import Vocabulary
 from graphmem.runtime import Runtime, _exchange, running
 from graphmem.serving import Serving
 from graphmem.tokens import TokenCounter

@@ -23,8 +23,8 @@ from graphmem.hypotheses.types import Turn
 from graphmem.memories.lists import Memories
 from graphmem.model.annotations import WantedTags
 from graphmem.model.pages import Order
-from graphmem.model.text import counted
 from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
+from graphmem.model.validation import counted
 from graphmem.model.vocabulary import (
     BATCH_MESSAGES,
     QUERY_CHARACTERS,

@@ -8,7 +8,7 @@ import mcp_types as types
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput
 from graphmem.memories.types import Memory
-from graphmem.model.text import counted
+from graphmem.model.validation import counted
 from graphmem_api.mcp.answers import NOTHING, fitting
 
 SCHEME = "graphmem://"

@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from graphmem.client import Graphmem
-from graphmem.model.text import counted
+from graphmem.model.validation import counted
 from graphmem.runs.types import (
     BudgetState,
     NewEnd,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.artifacts import coordinates, maven
+from graphmem.artifacts import maven
 
 FILES = {
     "org.example:first:1.0": b"the first jar",
@@ -68,7 +68,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repo
     (tmp_path / "lists").mkdir()
     lines = [f"{name}\t{hashlib.sha256(content).hexdigest()}\n" for name, content in FILES.items()]
     (tmp_path / "lists" / "neo4j.tsv").write_text("".join(lines))
-    monkeypatch.setattr(coordinates, "FOLDER", tmp_path / "lists")
+    monkeypatch.setattr(maven, "FOLDER", tmp_path / "lists")
     monkeypatch.setattr(maven, "PAUSES", (0.0, 0.0, 0.0))
     monkeypatch.setenv("NO_PROXY", "*")
     thread = threading.Thread(target=partial(server.serve_forever, poll_interval=0.01))

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from graphmem.artifacts.coordinates import read_list
+from graphmem.artifacts.maven import read_list
 
 
 @pytest.mark.parametrize(("name", "count"), [("neo4j", 230), ("embedding", 1)])

@@ -17,8 +17,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from graphmem.cli import cypher_shell
-from graphmem.cli.explorer import Explorer
 from graphmem.cli.main import commands
+from graphmem.cli.statements import Explorer
 from graphmem.cli.tables import show_grid
 from graphmem.exploring.types import Limits, PlanSummary, Table
 from graphmem.graph.inspection import KnownNames
@@ -127,7 +127,7 @@ def test_nothing_is_written(invoke):
 def test_it_is_left_only_when_the_end_of_its_statement_is_in_the_audit(
     invoke, monkeypatch, statement, outcome
 ):
-    monkeypatch.setattr("graphmem.exploring.audit.PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("graphmem.exploring.running.PATIENCE_SECONDS", 0.0)
     name = f"n{uuid.uuid4().hex}"
     shown = invoke("cypher", f"{statement} // {name}", "--param", 'name="x"').stderr
     assert "left undone" not in shown

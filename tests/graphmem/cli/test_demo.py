@@ -6,7 +6,7 @@ import socket
 import httpx
 
 from graphmem.cli.demo import QUESTIONS
-from graphmem.resources import folder
+from graphmem.config import folder
 
 
 def test_once_tells_the_story_and_ends(graphmem):  # B9

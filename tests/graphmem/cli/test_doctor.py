@@ -5,8 +5,7 @@ import pytest
 
 from graphmem import config
 from graphmem.cli import doctor
-from graphmem.doctor.connecting import Connection, Way
-from graphmem.doctor.findings import Examination, Finding
+from graphmem.doctor.findings import Connection, Examination, Finding, Way
 
 FINDINGS = {
     severity: Finding(severity=severity, subject="disk", what=f"it is {severity}", remedy="buy one")

@@ -3,7 +3,7 @@ import time
 
 from rich.console import Console
 
-from graphmem.cli.progress import ProgressLines, show_bars, show_progress
+from graphmem.cli.running import ProgressLines, show_bars, show_progress
 
 
 class Clock:

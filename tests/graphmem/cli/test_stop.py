@@ -1,6 +1,6 @@
 import json
 
-from graphmem.server.locks import UseLock
+from graphmem.server.folder import UseLock
 
 
 def test_where_nothing_runs_nothing_is_stopped(invoke, tmp_path):

@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from graphmem.cli.story import StoryLoader
 from graphmem.client import Graphmem
-from graphmem.resources import records
+from graphmem.config import records
 
 pytestmark = pytest.mark.usefixtures("whole_story")
 

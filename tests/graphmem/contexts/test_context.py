@@ -11,8 +11,15 @@ from graphmem.background import WORK, Background
 from graphmem.client import Graphmem
 from graphmem.context import Context, random_id
 from graphmem.contexts import context as contexts
-from graphmem.contexts.context import SWEEP, add_source, create_context, sweep_contexts
-from graphmem.contexts.types import Added, CreateContextOptions, RetrievalContext
+from graphmem.contexts.context import (
+    SWEEP,
+    Added,
+    CreateContextOptions,
+    RetrievalContext,
+    add_source,
+    create_context,
+    sweep_contexts,
+)
 from graphmem.errors import ContextNotFound, ItemNotFound
 from graphmem.memories.chunk import ChunkSource
 from tests.planted import plant, thread

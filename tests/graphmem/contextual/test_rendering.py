@@ -1,6 +1,6 @@
 """The text for a model: to the character, and what of it fits."""
 
-from graphmem.contextual.rendering import (
+from graphmem.contextual.assemble import (
     Exchange,
     LineBudget,
     LinkLine,

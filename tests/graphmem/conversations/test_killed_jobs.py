@@ -21,7 +21,7 @@ from graphmem.client import Graphmem
 from graphmem.conversations.remember import SEGMENT
 from graphmem.episodes.consolidate import CONSOLIDATE, EPISODES_AT_ONCE
 from graphmem.jobs.outbox import enqueue
-from graphmem.prompts.telling import INSTRUCTIONS as TELLING
+from graphmem.prompts.rendering import INSTRUCTIONS as TELLING
 from tests.stub_llm import StubModel, stub_model
 
 LEASE_SECONDS = 3.0

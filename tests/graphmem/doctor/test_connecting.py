@@ -2,7 +2,7 @@ import neo4j
 import pytest
 
 from graphmem.config import Settings
-from graphmem.doctor.connecting import Connection, ways
+from graphmem.doctor.findings import Connection, ways
 
 PRIVATE = Connection(
     uri="bolt://127.0.0.1:7701",

@@ -15,7 +15,7 @@ from graphmem.doctor import examination
 from graphmem.doctor.examination import examine
 from graphmem.doctor.findings import Examination, Finding
 from graphmem.graph.schema import vector_index
-from graphmem.model.side import FIRST
+from graphmem.model.vocabulary import FIRST
 from graphmem.runtime import Runtime, running
 from graphmem.server import folder, private
 from graphmem.server.process import servers

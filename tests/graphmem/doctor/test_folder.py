@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from graphmem.doctor.findings import Finding
-from graphmem.doctor.folder import folder, use
+from graphmem.doctor.machine import folder, use
 from graphmem.server.command import home_argument
 from graphmem.server.folder import Record, write_record
 

@@ -8,12 +8,12 @@ import psutil
 import pytest
 
 from graphmem import config
-from graphmem.artifacts.cache import write_stamp
-from graphmem.artifacts.coordinates import list_hash
+from graphmem.artifacts.fetch import write_stamp
+from graphmem.artifacts.maven import list_hash
 from graphmem.doctor import machine
 from graphmem.doctor.findings import Finding
 from graphmem.errors import JavaNotFound
-from graphmem.server.java import Java
+from graphmem.server.command import Java
 
 GIGABYTE = 10**9
 

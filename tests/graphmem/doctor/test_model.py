@@ -12,8 +12,8 @@ from graphmem.graph.installation import (
     Installation,
     StoredKnowledge,
 )
-from graphmem.model.progress import silent
-from graphmem.retrieval.vocabulary import SAMPLED_TEXTS, SampledText
+from graphmem.model.pages import silent
+from graphmem.retrieval.understanding import SAMPLED_TEXTS, SampledText
 from graphmem.tokens import TOKENIZER
 from graphmem.warming import SAMPLED_QUESTIONS, SampledQuestion
 from tests.scripted import ScriptedGraph

@@ -4,8 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from graphmem.doctor.findings import Finding
-from graphmem.doctor.nodes import agreement, edge_problems, foreign_names, node_problems
-from graphmem.graph.declared import MEMORY, declared_nodes, edge_sources
+from graphmem.doctor.integrity import agreement, edge_problems, foreign_names, node_problems
 from graphmem.graph.inspection import (
     KNOWN_NAMES,
     STORED_EDGES,
@@ -15,6 +14,7 @@ from graphmem.graph.inspection import (
     StoredNodes,
     StoredProperty,
 )
+from graphmem.graph.schema import MEMORY, declared_nodes, edge_sources
 from tests.scripted import ScriptedGraph
 
 NAMES = KnownNames(labels=[MEMORY, "Fact"], edge_types=["NEXT"], keys=[])

@@ -12,7 +12,7 @@ from graphmem.doctor.server import (
     weak,
 )
 from graphmem.graph.statements import AtWork
-from graphmem.server.conf import SETTINGS
+from graphmem.server.command import SETTINGS
 from tests.scripted import ScriptedGraph
 
 GOOD = {AUTH: "true", QUERY_LOG: "OFF", PARAMETER_LOG: "true"} | {

@@ -11,8 +11,15 @@ from msgspec.structs import replace
 
 from graphmem.client import Graphmem
 from graphmem.entities import aliases
-from graphmem.entities.aliases import ALIASES, OF_ONE_SPELLING, ClientWithNewNames, queue_aliases
-from graphmem.entities.types import AliasesFound, NewAlias, UndoneAlias
+from graphmem.entities.aliases import (
+    ALIASES,
+    OF_ONE_SPELLING,
+    AliasesFound,
+    ClientWithNewNames,
+    NewAlias,
+    UndoneAlias,
+    queue_aliases,
+)
 from graphmem.errors import AliasNotFound, EntityNotFound, InvalidInput
 from graphmem.graph.driver import Graph
 from graphmem.jobs.outbox import Settled

@@ -13,7 +13,7 @@ from graphmem.client import Graphmem
 from graphmem.episodes.consolidate import CONSOLIDATE
 from graphmem.errors import ModelFailed
 from graphmem.llm import LanguageModel
-from graphmem.prompts.telling import INSTRUCTIONS as TELLING
+from graphmem.prompts.rendering import INSTRUCTIONS as TELLING
 from tests.stub_llm import Misbehaviour, StubModel, stub_model
 
 FACTS = """CYPHER 25

@@ -15,10 +15,9 @@ from graphmem.conversations.remember import IDLE, SEGMENT
 from graphmem.episodes import segment as segmentation
 from graphmem.episodes.remember import write_episode
 from graphmem.episodes.segment import segment
-from graphmem.jobs.outbox import Claim
-from graphmem.jobs.show import Job
+from graphmem.jobs.outbox import Claim, Job
 from graphmem.jobs.worker import Worker
-from graphmem.prompts.telling import describe
+from graphmem.prompts.rendering import describe
 from graphmem.runtime import Runtime
 
 HELD = """CYPHER 25

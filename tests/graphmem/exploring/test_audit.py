@@ -8,8 +8,7 @@ import pytest
 
 from graphmem.client import Graphmem
 from graphmem.errors import CypherMistake, CypherRefused, GraphmemError, InvalidInput, TookTooLong
-from graphmem.exploring.audit import KEPT, forget
-from graphmem.exploring.running import run_statement
+from graphmem.exploring.running import KEPT, forget, run_statement
 from graphmem.exploring.types import AuditEntry, CypherAsked, Sender
 from graphmem.graph.driver import Graph
 from graphmem.graph.statements import metadata
@@ -82,7 +81,7 @@ async def test_a_statement_that_cannot_be_kept_is_not_run(
     async def broken(*_: Any, **__: Any) -> None:
         raise OSError("no audit")
 
-    monkeypatch.setattr("graphmem.exploring.audit.begin", broken)
+    monkeypatch.setattr("graphmem.exploring.running.begin", broken)
     monkeypatch.setattr(Graph, "reading", lambda *_, **__: pytest.fail("it was run"))
     with pytest.raises(OSError, match="no audit"):
         await memory.cypher("RETURN 1")
@@ -94,7 +93,7 @@ async def test_an_end_that_cannot_be_kept_does_not_spoil_the_answer(
     async def broken(*_: Any, **__: Any) -> None:
         raise OSError("sesame")
 
-    monkeypatch.setattr("graphmem.exploring.audit.forget", broken)
+    monkeypatch.setattr("graphmem.exploring.running.forget", broken)
     assert (await memory.cypher("RETURN 1 AS x")).rows == [{"x": 1}]
     assert "left undone: the end of a statement in the audit: OSError" in caplog.text
     assert "sesame" not in caplog.text

@@ -17,8 +17,8 @@ from graphmem.exports import load as loading
 from graphmem.exports.export import DERIVED, LABELS, NOT_EXPORTED
 from graphmem.exports.lines import Damaged, Lines, check, header_of
 from graphmem.exports.load import AnotherImport, ClientTaken, ImportedExport, load
-from graphmem.graph.declared import declared_nodes
-from graphmem.graph.exact import from_json
+from graphmem.graph.plain import from_json
+from graphmem.graph.schema import declared_nodes
 from graphmem.graph.scope import scope_words
 from graphmem.runtime import Runtime
 from tests.patterned import ASKED, live

@@ -11,11 +11,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import graphmem
-from graphmem import resources
-from graphmem.graph.fragments import expanded
-from graphmem.graph.query import Query
+from graphmem import config
+from graphmem.graph.query import Query, expanded
 
-FOLDER = resources.folder("cypher")
+FOLDER = config.folder("cypher")
 WRITTEN = {
     path.relative_to(FOLDER).with_suffix("").as_posix(): path.read_text(encoding="utf-8")
     for path in sorted(FOLDER.rglob("*"))

@@ -6,8 +6,7 @@ import sys
 import pytest
 
 from graphmem.doctor.schema import wanted
-from graphmem.graph.declared import MEMORY, declared_nodes, edge_sources
-from graphmem.graph.schema import schema_files
+from graphmem.graph.schema import MEMORY, declared_nodes, edge_sources, schema_files
 from graphmem.model.vocabulary import EDGE_TYPES, INNER_EDGES, KINDS, LINK_TYPES, STEPS, kind_label
 from tests.generated_queries import generated, written
 

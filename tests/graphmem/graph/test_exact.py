@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies
 from neo4j.spatial import CartesianPoint, WGS84Point
 from neo4j.time import Date, DateTime, Duration, Time
 
-from graphmem.graph.exact import Unwritable, from_json, to_json
+from graphmem.graph.plain import Unwritable, from_json, to_json
 from graphmem.runtime import Runtime
 
 NEAR = DateTime(2026, 3, 2, 9, 30, 1, 123_456_789, tzinfo=timezone(timedelta(hours=2)))

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from graphmem import resources
-from graphmem.graph.fragments import expanded, names
+from graphmem import config
+from graphmem.graph.query import expanded, names
 
 WORDS = """\
 // `memory` shares words.
@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     fragments.mkdir()
     (fragments / "words.cypher").write_text(WORDS)
     (fragments / "nested.cypher").write_text(NESTED)
-    monkeypatch.setattr(resources, "folder", lambda name: tmp_path)
+    monkeypatch.setattr(config, "folder", lambda name: tmp_path)
     return tmp_path
 
 

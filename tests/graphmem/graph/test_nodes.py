@@ -12,7 +12,7 @@ from graphmem.cli.story import StoryLoader
 from graphmem.client import Graphmem
 from graphmem.errors import CypherRefused, NotFound
 from graphmem.graph import nodes
-from graphmem.graph.declared import declared_nodes
+from graphmem.graph.schema import declared_nodes
 from graphmem.model.vocabulary import KINDS, kind_label
 from graphmem.runtime import Runtime
 

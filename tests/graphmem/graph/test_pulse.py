@@ -7,12 +7,12 @@ import pytest
 from neo4j.exceptions import DatabaseError
 
 from graphmem.errors import Unavailable
-from graphmem.graph import pulse
+from graphmem.graph import inspection
 from graphmem.graph.driver import Graph
-from graphmem.graph.pulse import FAILED_SECONDS, LOOK_SECONDS, SILENT_SECONDS, Pulse
+from graphmem.graph.inspection import FAILED_SECONDS, LOOK_SECONDS, SILENT_SECONDS, Pulse
 from tests.scripted import ScriptedGraph
 
-GOOD = [pulse.Answered(1)]
+GOOD = [inspection.Answered(1)]
 
 
 def failed() -> Unavailable:
@@ -69,7 +69,7 @@ async def test_one_that_is_away_is_the_business_of_the_process():
 async def test_one_that_is_silent_is_lost_later(monkeypatch: pytest.MonkeyPatch):
     database = Database()
     database.silent = True
-    monkeypatch.setattr(pulse, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(inspection, "LOOK_SECONDS", 0.01)
 
     heart = Pulse()
     assert await heart.lost(database, 0.0) is None
@@ -82,8 +82,8 @@ async def test_one_that_answers_after_it_was_suspended_is_not_lost(
 ):
     database, heart = Database(), Pulse()
     database.silent = True
-    monkeypatch.setattr(pulse, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(pulse, "CONFIRM_SECONDS", 0.01)
+    monkeypatch.setattr(inspection, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(inspection, "CONFIRM_SECONDS", 0.01)
     await heart.lost(database, 0.0)
     assert await heart.is_lost(database)
 

@@ -17,7 +17,7 @@ from graphmem.graph.driver import LISTED
 from graphmem.graph.installation import DROP_PASSAGE_INDEX, DROP_VECTOR_INDEX
 from graphmem.graph.query import Query, renamed
 from graphmem.graph.schema import passage_index, schema_files, vector_index
-from graphmem.model.side import SECOND
+from graphmem.model.vocabulary import SECOND
 from graphmem.runtime import Runtime
 from tests.graphmem.graph.query_files import (
     BORROWING,

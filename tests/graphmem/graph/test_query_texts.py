@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import graphmem
-from graphmem.graph.fragments import expanded
+from graphmem.graph.query import expanded
 from graphmem.graph.schema import schema_files
 from tests.graphmem.graph.query_files import (
     BORROWING,

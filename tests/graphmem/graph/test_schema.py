@@ -12,7 +12,7 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from graphmem import config, resources
+from graphmem import config
 from graphmem.errors import ModelMismatch, SchemaError
 from graphmem.graph import schema
 from graphmem.graph.driver import Graph, connect
@@ -26,7 +26,7 @@ from graphmem.graph.schema import (
     pending,
     schema_files,
 )
-from graphmem.model.progress import silent
+from graphmem.model.pages import silent
 from graphmem.server.private import PrivateServer, private_server
 from tests.scripted import ScriptedGraph
 
@@ -51,7 +51,7 @@ MIGRATOR = """
 import asyncio, sys
 from graphmem.graph.driver import connect
 from graphmem.graph.schema import migrate
-from graphmem.model.progress import silent
+from graphmem.model.pages import silent
 
 async def start():
     graph = await connect(sys.argv[1], sys.argv[2], sys.argv[3], "neo4j")
@@ -105,7 +105,7 @@ async def fresh(connected: Callable) -> Graph:
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
     """A copy of the schema's files, to be changed."""
-    return Path(shutil.copytree(resources.folder("cypher") / "schema", tmp_path / "schema"))
+    return Path(shutil.copytree(config.folder("cypher") / "schema", tmp_path / "schema"))
 
 
 async def migrated(graph: Graph, folder: Path | None = None) -> list[str]:
@@ -125,7 +125,7 @@ async def indexes(graph: Graph) -> dict[str, str]:
 async def test_a_fresh_database_gets_every_file_in_order_with_its_hash(fresh: Graph):
     assert await migrated(fresh) == NAMES
 
-    folder = resources.folder("cypher") / "schema"
+    folder = config.folder("cypher") / "schema"
     hashes = [hashlib.sha256((folder / f"{n}.cypher").read_bytes()).hexdigest() for n in NAMES]
     records = await recorded(fresh)
     assert [(record.name, record.sha256) for record in records] == list(

@@ -12,8 +12,7 @@ import pytest
 
 from graphmem.client import Graphmem
 from graphmem.graph.driver import Transaction
-from graphmem.jobs.outbox import enqueue
-from graphmem.jobs.show import JobsAsked, show_jobs
+from graphmem.jobs.outbox import JobsAsked, enqueue, show_jobs
 
 pytestmark = pytest.mark.usefixtures("killed_processes")
 

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from graphmem.client import Graphmem
-from graphmem.jobs.outbox import Claim, Due, postpone, postpone_all
-from graphmem.jobs.show import Job
+from graphmem.jobs.outbox import Claim, Due, Job, postpone, postpone_all
 from graphmem.jobs.worker import Worker
 
 LATER = timedelta(minutes=30)

@@ -13,8 +13,18 @@ from graphmem.errors import InvalidInput
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
 from graphmem.jobs import outbox
-from graphmem.jobs.outbox import Claim, ClaimLost, Effect, claim, complete, enqueue, renew
-from graphmem.jobs.show import Job, JobsAsked, show_jobs
+from graphmem.jobs.outbox import (
+    Claim,
+    ClaimLost,
+    Effect,
+    Job,
+    JobsAsked,
+    claim,
+    complete,
+    enqueue,
+    renew,
+    show_jobs,
+)
 from graphmem.jobs.worker import Worker
 from graphmem.runtime import Runtime
 

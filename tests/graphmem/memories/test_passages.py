@@ -11,7 +11,7 @@ from graphmem.graph.schema import schema_files
 from graphmem.memories import passages as long_memories
 from graphmem.memories.passages import PASSAGES_JOB, cut_memories, queue_passages
 from graphmem.model.vocabulary import SourceType
-from graphmem.prompts.excerpts import LEFT_OUT
+from graphmem.prompts.truncation import LEFT_OUT
 from graphmem.recall.types import Item
 from graphmem.runtime import Runtime
 

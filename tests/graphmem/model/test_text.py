@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from graphmem.errors import InvalidInput, TooLarge
-from graphmem.model.text import checked_text
+from graphmem.model.validation import checked_text
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pytest
 
 from graphmem.contextual.types import ContextualQuery
 from graphmem.conversations.types import Batch, NewConversation, NewMessage
-from graphmem.entities.types import EntitiesAsked
+from graphmem.entities.aliases import EntitiesAsked
 from graphmem.errors import InvalidInput
 from graphmem.exploring.types import AuditAsked
 from graphmem.facts.types import NewFact
-from graphmem.jobs.show import JobsAsked
+from graphmem.jobs.outbox import JobsAsked
 from graphmem.memories.links import LinksAsked
 from graphmem.model.validation import invalid, validated
 from graphmem.model.vocabulary import KINDS, ClientId

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from graphmem.client import Graphmem
-from graphmem.graph.declared import declared_nodes
+from graphmem.graph.schema import declared_nodes
 from graphmem.model.vocabulary import EDGE_TYPES, INNER_EDGES
 from graphmem.neighbourhood import schema as reading
 from graphmem.neighbourhood.schema import LabelSample, SampledEdges, edge_types, labels, merged

@@ -8,11 +8,11 @@ import sys
 import pytest
 from opentelemetry import trace
 
-from graphmem.observing.exporting import exporting
+from graphmem.observing.spans import exporting
 
 PROGRAM = """
 import asyncio, logging, sys
-from graphmem.observing.exporting import exporting
+from graphmem.observing.spans import exporting
 from graphmem.observing.spans import begun, span
 logging.basicConfig(format="%(message)s")
 

@@ -5,11 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from graphmem import resources
+from graphmem import config
 from graphmem.errors import PatternDamaged
 from graphmem.patterns.catalogue import borrowing, catalogue
-from graphmem.patterns.header import header
-from graphmem.patterns.parameters import values
+from graphmem.patterns.types import header, values
 
 FILE = """CYPHER 25
 // What is
@@ -47,7 +46,7 @@ def test_every_file_of_the_catalogue_says_what_it_must(name: str) -> None:
 
 
 def test_the_catalogue_is_the_folder() -> None:
-    files = (resources.folder("cypher") / "patterns").iterdir()
+    files = (config.folder("cypher") / "patterns").iterdir()
     assert {path.name for path in files} == {f"{name}.cypher" for name in catalogue()}
     assert {
         "recurring_themes",
@@ -85,7 +84,7 @@ def test_a_pattern_may_run_another_s_query_with_its_own_parameters() -> None:
     assert rising.filled == recurring.filled
     assert (
         "MATCH"
-        not in (resources.folder("cypher") / f"patterns/{rising.pattern.name}.cypher").read_text()
+        not in (config.folder("cypher") / f"patterns/{rising.pattern.name}.cypher").read_text()
     )
 
 

@@ -7,8 +7,7 @@ import pytest
 
 from graphmem.errors import InvalidInput
 from graphmem.model.times import BEGINNING
-from graphmem.patterns.header import header
-from graphmem.patterns.parameters import checked_pattern, values
+from graphmem.patterns.types import checked_pattern, header, values
 
 PATTERN = header(
     "things",

@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from graphmem.patterns.rising import direction
 from graphmem.patterns.themes import (
     TUNING,
     SessionCosines,
     ThemeSession,
     centred,
+    direction,
     joined,
     naming,
     rhythm,

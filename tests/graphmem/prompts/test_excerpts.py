@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from graphmem.prompts.excerpts import LEFT_OUT, Excerpt, Part, Surroundings
+from graphmem.prompts.truncation import LEFT_OUT, Excerpt, Part, Surroundings
 from graphmem.retrieval.relevance import asked_stems
 from graphmem.text.passages import passages
 from graphmem.tokens import TokenCounter

@@ -2,7 +2,7 @@
 
 from hypothesis import given, strategies as st
 
-from graphmem.prompts.packing import Parcel, fitting
+from graphmem.prompts.truncation import Parcel, fitting
 
 PARCELS = st.lists(
     st.tuples(st.integers(0, 50), st.sampled_from("abc"), st.integers(0, 9)), max_size=30

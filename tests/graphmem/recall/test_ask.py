@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from graphmem import resources
+from graphmem import config
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.graph.driver import Graph
@@ -24,7 +24,7 @@ QUESTION = "How did the price of the Harbour plan change, and why?"
 CONVERSATION = "7d0f4c52-9a3e-4b8e-b1c6-2f5d8e60a913"
 QUESTIONS = [
     json.loads(line)
-    for line in (resources.folder("seed") / "questions.jsonl").read_text("utf-8").splitlines()
+    for line in (config.folder("seed") / "questions.jsonl").read_text("utf-8").splitlines()
 ]
 
 

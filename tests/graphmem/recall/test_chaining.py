@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import asdict
 
 from graphmem import Graphmem
-from graphmem.recall.chaining import HOP, chained, is_prose, lifted
+from graphmem.recall.ask import HOP, chained, is_prose, with_hop
 from graphmem.retrieval import expansion
 from graphmem.retrieval.expansion import HopCandidate
 from graphmem.retrieval.filters import Filters
@@ -42,7 +42,7 @@ def test_a_hop_lifts_what_was_found_and_adds_what_was_not(candidate: Make) -> No
     own = {"a": 1.0, "b": 0.5, "c": 0.4}
     inherited = {"c": 0.5, "new": 0.45}
 
-    found = lifted(ranking, own, inherited, {"new": candidate("new")})
+    found = with_hop(ranking, own, inherited, {"new": candidate("new")})
 
     assert [(one.id, one.score) for one in found] == [
         ("a", 2.0),

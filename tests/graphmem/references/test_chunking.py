@@ -5,7 +5,7 @@ import itertools
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from graphmem.references.chunking import OVERLAP_BYTES, PIECE_BYTES, chunked
+from graphmem.references.spans import OVERLAP_BYTES, PIECE_BYTES, chunked
 
 ALPHABET = st.sampled_from(list("abc .!?\n\tä漢。🦊\u0301"))
 

@@ -11,7 +11,7 @@ from graphmem.graph.installation import (
     calibration,
     keep_calibration,
 )
-from graphmem.retrieval.calibration import RELATED, calibrate, calibrate_languages, cosine, measure
+from graphmem.retrieval.relevance import RELATED, calibrate, calibrate_languages, cosine, measure
 from graphmem.runtime import Runtime
 from tests.scripted import ScriptedGraph
 

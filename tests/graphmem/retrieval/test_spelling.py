@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from graphmem.retrieval.spelling import runs, spelling
+from graphmem.retrieval.understanding import runs, spelling
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from graphmem.client import Graphmem
-from graphmem.retrieval import vocabulary as module
-from graphmem.retrieval.vocabulary import (
+from graphmem.retrieval import understanding
+from graphmem.retrieval.understanding import (
     CLIENTS_KEPT,
     FEWEST,
     FRESH_SECONDS,
@@ -93,7 +93,7 @@ async def test_a_sample_is_believed_for_a_while(
 async def test_the_client_not_asked_for_longest_is_forgotten(
     clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "CLIENTS_KEPT", 2)
+    monkeypatch.setattr(understanding, "CLIENTS_KEPT", 2)
     graph = holding(SAMPLED)
     vocabulary = Vocabulary(graph)
     assert CLIENTS_KEPT > 2

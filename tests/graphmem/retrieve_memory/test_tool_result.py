@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from graphmem.prompts.rendering import one_line
-from graphmem.retrieve_memory.tool_result import (
+from graphmem.retrieve_memory.types import (
+    Detail,
+    FoundEpisode,
+    FoundFact,
+    Said,
     detailed_ranks,
     relative_time,
     tool_result,
 )
-from graphmem.retrieve_memory.types import Detail, FoundEpisode, FoundFact, Said
 
 GOLDEN = Path(__file__).parent / "golden"
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -1,7 +1,6 @@
 """What is kept of an operation's parameters: never a text, the same for the same."""
 
-from graphmem.runs.parameters import continued, digest, of_question, of_write
-from graphmem.runs.types import NewWrite, RunQuestion
+from graphmem.runs.types import NewWrite, RunQuestion, continued, digest, of_question, of_write
 
 SECRET = "sesame quince"
 

@@ -8,9 +8,9 @@ import pytest
 from graphmem.client import Graphmem
 from graphmem.errors import RunNotFound, Unavailable
 from graphmem.graph.driver import Graph
-from graphmem.runs import retention
-from graphmem.runs.retention import FORGET_OPERATIONS, FORGET_RUNS, OLD_ROOTS, forget_runs
+from graphmem.runs import sweep
 from graphmem.runs.session import RunSession
+from graphmem.runs.sweep import FORGET_OPERATIONS, FORGET_RUNS, OLD_ROOTS, forget_runs
 from tests.budgeted import fill
 
 LONG_AGO = datetime(1990, 1, 1, tzinfo=UTC)
@@ -52,7 +52,7 @@ async def tree(memory: Graphmem) -> tuple[RunSession, RunSession, RunSession]:
     return root, child, grandchild
 
 
-async def forget(memory: Graphmem) -> retention.Forgotten:
+async def forget(memory: Graphmem) -> sweep.Forgotten:
     return await forget_runs(before=LONG_AGO, graph=memory.runtime.graph)
 
 
@@ -123,7 +123,7 @@ async def test_what_was_cut_off_is_gone_on_with(
     await runs[0].end("success")
     await age(memory, *runs)
     standing = await left(memory)
-    monkeypatch.setattr(retention, "RECORDS_AT_ONCE", 2)
+    monkeypatch.setattr(sweep, "RECORDS_AT_ONCE", 2)
     change, calls = Graph.change, []
 
     async def dies(self, query, **parameters):

@@ -7,7 +7,7 @@ import pytest
 
 import graphmem
 from graphmem.client import Graphmem
-from graphmem.contexts.types import CreateContextOptions
+from graphmem.contexts.context import CreateContextOptions
 from graphmem.errors import InvalidInput, ItemNotFound
 from graphmem.memories.chunk import ChunkOptions
 from graphmem.search.retriever import create_memory_retriever

@@ -11,12 +11,12 @@ from typing import Any
 import psutil
 import pytest
 
-from graphmem.artifacts.cache import write_stamp
-from graphmem.artifacts.coordinates import list_hash
+from graphmem.artifacts.fetch import write_stamp
+from graphmem.artifacts.maven import list_hash
 from graphmem.config import Settings, load
-from graphmem.server import bolt
-from graphmem.server.bolt import Database
+from graphmem.server import process
 from graphmem.server.command import ENTRY_POINT, home_argument
+from graphmem.server.process import Database
 
 HERE = Path(__file__).parent
 
@@ -55,9 +55,9 @@ class Participants:
 
     def end(self) -> None:
         """End all processes that a failed test left running."""
-        for process in self._started:
-            if process.poll() is None:
-                self.kill(process)
+        for started in self._started:
+            if started.poll() is None:
+                self.kill(started)
 
 
 @pytest.fixture
@@ -71,9 +71,9 @@ def participants(monkeypatch: pytest.MonkeyPatch) -> Iterator[Participants]:
 
 def kill_servers(data_dir: Path) -> None:
     """Kill every server of a test's data folder."""
-    for process in psutil.process_iter(["cmdline"]):
-        if home_argument(data_dir.resolve()) in (process.info["cmdline"] or []):
-            process.kill()
+    for found in psutil.process_iter(["cmdline"]):
+        if home_argument(data_dir.resolve()) in (found.info["cmdline"] or []):
+            found.kill()
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def stand_in(
     monkeypatch.setenv("JAVA_HOME", str(home))
     monkeypatch.setenv("GRAPHMEM_CACHE_DIR", str(cache))
     monkeypatch.setenv("JAVA_STAND_IN", "")
-    monkeypatch.setattr(bolt, "log_in", _answers)
+    monkeypatch.setattr(process, "log_in", _answers)
     yield load(data_dir=tmp_path / "data", neo4j_start_seconds=10)
     kill_servers(tmp_path / "data")
 

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from graphmem.config import load
-from graphmem.server import bolt
-from graphmem.server.bolt import Database
+from graphmem.server import process
 from graphmem.server.private import private_server
+from graphmem.server.process import Database
 
 
 async def stand_in_answers(port: int, password: str) -> Database:
@@ -17,7 +17,7 @@ async def stand_in_answers(port: int, password: str) -> Database:
 
 async def take_part() -> None:
     if "JAVA_STAND_IN" in os.environ:
-        bolt.log_in = stand_in_answers
+        process.log_in = stand_in_answers
     settings = load(data_dir=Path(sys.argv[1]))
     async with private_server(settings) as server:
         sys.stdout.write(f"{server.pid}\n")

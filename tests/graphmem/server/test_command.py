@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphmem.server import folder
-from graphmem.server.command import ENTRY_POINT, command, neo4j_version
-from graphmem.server.java import Java
+from graphmem.server.command import ENTRY_POINT, Java, command, neo4j_version
 
 
 @pytest.fixture

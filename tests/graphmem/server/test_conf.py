@@ -1,6 +1,6 @@
 """neo4j.conf says what must hold on every private server."""
 
-from graphmem.server.conf import SETTINGS, conf
+from graphmem.server.command import SETTINGS, conf
 
 
 def test_it_listens_on_the_loopback_only() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from graphmem.errors import DataFolderInUse, ServerFailed, SetupError
 from graphmem.server import folder
-from graphmem.server.diagnosis import PortTaken, failure
+from graphmem.server.process import PortTaken, failure
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphmem.errors import JavaNotFound
-from graphmem.server.java import Java, find_java
+from graphmem.server.command import Java, find_java
 
 MakeJava = Callable[[Path, int, str], Path]
 

@@ -17,13 +17,11 @@ import pytest
 
 from graphmem.config import Settings
 from graphmem.errors import DataFolderInUse, ServerFailed
-from graphmem.model.progress import silent
-from graphmem.server import bolt, folder, private
-from graphmem.server.bolt import PasswordRefused
-from graphmem.server.folder import Record
-from graphmem.server.locks import POLL_SECONDS, changing
+from graphmem.model.pages import silent
+from graphmem.server import folder, private, process
+from graphmem.server.folder import POLL_SECONDS, Record, changing
 from graphmem.server.private import PrivateServer, private_server, status, stop
-from graphmem.server.process import free_port, servers, spawn
+from graphmem.server.process import PasswordRefused, free_port, servers, spawn
 
 
 def lives(pid: int) -> bool:
@@ -251,7 +249,7 @@ async def test_a_process_that_is_not_ours_is_never_killed(
 @pytest.fixture
 def late_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the first wait for a server run out."""
-    wait, waits = bolt._online, []
+    wait, waits = process._online, []
 
     async def late(*given: Any, **named: Any) -> None:
         waits.append(given)
@@ -259,7 +257,7 @@ def late_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
             raise ServerFailed("did not answer")
         await wait(*given, **named)
 
-    monkeypatch.setattr(bolt, "_online", late)
+    monkeypatch.setattr(process, "_online", late)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": "no"}'])
@@ -405,7 +403,7 @@ async def test_a_password_that_the_store_does_not_take_is_a_sentence(
     async def refuse(port: int, password: str) -> None:
         raise PasswordRefused
 
-    monkeypatch.setattr("graphmem.server.bolt.log_in", refuse)
+    monkeypatch.setattr("graphmem.server.process.log_in", refuse)
 
     with pytest.raises(ServerFailed, match=r"refuses the password in .*/password"):
         async with private_server(stand_in):

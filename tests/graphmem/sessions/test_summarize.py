@@ -12,12 +12,11 @@ from graphmem.background import WORK
 from graphmem.client import Graphmem
 from graphmem.conversations.remember import IDLE, MANY_NEW, SUMMARIZE_SESSIONS
 from graphmem.errors import InvalidInput, SessionNotFound
-from graphmem.jobs.outbox import Claim
-from graphmem.jobs.show import Job
+from graphmem.jobs.outbox import Claim, Job
 from graphmem.llm import LanguageModel
 from graphmem.memories.write import prepare
 from graphmem.sessions.digest import topics
-from graphmem.summaries import add as summaries
+from graphmem.summaries import summary
 from tests.stub_llm import stub_model
 from tests.told_sessions import BUG, tell
 
@@ -139,7 +138,7 @@ async def test_one_deleted_while_it_is_summarized_leaves_nothing(
         await memory.delete_conversation("c")
         return prepared
 
-    monkeypatch.setattr(summaries, "prepare", late)
+    monkeypatch.setattr(summary, "prepare", late)
     with pytest.raises(SessionNotFound):
         await memory.summarize_session(ids["garden"])
     left = await memory.runtime.graph.execute(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from graphmem.client import Graphmem
-from graphmem.summaries.show import prompt_text
+from graphmem.summaries.summary import prompt_text
 from graphmem.summaries.types import Summary
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)

@@ -8,8 +8,8 @@ import pytest
 
 from graphmem.model.vocabulary import AliasRule
 from graphmem.text.aliases import Named, decided, met, spelling
+from graphmem.text.common_words import GIVEN_NAMES, NO_FAMILY_NAMES
 from graphmem.text.entities import displayed, normalized
-from graphmem.text.given_names import GIVEN_NAMES, NO_FAMILY_NAMES
 
 
 def named(name: str, *forms: str, **said: Any) -> Named:

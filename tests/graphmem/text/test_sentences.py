@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from graphmem.text.sentences import sentence_ends
+from graphmem.text.segmenting import sentence_ends
 
 
 def parts(text: str) -> list[str]:

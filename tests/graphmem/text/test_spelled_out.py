@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from graphmem.text.spelled_out import MOST, SpelledOut, spelled_out
+from graphmem.text.aliases import MOST, SpelledOut, spelled_out
 
 
 @pytest.mark.parametrize(

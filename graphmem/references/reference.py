@@ -1,4 +1,4 @@
-"""References: the catalogue cards of sources, and their content as spans."""
+"""References: putting one, and showing a page of them or one."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from graphmem.errors import ContentChanged, InvalidInput, MemoryNotFound, NotHea
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.chunk import FULL_TEXT, ContentPart, joined
-from graphmem.memories.delete import Gone, delete_unmentioned
+from graphmem.memories.memory import Gone, delete_unmentioned
 from graphmem.memories.versions import supersede
 from graphmem.memories.write import Draft, Prepared, find_unwritten, prepare, write
 from graphmem.model.annotations import checked_expiry, checked_tags, encoded
-from graphmem.model.text import checked_text
-from graphmem.model.times import utc
-from graphmem.references.chunking import chunked
-from graphmem.references.spans import hashed, registered
+from graphmem.model.pages import listing, page
+from graphmem.model.times import BEGINNING, utc
+from graphmem.model.validation import checked_text
+from graphmem.references.spans import chunked, hashed, registered
 from graphmem.references.types import (
     CONTENT_BYTES,
     DESCRIPTION_BYTES,
@@ -31,6 +31,8 @@ from graphmem.references.types import (
     NewContent,
     NewReference,
     Reference,
+    References,
+    ReferencesAsked,
     SpanPointer,
     StoredReference,
     StoredSpan,
@@ -418,3 +420,39 @@ def span_draft(
             "expires_at": reference.expires_at,
         },
     )
+
+
+REFERENCES = Query("references/references", StoredReference)
+REFERENCE = Query("references/reference", StoredReference)
+
+
+async def show_references(asked: ReferencesAsked, context: Context) -> References:
+    """Return a page of a client's references, newest first, without superseded versions.
+
+    Raises `InvalidInput`, `Unavailable`.
+    """
+    listed = listing(asked)
+    before, before_id = listed.position(asked.cursor)
+    rows = await context.graph.rows(
+        REFERENCES,
+        client_id=context.client_id,
+        types=[asked.type] if asked.type else [],
+        since=utc(asked.since, "since") if asked.since else BEGINNING,
+        tags=asked.tags or [],
+        before=before,
+        before_id=before_id,
+        limit=asked.limit + 1,
+    )
+    shown, after = page(rows, asked.limit, lambda row: listed.cursor(row.occurred_at, row.id))
+    return References(references=[row.shown for row in shown], cursor=after)
+
+
+async def show_reference(reference_id: str, context: Context) -> Reference:
+    """Return one version of a reference.
+
+    Raises `MemoryNotFound`, also for a reference of another client, and `Unavailable`.
+    """
+    rows = await context.graph.rows(REFERENCE, client_id=context.client_id, id=reference_id)
+    if not rows:
+        raise MemoryNotFound(reference_id)
+    return rows[0].shown
