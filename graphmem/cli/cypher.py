@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from graphmem.cli.explorer import Explorer, Wrong
 from graphmem.cli.options import NEO4J, Command, settings_options
-from graphmem.cli.statements import Explorer, Wrong
 from graphmem.config import Settings
 from graphmem.graph.query import expanded, names, read
 
@@ -68,8 +68,8 @@ def cypher(
     settings: Settings,
 ) -> None:
     """Explore the graph with Cypher that only reads: a STATEMENT, piped input, or a shell."""
+    from graphmem.cli.cypher_shell import parameter
     from graphmem.cli.running import run
-    from graphmem.cli.statements import parameter
     from graphmem.exploring.types import Limits
 
     if show is not None:
@@ -112,8 +112,8 @@ async def _explore(
     shape: str,
     settings: Settings,
 ) -> None:
+    from graphmem.cli.cypher_shell import statements
     from graphmem.cli.running import show_progress
-    from graphmem.cli.statements import statements
     from graphmem.graph.statements import Statements
     from graphmem.jobs.afterwards import Afterwards
     from graphmem.runtime import database

@@ -1,10 +1,14 @@
-"""The shell of `graphmem cypher`: statements over several lines, a history, completion, commands."""
+"""The shell of `graphmem cypher`: it completes, marks mistakes, and keeps a history of what was typed."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
+import msgspec
 import platformdirs
+from msgspec import Struct
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -12,16 +16,10 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
+from graphmem.cli.explorer import Explorer
 from graphmem.cli.showing import harmless
-from graphmem.cli.statements import (
-    COMMANDS,
-    Explorer,
-    completions,
-    is_complete,
-    parameter,
-    statements,
-)
-from graphmem.errors import GraphmemError
+from graphmem.errors import GraphmemError, InvalidInput
+from graphmem.exploring.words import place_of, words
 from graphmem.graph.inspection import KNOWN_NAMES, SHOWN_INDEXES, KnownNames
 from graphmem.model.vocabulary import EDGE_TYPES
 from graphmem.neighbourhood.types import LABELS
@@ -166,3 +164,118 @@ def _param(given: str, explorer: Explorer) -> None:
         explorer.parameters[name] = value
     for name, value in explorer.parameters.items():
         click.echo(f"${name} = {harmless(str(value))}")
+
+
+KEYWORDS = (
+    "ALL", "AND", "ANY", "AS", "ASC", "BY", "CALL", "CASE", "COLLECT", "CONTAINS", "COUNT", "DESC",
+    "DISTINCT", "ELSE", "END", "ENDS WITH", "EXISTS", "FALSE", "FILTER", "FINISH", "IN", "IS",
+    "IS NOT NULL", "LET", "LIMIT", "MATCH", "NEXT", "NOT", "NULL", "OFFSET", "OPTIONAL MATCH", "OR",
+    "ORDER BY", "RETURN", "SEARCH", "SHORTEST", "SKIP", "STARTS WITH", "THEN", "TRUE", "UNION",
+    "UNION ALL", "UNWIND", "WHEN", "WHERE", "WITH", "XOR", "YIELD",
+)  # fmt: skip
+"""The keywords of statements that read."""
+
+COMMANDS = {
+    ":help": "what can be typed here",
+    ":schema": "the labels, types of edges, property keys and indexes of the database",
+    ":param": ":param name=JSON sets a parameter; alone it lists them",
+    ":quit": "leave; Ctrl-D does too",
+}
+
+CONTEXT_CHARACTERS = 60
+"""The number of characters of a long line that are shown on either side of the mark."""
+
+_LAST_WORD = re.compile(r"\w*$")
+
+
+class TypedStatement(Struct, frozen=True):
+    """One statement, its position in the input, and whether a `;` ends it."""
+
+    text: str
+    start: int
+    is_ended: bool
+
+
+def statements(typed: str) -> list[TypedStatement]:
+    """Return the statements of a text; a `;` in a string, a comment or a quoted name ends none."""
+    ends = [word.start for word in words(typed) if (word.kind, word.text) == ("sign", ";")]
+    found = []
+    for start, end in zip([0, *(end + 1 for end in ends)], [*ends, len(typed)], strict=True):
+        piece = typed[start:end]
+        if words(piece):
+            blank = len(piece) - len(piece.lstrip())
+            found.append(TypedStatement(piece.strip(), start + blank, is_ended=end < len(typed)))
+    return found
+
+
+def is_complete(typed: str) -> bool:
+    """Tell whether Enter ends the input: it is empty, a command, or statements ended by `;`."""
+    if not typed.strip() or typed.lstrip().startswith(":"):
+        return True
+    found = statements(typed)
+    return bool(found) and found[-1].is_ended
+
+
+def parameter(given: str) -> tuple[str, Any]:
+    """Return the name and the value of `name=JSON`. Raises `InvalidInput`."""
+    name, sign, value = given.partition("=")
+    name = name.strip()
+    if not sign or not re.fullmatch(r"\w+", name):
+        raise InvalidInput("param", "expected name=JSON, for example 'limit=10' or 'name=\"Mara\"'")
+    try:
+        return name, msgspec.json.decode(value)
+    except (msgspec.DecodeError, UnicodeEncodeError) as problem:
+        raise InvalidInput(
+            f"param {name}", f"{value[:40]!r} is not JSON; a text needs double quotes"
+        ) from problem
+
+
+def marked(problem: str, typed: str, offset: int | None) -> str:
+    """Return a sentence with the line and column of a mistake, and a caret below it."""
+    if offset is None:
+        return problem
+    place = place_of(typed, min(offset, len(typed)))
+    line = typed.split("\n")[place.line - 1].rstrip("\r")
+    at = place.column - 1
+    begin, end = max(at - CONTEXT_CHARACTERS, 0), at + CONTEXT_CHARACTERS
+    shown = "".join(char if char.isprintable() else " " for char in line[begin:end])
+    return (
+        f"{problem} (line {place.line}, column {place.column})\n  {shown}\n  {' ' * (at - begin)}^"
+    )
+
+
+def completions(before: str, names: KnownNames) -> list[str]:
+    """Return the completions at the cursor, for the word that has been begun there."""
+    if before.startswith(":") and " " not in before:
+        return [command for command in COMMANDS if command.startswith(before)]
+    [begun] = _LAST_WORD.findall(before)[:1]
+    return [
+        name
+        for name in _expected(before[: len(before) - len(begun)], names)
+        if name.lower().startswith(begun.lower()) and name != begun
+    ]
+
+
+def _expected(before: str, names: KnownNames) -> Sequence[str]:
+    """Return the words that may follow a text."""
+    read = words(before)
+    if read and read[-1].kind in ("string", "quoted") and not before[-1].isspace():
+        return ()
+    last = read[-1].text if read else ""
+    bracket = _open_bracket([word.text for word in read if word.kind == "sign"])
+    if last in (":", "|", "&", "!") and bracket in ("(", "["):
+        return names.labels if bracket == "(" else names.edge_types
+    if last == "." or (bracket == "{" and last in ("{", ",")):
+        return names.keys
+    return KEYWORDS
+
+
+def _open_bracket(signs: Sequence[str]) -> str:
+    """Return the innermost open bracket, "" if there is none."""
+    opened: list[str] = []
+    for sign in signs:
+        if sign in "([{":
+            opened.append(sign)
+        elif sign in ")]}" and opened:
+            opened.pop()
+    return opened[-1] if opened else ""

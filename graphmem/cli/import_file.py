@@ -16,7 +16,7 @@ import msgspec
 from click.core import ParameterSource
 from msgspec import Struct
 
-from graphmem.cli.loading import BEGINNING, Checkpoint, FilePosition, Line, checkpoint, windows
+from graphmem.cli.lines import BEGINNING, Checkpoint, FilePosition, Line, checkpoint, windows
 from graphmem.cli.options import RUNNING, Command, checked_id, client_option, settings_options
 from graphmem.cli.showing import say_json
 from graphmem.config import Settings

@@ -15,15 +15,7 @@ from msgspec import Struct, field
 
 from graphmem.cli.foreign import agents, chats, lists
 from graphmem.cli.foreign.records import Begins, Event, ForeignMessage, NoMessage, opened, records
-from graphmem.cli.loading import (
-    BEGINNING,
-    DIGITS,
-    FileChanged,
-    FilePosition,
-    Line,
-    Message,
-    grouped,
-)
+from graphmem.cli.lines import BEGINNING, DIGITS, FileChanged, FilePosition, Line, Message, grouped
 from graphmem.conversations.forms import plain
 from graphmem.conversations.types import NewMessage
 from graphmem.errors import InvalidInput

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 from msgspec import Struct
 
-from graphmem.cli.loading import BYTE_ORDER_MARK, BadLine
+from graphmem.cli.lines import BYTE_ORDER_MARK, BadLine
 from graphmem.errors import InvalidInput
 
 Value = TypeVar("Value")

@@ -1,7 +1,7 @@
 import stat
 
 from graphmem import config
-from graphmem.cli.loading import Acknowledged, Checkpoint, FilePosition, checkpoint
+from graphmem.cli.lines import Acknowledged, Checkpoint, FilePosition, checkpoint
 
 ACKNOWLEDGED = Acknowledged(FilePosition(250, 9_000, "a" * 64), "m1")
 

@@ -17,8 +17,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from graphmem.cli import cypher_shell
+from graphmem.cli.explorer import Explorer
 from graphmem.cli.main import commands
-from graphmem.cli.statements import Explorer
 from graphmem.cli.tables import show_grid
 from graphmem.exploring.types import Limits, PlanSummary, Table
 from graphmem.graph.inspection import KnownNames

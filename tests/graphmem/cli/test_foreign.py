@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from graphmem.cli.foreign.reading import recognised
-from graphmem.cli.loading import BEGINNING, BadLine, FileChanged, FilePosition, Line
+from graphmem.cli.lines import BEGINNING, BadLine, FileChanged, FilePosition, Line
 from graphmem.conversations.forms import plain
 from graphmem.errors import InvalidInput
 from graphmem.model.times import present

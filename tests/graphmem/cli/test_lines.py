@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from graphmem.cli import loading
-from graphmem.cli.loading import BadLine, read_lines, windows
+from graphmem.cli import lines
+from graphmem.cli.lines import BadLine, read_lines, windows
 
 MESSAGE = {"session_id": "s", "role": "user", "content": "hello"}
 
@@ -75,12 +75,12 @@ def test_a_message_of_no_conversation_says_what_to_do():
 
 
 def test_windows_are_small(monkeypatch):
-    monkeypatch.setattr(loading, "WINDOW_MESSAGES", 2)
+    monkeypatch.setattr(lines, "WINDOW_MESSAGES", 2)
     assert [len(window) for window in windows(file(*[MESSAGE] * 5), "c")] == [2, 2, 1]
 
 
 def test_long_messages_make_windows_smaller(monkeypatch):
-    monkeypatch.setattr(loading, "WINDOW_BYTES", 1000)
+    monkeypatch.setattr(lines, "WINDOW_BYTES", 1000)
     long = MESSAGE | {"content": "x" * 600}
     assert [len(window) for window in windows(file(*[long] * 5), "c")] == [2, 2, 1]
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from graphmem.cli.loading import CONVERSATIONS_AT_ONCE, BadLine, iterate_in_thread, load
+from graphmem.cli.lines import BadLine
+from graphmem.cli.loading import CONVERSATIONS_AT_ONCE, iterate_in_thread, load
 from graphmem.client import Graphmem
 from graphmem.conversations.types import Conversation, Remembered
 from graphmem.errors import Unavailable

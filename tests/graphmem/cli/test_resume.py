@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from graphmem.cli import loading
-from graphmem.cli.loading import Checkpoint, FileChanged, load, read_lines
+from graphmem.cli import lines
+from graphmem.cli.lines import Checkpoint, FileChanged, read_lines
+from graphmem.cli.loading import load
 from graphmem.client import Graphmem
 from graphmem.conversations.types import Conversation, Remembered
 from graphmem.errors import MemoryNotFound, Unavailable
@@ -61,7 +62,7 @@ def kept(tmp_path: Path) -> Checkpoint:
 
 @pytest.fixture(autouse=True)
 def small_windows(monkeypatch):
-    monkeypatch.setattr(loading, "WINDOW_MESSAGES", 10)
+    monkeypatch.setattr(lines, "WINDOW_MESSAGES", 10)
 
 
 def line(content: str, **more: str) -> bytes:

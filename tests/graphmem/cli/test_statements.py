@@ -1,6 +1,6 @@
 import pytest
 
-from graphmem.cli.statements import (
+from graphmem.cli.cypher_shell import (
     COMMANDS,
     TypedStatement,
     completions,
