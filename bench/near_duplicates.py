@@ -13,7 +13,7 @@ import statistics
 from graphmem import config
 from graphmem.embedding import Embedder, load_model
 from graphmem.facts.remember import SAME, SIMILAR, same_words
-from graphmem.model.pages import silent
+from graphmem.model.progress import silent
 
 ONE_WORD_APART = [
     ("Mara has two cats", "Mara has three cats"),

@@ -21,7 +21,7 @@ from graphmem.artifacts.model import bundled_model
 from graphmem.config import Settings
 from graphmem.embedding_api import ApiModel, is_url, load_api_model
 from graphmem.errors import SettingError, Unavailable
-from graphmem.model.pages import Progress
+from graphmem.model.progress import Progress
 from graphmem.model.vocabulary import FIRST, Side
 from graphmem.observing.metrics import EMBEDDING_SECONDS
 from graphmem.observing.spans import span

@@ -10,7 +10,7 @@ from graphmem.blocking.event_loop import EventLoop, in_event_loop
 from graphmem.blocking.generated import BlockingGraphmem
 from graphmem.client import DEFAULT_CLIENT, Graphmem
 from graphmem.config import SettingsGiven
-from graphmem.model.pages import Progress, silent
+from graphmem.model.progress import Progress, silent
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import ClientId
 from graphmem.runtime import running

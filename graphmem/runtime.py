@@ -24,7 +24,7 @@ from graphmem.graph.statements import LostStatements, Statements
 from graphmem.hypotheses.ask import TurnFindings, new_turns
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.llm import LanguageModel, language_model
-from graphmem.model.pages import Progress, silent
+from graphmem.model.progress import Progress, silent
 from graphmem.observing.metrics import DISK_FREE, NEO4J_RESTARTS
 from graphmem.retrieval.understanding import Vocabulary
 from graphmem.server import folder

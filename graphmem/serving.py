@@ -25,7 +25,7 @@ from graphmem.graph.installation import (
     installation,
 )
 from graphmem.graph.schema import SchemaFile, migrate
-from graphmem.model.pages import Progress, silent
+from graphmem.model.progress import Progress, silent
 from graphmem.model.vocabulary import Side, other
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import REEMBEDDED

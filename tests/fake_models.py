@@ -12,7 +12,7 @@ import time
 from graphmem.config import Settings
 from graphmem.embedding import Model, Vector, load_model
 from graphmem.errors import SettingError
-from graphmem.model.pages import Progress
+from graphmem.model.progress import Progress
 from graphmem.retrieval.knowledge import PAIRS
 
 KIN = {"vehicle": "car"}

@@ -19,7 +19,7 @@ from graphmem.background import Background
 from graphmem.config import Settings, variable
 from graphmem.errors import SettingError
 from graphmem.hypotheses.ask import prepare
-from graphmem.model.pages import Progress, silent
+from graphmem.model.progress import Progress, silent
 from graphmem.observing.logs import log_lost
 from graphmem.observing.spans import exporting
 from graphmem.runtime import Runtime, running

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from graphmem.artifacts.maven import list_hash, read_list
 from graphmem.errors import FetchFailed, SetupError
-from graphmem.model.pages import Progress
+from graphmem.model.progress import Progress
 
 MEGABYTE = 1_000_000
 FULL = {errno.ENOSPC, errno.EDQUOT}

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from graphmem.artifacts.fetch import disk_faults, fetch, locked
 from graphmem.errors import FetchFailed
-from graphmem.model.pages import Progress
+from graphmem.model.progress import Progress
 
 NAME = "bge-small-en-v1.5-q"
 

@@ -15,7 +15,7 @@ from graphmem.config import Settings
 from graphmem.model.validation import counted
 
 if TYPE_CHECKING:
-    from graphmem.model.pages import Progress
+    from graphmem.model.progress import Progress
     from graphmem.runtime import Runtime
     from graphmem.server.backup import BackupFile, Manifest
 

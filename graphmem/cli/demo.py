@@ -10,7 +10,7 @@ from graphmem.cli.recall import Answer, ask
 from graphmem.cli.serve import say_where, with_free_port
 from graphmem.cli.showing import cost, left_out, say_json, show_quoted
 from graphmem.config import Settings
-from graphmem.model.pages import Progress
+from graphmem.model.progress import Progress
 from graphmem.model.validation import counted
 from graphmem.recall.types import Question
 

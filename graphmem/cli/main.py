@@ -17,10 +17,9 @@ from graphmem.cli.import_file import import_file
 from graphmem.cli.install import install, uninstall
 from graphmem.cli.keys import keys
 from graphmem.cli.mcp import mcp
-from graphmem.cli.migrate import migrate
 from graphmem.cli.options import shows_debug
 from graphmem.cli.recall import recall
-from graphmem.cli.reembed import reembed
+from graphmem.cli.reembed import migrate, reembed
 from graphmem.cli.running import Interrupted
 from graphmem.cli.serve import serve, stop
 from graphmem.errors import GraphmemError

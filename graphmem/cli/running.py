@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from graphmem.model.pages import Progress
+from graphmem.model.progress import Progress
 
 Result = TypeVar("Result")
 

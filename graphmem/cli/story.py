@@ -8,7 +8,7 @@ from typing import Any
 
 from graphmem.client import Graphmem
 from graphmem.config import records
-from graphmem.model.pages import Progress, silent
+from graphmem.model.progress import Progress, silent
 from graphmem.model.vocabulary import SourceType
 
 Record = dict[str, Any]

@@ -24,7 +24,7 @@ from graphmem.doctor.findings import (
 )
 from graphmem.errors import GraphmemError, ServerFailed, SetupError
 from graphmem.graph.driver import Graph, connect
-from graphmem.model.pages import Progress, silent
+from graphmem.model.progress import Progress, silent
 from graphmem.model.vocabulary import FIRST, Side
 from graphmem.runtime import database
 from graphmem.server import private, process

@@ -33,7 +33,7 @@ from graphmem.graph.plain import from_json
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.schema import declared_nodes, schema_files
 from graphmem.graph.scope import scope_word, scope_words
-from graphmem.model.pages import Progress, silent
+from graphmem.model.progress import Progress, silent
 from graphmem.reembedding import BATCH, MEMORIES_AFTER, Stored, embedded_text, keep_vectors
 
 NODES, EDGES, VECTORS = "nodes", "edges", "vectors"

@@ -16,7 +16,7 @@ from graphmem import config
 from graphmem.errors import SchemaError
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query, renamed
-from graphmem.model.pages import Progress
+from graphmem.model.progress import Progress
 from graphmem.model.vocabulary import FIRST, Side
 
 OLDEST_SERVER = (2026, 9)

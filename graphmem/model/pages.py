@@ -4,7 +4,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from hashlib import blake2b
-from typing import Annotated, Literal, Protocol, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from msgspec import Meta, Struct, json, structs
 
@@ -103,18 +103,3 @@ def foreign() -> InvalidInput:
     return InvalidInput(
         "cursor", "is not one that this list has given with these filters; begin without one"
     )
-
-
-class Progress(Protocol):
-    """A listener to the progress of a stage of long work.
-
-    `total` is 0 if unknown; `done == total` ends the stage. Called from any thread.
-    """
-
-    def __call__(self, stage: str, done: int = 0, total: int = 0) -> None:
-        """Take the progress: `done` of `total`."""
-        ...
-
-
-def silent(stage: str, done: int = 0, total: int = 0) -> None:
-    """Ignore the progress."""

@@ -16,7 +16,7 @@ from msgspec import Struct
 from graphmem.artifacts.fetch import fetch
 from graphmem.config import Settings
 from graphmem.errors import JavaNotFound
-from graphmem.model.pages import Progress
+from graphmem.model.progress import Progress
 from graphmem.server.folder import home, write_private
 
 OLDEST = 21

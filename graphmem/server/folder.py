@@ -16,7 +16,7 @@ from msgspec import Struct
 from graphmem.artifacts import fetch
 from graphmem.artifacts.fetch import MEGABYTE, try_lock
 from graphmem.errors import DataFolderInUse, ServerFailed
-from graphmem.model.pages import Progress, silent
+from graphmem.model.progress import Progress, silent
 
 # Two transaction logs of 32 MB are laid out at the first start; the rest is room to work.
 BYTES_NEEDED = 150 * MEGABYTE

@@ -10,7 +10,7 @@ import psutil
 
 from graphmem.config import Settings
 from graphmem.errors import DataFolderInUse, ServerFailed, SetupError
-from graphmem.model.pages import Progress, silent
+from graphmem.model.progress import Progress, silent
 from graphmem.server import folder, process
 from graphmem.server.command import Programs, command, conf, neo4j_version, programs
 from graphmem.server.folder import Record, UseLock, changing

@@ -27,7 +27,7 @@ from graphmem.embedding import (
     load_model,
 )
 from graphmem.errors import SettingError, Unavailable
-from graphmem.model.pages import silent
+from graphmem.model.progress import silent
 from graphmem.model.vocabulary import FIRST, SECOND
 from graphmem.runtime import Runtime
 

@@ -10,7 +10,7 @@ from graphmem import config, embedding_api
 from graphmem.embedding import AGAIN, Embedder, load_model
 from graphmem.embedding_api import SHORTEST_TEXT, ApiModel, url_and_name
 from graphmem.errors import SettingError, Unavailable
-from graphmem.model.pages import silent
+from graphmem.model.progress import silent
 from graphmem.model.vocabulary import SECOND
 from graphmem.serving import described
 from tests.fake_models import FakeModel

@@ -29,7 +29,7 @@ from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.installation import Calibration, Installation, installation
 from graphmem.graph.schema import passage_index, vector_index
 from graphmem.memories import write as boundary
-from graphmem.model.pages import Progress, silent
+from graphmem.model.progress import Progress, silent
 from graphmem.model.vocabulary import FIRST, KINDS, SECOND
 from graphmem.observing.metrics import REEMBEDDED
 from graphmem.reembedding import REEMBED, ask, give_up

@@ -14,7 +14,7 @@ import pytest
 from graphmem.artifacts.fetch import fetch
 from graphmem.artifacts.maven import Artifact
 from graphmem.errors import FetchFailed
-from graphmem.model.pages import silent
+from graphmem.model.progress import silent
 
 ROOT = Path(__file__).parents[3]
 NAMES = ["first-1.0.jar", "second-2.0-linux.jar", "third-3.0.jar"]

@@ -15,7 +15,7 @@ from graphmem import config
 from graphmem.artifacts import model
 from graphmem.artifacts.model import Member, bundled_model
 from graphmem.errors import FetchFailed
-from graphmem.model.pages import silent
+from graphmem.model.progress import silent
 
 CONTENT = {"model.onnx": b"weights", "tokenizer.json": b"words"}
 

@@ -12,7 +12,7 @@ from graphmem.graph.installation import (
     Installation,
     StoredKnowledge,
 )
-from graphmem.model.pages import silent
+from graphmem.model.progress import silent
 from graphmem.retrieval.understanding import SAMPLED_TEXTS, SampledText
 from graphmem.tokens import TOKENIZER
 from graphmem.warming import SAMPLED_QUESTIONS, SampledQuestion

@@ -26,7 +26,7 @@ from graphmem.graph.schema import (
     pending,
     schema_files,
 )
-from graphmem.model.pages import silent
+from graphmem.model.progress import silent
 from graphmem.server.private import PrivateServer, private_server
 from tests.scripted import ScriptedGraph
 
@@ -51,7 +51,7 @@ MIGRATOR = """
 import asyncio, sys
 from graphmem.graph.driver import connect
 from graphmem.graph.schema import migrate
-from graphmem.model.pages import silent
+from graphmem.model.progress import silent
 
 async def start():
     graph = await connect(sys.argv[1], sys.argv[2], sys.argv[3], "neo4j")

@@ -17,7 +17,7 @@ import pytest
 
 from graphmem.config import Settings
 from graphmem.errors import DataFolderInUse, ServerFailed
-from graphmem.model.pages import silent
+from graphmem.model.progress import silent
 from graphmem.server import folder, private, process
 from graphmem.server.folder import POLL_SECONDS, Record, changing
 from graphmem.server.private import PrivateServer, private_server, status, stop
