@@ -116,7 +116,7 @@ from graphmem.memories.versions import (
     Version as Version,
     Versions as Versions,
 )
-from graphmem.model.pages import (
+from graphmem.model.progress import (
     Progress as Progress,
 )
 from graphmem.model.vocabulary import (
