@@ -17,13 +17,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from graphmem.resources import records
-
 from bench.reporting import arguments, report
 from graphmem import config
 from graphmem.cli.foreign.reading import recognised
 from graphmem.cli.loading import Imported, load_windows
 from graphmem.client import Graphmem
+from graphmem.config import records
 from graphmem.runtime import Runtime, running
 
 CLIENT = "bench"
