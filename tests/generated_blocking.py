@@ -164,7 +164,9 @@ def _translated(annotation: str) -> str:
 
 def _imports(text: str) -> str:
     """Return the imports of the names that the classes use, as ruff orders them."""
-    used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    nodes = list(ast.walk(ast.parse(text)))
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    used -= {node.arg for node in nodes if isinstance(node, ast.arg)}
     places = {
         "Blocking": "graphmem.blocking.event_loop",
         "cast": "typing",
