@@ -35,6 +35,8 @@ class Spoken(Struct, frozen=True, kw_only=True):
     value: dict[str, Any]
     """The item as JSON."""
     name: str | None = None
+    id: str = ""
+    """The id of its message, once it is stored."""
 
 
 class Cut(Struct, frozen=True):
@@ -140,7 +142,11 @@ class History:
         if stored is not None:
             value = _whole(msgspec.convert(stored, KeptValue), message.text)
         return Spoken(
-            role=message.role or "user", text=message.text, value=value, name=message.name
+            id=message.id,
+            role=message.role or "user",
+            text=message.text,
+            value=value,
+            name=message.name,
         )
 
 

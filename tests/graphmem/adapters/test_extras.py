@@ -8,6 +8,8 @@ import pytest
 MODULES = {
     "langgraph": ("langgraph", "langgraph"),
     "langchain": ("langchain", "langchain_core"),
+    "llamaindex": ("llamaindex", "llama_index"),
+    "openai_agents": ("openai-agents", "agents"),
 }
 
 
