@@ -132,7 +132,7 @@ def repeat(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
 
 
 # LlamaIndex itself looks at every attribute of an agent, pydantic's old ones too.
-@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecatedSince20")
+@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")
 async def test_an_agent_gets_what_was_said_to_the_one_before(memory: Graphmem) -> None:
     async def run(text: str, conversation_id: str) -> str:
         chat = GraphmemMemory(memory=memory, conversation_id=conversation_id)
