@@ -63,7 +63,7 @@ async def test_who_would_wait_for_ever_is_told(asleep: Graphmem) -> None:
     with pytest.raises(InvalidInput, match="cannot be waited for in its own event loop"):
         access.wait(loop_of_work)
     unused = await asyncio.to_thread(Access, asleep)
-    with pytest.raises(InvalidInput, match="its event loop does not run: give a graphmem.Client"):
+    with pytest.raises(InvalidInput, match=r"its event loop does not run: give a graphmem\.Client"):
         await asyncio.to_thread(unused.wait, loop_of_work)
 
 
