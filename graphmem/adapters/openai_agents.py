@@ -10,14 +10,13 @@ from graphmem.model.vocabulary import GivenRole
 
 try:
     from agents import SessionSettings, TResponseInputItem
-    from agents.memory import SessionABC
 except ImportError as problem:
     raise ExtraMissing("openai-agents", "the OpenAI Agents SDK") from problem
 
 FRAMEWORK = "openai_agents"
 
 
-class GraphmemSession(SessionABC):
+class GraphmemSession:
     """A session as a conversation: `Runner.run(agent, text, session=GraphmemSession(memory, "chat"))`.
 
     Its items come back word for word; what was said in it is also found by `recall`.
@@ -42,7 +41,7 @@ class GraphmemSession(SessionABC):
         """
         self._history = History(memory, session_id, FRAMEWORK)
         self.session_id = session_id
-        self.session_settings = session_settings or SessionSettings()
+        self.session_settings: SessionSettings | None = session_settings or SessionSettings()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the latest `limit` items, or all, in their order. Raises `Unavailable`."""

@@ -8,6 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.base import (
+    BaseStore,
     GetOp,
     InvalidNamespaceError,
     Item,
@@ -176,19 +177,37 @@ async def test_only_the_indexed_fields_are_ranked_and_the_rest_follow_without_a_
     await store.aput(("d",), "default", {"title": "A bridge over the river", "body": "penguins"})
     await store.aput(("d",), "chosen", {"title": "x", "body": {"parts": ["penguins", "ice"]}},
                      index=["body.parts[*]"])  # fmt: skip
-    await store.aput(("d",), "hidden", {"title": "penguins penguins penguins"}, index=False)
+    await store.aput(("d",), "penguins", {"title": "penguins penguins"}, index=False)
 
     found = await store.asearch(("d",), query="penguins")
 
     assert {item.key: item.score is None for item in found} == {
         "chosen": False,
-        "hidden": True,
+        "penguins": True,
         "default": True,
     }
     assert found[0].key == "chosen"
     texts = {one.source_id: one.text for one in (await memory.memories()).memories}
     assert texts["langgraph:d..default"] == "A bridge over the river"
     assert texts["langgraph:d..chosen"] == "penguins\nice"
+
+
+async def test_a_page_of_a_ranked_search_goes_on_where_the_page_before_ended(
+    store: GraphmemStore,
+) -> None:
+    told = ["Penguins eat fish.", "Penguins on the ice", "Two penguins", "The ferry is late."]
+    await store.abatch([PutOp(("d",), str(n), {"text": text}) for n, text in enumerate(told)])
+
+    whole = await store.asearch(("d",), query="What do penguins eat?", limit=3)
+    page = await store.asearch(("d",), query="What do penguins eat?", limit=1, offset=1)
+
+    assert {item.key for item in whole} == {"0", "1", "2"}
+    assert whole[0].key == "0"
+    scores = [item.score or 0.0 for item in whole]
+    assert scores == sorted(scores, reverse=True)
+    assert min(scores) > 0
+    assert page == [whole[1]]
+    assert page[0].score == whole[1].score
 
 
 @pytest.mark.parametrize(
@@ -382,6 +401,26 @@ async def test_nodes_remember_a_thread_and_recall_it_in_the_next(given: AnyMemor
         assert "Kestrel" in told["messages"][-1].content
 
     await awaited(ask_awaited, given)
+
+
+async def test_a_graph_gives_its_store_to_nodes_of_both_forms(given: AnyMemory) -> None:
+    def write(state: MessagesState, *, store: BaseStore) -> dict[str, Any]:
+        store.put(("notes",), "ferry", {"text": str(state["messages"][-1].content)})
+        return {}
+
+    async def read(state: MessagesState, *, store: BaseStore) -> dict[str, Any]:
+        item = await store.aget(("notes",), "ferry")
+        assert item is not None
+        return {"messages": [AIMessage(item.value["text"])]}
+
+    graph = StateGraph(MessagesState).add_sequence([("write", write), ("read", read)])
+    app = graph.add_edge(START, "write").compile(store=GraphmemStore(given))
+
+    async def ask() -> None:
+        told: Any = {"messages": [("user", "The ferry is called Kestrel.")]}
+        assert (await app.ainvoke(told))["messages"][-1].content == told["messages"][0][1]
+
+    await awaited(ask, given)
 
 
 async def test_a_remembered_message_is_kept_once_with_its_tool_calls(memory: Graphmem) -> None:

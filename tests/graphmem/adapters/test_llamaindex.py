@@ -87,8 +87,9 @@ async def test_a_turn_gets_what_other_conversations_said_but_nothing_twice(
     context, question = await chat.aget()
 
     assert context.role == MessageRole.SYSTEM
-    assert (context.content or "").splitlines()[0] == HEADING
-    assert (context.content or "").endswith("user: Our ferry is called Kestrel.")
+    heading, line = (context.content or "").splitlines()
+    assert heading == HEADING
+    assert line.endswith("user: Our ferry is called Kestrel.")
     assert question.content == "What is the name of our ferry?"
     [asked, _] = await chat.aget(input="Which ferry?")
     assert "Kestrel" in (asked.content or "")

@@ -1,6 +1,6 @@
 """A session keeps the items of runs, as the SDK's own sessions do."""
 
-from typing import Any, cast
+from typing import Any
 
 import agents
 import pytest
@@ -102,7 +102,7 @@ async def test_an_agent_remembers_the_run_before(memory: Graphmem) -> None:
     quiet = RunConfig(tracing_disabled=True)
 
     async def run(text: str) -> str:
-        session = cast("Session", GraphmemSession(memory, "s"))
+        session = GraphmemSession(memory, "s")
         return str((await Runner.run(agent, text, session=session, run_config=quiet)).final_output)
 
     assert await run("Our ferry is called Kestrel.") == "Our ferry is called Kestrel."
