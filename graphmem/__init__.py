@@ -24,6 +24,7 @@ from graphmem.errors import (
     DeadlineExceeded as DeadlineExceeded,
     DiskFull as DiskFull,
     EntityNotFound as EntityNotFound,
+    ExtraMissing as ExtraMissing,
     FetchFailed as FetchFailed,
     GraphmemError as GraphmemError,
     IdTaken as IdTaken,

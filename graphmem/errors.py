@@ -51,6 +51,7 @@
         ├── DataFolderInUse     another process holds the data folder
         ├── SchemaError         this version cannot use the database's schema
         ├── PatternDamaged      the header of a pattern's file is incomplete or wrong
+        ├── ExtraMissing        a part of graphmem needs a package that is not installed
         └── ModelMismatch       the database was written with another embedding model or tokenizer
 
 The message of an error is one sentence; its ids are attributes. Errors contain nothing of HTTP.
@@ -520,6 +521,14 @@ class PatternDamaged(SetupError):
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(f"cypher/patterns/{name}.cypher: {problem}")
         self.name = name
+
+
+class ExtraMissing(SetupError, ImportError):
+    """A part of graphmem needs a package that is not installed; the sentence names the extra."""
+
+    def __init__(self, extra: str, needed: str) -> None:
+        super().__init__(f"this needs {needed}: pip install 'graphmem[{extra}]'")
+        self.extra = extra
 
 
 class ModelMismatch(SetupError):

@@ -35,7 +35,8 @@ EPILOG = """\b
 FILE is recognised by looking into it. These are read as their programs write them, with their times and
 roles; `--dry-run` says what a file holds and imports nothing:
   ChatGPT and Claude: the export, as the zip archive or its conversations.json
-  OpenAI, Anthropic, LangChain: messages, as JSON or JSON Lines; LangGraph: states and checkpoints as JSON
+  OpenAI, Anthropic, LangChain: messages, as JSON or JSON Lines; LangGraph: states and checkpoints as JSON,
+    or the file of its SqliteSaver
   Claude Code and Codex: a transcript (~/.claude/projects/*/*.jsonl, ~/.codex/sessions/**/*.jsonl)
   mem0: get_all; Graphiti and Zep: episodes; Letta: an agent file
 Each of their conversations is one here, with its title; with --conversation each is a session of that one.

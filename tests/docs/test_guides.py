@@ -75,7 +75,10 @@ def test_there_are_examples_of_every_kind() -> None:
     assert min(len(of_pages(PYTHON)), len(of_pages(CURL)), len(of_pages(COMMAND))) >= 5
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/getting-started.md", "docs/guides/python.md"])
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", "docs/getting-started.md", "docs/guides/python.md", "docs/guides/frameworks.md"],
+)
 async def test_the_python_of_a_page_runs_from_top_to_bottom(page: str, opened: Graphmem) -> None:
     names: dict[str, Any] = {"memory": opened, "graphmem": graphmem}
     for text in PYTHON.findall((ROOT / page).read_text()):

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from graphmem.cli.foreign import agents, chats, lists
+from graphmem.cli.foreign.checkpoints import MAGIC
 from graphmem.cli.foreign.records import Begins, Event, ForeignMessage, NoMessage, opened, records
 from graphmem.cli.lines import BEGINNING, DIGITS, FileChanged, FilePosition, Line, Message, grouped
 from graphmem.conversations.forms import plain
@@ -243,7 +244,7 @@ def recognised(path: Path, conversation_id: str | None = None) -> ForeignFile | 
                 looked.append(record)  # noqa: PERF402, those before an error are kept
         except InvalidInput:
             # Our own reader tells a mistake with its line; what stands before one may be recognised.
-            if not looked and _begins_an_array(files):
+            if not looked and _is_never_ours(files):
                 raise
     if not looked or all(map(_is_own, looked)):
         return None
@@ -253,9 +254,11 @@ def recognised(path: Path, conversation_id: str | None = None) -> ForeignFile | 
     raise InvalidInput(path.name, _resemblance(looked[0]))
 
 
-def _begins_an_array(files: list[BinaryIO]) -> bool:
+def _is_never_ours(files: list[BinaryIO]) -> bool:
+    """Return whether a file begins as an array or as a file of SQLite, which our own form never does."""
     files[0].seek(0)
-    return files[0].read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    head = files[0].read(64)
+    return head.startswith(MAGIC) or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
 
 
 OWN = frozenset(Message.__struct_fields__)

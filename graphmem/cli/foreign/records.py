@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 from msgspec import Struct
 
+from graphmem.cli.foreign.checkpoints import MAGIC, checkpoints
 from graphmem.cli.lines import BYTE_ORDER_MARK, BadLine
 from graphmem.errors import InvalidInput
 
@@ -71,11 +72,15 @@ def _holds_conversations(name: str) -> bool:
 def records(files: Iterable[BinaryIO]) -> Iterator[Any]:
     """Yield the items of an array, the objects of JSON Lines, or the one object of a file.
 
-    Only a file that is one object spread over several lines is read at once. Raises `BadLine` and
-    `InvalidInput`.
+    Of a file of SQLite, yield the checkpoints of LangGraph. Only a file that is one object spread over
+    several lines is read at once. Raises `BadLine` and `InvalidInput`.
     """
     for file in files:
-        head = file.read(HEAD_BYTES).removeprefix(BYTE_ORDER_MARK).lstrip()
+        head = file.read(HEAD_BYTES)
+        if head.startswith(MAGIC):
+            yield from checkpoints(Path(str(file.name)))
+            continue
+        head = head.removeprefix(BYTE_ORDER_MARK).lstrip()
         file.seek(0)
         if head.startswith(b"["):
             yield from _items(file)

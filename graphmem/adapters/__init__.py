@@ -1,0 +1,1 @@
+"""Adapters: graphmem as the memory of LangGraph, LangChain, LlamaIndex and the OpenAI Agents SDK."""

@@ -1,0 +1,94 @@
+"""A framework's items come back word for word, however long and whatever else is in the conversation."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from graphmem.adapters.history import History, Spoken
+from graphmem.client import Graphmem
+from graphmem.errors import InvalidInput, TooLarge
+
+LONG = "The tide table of Brest. " * 400
+
+
+@pytest.fixture
+def history(memory: Graphmem) -> History:
+    return History(memory, "c", "test")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("short", {"a": [1, 2.5, None, True, {"b": "short"}], "type": "x"}),
+        ("  spaces\tand\nlines \u2028 äöü 🦀 ", {"content": "  spaces\tand\nlines \u2028 äöü 🦀 "}),
+        (LONG, {"content": [{"type": "text", "text": LONG}], "role": "user"}),
+        ("said", {"content": "said", "blob": "QUJD" * 2_000, "more": {"blob": ["🦀" * 2_000]}}),
+        ("", {"type": "reasoning", "encrypted_content": "QUJD" * 2_000}),
+        ("", {"type": "reasoning", "summary": []}),
+        ("many", {"parts": [{"n": n, "text": "short"} for n in range(1_000)]}),
+        (LONG, {"other": LONG.replace("Brest", "Roscoff"), "same": LONG, LONG[:200]: 1}),
+    ],
+)
+async def test_an_item_comes_back_word_for_word(
+    history: History, memory: Graphmem, text: str, value: dict[str, Any]
+) -> None:
+    await history.add([Spoken(role="user", text=text, value=value)], memory)
+
+    [kept] = await history.items(memory)
+    assert kept.value == value
+    assert kept.text.startswith(text or "[reasoning]")
+
+
+async def test_the_latest_items_are_returned_in_their_order_beyond_a_page(
+    history: History, memory: Graphmem
+) -> None:
+    many = [Spoken(role="user", text=f"Line {n}.", value={"n": n}) for n in range(205)]
+    await history.add(many, memory)
+
+    async def numbers(limit: int | None) -> list[int]:
+        return [item.value["n"] for item in await history.items(memory, limit=limit)]
+
+    assert await numbers(None) == list(range(205))
+    assert await numbers(3) == [202, 203, 204]
+    assert await numbers(201) == list(range(4, 205))
+    assert await numbers(0) == []
+
+
+async def test_items_are_popped_from_the_end_each_once(history: History, memory: Graphmem) -> None:
+    await history.add([Spoken(role="user", text=f"{n}!", value={"n": n}) for n in range(4)], memory)
+
+    last = await history.pop(memory)
+    assert last is not None
+    assert last.value == {"n": 3}
+    both = await asyncio.gather(history.pop(memory), history.pop(memory))
+    assert sorted(one.value["n"] for one in both if one) == [1, 2]
+    await history.add([Spoken(role="user", text="5!", value={"n": 5})], memory)
+    assert [item.value["n"] for item in await history.items(memory)] == [0, 5]
+    await history.pop(memory)
+    await history.pop(memory)
+    assert await history.pop(memory) is None
+    await history.clear(memory)
+    assert await history.pop(memory) is None
+
+
+async def test_an_item_that_cannot_be_kept_is_refused_with_all_that_come_with_it(
+    history: History, memory: Graphmem
+) -> None:
+    good = Spoken(role="user", text="good", value={"n": 1})
+    with pytest.raises(InvalidInput, match="items: has one that is not JSON"):
+        await history.add([good, Spoken(role="user", text="bad", value={"n": object()})], memory)
+    long = Spoken(role="user", text="long", value={"blob": "x" * 1_000_000})
+    with pytest.raises(TooLarge, match=r"messages\[1\].content"):
+        await history.add([good, long], memory)
+    assert await history.items(memory) == []
+
+
+async def test_histories_of_two_frameworks_in_one_conversation_read_each_other_as_plain_text(
+    history: History, memory: Graphmem
+) -> None:
+    await History(memory, "c", "other").add(
+        [Spoken(role="assistant", text="Hello.", value={"n": 1}, name="Bo")], memory
+    )
+    [read] = await history.items(memory)
+    assert (read.role, read.text, read.value, read.name) == ("assistant", "Hello.", {}, "Bo")

@@ -1,0 +1,152 @@
+"""A LlamaIndex memory keeps its messages, and gives a turn what it should know."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ImageBlock,
+    MessageRole,
+    TextBlock,
+    ToolCallBlock,
+)
+from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.llms import MockLLM
+from llama_index.core.llms.mock import MockFunctionCallingLLM
+
+from graphmem.adapters.access import AnyMemory
+from graphmem.adapters.history import Spoken
+from graphmem.adapters.llamaindex import HEADING, GraphmemMemory, latest
+from graphmem.client import Graphmem
+from graphmem.errors import InvalidInput
+from graphmem.tokens import TokenCounter
+from tests.graphmem.adapters.conftest import awaited
+
+TALK = [
+    ChatMessage(role="system", content="You are the harbour master."),
+    ChatMessage(role="user", blocks=[TextBlock(text="When is"), TextBlock(text="high tide?")]),
+    ChatMessage(
+        role="assistant",
+        blocks=[ToolCallBlock(tool_call_id="c", tool_name="tide", tool_kwargs={"at": "Brest"})],
+        additional_kwargs={"tool_calls": [{"id": "c"}]},
+    ),
+    ChatMessage(role="tool", content="06:12", additional_kwargs={"tool_call_id": "c"}),
+    ChatMessage(role="assistant", content="At 06:12."),
+    ChatMessage(role="user", blocks=[ImageBlock(image=b"aGVsbG8=", image_mimetype="image/png")]),
+]
+
+
+async def test_a_memory_keeps_its_messages_in_every_form_of_memory(given: AnyMemory) -> None:
+    memory = GraphmemMemory.from_defaults(memory=given, conversation_id="chat", max_tokens=0)
+
+    def use() -> None:
+        assert memory.get_all() == memory.get() == []
+        memory.put(TALK[0])
+        memory.put_messages(TALK[1:3])
+        memory.set(TALK[:4])
+        assert memory.get_all() == TALK[:4]
+
+    async def use_awaited() -> None:
+        await memory.aput(TALK[4])
+        await memory.aput_messages(TALK[5:])
+        assert await memory.aget_all() == TALK
+        assert await memory.aget() == TALK[1:]
+        await memory.aset(TALK[2:])
+        assert await memory.aget_all() == TALK[2:]
+        await memory.areset()
+        assert await memory.aget_all() == []
+
+    await asyncio.to_thread(use)
+    await awaited(use_awaited, given)
+    await asyncio.to_thread(memory.reset)
+
+
+async def test_set_appends_what_is_new_and_keeps_what_is_there(memory: Graphmem) -> None:
+    chat = GraphmemMemory(memory=memory, conversation_id="chat")
+    await chat.aput_messages(TALK[:2])
+    before = [one.id for one in (await memory.messages("chat")).messages]
+    await chat.aset(TALK[:4])
+
+    after = [one.id for one in (await memory.messages("chat")).messages]
+    assert after[:2] == before
+    assert len(after) == 4
+
+
+async def test_a_turn_gets_what_other_conversations_said_but_nothing_twice(
+    memory: Graphmem,
+) -> None:
+    await GraphmemMemory(memory=memory, conversation_id="old").aput_messages(
+        [ChatMessage(role="user", content="Our ferry is called Kestrel.")]
+    )
+    chat = GraphmemMemory(memory=memory, conversation_id="new")
+    await chat.aput(ChatMessage(role="user", content="What is the name of our ferry?"))
+
+    context, question = await chat.aget()
+
+    assert context.role == MessageRole.SYSTEM
+    heading, line = (context.content or "").splitlines()
+    assert heading == HEADING
+    assert line.endswith("user: Our ferry is called Kestrel.")
+    assert question.content == "What is the name of our ferry?"
+    [asked, _] = await chat.aget(input="Which ferry?")
+    assert "Kestrel" in (asked.content or "")
+    narrow = GraphmemMemory(memory=memory, conversation_id="new", max_tokens=12)
+    assert len(await narrow.aget()) == 1
+    facts = GraphmemMemory(memory=memory, conversation_id="new", kinds=["fact"])
+    assert len(await facts.aget()) == 1
+
+
+def test_a_turn_begins_with_a_message_of_the_user_and_the_last_is_whole() -> None:
+    tokens = TokenCounter()
+    talk = [
+        Spoken(role="user", text="one", value={}),
+        Spoken(role="assistant", text="two", value={}),
+        Spoken(role="user", text="three", value={}),
+        Spoken(role="tool", text="four four four", value={}),
+        Spoken(role="assistant", text="five", value={}),
+    ]
+    assert latest(talk, 100, tokens) == talk
+    assert latest(talk, 6, tokens) == talk[2:]
+    assert latest(talk, 5, tokens) == talk[2:]
+    assert latest(talk, 1, tokens) == talk[2:]
+    assert latest(talk[1:2], 1, tokens) == talk[1:2]
+    assert latest([], 1, tokens) == []
+
+
+async def test_a_chat_engine_remembers_the_chat_before(memory: Graphmem) -> None:
+    async def chat(text: str) -> str:
+        chat_memory = GraphmemMemory(memory=memory, conversation_id="chat")
+        engine = SimpleChatEngine.from_defaults(llm=MockLLM(), memory=chat_memory)
+        return str(await engine.achat(text))
+
+    await chat("Our ferry is called Kestrel.")
+    # The mock answers with all messages that it got.
+    assert "Kestrel" in await chat("And its name?")
+
+
+def repeat(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
+    """Answer with all that a model would be given."""
+    return ChatMessage(role="assistant", content=" ".join(one.content or "" for one in messages))
+
+
+# LlamaIndex itself looks at every attribute of an agent, pydantic's old ones too.
+@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")
+async def test_an_agent_gets_what_was_said_to_the_one_before(memory: Graphmem) -> None:
+    async def run(text: str, conversation_id: str) -> str:
+        chat = GraphmemMemory(memory=memory, conversation_id=conversation_id)
+        agent = FunctionAgent(llm=MockFunctionCallingLLM(response_generator=repeat))
+        return str(await agent.run(text, memory=chat))
+
+    await run("Our ferry is called Kestrel.", "one")
+    assert "Kestrel" in await run("What is our ferry called?", "two")
+
+
+async def test_what_cannot_be_used_is_named(memory: Graphmem) -> None:
+    with pytest.raises(InvalidInput, match="conversation_id: does not have the form"):
+        GraphmemMemory(memory=memory, conversation_id="a b")
+    chat = GraphmemMemory(memory=memory, conversation_id="chat")
+    with pytest.raises(InvalidInput, match="memory: cannot be waited for in its own event loop"):
+        chat.get_all()
