@@ -51,6 +51,8 @@ def document(offline_app: Litestar) -> dict[str, Any]:
     """The OpenAPI document, without what repeats in each operation: the answers that are problems."""
     document = told(json.loads(msgspec.json.encode(offline_app.openapi_schema.to_schema())))
     document["info"] = {"title": "graphmem", "version": "0"}
+    schemas = document["components"]["schemas"]
+    document["components"]["schemas"] = dict(sorted(schemas.items()))
     for item in document["paths"].values():
         for operation in item.values():
             answers = operation["responses"]

@@ -496,7 +496,7 @@ export class Client {
         parseAs: "text",
         ...this.#as(ALWAYS, options),
       })
-      .then(answer);
+      .then(text);
   }
 
   /** Delete a context before it expires; the memories stay. */
@@ -559,7 +559,7 @@ export class Client {
         parseAs: "text",
         ...this.#as(NEVER, options),
       })
-      .then(answer);
+      .then(text);
   }
 
   /** Return the facts for a question of a conversation as one text in Markdown. */
@@ -575,7 +575,7 @@ export class Client {
         parseAs: "text",
         ...this.#as(ALWAYS, options),
       })
-      .then(answer);
+      .then(text);
   }
 
   /** Return reviews, newest first, 1–200 a page. */
@@ -1110,6 +1110,11 @@ function pathOf(path: string, given: Record<string, unknown>): string {
 /** Return the data of an answer; a failure has been thrown before. */
 function answer<Found extends { data?: unknown }>(found: Found): Exclude<Found["data"], undefined> {
   return found.data as Exclude<Found["data"], undefined>;
+}
+
+/** Return the text of an answer, which may be empty. */
+function text(found: { data?: string }): string {
+  return found.data ?? "";
 }
 
 /** Return the data of an answer as the one of several types that the request asked for. */

@@ -1808,87 +1808,366 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * Conversations
-         * @description A page of conversations, the latest first, the number of all, and the cursor of the next page.
+         * Access
+         * @description One recorded operation: sizes, digests and ids, never a text.
+         *
+         *     The parameters of a subcall contain the id of its child, `child_session_id`.
          */
-        Conversations: {
-            conversations: components["schemas"]["ListedConversation"][];
-            total: number;
+        Access: {
+            id: string;
+            session_id: string;
+            /** @enum {unknown} */
+            operation: "end" | "peek" | "retrieve" | "start" | "subcall" | "write";
+            timestamp: string;
+            tokens_consumed: number;
+            duration_ms: number;
+            error: string | null;
+            params: Record<string, unknown>;
+            returned: components["schemas"]["Returned"][];
+            wrote: string[];
+        };
+        /**
+         * Accesses
+         * @description A page of a run's accesses, newest first, and the cursor of the next page.
+         */
+        Accesses: {
+            accesses: components["schemas"]["Access"][];
             cursor: string | null;
         };
         /**
-         * ListedConversation
-         * @description A conversation with the numbers of its sessions and messages.
+         * Added
+         * @description Whether the context now holds the memory, and its remaining tokens.
          */
-        ListedConversation: {
-            id: string;
-            title: string | null;
-            /** @default null */
-            metadata?: Record<string, unknown> | null;
-            tags: string[];
+        Added: {
+            added: boolean;
+            remaining_tokens: number;
+        };
+        /**
+         * Alias
+         * @description A name that means another, its rule and its time; `created` says whether it is new.
+         */
+        Alias: {
+            alias: string;
+            canonical: string;
+            /** @enum {unknown} */
+            rule: "acronym" | "first_name" | "known" | "manual" | "path" | "plural" | "spelling";
             created_at: string;
-            last_active_at: string | null;
-            sessions: number;
-            messages: number;
+            /** @default false */
+            created?: boolean;
         };
         /**
-         * Problem
-         * @description Why a request failed (RFC 9457).
+         * AliasOf
+         * @description The canonical name of an alias.
          */
-        Problem: {
-            /** @description `urn:graphmem:problem:` and the code */
-            type: string;
-            /** @description the kind of problem in words */
-            title: string;
-            status: number;
-            /** @description what happened, and what to do about it */
-            detail: string;
-            /** @description the path of the request */
-            instance: string;
-            /** @description the kind of problem for programs */
-            code: string;
-            /** @description the id of the request in the log */
-            request_id: string;
-            /** @default null */
-            field?: string | null;
-            /** @default null */
-            requested?: number | null;
-            /** @default null */
-            remaining?: number | null;
-            /** @default null */
-            limit?: number | null;
-            /** @default null */
-            place?: components["schemas"]["Place"] | null;
-            /** @default null */
-            head_id?: string | null;
-            /** @default null */
-            reference_id?: string | null;
+        AliasOf: {
+            name: string;
+            /** @enum {unknown} */
+            rule: "acronym" | "first_name" | "known" | "manual" | "path" | "plural" | "spelling";
+            created_at: string;
         };
         /**
-         * Place
-         * @description A position in the text: line and column count from 1, the offset in characters from 0.
+         * AliasShown
+         * @description An alias of the entity that lists it; `mentions` counts the memories that use this name.
          */
-        Place: {
-            line: number;
-            column: number;
-            offset: number;
+        AliasShown: {
+            name: string;
+            /** @enum {unknown} */
+            rule: "acronym" | "first_name" | "known" | "manual" | "path" | "plural" | "spelling";
+            created_at: string;
+            mentions: number;
         };
         /**
-         * NewConversation
-         * @description A conversation to open; without an id a new one is made. Omitted fields of a known one stay.
+         * AliasesFound
+         * @description The number of new names, and of the aliases that were made and dropped.
          */
-        NewConversation: {
+        AliasesFound: {
+            names: number;
+            made: number;
+            dropped: number;
+        };
+        /**
+         * Applied
+         * @description Whether a rating counts; it does not if the episode was already reviewed at that time or later.
+         */
+        Applied: {
+            applied: boolean;
+        };
+        /**
+         * Audit
+         * @description A page of the audit, newest first, and the cursor of the next page.
+         */
+        Audit: {
+            entries: components["schemas"]["AuditEntry"][];
+            cursor: string | null;
+        };
+        /**
+         * AuditEntry
+         * @description One statement as it was sent, and its outcome; without the values of its parameters.
+         *
+         *     `code` names the rule that refused it, or the kind of its failure. `still_running` says that the database
+         *     still works on it after its caller has got an answer.
+         */
+        AuditEntry: {
+            id: string;
+            client_id: string;
+            at: string;
+            /** @enum {unknown} */
+            via: "http" | "python" | "shell";
+            query: string;
+            parameters: string[];
+            /** @enum {unknown} */
+            outcome: "answered" | "cancelled" | "cut_off" | "failed" | "mistaken" | "refused" | "running";
             /** @default null */
-            id?: string | null;
+            code?: string | null;
             /** @default null */
-            title?: string | null;
+            rows?: number | null;
             /** @default null */
-            metadata?: Record<string, unknown> | null;
+            truncated?: boolean | null;
+            /** @default null */
+            milliseconds?: number | null;
+            /** @default false */
+            still_running?: boolean;
+        };
+        /**
+         * Batch
+         * @description Messages that are remembered together or not at all, in their order.
+         */
+        Batch: {
+            messages: components["schemas"]["NewMessage"][];
             /**
-             * @description at most 32 tags, each of 1–64 characters without commas
-             * @default []
+             * @description whether to open the conversation if there is none with this id
+             * @default false
              */
+            create?: boolean;
+        };
+        /**
+         * BudgetState
+         * @description The remaining and the used budget of a run at this moment, its children's use included.
+         */
+        BudgetState: {
+            remaining_tokens: number;
+            tokens_used: number;
+            remaining_time_ms: number;
+            elapsed_time_ms: number;
+            remaining_retries: number;
+            retries_used: number;
+        };
+        /**
+         * CalledFunction
+         * @description The function of a tool call; `arguments` are JSON as text.
+         */
+        CalledFunction: {
+            name: string;
+            /** @default  */
+            arguments?: string;
+        };
+        /**
+         * Categories
+         * @description The categories that a client's facts may have.
+         */
+        Categories: {
+            categories: string[];
+        };
+        /**
+         * ChangedAnnotations
+         * @description The annotations to change; omitted ones stay, null and an empty list remove them.
+         */
+        ChangedAnnotations: {
+            metadata?: Record<string, unknown> | null;
+            /** @description at most 32 tags, each of 1–64 characters without commas */
             tags?: string[];
+            expires_at?: string | null;
+        };
+        /**
+         * ChangedConversation
+         * @description What to change of a conversation; omitted fields stay, null and an empty list remove.
+         */
+        ChangedConversation: {
+            title?: string | null;
+            metadata?: Record<string, unknown> | null;
+            /** @description at most 32 tags, each of 1–64 characters without commas */
+            tags?: string[];
+        };
+        /**
+         * ChunkOptions
+         * @description The size of a chunk, and the way in which a longer text is cut.
+         */
+        ChunkOptions: {
+            max_tokens: number;
+            /**
+             * @default end
+             * @enum {unknown}
+             */
+            truncation_strategy?: "end" | "middle" | "sentence";
+            /** @default false */
+            include_header?: boolean;
+        };
+        /**
+         * ChunkResult
+         * @description A memory's text within a limit, header and ellipsis included.
+         */
+        ChunkResult: {
+            id: string;
+            content: string;
+            token_count: number;
+            truncated: boolean;
+            /** @default null */
+            header?: string | null;
+        };
+        /**
+         * Clients
+         * @description A page of clients in the order of their ids, and the cursor of the next page.
+         */
+        Clients: {
+            clients: components["schemas"]["ListedClient"][];
+            cursor: string | null;
+        };
+        /**
+         * Compared
+         * @description The last memory that was taken, to compare with.
+         */
+        Compared: {
+            id: string;
+            external_id: string | null;
+            rank: number;
+            score: number;
+            scores: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * Consolidated
+         * @description The result of consolidating a conversation's episodes; if nothing was done, `reason` says why.
+         */
+        Consolidated: {
+            consolidated: boolean;
+            /** @default null */
+            reason?: ("no_llm" | "nothing_new") | null;
+            /** @default [] */
+            episodes?: string[];
+            /** @default [] */
+            new?: string[];
+            /** @default [] */
+            reinforced?: string[];
+            /** @default [] */
+            updated?: string[];
+            /** @default [] */
+            invalidated?: string[];
+            /** @default 0 */
+            ignored?: number;
+        };
+        /**
+         * Content
+         * @description The result of putting a content: the version that has it, and its spans in order.
+         */
+        Content: {
+            id: string;
+            version: number;
+            changed: boolean;
+            sha256: string;
+            bytes: number;
+            token_count: number;
+            spans: components["schemas"]["Span"][];
+        };
+        /**
+         * ContextAddition
+         * @description A memory to add to a context.
+         */
+        ContextAddition: {
+            id: string;
+        };
+        /**
+         * ContextSection
+         * @description A part of a context; sections of higher priority come first.
+         */
+        ContextSection: {
+            id: string;
+            /** @enum {unknown} */
+            type: "retrieved" | "system";
+            content: string;
+            priority: number;
+            token_count: number;
+        };
+        /**
+         * ContextualQuery
+         * @description A question, the number of sessions and messages wanted, and limits for the prompt.
+         */
+        ContextualQuery: {
+            /** @description the topic to find, as a question or in any words */
+            query: string;
+            /**
+             * @description maximum number of sessions
+             * @default 3
+             */
+            top_sessions?: number;
+            /**
+             * @description maximum number of hits in each session
+             * @default 5
+             */
+            top_k?: number;
+            /**
+             * @description number of messages before and after each hit
+             * @default 1
+             */
+            neighbours?: number;
+            /** @default null */
+            conversation_id?: string | null;
+            /** @default null */
+            tags?: string[] | null;
+            /** @default null */
+            max_tokens?: number | null;
+            /**
+             * @description the choice of sessions: soft by summaries and messages, hard by summaries first
+             * @default soft
+             * @enum {unknown}
+             */
+            narrowing?: "hard" | "soft";
+            /** @default null */
+            min_relevance?: number | null;
+            /** @default null */
+            as_of?: string | null;
+            /** @default null */
+            known_as_of?: string | null;
+        };
+        /**
+         * ContextualResult
+         * @description The sessions that answer, as data and as text for a language model.
+         *
+         *     `prompt` has `tokens_used` tokens. `fallback` is `global` if no session is relevant enough: then `items`
+         *     contains the hits of a search over all memories, and `prompt` shows these.
+         */
+        ContextualResult: {
+            contexts: components["schemas"]["SessionContext"][];
+            cross_links: components["schemas"]["RelatedSession"][];
+            fallback: "global" | null;
+            items: components["schemas"]["Item"][];
+            prompt: string;
+            tokens_used: number;
+            omitted: components["schemas"]["OmittedTurn"][];
+            omitted_total: number;
+            degraded: string[];
+        };
+        /**
+         * ContextualTurn
+         * @description One message of a session: a hit with its score, or a message around one.
+         *
+         *     With `max_tokens`, `content` is an excerpt of a hit that is longer than a quarter of it, around the
+         *     passage that was found.
+         */
+        ContextualTurn: {
+            id: string;
+            idx: number;
+            /** @enum {unknown} */
+            role: "assistant" | "system" | "tool" | "user";
+            name: string | null;
+            content: string;
+            occurred_at: string;
+            /** @default false */
+            hit?: boolean;
+            /** @default null */
+            score?: number | null;
+            /** @default null */
+            excerpt?: components["schemas"]["ShownExcerpt"] | null;
         };
         /**
          * Conversation
@@ -1906,6 +2185,61 @@ export interface components {
             created?: boolean;
         };
         /**
+         * Conversations
+         * @description A page of conversations, the latest first, the number of all, and the cursor of the next page.
+         */
+        Conversations: {
+            conversations: components["schemas"]["ListedConversation"][];
+            total: number;
+            cursor: string | null;
+        };
+        /**
+         * CreateContextOptions
+         * @description A context to create: its budget and its system prompt.
+         */
+        CreateContextOptions: {
+            max_tokens: number;
+            /** @default null */
+            system_prompt?: string | null;
+            /** @default 500 */
+            reserved_for_response?: number;
+            /** @default 3600 */
+            ttl_seconds?: number;
+        };
+        /**
+         * Cut
+         * @description The reason for missing nodes or edges, where they are missing (the first ten nodes), and the remedy.
+         */
+        Cut: {
+            /** @enum {unknown} */
+            reason: "fan_out" | "hubs" | "limit";
+            at: string[];
+            remedy: string;
+        };
+        /**
+         * CypherAsked
+         * @description A statement that only reads, its parameters, and limits for its answer.
+         */
+        CypherAsked: {
+            /** @description one statement */
+            query: string;
+            /**
+             * @description the values of `$name`; any JSON
+             * @default {}
+             */
+            parameters?: Record<string, unknown>;
+            /**
+             * @description maximum number of rows
+             * @default 1000
+             */
+            max_rows?: number;
+            /**
+             * @description time limit in milliseconds
+             * @default 10000
+             */
+            timeout_ms?: number;
+        };
+        /**
          * Deleted
          * @description The numbers of deleted nodes.
          */
@@ -1918,23 +2252,654 @@ export interface components {
             memories?: number;
         };
         /**
-         * ChangedConversation
-         * @description What to change of a conversation; omitted fields stay, null and an empty list remove.
+         * EdgeTypeShown
+         * @description A type of edge: the number of its edges, their end labels, and their properties.
+         *
+         *     `count_is_exact` is true if all nodes where such edges begin were examined; else the counts are estimates
+         *     from a sample of these nodes. The properties are those of `sampled` edges.
          */
-        ChangedConversation: {
-            title?: string | null;
-            metadata?: Record<string, unknown> | null;
-            /** @description at most 32 tags, each of 1–64 characters without commas */
-            tags?: string[];
+        EdgeTypeShown: {
+            type: string;
+            count: number;
+            count_is_exact: boolean;
+            ends: components["schemas"]["EndsShown"][];
+            sampled: number;
+            properties: components["schemas"]["PropertyShown"][];
         };
         /**
-         * Messages
-         * @description A page of messages in their order or against it, the number of all, and the cursor of the next page.
+         * EndsShown
+         * @description The labels at both ends of edges of a type, and the number of these edges.
          */
-        Messages: {
-            messages: components["schemas"]["ListedMemory"][];
-            total: number;
+        EndsShown: {
+            from: string;
+            to: string;
+            count: number;
+        };
+        /**
+         * Entities
+         * @description A page of entities in the order of their normal forms, and the cursor of the next page.
+         */
+        Entities: {
+            entities: components["schemas"]["EntityShown"][];
             cursor: string | null;
+        };
+        /**
+         * EntityShown
+         * @description A name that memories mention: its number of memories, its canonical name and its aliases.
+         */
+        EntityShown: {
+            name: string;
+            normalized: string;
+            mentions: number;
+            /** @default null */
+            alias_of?: components["schemas"]["AliasOf"] | null;
+            /** @default [] */
+            aliases?: components["schemas"]["AliasShown"][];
+        };
+        /**
+         * ExpansionAsked
+         * @description A request for more messages: around a memory or in a session, in a direction, without those in `shown`.
+         *
+         *     Exactly one of `memory_id`, of any memory of a session, and `session_id` is given.
+         */
+        ExpansionAsked: {
+            /** @default null */
+            memory_id?: string | null;
+            /** @default null */
+            session_id?: string | null;
+            /**
+             * @default around
+             * @enum {unknown}
+             */
+            direction?: "around" | "earlier" | "later";
+            /** @default [] */
+            shown?: string[];
+            /** @default 1024 */
+            max_tokens?: number;
+            /** @default null */
+            as_of?: string | null;
+            /** @default null */
+            known_as_of?: string | null;
+        };
+        /**
+         * ExplainedQuestion
+         * @description A question to recall, and the memory whose place in the answer is to be explained.
+         */
+        ExplainedQuestion: {
+            query: string;
+            /** @default null */
+            conversation_id?: string | null;
+            /** @default null */
+            kinds?: ("episode" | "fact" | "message" | "reference" | "span" | "summary")[] | null;
+            /** @default null */
+            tags?: string[] | null;
+            /** @default null */
+            limit?: number | null;
+            /** @default 2048 */
+            max_tokens?: number;
+            /** @default null */
+            since?: string | null;
+            /** @default null */
+            until?: string | null;
+            /** @default null */
+            as_of?: string | null;
+            /** @default null */
+            known_as_of?: string | null;
+            /**
+             * @description whether to find superseded and ended memories too
+             * @default false
+             */
+            include_superseded?: boolean;
+            /**
+             * @default default
+             * @enum {unknown}
+             */
+            ranking?: "bm25" | "default" | "rrf" | "vector";
+            /**
+             * @description answer with nothing, and `abstained`, if no memory is relevant enough: less than `min_relevance`, by default less than what was measured for questions that nothing answers
+             * @default false
+             */
+            abstain?: boolean;
+            /** @default null */
+            min_relevance?: number | null;
+            /** @default false */
+            explain?: boolean;
+            memory_id: string;
+        };
+        /**
+         * Explanation
+         * @description The stage at which a memory falls out of the answer to a question, and by how much.
+         */
+        Explanation: {
+            memory_id: string;
+            external_id: string | null;
+            /** @enum {unknown} */
+            kind: "episode" | "fact" | "message" | "reference" | "span" | "summary";
+            /** @enum {unknown} */
+            stage: "below_min_relevance" | "filtered" | "no_room" | "not_a_candidate" | "outranked" | "taken";
+            /** @default  */
+            reason?: string;
+            filters: string[];
+            superseded_by: string | null;
+            /** @default null */
+            relevance?: number | null;
+            min_relevance: number | null;
+            /** @default null */
+            rank?: number | null;
+            /** @default null */
+            score?: number | null;
+            /** @default {} */
+            scores?: {
+                [key: string]: number;
+            };
+            weights: {
+                [key: string]: number;
+            };
+            /** @default {} */
+            ranks?: {
+                [key: string]: number | null;
+            };
+            candidates: number;
+            /** @default null */
+            last_taken?: components["schemas"]["Compared"] | null;
+            /** @default null */
+            tokens_needed?: number | null;
+            /** @default null */
+            tokens_left?: number | null;
+            degraded: string[];
+        };
+        /**
+         * FactVersion
+         * @description A new version of a fact, the id of the version that it supersedes, and the reason.
+         */
+        FactVersion: {
+            id: string;
+            version: number;
+            supersedes: string;
+            reason: string | null;
+            fact: string;
+            category: string;
+            conversation_id: string | null;
+            scope: string;
+            keywords: string[];
+            importance: number;
+            valid_at: string;
+            created_at: string;
+            /** @default false */
+            embedding_truncated?: boolean;
+        };
+        /**
+         * FactsAsked
+         * @description A question to the facts of one conversation.
+         */
+        FactsAsked: {
+            query: string;
+            /** @description the conversation's id, a UUID */
+            conversation_id: string;
+            /**
+             * @description 1–1,000
+             * @default 20
+             */
+            semantic_limit?: number;
+            /** @default null */
+            category?: string | null;
+            /** @default null */
+            tags?: string[] | null;
+            /** @default null */
+            as_of?: string | null;
+            /** @default null */
+            known_as_of?: string | null;
+            /**
+             * @description whether to find superseded and ended memories too
+             * @default false
+             */
+            include_superseded?: boolean;
+        };
+        /**
+         * FixedBudget
+         * @description The budget of a child, field by field; an omitted field is computed from the fraction.
+         */
+        FixedBudget: {
+            /** @default null */
+            max_tokens?: number | null;
+            /** @default null */
+            max_time_ms?: number | null;
+            /** @default null */
+            max_retries?: number | null;
+        };
+        /**
+         * ForgetAsked
+         * @description The memories to forget, which meet all of the given conditions, at least one; `dry_run` only counts.
+         *
+         *     What was made of them is forgotten too: all versions, episodes and summaries of messages, whatever was
+         *     derived from any, and the questions that found them.
+         */
+        ForgetAsked: {
+            /** @default null */
+            memory_ids?: string[] | null;
+            /** @default null */
+            conversation_id?: string | null;
+            /** @default null */
+            session_id?: string | null;
+            /** @default null */
+            tags?: string[] | null;
+            /** @default null */
+            since?: string | null;
+            /** @default null */
+            until?: string | null;
+            /** @default null */
+            name?: string | null;
+            /** @default false */
+            dry_run?: boolean;
+        };
+        /**
+         * Found
+         * @description The facts and episodes that answer a question, best first.
+         */
+        Found: {
+            semantic: components["schemas"]["FoundFact"][];
+            episodic: components["schemas"]["FoundEpisode"][];
+        };
+        /**
+         * FoundEpisode
+         * @description An episode that was found; `score` is Σ 1 / (60 + rank) over the two legs × retrievability.
+         *
+         *     `ranks` holds its rank in the legs that found it, `scores` its score in them (`vector`, the cosine;
+         *     `bm25`) and the two factors (`fused`, `retrievability`).
+         */
+        FoundEpisode: {
+            id: string;
+            conversation_id: string;
+            messages: components["schemas"]["Said"][];
+            title: string;
+            summary: string;
+            stability: number;
+            difficulty: number;
+            surprise: number;
+            start_at: string;
+            end_at: string;
+            created_at: string;
+            last_reviewed_at: string;
+            consolidated_at: string | null;
+            score: number;
+            /** @default {} */
+            scores?: {
+                [key: string]: number;
+            };
+            /** @default {} */
+            ranks?: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * FoundFact
+         * @description A fact that was found; `score` is Σ 1 / (60 + rank) over the two legs.
+         *
+         *     `ranks` holds its rank in the legs that found it, `scores` its score in them (`vector`, the cosine;
+         *     `bm25`) and the sum above (`fused`). `invalid_at` is the end of its valid time, as known at the time of
+         *     the question.
+         */
+        FoundFact: {
+            id: string;
+            conversation_id: string;
+            category: string;
+            fact: string;
+            keywords: string[];
+            source_episodic_ids: string[];
+            valid_at: string;
+            invalid_at: string | null;
+            score: number;
+            /** @default {} */
+            scores?: {
+                [key: string]: number;
+            };
+            /** @default {} */
+            ranks?: {
+                [key: string]: number;
+            };
+            /** @default [] */
+            other_categories?: string[];
+        };
+        /**
+         * FoundPlace
+         * @description A property of a node, or of an edge that leaves it, that holds what must be found nowhere.
+         */
+        FoundPlace: {
+            labels: string[];
+            edge: string | null;
+            property: string;
+            id: string | null;
+        };
+        /**
+         * FoundSpan
+         * @description One span that was found, with the field names of a run's span beside those of an item.
+         */
+        FoundSpan: {
+            id: string;
+            /** @enum {unknown} */
+            kind: "episode" | "fact" | "message" | "reference" | "span" | "summary";
+            /** @enum {unknown} */
+            source_type: "brand_kit" | "episode" | "episode_log" | "fact" | "knowledge_base" | "message" | "offer" | "plan_summary" | "reference" | "session_summary" | "span" | "thread_summary";
+            source_id: string | null;
+            rank: number;
+            label: string;
+            relevance: number;
+            importance: number;
+            combined_score: number;
+            token_estimate: number;
+            snippet: string | null;
+            metadata: Record<string, unknown>;
+            occurred_at: string;
+            scores: {
+                [key: string]: number;
+            };
+            ranks: {
+                [key: string]: number;
+            };
+            /** @default 0 */
+            hop?: number;
+            /** @default null */
+            hop_from?: string | null;
+            span_id: string;
+            token_count: number;
+            relevance_score: number;
+        };
+        /**
+         * GraphEdge
+         * @description One edge between two nodes of the answer, by their ids.
+         */
+        GraphEdge: {
+            from: string;
+            to: string;
+            type: string;
+            properties: Record<string, unknown>;
+        };
+        /**
+         * GraphNode
+         * @description One node with its properties, without embeddings and those that only an index or a writer uses.
+         *
+         *     A text beyond 1,000 characters and a list beyond 50 items are cut, and named in `shortened`. `depth` is
+         *     the distance from the centre in edges.
+         */
+        GraphNode: {
+            id: string;
+            labels: string[];
+            properties: Record<string, unknown>;
+            depth: number;
+            /** @default [] */
+            shortened?: string[];
+        };
+        /**
+         * GraphSchema
+         * @description The contents of the client's graph; `sampling` says which parts are exact and which are estimates.
+         */
+        GraphSchema: {
+            labels: components["schemas"]["LabelShown"][];
+            edge_types: components["schemas"]["EdgeTypeShown"][];
+            indexes: components["schemas"]["IndexShown"][];
+            sampling: string;
+        };
+        /**
+         * Health
+         * @description The state of health.
+         */
+        Health: {
+            /** @enum {unknown} */
+            status: "live" | "ready";
+        };
+        /**
+         * HopPath
+         * @description One step of the path to a memory; `entity` is the name that both of its ends mention.
+         */
+        HopPath: {
+            from: string;
+            to: string;
+            /** @enum {unknown} */
+            link_type: "contradicts" | "derived_from" | "mentions" | "next" | "part_of" | "references" | "refines" | "relates_to" | "summarizes";
+            /** @default null */
+            entity?: string | null;
+        };
+        /**
+         * IndexShown
+         * @description An index of the database, which serves all clients and reveals nothing about any.
+         */
+        IndexShown: {
+            name: string;
+            type: string;
+            labels: string[];
+            properties: string[];
+            state: string;
+        };
+        /**
+         * Item
+         * @description One memory of the context, and the reasons for its rank; `token_count` is that of the whole memory.
+         */
+        Item: {
+            id: string;
+            external_id: string | null;
+            /** @enum {unknown} */
+            kind: "episode" | "fact" | "message" | "reference" | "span" | "summary";
+            rank: number;
+            text: string;
+            score: number;
+            /** @description the degree, 0–1, to which it answers, whatever else was found: by its meaning, the question's words, and whether the question's names occur at all */
+            relevance: number;
+            scores: {
+                [key: string]: number;
+            };
+            ranks: {
+                [key: string]: number;
+            };
+            role: ("assistant" | "system" | "tool" | "user") | null;
+            name: string | null;
+            occurred_at: string;
+            conversation_id: string | null;
+            session_id: string | null;
+            session_external_id: string | null;
+            idx: number | null;
+            token_count: number;
+            /** @default null */
+            metadata?: Record<string, unknown> | null;
+            /** @default [] */
+            tags?: string[];
+            /** @default null */
+            lifted_by?: components["schemas"]["Lift"][] | null;
+            /** @default null */
+            excerpt?: components["schemas"]["ShownExcerpt"] | null;
+        };
+        /**
+         * Job
+         * @description One piece of background work; `dead` was given up, `error` names the class of the last failure.
+         */
+        Job: {
+            id: string;
+            kind: string;
+            key: string;
+            /** @enum {unknown} */
+            state: "dead" | "done" | "queued" | "running";
+            attempts: number;
+            run_at: string;
+            created_at: string;
+            /** @default null */
+            finished_at?: string | null;
+            /** @default null */
+            error?: string | null;
+        };
+        /**
+         * Jobs
+         * @description A page of jobs, newest first, and the cursor of the next page.
+         */
+        Jobs: {
+            jobs: components["schemas"]["Job"][];
+            cursor: string | null;
+        };
+        /**
+         * KeptEpisode
+         * @description An episode as it is stored.
+         */
+        KeptEpisode: {
+            id: string;
+            conversation_id: string;
+            title: string;
+            summary: string;
+            surprise: number;
+            start_at: string;
+            end_at: string;
+            message_ids: string[];
+            /**
+             * @default new
+             * @enum {unknown}
+             */
+            action?: "new" | "repeated";
+            /** @default false */
+            embedding_truncated?: boolean;
+        };
+        /**
+         * KeptFact
+         * @description The outcome of a fact: `new`, or `reinforced` if it repeats the fact with this id.
+         */
+        KeptFact: {
+            id: string;
+            /** @enum {unknown} */
+            action: "new" | "reinforced";
+            /** @default [] */
+            similar?: components["schemas"]["Similar"][];
+            /** @default false */
+            embedding_truncated?: boolean;
+        };
+        /**
+         * LabelShown
+         * @description A label: the number of its nodes, and their properties in a sample.
+         *
+         *     `count_is_exact` is false if counting ended early: then `count` is a minimum. The properties are those of
+         *     `sampled` nodes, spread evenly.
+         */
+        LabelShown: {
+            label: string;
+            count: number;
+            count_is_exact: boolean;
+            sampled: number;
+            properties: components["schemas"]["PropertyShown"][];
+        };
+        /**
+         * LeftOut
+         * @description One memory that was found and omitted.
+         */
+        LeftOut: {
+            id: string;
+            rank: number;
+            relevance: number;
+            combined_score: number;
+            token_estimate: number;
+            /** @enum {unknown} */
+            reason: "beyond_limit" | "no_room";
+        };
+        /**
+         * LeftOutSpan
+         * @description A span that was found and omitted: it did not fit, or its text does not match its stored hash.
+         *
+         *     In the answer to a repetition also a span that was delivered or written and has been deleted since.
+         */
+        LeftOutSpan: {
+            span_id: string;
+            token_count: number;
+            /**
+             * @default no_room
+             * @enum {unknown}
+             */
+            reason?: "damaged" | "deleted" | "no_room";
+        };
+        /**
+         * Lift
+         * @description A memory that has lifted another one in the ranking, and its own score without any lift.
+         *
+         *     `signal` is `session`, or where it is in the session: `before`, `after`, `around` (at distance 2).
+         */
+        Lift: {
+            signal: string;
+            id: string;
+            external_id: string | null;
+            score: number;
+        };
+        /**
+         * Link
+         * @description A link between two memories; `created` says whether it is new.
+         */
+        Link: {
+            from: string;
+            to: string;
+            /** @enum {unknown} */
+            type: "contradicts" | "derived_from" | "references" | "refines" | "relates_to";
+            /** @default null */
+            start_byte?: number | null;
+            /** @default null */
+            end_byte?: number | null;
+            /** @default false */
+            created?: boolean;
+        };
+        /**
+         * LinkShown
+         * @description A link from the point of view of one of its memories.
+         *
+         *     `relates_to` holds both ways: its direction only says which end was named first. `score` and `basis`
+         *     are set on links that graphmem found; `created_at` where the time is known.
+         */
+        LinkShown: {
+            id: string;
+            /** @enum {unknown} */
+            direction: "in" | "out";
+            /** @enum {unknown} */
+            type: "contradicts" | "derived_from" | "references" | "refines" | "relates_to";
+            other_id: string;
+            /** @enum {unknown} */
+            other_kind: "episode" | "fact" | "message" | "reference" | "span" | "summary";
+            /** @default null */
+            score?: number | null;
+            /** @default null */
+            basis?: string | null;
+            /** @default null */
+            start_byte?: number | null;
+            /** @default null */
+            end_byte?: number | null;
+            /** @default null */
+            created_at?: string | null;
+        };
+        /**
+         * Links
+         * @description A page of the links of a memory, newest first, and the cursor of the next page.
+         */
+        Links: {
+            links: components["schemas"]["LinkShown"][];
+            cursor: string | null;
+        };
+        /**
+         * ListedClient
+         * @description A client, its numbers of conversations and of memories by kind, and when it last wrote and read.
+         */
+        ListedClient: {
+            id: string;
+            conversations: number;
+            memories: number;
+            by_kind: {
+                [key: string]: number;
+            };
+            last_written_at: string | null;
+            last_read_at: string | null;
+        };
+        /**
+         * ListedConversation
+         * @description A conversation with the numbers of its sessions and messages.
+         */
+        ListedConversation: {
+            id: string;
+            title: string | null;
+            /** @default null */
+            metadata?: Record<string, unknown> | null;
+            tags: string[];
+            created_at: string;
+            last_active_at: string | null;
+            sessions: number;
+            messages: number;
         };
         /**
          * ListedMemory
@@ -2077,112 +3042,6 @@ export interface components {
             consolidated_at?: string | null;
         };
         /**
-         * Batch
-         * @description Messages that are remembered together or not at all, in their order.
-         */
-        Batch: {
-            messages: components["schemas"]["NewMessage"][];
-            /**
-             * @description whether to open the conversation if there is none with this id
-             * @default false
-             */
-            create?: boolean;
-        };
-        /**
-         * NewMessage
-         * @description One message to remember; `occurred_at` defaults to the time of its arrival.
-         *
-         *     The forms of agent frameworks are taken too: their roles (`human` is stored as user, `ai` as assistant,
-         *     `function` as tool, `developer` as system), a content in parts, a call of tools without content, and Unix
-         *     seconds.
-         */
-        NewMessage: {
-            /** @default null */
-            metadata?: Record<string, unknown> | null;
-            /**
-             * @description at most 32 tags, each of 1–64 characters without commas
-             * @default []
-             */
-            tags?: string[];
-            /** @default null */
-            expires_at?: string | null;
-            /** @default null */
-            session_id?: string | null;
-            /** @enum {unknown} */
-            role: "ai" | "assistant" | "developer" | "function" | "human" | "system" | "tool" | "user";
-            /** @default null */
-            content?: string | (string | components["schemas"]["MessagePart"])[] | null;
-            /** @default null */
-            tool_calls?: components["schemas"]["ToolCall"][] | null;
-            /** @default null */
-            tool_call_id?: string | null;
-            /** @default null */
-            name?: string | null;
-            /** @default null */
-            occurred_at?: string | number | null;
-            /** @default null */
-            external_id?: string | null;
-            /** @default 0.5 */
-            importance?: number;
-        };
-        /**
-         * MessagePart
-         * @description A part of a message, as model providers write it: of a text the text is remembered, of a call its name
-         *     and input, of a result its content, of reasoning nothing, of all else its type in brackets.
-         */
-        MessagePart: {
-            type: string;
-            /** @default null */
-            text?: string | null;
-            /** @default null */
-            refusal?: string | null;
-            /** @default null */
-            name?: string | null;
-            /** @default null */
-            input?: unknown;
-            /** @default null */
-            content?: string | (string | components["schemas"]["MessagePart"])[] | null;
-        };
-        /**
-         * ToolCall
-         * @description A call of a tool: OpenAI gives the `function`, LangChain `name` and `args`.
-         */
-        ToolCall: {
-            /** @default null */
-            function?: components["schemas"]["CalledFunction"] | null;
-            /** @default null */
-            name?: string | null;
-            /** @default {} */
-            args?: Record<string, unknown>;
-        };
-        /**
-         * CalledFunction
-         * @description The function of a tool call; `arguments` are JSON as text.
-         */
-        CalledFunction: {
-            name: string;
-            /** @default  */
-            arguments?: string;
-        };
-        /**
-         * Remembered
-         * @description The ids of a batch's messages, in the batch's order.
-         */
-        Remembered: {
-            ids: string[];
-            /** @default [] */
-            embedding_truncated?: string[];
-        };
-        /**
-         * Sessions
-         * @description A page of sessions, the latest first, the number of all, and the cursor of the next page.
-         */
-        Sessions: {
-            sessions: components["schemas"]["ListedSession"][];
-            total: number;
-            cursor: string | null;
-        };
-        /**
          * ListedSession
          * @description A session with the number of its messages; `external_id` is the caller's name for it.
          */
@@ -2194,377 +3053,16 @@ export interface components {
             messages: number;
         };
         /**
-         * Clients
-         * @description A page of clients in the order of their ids, and the cursor of the next page.
+         * Location
+         * @description The place of a content: a byte range of a source, with offsets in UTF-8 and an exclusive end.
          */
-        Clients: {
-            clients: components["schemas"]["ListedClient"][];
-            cursor: string | null;
-        };
-        /**
-         * ListedClient
-         * @description A client, its numbers of conversations and of memories by kind, and when it last wrote and read.
-         */
-        ListedClient: {
-            id: string;
-            conversations: number;
-            memories: number;
-            by_kind: {
-                [key: string]: number;
-            };
-            last_written_at: string | null;
-            last_read_at: string | null;
-        };
-        /**
-         * ForgetAsked
-         * @description The memories to forget, which meet all of the given conditions, at least one; `dry_run` only counts.
-         *
-         *     What was made of them is forgotten too: all versions, episodes and summaries of messages, whatever was
-         *     derived from any, and the questions that found them.
-         */
-        ForgetAsked: {
+        Location: {
             /** @default null */
-            memory_ids?: string[] | null;
+            span_id?: string | null;
             /** @default null */
-            conversation_id?: string | null;
+            start_byte?: number | null;
             /** @default null */
-            session_id?: string | null;
-            /** @default null */
-            tags?: string[] | null;
-            /** @default null */
-            since?: string | null;
-            /** @default null */
-            until?: string | null;
-            /** @default null */
-            name?: string | null;
-            /** @default false */
-            dry_run?: boolean;
-        };
-        /**
-         * Receipt
-         * @description What was forgotten, or would be: the numbers of deleted nodes, and nothing of their texts.
-         */
-        Receipt: {
-            at: string;
-            dry_run: boolean;
-            memories: {
-                [key: string]: number;
-            };
-            total: number;
-            /** @default 0 */
-            passages?: number;
-            /** @default 0 */
-            embeddings?: number;
-            /** @default 0 */
-            entities?: number;
-            /** @default 0 */
-            conversations?: number;
-            /** @default 0 */
-            sessions?: number;
-            /** @default 0 */
-            reads?: number;
-            /** @default 0 */
-            reviews?: number;
-            /** @default 0 */
-            contexts?: number;
-            /** @default 0 */
-            held_texts?: number;
-            /** @default 0 */
-            run_writes?: number;
-            /** @default 0 */
-            runs?: number;
-            /** @default 0 */
-            jobs?: number;
-            /** @default 0 */
-            statements?: number;
-            /** @default 0 */
-            titles?: number;
-            remains?: string[];
-        };
-        /**
-         * VerifyAsked
-         * @description A text or an id that must be found nowhere, exactly one of them.
-         */
-        VerifyAsked: {
-            /** @default null */
-            text?: string | null;
-            /** @default null */
-            id?: string | null;
-        };
-        /**
-         * Verified
-         * @description Whether a text or an id is found nowhere, and up to 100 places where it is found.
-         */
-        Verified: {
-            forgotten: boolean;
-            places: components["schemas"]["FoundPlace"][];
-        };
-        /**
-         * FoundPlace
-         * @description A property of a node, or of an edge that leaves it, that holds what must be found nowhere.
-         */
-        FoundPlace: {
-            labels: string[];
-            edge: string | null;
-            property: string;
-            id: string | null;
-        };
-        /**
-         * NewHold
-         * @description The reason of a legal hold, which is shown to everyone whom it stops.
-         */
-        NewHold: {
-            reason: string;
-        };
-        /**
-         * Segmented
-         * @description The result of segmenting a conversation.
-         */
-        Segmented: {
-            episodes: string[];
-            messages: number;
-            left: number;
-            /** @default null */
-            reviews?: components["schemas"]["ReviewsRun"] | null;
-            /** @default 0 */
-            by_model?: number;
-        };
-        /**
-         * ReviewsRun
-         * @description Counts of reviews that were pending and of their episodes, each counted once a run.
-         */
-        ReviewsRun: {
-            /** @default 0 */
-            reviews?: number;
-            /** @default 0 */
-            done?: number;
-            /** @default 0 */
-            waiting?: number;
-            /** @default 0 */
-            expired?: number;
-            /** @default 0 */
-            again?: number;
-            /** @default 0 */
-            hard?: number;
-            /** @default 0 */
-            good?: number;
-            /** @default 0 */
-            easy?: number;
-            /** @default 0 */
-            stale?: number;
-        };
-        /**
-         * Consolidated
-         * @description The result of consolidating a conversation's episodes; if nothing was done, `reason` says why.
-         */
-        Consolidated: {
-            consolidated: boolean;
-            /** @default null */
-            reason?: ("no_llm" | "nothing_new") | null;
-            /** @default [] */
-            episodes?: string[];
-            /** @default [] */
-            new?: string[];
-            /** @default [] */
-            reinforced?: string[];
-            /** @default [] */
-            updated?: string[];
-            /** @default [] */
-            invalidated?: string[];
-            /** @default 0 */
-            ignored?: number;
-        };
-        /**
-         * NewFact
-         * @description One statement to remember; it is true from `valid_at` (default: now) on.
-         *
-         *     Without `conversation_id` it is found by recall and search, not by retrieve_memory, which looks into one
-         *     conversation.
-         */
-        NewFact: {
-            /** @default null */
-            metadata?: Record<string, unknown> | null;
-            /**
-             * @description at most 32 tags, each of 1–64 characters without commas
-             * @default []
-             */
-            tags?: string[];
-            /** @default null */
-            expires_at?: string | null;
-            /** @description at most 10,000 bytes of UTF-8 */
-            fact: string;
-            /**
-             * @description one of the client's categories (GET /categories)
-             * @default user_fact
-             */
-            category?: string;
-            /** @default null */
-            conversation_id?: string | null;
-            /**
-             * @description its subject: `user`, `repo` or a short word of your own
-             * @default user
-             */
-            scope?: string;
-            /**
-             * @description searched like the fact itself
-             * @default []
-             */
-            keywords?: string[];
-            /**
-             * @description the episodes or messages that it is derived from
-             * @default []
-             */
-            source_episode_ids?: string[];
-            /** @default null */
-            valid_at?: string | null;
-            /** @default 0.5 */
-            importance?: number;
-        };
-        /**
-         * KeptFact
-         * @description The outcome of a fact: `new`, or `reinforced` if it repeats the fact with this id.
-         */
-        KeptFact: {
-            id: string;
-            /** @enum {unknown} */
-            action: "new" | "reinforced";
-            /** @default [] */
-            similar?: components["schemas"]["Similar"][];
-            /** @default false */
-            embedding_truncated?: boolean;
-        };
-        /**
-         * Similar
-         * @description A near fact; `score` is the cosine.
-         */
-        Similar: {
-            id: string;
-            score: number;
-        };
-        /**
-         * NextFact
-         * @description The next version of a fact, true from `valid_at` on; omitted fields and annotations keep their values.
-         *
-         *     `valid_at` defaults to now, or to the predecessor's if that is later.
-         *
-         *     Only the sources are not inherited: without `source_episode_ids` the new version has none.
-         */
-        NextFact: {
-            /** @description at most 10,000 bytes of UTF-8 */
-            fact: string;
-            /** @default null */
-            valid_at?: string | null;
-            /** @default null */
-            reason?: string | null;
-            /** @default null */
-            category?: string | null;
-            /** @default null */
-            conversation_id?: string | null;
-            /** @default null */
-            scope?: string | null;
-            /** @default null */
-            keywords?: string[] | null;
-            /** @default null */
-            importance?: number | null;
-            /**
-             * @description the episodes or messages that it is derived from
-             * @default []
-             */
-            source_episode_ids?: string[];
-        };
-        /**
-         * FactVersion
-         * @description A new version of a fact, the id of the version that it supersedes, and the reason.
-         */
-        FactVersion: {
-            id: string;
-            version: number;
-            supersedes: string;
-            reason: string | null;
-            fact: string;
-            category: string;
-            conversation_id: string | null;
-            scope: string;
-            keywords: string[];
-            importance: number;
-            valid_at: string;
-            created_at: string;
-            /** @default false */
-            embedding_truncated?: boolean;
-        };
-        /**
-         * Categories
-         * @description The categories that a client's facts may have.
-         */
-        Categories: {
-            categories: string[];
-        };
-        /**
-         * NewEpisode
-         * @description A run of messages to remember, given by exactly one of `messages`, `message_ids` and `range`.
-         *
-         *     Omitted fields are computed: title and summary from the messages' own sentences, the surprise from the
-         *     distance to the conversation's earlier episodes, the times from those of the messages.
-         */
-        NewEpisode: {
-            /** @default null */
-            metadata?: Record<string, unknown> | null;
-            /**
-             * @description at most 32 tags, each of 1–64 characters without commas
-             * @default []
-             */
-            tags?: string[];
-            /** @default null */
-            expires_at?: string | null;
-            /** @description 1–128 of letters, digits, `.`, `_`, `:` and `-` */
-            conversation_id: string;
-            /** @default null */
-            messages?: components["schemas"]["NewMessage"][] | null;
-            /** @default null */
-            message_ids?: string[] | null;
-            /** @default null */
-            range?: components["schemas"]["MessageRange"] | null;
-            /** @default null */
-            title?: string | null;
-            /** @default null */
-            summary?: string | null;
-            /** @default null */
-            surprise?: number | null;
-            /** @default null */
-            start_at?: string | null;
-            /** @default null */
-            end_at?: string | null;
-        };
-        /**
-         * MessageRange
-         * @description The messages of one session in a range of `idx`, both ends included.
-         */
-        MessageRange: {
-            /** @description the session's id, or the caller's name for it */
-            session_id: string;
-            from_idx: number;
-            to_idx: number;
-        };
-        /**
-         * KeptEpisode
-         * @description An episode as it is stored.
-         */
-        KeptEpisode: {
-            id: string;
-            conversation_id: string;
-            title: string;
-            summary: string;
-            surprise: number;
-            start_at: string;
-            end_at: string;
-            message_ids: string[];
-            /**
-             * @default new
-             * @enum {unknown}
-             */
-            action?: "new" | "repeated";
-            /** @default false */
-            embedding_truncated?: boolean;
+            end_byte?: number | null;
         };
         /**
          * Memories
@@ -2574,16 +3072,6 @@ export interface components {
             memories: components["schemas"]["ListedMemory"][];
             total: number;
             cursor: string | null;
-        };
-        /**
-         * ChangedAnnotations
-         * @description The annotations to change; omitted ones stay, null and an empty list remove them.
-         */
-        ChangedAnnotations: {
-            metadata?: Record<string, unknown> | null;
-            /** @description at most 32 tags, each of 1–64 characters without commas */
-            tags?: string[];
-            expires_at?: string | null;
         };
         /**
          * Memory
@@ -2726,28 +3214,603 @@ export interface components {
             consolidated_at?: string | null;
         };
         /**
-         * Versions
-         * @description A chain, oldest first.
+         * MemoryAsked
+         * @description A question to the facts and episodes of one conversation.
          */
-        Versions: {
-            versions: components["schemas"]["Version"][];
+        MemoryAsked: {
+            query: string;
+            /** @description the conversation's id, a UUID */
+            conversation_id: string;
+            /**
+             * @description 1–1,000
+             * @default 20
+             */
+            semantic_limit?: number;
+            /** @default null */
+            category?: string | null;
+            /** @default null */
+            tags?: string[] | null;
+            /** @default null */
+            as_of?: string | null;
+            /** @default null */
+            known_as_of?: string | null;
+            /**
+             * @description whether to find superseded and ended memories too
+             * @default false
+             */
+            include_superseded?: boolean;
+            /**
+             * @description 1–100
+             * @default 5
+             */
+            episodic_limit?: number;
+            /**
+             * @default auto
+             * @enum {unknown}
+             */
+            detail?: "auto" | "high" | "low" | "none";
         };
         /**
-         * Version
-         * @description One version of a memory: its text, when it became valid, when it was written and why.
+         * MessagePart
+         * @description A part of a message, as model providers write it: of a text the text is remembered, of a call its name
+         *     and input, of a result its content, of reasoning nothing, of all else its type in brackets.
          */
-        Version: {
-            id: string;
-            version: number;
-            /** @enum {unknown} */
-            kind: "episode" | "fact" | "message" | "reference" | "span" | "summary";
-            text: string;
-            valid_at: string;
-            created_at: string;
+        MessagePart: {
+            type: string;
             /** @default null */
-            superseded_at?: string | null;
+            text?: string | null;
+            /** @default null */
+            refusal?: string | null;
+            /** @default null */
+            name?: string | null;
+            /** @default null */
+            input?: unknown;
+            /** @default null */
+            content?: string | (string | components["schemas"]["MessagePart"])[] | null;
+        };
+        /**
+         * MessageRange
+         * @description The messages of one session in a range of `idx`, both ends included.
+         */
+        MessageRange: {
+            /** @description the session's id, or the caller's name for it */
+            session_id: string;
+            from_idx: number;
+            to_idx: number;
+        };
+        /**
+         * Messages
+         * @description A page of messages in their order or against it, the number of all, and the cursor of the next page.
+         */
+        Messages: {
+            messages: components["schemas"]["ListedMemory"][];
+            total: number;
+            cursor: string | null;
+        };
+        /**
+         * MoreTurns
+         * @description More messages of a session, in their order; `tokens_used` is the sum of their contents' tokens.
+         *
+         *     `more_earlier` and `more_later` tell whether the session has messages beyond all those shown.
+         */
+        MoreTurns: {
+            session_id: string;
+            session_external_id: string;
+            conversation_id: string;
+            started_at: string;
+            messages: components["schemas"]["ContextualTurn"][];
+            tokens_used: number;
+            omitted: components["schemas"]["OmittedTurn"][];
+            omitted_total: number;
+            more_earlier: boolean;
+            more_later: boolean;
+        };
+        /**
+         * Neighbourhood
+         * @description Nodes, nearest first, and every edge of the requested types between them.
+         *
+         *     `truncated` is true if the answer is not complete; `why` says what was cut.
+         */
+        Neighbourhood: {
+            nodes: components["schemas"]["GraphNode"][];
+            edges: components["schemas"]["GraphEdge"][];
+            truncated: boolean;
+            why: components["schemas"]["Cut"][];
+        };
+        /**
+         * NewAlias
+         * @description An alias to make: both names then find the memories that mention either.
+         */
+        NewAlias: {
+            alias: string;
+            canonical: string;
+        };
+        /**
+         * NewContent
+         * @description The content of a source.
+         */
+        NewContent: {
+            /** @description at most 1,000,000 bytes of UTF-8 */
+            content: string;
+        };
+        /**
+         * NewConversation
+         * @description A conversation to open; without an id a new one is made. Omitted fields of a known one stay.
+         */
+        NewConversation: {
+            /** @default null */
+            id?: string | null;
+            /** @default null */
+            title?: string | null;
+            /** @default null */
+            metadata?: Record<string, unknown> | null;
+            /**
+             * @description at most 32 tags, each of 1–64 characters without commas
+             * @default []
+             */
+            tags?: string[];
+        };
+        /**
+         * NewEnd
+         * @description The outcome of a run to end.
+         */
+        NewEnd: {
+            /** @enum {unknown} */
+            outcome: "budget_exhausted" | "failure" | "success" | "timeout";
+            /** @default null */
+            operation_id?: string | null;
+        };
+        /**
+         * NewEpisode
+         * @description A run of messages to remember, given by exactly one of `messages`, `message_ids` and `range`.
+         *
+         *     Omitted fields are computed: title and summary from the messages' own sentences, the surprise from the
+         *     distance to the conversation's earlier episodes, the times from those of the messages.
+         */
+        NewEpisode: {
+            /** @default null */
+            metadata?: Record<string, unknown> | null;
+            /**
+             * @description at most 32 tags, each of 1–64 characters without commas
+             * @default []
+             */
+            tags?: string[];
+            /** @default null */
+            expires_at?: string | null;
+            /** @description 1–128 of letters, digits, `.`, `_`, `:` and `-` */
+            conversation_id: string;
+            /** @default null */
+            messages?: components["schemas"]["NewMessage"][] | null;
+            /** @default null */
+            message_ids?: string[] | null;
+            /** @default null */
+            range?: components["schemas"]["MessageRange"] | null;
+            /** @default null */
+            title?: string | null;
+            /** @default null */
+            summary?: string | null;
+            /** @default null */
+            surprise?: number | null;
+            /** @default null */
+            start_at?: string | null;
+            /** @default null */
+            end_at?: string | null;
+        };
+        /**
+         * NewFact
+         * @description One statement to remember; it is true from `valid_at` (default: now) on.
+         *
+         *     Without `conversation_id` it is found by recall and search, not by retrieve_memory, which looks into one
+         *     conversation.
+         */
+        NewFact: {
+            /** @default null */
+            metadata?: Record<string, unknown> | null;
+            /**
+             * @description at most 32 tags, each of 1–64 characters without commas
+             * @default []
+             */
+            tags?: string[];
+            /** @default null */
+            expires_at?: string | null;
+            /** @description at most 10,000 bytes of UTF-8 */
+            fact: string;
+            /**
+             * @description one of the client's categories (GET /categories)
+             * @default user_fact
+             */
+            category?: string;
+            /** @default null */
+            conversation_id?: string | null;
+            /**
+             * @description its subject: `user`, `repo` or a short word of your own
+             * @default user
+             */
+            scope?: string;
+            /**
+             * @description searched like the fact itself
+             * @default []
+             */
+            keywords?: string[];
+            /**
+             * @description the episodes or messages that it is derived from
+             * @default []
+             */
+            source_episode_ids?: string[];
+            /** @default null */
+            valid_at?: string | null;
+            /** @default 0.5 */
+            importance?: number;
+        };
+        /**
+         * NewHold
+         * @description The reason of a legal hold, which is shown to everyone whom it stops.
+         */
+        NewHold: {
+            reason: string;
+        };
+        /**
+         * NewLink
+         * @description A link to make or to delete; `related_to` means `relates_to`; only `references` takes a byte range.
+         */
+        NewLink: {
+            from: string;
+            to: string;
+            /** @enum {unknown} */
+            type: "contradicts" | "derived_from" | "references" | "refines" | "related_to" | "relates_to";
+            /** @default null */
+            start_byte?: number | null;
+            /** @default null */
+            end_byte?: number | null;
+        };
+        /**
+         * NewMessage
+         * @description One message to remember; `occurred_at` defaults to the time of its arrival.
+         *
+         *     The forms of agent frameworks are taken too: their roles (`human` is stored as user, `ai` as assistant,
+         *     `function` as tool, `developer` as system), a content in parts, a call of tools without content, and Unix
+         *     seconds.
+         */
+        NewMessage: {
+            /** @default null */
+            metadata?: Record<string, unknown> | null;
+            /**
+             * @description at most 32 tags, each of 1–64 characters without commas
+             * @default []
+             */
+            tags?: string[];
+            /** @default null */
+            expires_at?: string | null;
+            /** @default null */
+            session_id?: string | null;
+            /** @enum {unknown} */
+            role: "ai" | "assistant" | "developer" | "function" | "human" | "system" | "tool" | "user";
+            /** @default null */
+            content?: string | (string | components["schemas"]["MessagePart"])[] | null;
+            /** @default null */
+            tool_calls?: components["schemas"]["ToolCall"][] | null;
+            /** @default null */
+            tool_call_id?: string | null;
+            /** @default null */
+            name?: string | null;
+            /** @default null */
+            occurred_at?: string | number | null;
+            /** @default null */
+            external_id?: string | null;
+            /** @default 0.5 */
+            importance?: number;
+        };
+        /**
+         * NewPlanSummary
+         * @description The summary of a plan; a repeated target makes the next version.
+         */
+        NewPlanSummary: {
+            /** @enum {unknown} */
+            type: "plan";
+            target_id: string;
+            plan_type: string;
+            total_nodes: number;
+            completed_nodes: number;
+            pending_nodes: number;
+            failed_nodes: number;
+            key_milestones: string[];
+            current_phase: string;
+            /** @default null */
+            last_activity_at?: string | null;
+            /** @default 0.5 */
+            importance?: number;
+            /** @default null */
+            content_span_ids?: string[] | null;
+        };
+        /**
+         * NewRating
+         * @description A caller's rating of an episode, shown at `reviewed_at` (default: now).
+         */
+        NewRating: {
+            /** @enum {unknown} */
+            rating: "again" | "easy" | "good" | "hard";
+            /** @default null */
+            reviewed_at?: string | null;
+        };
+        /**
+         * NewReference
+         * @description A card to write; `target_id` is the caller's name of the source, which may have several cards.
+         */
+        NewReference: {
+            /** @enum {unknown} */
+            type: "brand_kit" | "episode_log" | "knowledge_base" | "offer" | "reference";
+            target_id: string;
+            /** @description at most 4,096 bytes of UTF-8 */
+            label: string;
+            /** @default null */
+            description?: string | null;
+            /** @default 0.5 */
+            importance?: number;
+            /** @default null */
+            metadata?: Record<string, unknown> | null;
+            /**
+             * @description at most 32 tags, each of 1–64 characters without commas
+             * @default []
+             */
+            tags?: string[];
+            /** @default null */
+            expires_at?: string | null;
+            /** @default null */
+            span_pointer?: components["schemas"]["SpanPointer"] | null;
+            /** @default null */
+            occurred_at?: string | null;
+        };
+        /**
+         * NewRun
+         * @description A run to start; a parent's remaining budget caps it and pays for it.
+         */
+        NewRun: {
+            agent_type: string;
+            episode_id: string;
+            /** @default null */
+            budget?: components["schemas"]["RetrievalBudget"] | null;
+            /** @default null */
+            parent_session_id?: string | null;
+            /** @default null */
+            operation_id?: string | null;
+        };
+        /**
+         * NewSessionSummary
+         * @description The summary of a session; a repeated target makes the next version.
+         */
+        NewSessionSummary: {
+            /** @enum {unknown} */
+            type: "session";
+            target_id: string;
+            /** @description at most 100,000 bytes of UTF-8 */
+            text: string;
+            /** @default null */
+            key_points?: string[] | null;
+            /** @default null */
+            topics?: string[] | null;
+            /** @default null */
+            last_activity_at?: string | null;
+            /** @default 0.5 */
+            importance?: number;
+            /** @default null */
+            content_span_ids?: string[] | null;
+        };
+        /**
+         * NewSpan
+         * @description A span to register: a known `id` replaces that span; without `content` it is only a card.
+         *
+         *     The byte range is that of the content in its source, so both have one length. `hash` is the SHA-256
+         *     of the content in hexadecimal. The tokens of a content are measured.
+         */
+        NewSpan: {
+            /** @default null */
+            id?: string | null;
+            /** @enum {unknown} */
+            source_type: "brand_kit" | "episode_log" | "knowledge_base" | "offer" | "plan_summary" | "thread_summary";
+            source_id: string;
+            start_byte: number;
+            end_byte: number;
+            /** @default null */
+            hash?: string | null;
+            /** @default null */
+            token_count?: number | null;
+            /** @default null */
+            metadata?: components["schemas"]["NewSpanMetadata"] | null;
+            /** @default null */
+            content?: string | null;
+            /** @default null */
+            occurred_at?: string | null;
+        };
+        /**
+         * NewSpanMetadata
+         * @description Properties of a span that its caller gives beside the text.
+         */
+        NewSpanMetadata: {
+            /** @default 0.5 */
+            importance?: number;
+            /** @default null */
+            recency?: number | null;
+            /** @default [] */
+            tags?: string[];
+        };
+        /**
+         * NewThreadSummary
+         * @description The summary of a thread; a repeated target makes the next version.
+         */
+        NewThreadSummary: {
+            /** @enum {unknown} */
+            type: "thread";
+            target_id: string;
+            platform: string;
+            participant_count: number;
+            message_count: number;
+            key_points: string[];
+            sentiment: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, with a zone
+             */
+            last_activity_at: string;
+            /** @default 0.5 */
+            importance?: number;
+            /** @default null */
+            content_span_ids?: string[] | null;
+        };
+        /**
+         * NewWrite
+         * @description A text that a run writes for other agents.
+         */
+        NewWrite: {
+            /** @enum {unknown} */
+            type: "artifact" | "log" | "summary";
+            /** @description at most 1,000,000 bytes of UTF-8 */
+            content: string;
+            /** @default null */
+            metadata?: Record<string, unknown> | null;
+            /** @default null */
+            operation_id?: string | null;
+        };
+        /**
+         * NextFact
+         * @description The next version of a fact, true from `valid_at` on; omitted fields and annotations keep their values.
+         *
+         *     `valid_at` defaults to now, or to the predecessor's if that is later.
+         *
+         *     Only the sources are not inherited: without `source_episode_ids` the new version has none.
+         */
+        NextFact: {
+            /** @description at most 10,000 bytes of UTF-8 */
+            fact: string;
+            /** @default null */
+            valid_at?: string | null;
             /** @default null */
             reason?: string | null;
+            /** @default null */
+            category?: string | null;
+            /** @default null */
+            conversation_id?: string | null;
+            /** @default null */
+            scope?: string | null;
+            /** @default null */
+            keywords?: string[] | null;
+            /** @default null */
+            importance?: number | null;
+            /**
+             * @description the episodes or messages that it is derived from
+             * @default []
+             */
+            source_episode_ids?: string[];
+        };
+        /**
+         * Omitted
+         * @description One memory that was found and omitted.
+         */
+        Omitted: {
+            id: string;
+            external_id: string | null;
+            rank: number;
+            score: number;
+            tokens: number;
+            /** @enum {unknown} */
+            reason: "beyond_limit" | "no_room";
+        };
+        /**
+         * OmittedTurn
+         * @description A memory that was found and omitted; `session_id` is null if it belongs to none.
+         */
+        OmittedTurn: {
+            id: string;
+            session_id: string | null;
+            hit: boolean;
+            tokens: number;
+            /**
+             * @default no_room
+             * @enum {unknown}
+             */
+            reason?: "beyond_limit" | "no_room";
+        };
+        /**
+         * Pattern
+         * @description A pattern: its description, parameters and columns; `example` is a valid set of parameters.
+         */
+        Pattern: {
+            name: string;
+            title: string;
+            description: string;
+            parameters: components["schemas"]["PatternParameter"][];
+            columns: components["schemas"]["PatternColumn"][];
+            /** @default null */
+            detector?: string | null;
+        };
+        /**
+         * PatternAnswer
+         * @description The rows that a pattern found: one map per row, with `memory_ids`, the memories behind it.
+         *
+         *     `truncated` is true if there may be more than the 1,000 rows of an answer.
+         */
+        PatternAnswer: {
+            columns: string[];
+            rows: Record<string, unknown>[];
+            /** @default false */
+            truncated?: boolean;
+        };
+        /**
+         * PatternAsked
+         * @description The given parameters of a pattern; the others have their defaults.
+         */
+        PatternAsked: {
+            /** @default {} */
+            parameters?: Record<string, unknown>;
+        };
+        /**
+         * PatternColumn
+         * @description One column of the answer.
+         */
+        PatternColumn: {
+            name: string;
+            /** @enum {unknown} */
+            type: "boolean" | "datetime" | "float" | "int" | "list<map>" | "list<string>" | "map" | "string";
+            meaning: string;
+        };
+        /**
+         * PatternParameter
+         * @description A parameter that a caller may set, with its bounds and its default.
+         *
+         *     The bounds are inclusive; those of a text limit its length in characters.
+         */
+        PatternParameter: {
+            name: string;
+            /** @enum {unknown} */
+            type: "boolean" | "datetime" | "float" | "int" | "string";
+            meaning: string;
+            /** @default null */
+            least?: number | null;
+            /** @default null */
+            most?: number | null;
+            /** @default null */
+            choices?: string[] | null;
+            /** @default false */
+            required?: boolean;
+            /** @default null */
+            default?: unknown;
+        };
+        /**
+         * Patterns
+         * @description The catalogue.
+         */
+        Patterns: {
+            patterns: components["schemas"]["Pattern"][];
+        };
+        /**
+         * PeekAsked
+         * @description The span to peek at, and whether to return the first 100 tokens of its content.
+         */
+        PeekAsked: {
+            span_id: string;
+            /** @default false */
+            include_content?: boolean;
+            /** @default null */
+            operation_id?: string | null;
         };
         /**
          * PeekResult
@@ -2768,331 +3831,75 @@ export interface components {
             location: components["schemas"]["Location"] | null;
         };
         /**
-         * Location
-         * @description The place of a content: a byte range of a source, with offsets in UTF-8 and an exclusive end.
+         * Place
+         * @description A position in the text: line and column count from 1, the offset in characters from 0.
          */
-        Location: {
-            /** @default null */
-            span_id?: string | null;
-            /** @default null */
-            start_byte?: number | null;
-            /** @default null */
-            end_byte?: number | null;
+        Place: {
+            line: number;
+            column: number;
+            offset: number;
         };
         /**
-         * ChunkOptions
-         * @description The size of a chunk, and the way in which a longer text is cut.
+         * PlanStep
+         * @description One operator of the plan; deeper ones feed those above them.
          */
-        ChunkOptions: {
-            max_tokens: number;
-            /**
-             * @default end
-             * @enum {unknown}
-             */
-            truncation_strategy?: "end" | "middle" | "sentence";
-            /** @default false */
-            include_header?: boolean;
+        PlanStep: {
+            operator: string;
+            details: string;
+            depth: number;
+            /** @default null */
+            estimated_rows?: number | null;
         };
         /**
-         * ChunkResult
-         * @description A memory's text within a limit, header and ellipsis included.
+         * PlanSummary
+         * @description The plan of a statement: its operators, the last one first.
          */
-        ChunkResult: {
-            id: string;
-            content: string;
-            token_count: number;
-            truncated: boolean;
-            /** @default null */
-            header?: string | null;
+        PlanSummary: {
+            language: string;
+            runtime: string;
+            operators: components["schemas"]["PlanStep"][];
         };
         /**
-         * CreateContextOptions
-         * @description A context to create: its budget and its system prompt.
+         * Problem
+         * @description Why a request failed (RFC 9457).
          */
-        CreateContextOptions: {
-            max_tokens: number;
+        Problem: {
+            /** @description `urn:graphmem:problem:` and the code */
+            type: string;
+            /** @description the kind of problem in words */
+            title: string;
+            status: number;
+            /** @description what happened, and what to do about it */
+            detail: string;
+            /** @description the path of the request */
+            instance: string;
+            /** @description the kind of problem for programs */
+            code: string;
+            /** @description the id of the request in the log */
+            request_id: string;
             /** @default null */
-            system_prompt?: string | null;
-            /** @default 500 */
-            reserved_for_response?: number;
-            /** @default 3600 */
-            ttl_seconds?: number;
+            field?: string | null;
+            /** @default null */
+            requested?: number | null;
+            /** @default null */
+            remaining?: number | null;
+            /** @default null */
+            limit?: number | null;
+            /** @default null */
+            place?: components["schemas"]["Place"] | null;
+            /** @default null */
+            head_id?: string | null;
+            /** @default null */
+            reference_id?: string | null;
         };
         /**
-         * RetrievalContext
-         * @description A context: its sections in their order, and its remaining tokens.
+         * PropertyShown
+         * @description A property in the sample: its types, the number of nodes or edges with it, and a few short values.
          */
-        RetrievalContext: {
-            id: string;
-            max_tokens: number;
-            reserved_for_response: number;
-            remaining_tokens: number;
-            sections: components["schemas"]["ContextSection"][];
-            retrieved_ids: string[];
-            created_at: string;
-            expires_at: string;
-        };
-        /**
-         * ContextSection
-         * @description A part of a context; sections of higher priority come first.
-         */
-        ContextSection: {
-            id: string;
-            /** @enum {unknown} */
-            type: "retrieved" | "system";
-            content: string;
-            priority: number;
-            token_count: number;
-        };
-        /**
-         * ContextAddition
-         * @description A memory to add to a context.
-         */
-        ContextAddition: {
-            id: string;
-        };
-        /**
-         * Added
-         * @description Whether the context now holds the memory, and its remaining tokens.
-         */
-        Added: {
-            added: boolean;
-            remaining_tokens: number;
-        };
-        /**
-         * ContextualQuery
-         * @description A question, the number of sessions and messages wanted, and limits for the prompt.
-         */
-        ContextualQuery: {
-            /** @description the topic to find, as a question or in any words */
-            query: string;
-            /**
-             * @description maximum number of sessions
-             * @default 3
-             */
-            top_sessions?: number;
-            /**
-             * @description maximum number of hits in each session
-             * @default 5
-             */
-            top_k?: number;
-            /**
-             * @description number of messages before and after each hit
-             * @default 1
-             */
-            neighbours?: number;
-            /** @default null */
-            conversation_id?: string | null;
-            /** @default null */
-            tags?: string[] | null;
-            /** @default null */
-            max_tokens?: number | null;
-            /**
-             * @description the choice of sessions: soft by summaries and messages, hard by summaries first
-             * @default soft
-             * @enum {unknown}
-             */
-            narrowing?: "hard" | "soft";
-            /** @default null */
-            min_relevance?: number | null;
-            /** @default null */
-            as_of?: string | null;
-            /** @default null */
-            known_as_of?: string | null;
-        };
-        /**
-         * ContextualResult
-         * @description The sessions that answer, as data and as text for a language model.
-         *
-         *     `prompt` has `tokens_used` tokens. `fallback` is `global` if no session is relevant enough: then `items`
-         *     contains the hits of a search over all memories, and `prompt` shows these.
-         */
-        ContextualResult: {
-            contexts: components["schemas"]["SessionContext"][];
-            cross_links: components["schemas"]["RelatedSession"][];
-            fallback: "global" | null;
-            items: components["schemas"]["Item"][];
-            prompt: string;
-            tokens_used: number;
-            omitted: components["schemas"]["OmittedTurn"][];
-            omitted_total: number;
-            degraded: string[];
-        };
-        /**
-         * SessionContext
-         * @description A session that answers, with its hits and the messages around them, in order.
-         *
-         *     `relevance`, 0–1, combines the best similarity and the largest share of the question's words among its
-         *     best messages and its summary; `summary` is null if it has none.
-         */
-        SessionContext: {
-            session_id: string;
-            session_external_id: string;
-            conversation_id: string;
-            started_at: string;
-            relevance: number;
-            summary: string | null;
-            messages: components["schemas"]["ContextualTurn"][];
-        };
-        /**
-         * ContextualTurn
-         * @description One message of a session: a hit with its score, or a message around one.
-         *
-         *     With `max_tokens`, `content` is an excerpt of a hit that is longer than a quarter of it, around the
-         *     passage that was found.
-         */
-        ContextualTurn: {
-            id: string;
-            idx: number;
-            /** @enum {unknown} */
-            role: "assistant" | "system" | "tool" | "user";
-            name: string | null;
-            content: string;
-            occurred_at: string;
-            /** @default false */
-            hit?: boolean;
-            /** @default null */
-            score?: number | null;
-            /** @default null */
-            excerpt?: components["schemas"]["ShownExcerpt"] | null;
-        };
-        /**
-         * ShownExcerpt
-         * @description The part of a long memory that its text shows: bytes from `start` up to `end`, exclusive, in UTF-8.
-         *
-         *     `scores` are those of the passage that was found there: the reason for this part. A memory is given as an
-         *     excerpt if it is longer than a quarter of the budget; chunk and peek give the whole.
-         */
-        ShownExcerpt: {
-            start: number;
-            end: number;
-            scores: {
-                [key: string]: number;
-            };
-        };
-        /**
-         * RelatedSession
-         * @description Another session, the session and the reason it is related to, and the strength, 0–1.
-         */
-        RelatedSession: {
-            session_id: string;
-            session_external_id: string;
-            conversation_id: string;
-            started_at: string;
-            summary: string | null;
-            related_to: string;
-            /** @enum {unknown} */
-            basis: "entities" | "links" | "similarity";
-            score: number;
-            /** @default [] */
-            entities?: string[];
-        };
-        /**
-         * Item
-         * @description One memory of the context, and the reasons for its rank; `token_count` is that of the whole memory.
-         */
-        Item: {
-            id: string;
-            external_id: string | null;
-            /** @enum {unknown} */
-            kind: "episode" | "fact" | "message" | "reference" | "span" | "summary";
-            rank: number;
-            text: string;
-            score: number;
-            /** @description the degree, 0–1, to which it answers, whatever else was found: by its meaning, the question's words, and whether the question's names occur at all */
-            relevance: number;
-            scores: {
-                [key: string]: number;
-            };
-            ranks: {
-                [key: string]: number;
-            };
-            role: ("assistant" | "system" | "tool" | "user") | null;
-            name: string | null;
-            occurred_at: string;
-            conversation_id: string | null;
-            session_id: string | null;
-            session_external_id: string | null;
-            idx: number | null;
-            token_count: number;
-            /** @default null */
-            metadata?: Record<string, unknown> | null;
-            /** @default [] */
-            tags?: string[];
-            /** @default null */
-            lifted_by?: components["schemas"]["Lift"][] | null;
-            /** @default null */
-            excerpt?: components["schemas"]["ShownExcerpt"] | null;
-        };
-        /**
-         * Lift
-         * @description A memory that has lifted another one in the ranking, and its own score without any lift.
-         *
-         *     `signal` is `session`, or where it is in the session: `before`, `after`, `around` (at distance 2).
-         */
-        Lift: {
-            signal: string;
-            id: string;
-            external_id: string | null;
-            score: number;
-        };
-        /**
-         * OmittedTurn
-         * @description A memory that was found and omitted; `session_id` is null if it belongs to none.
-         */
-        OmittedTurn: {
-            id: string;
-            session_id: string | null;
-            hit: boolean;
-            tokens: number;
-            /**
-             * @default no_room
-             * @enum {unknown}
-             */
-            reason?: "beyond_limit" | "no_room";
-        };
-        /**
-         * ExpansionAsked
-         * @description A request for more messages: around a memory or in a session, in a direction, without those in `shown`.
-         *
-         *     Exactly one of `memory_id`, of any memory of a session, and `session_id` is given.
-         */
-        ExpansionAsked: {
-            /** @default null */
-            memory_id?: string | null;
-            /** @default null */
-            session_id?: string | null;
-            /**
-             * @default around
-             * @enum {unknown}
-             */
-            direction?: "around" | "earlier" | "later";
-            /** @default [] */
-            shown?: string[];
-            /** @default 1024 */
-            max_tokens?: number;
-            /** @default null */
-            as_of?: string | null;
-            /** @default null */
-            known_as_of?: string | null;
-        };
-        /**
-         * MoreTurns
-         * @description More messages of a session, in their order; `tokens_used` is the sum of their contents' tokens.
-         *
-         *     `more_earlier` and `more_later` tell whether the session has messages beyond all those shown.
-         */
-        MoreTurns: {
-            session_id: string;
-            session_external_id: string;
-            conversation_id: string;
-            started_at: string;
-            messages: components["schemas"]["ContextualTurn"][];
-            tokens_used: number;
-            omitted: components["schemas"]["OmittedTurn"][];
-            omitted_total: number;
-            more_earlier: boolean;
-            more_later: boolean;
+        PropertyShown: {
+            name: string;
+            types: string[];
+            present: number;
         };
         /**
          * Question
@@ -3139,6 +3946,21 @@ export interface components {
             explain?: boolean;
         };
         /**
+         * Rated
+         * @description The effect of a rating on an episode: stability in days, difficulty 1–10, before and after.
+         */
+        Rated: {
+            /** @enum {unknown} */
+            rating: "again" | "easy" | "good" | "hard";
+            /** @enum {unknown} */
+            basis: "asked_again" | "caller" | "outdated" | "reused";
+            reviewed_at: string;
+            stability_before: number;
+            stability_after: number;
+            difficulty_before: number;
+            difficulty_after: number;
+        };
+        /**
          * Recalled
          * @description The context for a question, its memories and the omitted ones.
          */
@@ -3160,190 +3982,370 @@ export interface components {
             } | null;
         };
         /**
-         * Omitted
-         * @description One memory that was found and omitted.
+         * Receipt
+         * @description What was forgotten, or would be: the numbers of deleted nodes, and nothing of their texts.
          */
-        Omitted: {
+        Receipt: {
+            at: string;
+            dry_run: boolean;
+            memories: {
+                [key: string]: number;
+            };
+            total: number;
+            /** @default 0 */
+            passages?: number;
+            /** @default 0 */
+            embeddings?: number;
+            /** @default 0 */
+            entities?: number;
+            /** @default 0 */
+            conversations?: number;
+            /** @default 0 */
+            sessions?: number;
+            /** @default 0 */
+            reads?: number;
+            /** @default 0 */
+            reviews?: number;
+            /** @default 0 */
+            contexts?: number;
+            /** @default 0 */
+            held_texts?: number;
+            /** @default 0 */
+            run_writes?: number;
+            /** @default 0 */
+            runs?: number;
+            /** @default 0 */
+            jobs?: number;
+            /** @default 0 */
+            statements?: number;
+            /** @default 0 */
+            titles?: number;
+            remains?: string[];
+        };
+        /**
+         * Reference
+         * @description The card of a source; `active` is false once a newer version has superseded it.
+         */
+        Reference: {
             id: string;
-            external_id: string | null;
-            rank: number;
+            /** @enum {unknown} */
+            type: "brand_kit" | "episode_log" | "knowledge_base" | "offer" | "reference";
+            target_id: string;
+            label: string;
+            description: string | null;
+            importance: number;
+            metadata: Record<string, unknown> | null;
+            tags: string[];
+            expires_at: string | null;
+            span_pointer: components["schemas"]["SpanPointer"] | null;
+            version: number;
+            active: boolean;
+            token_count: number;
+            embedding_truncated: boolean;
+            content_sha256: string | null;
+            content_bytes: number | null;
+            content_tokens: number | null;
+            occurred_at: string;
+            created_at: string;
+        };
+        /**
+         * References
+         * @description A page of references, newest first, and the cursor of the next page.
+         */
+        References: {
+            references: components["schemas"]["Reference"][];
+            cursor: string | null;
+        };
+        /**
+         * RelatedSession
+         * @description Another session, the session and the reason it is related to, and the strength, 0–1.
+         */
+        RelatedSession: {
+            session_id: string;
+            session_external_id: string;
+            conversation_id: string;
+            started_at: string;
+            summary: string | null;
+            related_to: string;
+            /** @enum {unknown} */
+            basis: "entities" | "links" | "similarity";
             score: number;
-            tokens: number;
-            /** @enum {unknown} */
-            reason: "beyond_limit" | "no_room";
+            /** @default [] */
+            entities?: string[];
         };
         /**
-         * ExplainedQuestion
-         * @description A question to recall, and the memory whose place in the answer is to be explained.
+         * RelatedSessions
+         * @description The sessions that one is related to, the strongest first; one may be there for several reasons.
          */
-        ExplainedQuestion: {
-            query: string;
-            /** @default null */
-            conversation_id?: string | null;
-            /** @default null */
-            kinds?: ("episode" | "fact" | "message" | "reference" | "span" | "summary")[] | null;
-            /** @default null */
-            tags?: string[] | null;
-            /** @default null */
-            limit?: number | null;
-            /** @default 2048 */
+        RelatedSessions: {
+            session_id: string;
+            related: components["schemas"]["RelatedSession"][];
+        };
+        /**
+         * Remembered
+         * @description The ids of a batch's messages, in the batch's order.
+         */
+        Remembered: {
+            ids: string[];
+            /** @default [] */
+            embedding_truncated?: string[];
+        };
+        /**
+         * RetrievalBudget
+         * @description The budget of a run: tokens of content, milliseconds of wall clock, retries of failed operations.
+         */
+        RetrievalBudget: {
+            /** @default 10000 */
             max_tokens?: number;
-            /** @default null */
-            since?: string | null;
-            /** @default null */
-            until?: string | null;
-            /** @default null */
-            as_of?: string | null;
-            /** @default null */
-            known_as_of?: string | null;
-            /**
-             * @description whether to find superseded and ended memories too
-             * @default false
-             */
-            include_superseded?: boolean;
-            /**
-             * @default default
-             * @enum {unknown}
-             */
-            ranking?: "bm25" | "default" | "rrf" | "vector";
-            /**
-             * @description answer with nothing, and `abstained`, if no memory is relevant enough: less than `min_relevance`, by default less than what was measured for questions that nothing answers
-             * @default false
-             */
-            abstain?: boolean;
-            /** @default null */
-            min_relevance?: number | null;
-            /** @default false */
-            explain?: boolean;
-            memory_id: string;
+            /** @default 60000 */
+            max_time_ms?: number;
+            /** @default 3 */
+            max_retries?: number;
         };
         /**
-         * Explanation
-         * @description The stage at which a memory falls out of the answer to a question, and by how much.
+         * RetrievalContext
+         * @description A context: its sections in their order, and its remaining tokens.
          */
-        Explanation: {
-            memory_id: string;
-            external_id: string | null;
-            /** @enum {unknown} */
-            kind: "episode" | "fact" | "message" | "reference" | "span" | "summary";
-            /** @enum {unknown} */
-            stage: "below_min_relevance" | "filtered" | "no_room" | "not_a_candidate" | "outranked" | "taken";
-            /** @default  */
-            reason?: string;
-            filters: string[];
-            superseded_by: string | null;
+        RetrievalContext: {
+            id: string;
+            max_tokens: number;
+            reserved_for_response: number;
+            remaining_tokens: number;
+            sections: components["schemas"]["ContextSection"][];
+            retrieved_ids: string[];
+            created_at: string;
+            expires_at: string;
+        };
+        /**
+         * RetrievalResult
+         * @description The delivered spans and their exact cost; `cursor` continues without repetitions.
+         */
+        RetrievalResult: {
+            spans: components["schemas"]["RetrievedSpan"][];
+            tokens_used: number;
+            has_more: boolean;
+            cursor: string | null;
+            /** @default [] */
+            omitted?: components["schemas"]["LeftOutSpan"][];
             /** @default null */
-            relevance?: number | null;
-            min_relevance: number | null;
+            budget?: components["schemas"]["BudgetState"] | null;
+        };
+        /**
+         * RetrievedSpan
+         * @description A span with its content, and the reasons for its rank.
+         */
+        RetrievedSpan: {
+            span_id: string;
+            source_type: string;
+            source_id: string;
+            token_count: number;
             /** @default null */
-            rank?: number | null;
-            /** @default null */
-            score?: number | null;
+            relevance_score?: number | null;
+            content: string;
+            rank: number;
+            importance: number;
+            occurred_at: string;
             /** @default {} */
             scores?: {
                 [key: string]: number;
             };
-            weights: {
-                [key: string]: number;
-            };
-            /** @default {} */
-            ranks?: {
-                [key: string]: number | null;
-            };
-            candidates: number;
-            /** @default null */
-            last_taken?: components["schemas"]["Compared"] | null;
-            /** @default null */
-            tokens_needed?: number | null;
-            /** @default null */
-            tokens_left?: number | null;
-            degraded: string[];
         };
         /**
-         * Compared
-         * @description The last memory that was taken, to compare with.
+         * Returned
+         * @description A memory that an operation delivered, and its cost.
          */
-        Compared: {
-            id: string;
-            external_id: string | null;
+        Returned: {
+            memory_id: string;
             rank: number;
-            score: number;
+            score: number | null;
+            tokens: number;
+        };
+        /**
+         * Review
+         * @description The episodes of an answer, or a caller's rating, which has no question.
+         */
+        Review: {
+            id: string;
+            conversation_id: string;
+            query: string | null;
+            at: string;
+            /** @enum {unknown} */
+            state: "done" | "expired" | "pending";
+            memory_ids: string[];
+            episodes: components["schemas"]["Reviewed"][];
+        };
+        /**
+         * Reviewed
+         * @description An episode of a review: its place in the answer, and its rating if it has one.
+         */
+        Reviewed: {
+            id: string;
+            rank: number | null;
+            score: number | null;
+            rated: components["schemas"]["Rated"] | null;
+        };
+        /**
+         * Reviews
+         * @description A page of reviews, newest first, and the cursor of the next page.
+         */
+        Reviews: {
+            reviews: components["schemas"]["Review"][];
+            cursor: string | null;
+        };
+        /**
+         * ReviewsRun
+         * @description Counts of reviews that were pending and of their episodes, each counted once a run.
+         */
+        ReviewsRun: {
+            /** @default 0 */
+            reviews?: number;
+            /** @default 0 */
+            done?: number;
+            /** @default 0 */
+            waiting?: number;
+            /** @default 0 */
+            expired?: number;
+            /** @default 0 */
+            again?: number;
+            /** @default 0 */
+            hard?: number;
+            /** @default 0 */
+            good?: number;
+            /** @default 0 */
+            easy?: number;
+            /** @default 0 */
+            stale?: number;
+        };
+        /**
+         * Run
+         * @description The present state of a run; its `id` is the `session_id` in routes.
+         */
+        Run: {
+            id: string;
+            client_id: string;
+            agent_type: string;
+            episode_id: string;
+            parent_session_id: string | null;
+            depth: number;
+            /** @enum {unknown} */
+            status: "active" | "completed" | "failed" | "timeout";
+            outcome: ("budget_exhausted" | "failure" | "success" | "timeout") | null;
+            limits: components["schemas"]["RetrievalBudget"];
+            budget: components["schemas"]["BudgetState"];
+            started_at: string;
+            deadline: string;
+            ended_at: string | null;
+        };
+        /**
+         * RunAsked
+         * @description The reviews to rate: those of one conversation, or of all.
+         */
+        RunAsked: {
+            /** @default null */
+            conversation_id?: string | null;
+        };
+        /**
+         * RunPeek
+         * @description A span and, if requested, a preview of its content.
+         */
+        RunPeek: {
+            span: components["schemas"]["Span"];
+            /** @default null */
+            content?: string | null;
+            /** @default false */
+            truncated?: boolean;
+            /** @default null */
+            budget?: components["schemas"]["BudgetState"] | null;
+        };
+        /**
+         * RunQuestion
+         * @description A run's question, as a text or an embedding vector, and the maximum tokens of its answer.
+         */
+        RunQuestion: {
+            query: string | number[];
+            max_tokens: number;
+            /** @default null */
+            source_types?: ("brand_kit" | "episode_log" | "knowledge_base" | "offer" | "plan_summary" | "reference" | "session_summary" | "thread_summary")[] | null;
+            /** @default null */
+            source_ids?: string[] | null;
+            /** @default null */
+            min_relevance?: number | null;
+            /**
+             * @default relevance
+             * @enum {unknown}
+             */
+            sort_by?: "importance" | "recency" | "relevance";
+            /** @default null */
+            cursor?: string | null;
+            /** @default null */
+            operation_id?: string | null;
+        };
+        /**
+         * RunResult
+         * @description The result of a run; the tokens of its children are included.
+         */
+        RunResult: {
+            id: string;
+            /** @enum {unknown} */
+            status: "active" | "completed" | "failed" | "timeout";
+            /** @enum {unknown} */
+            outcome: "budget_exhausted" | "failure" | "success" | "timeout";
+            total_tokens_used: number;
+            total_time_ms: number;
+            retrieval_count: number;
+            write_count: number;
+        };
+        /**
+         * Runs
+         * @description A page of runs, the latest start first, and the cursor of the next page.
+         */
+        Runs: {
+            runs: components["schemas"]["Run"][];
+            cursor: string | null;
+        };
+        /**
+         * Said
+         * @description One message of an episode.
+         */
+        Said: {
+            /** @enum {unknown} */
+            role: "assistant" | "system" | "tool" | "user";
+            content: string;
+        };
+        /**
+         * SearchItem
+         * @description One memory that was found, and the reasons for its rank.
+         *
+         *     `scores` holds the score of each leg (`vector`, the cosine; `bm25`), the parts of the relevance
+         *     (`meaning`, `words`) and the relevance passed on by a `hop`. The field `hop` is the number of hops to
+         *     it, and `hop_from` the memory before it.
+         */
+        SearchItem: {
+            id: string;
+            /** @enum {unknown} */
+            kind: "episode" | "fact" | "message" | "reference" | "span" | "summary";
+            /** @enum {unknown} */
+            source_type: "brand_kit" | "episode" | "episode_log" | "fact" | "knowledge_base" | "message" | "offer" | "plan_summary" | "reference" | "session_summary" | "span" | "thread_summary";
+            source_id: string | null;
+            rank: number;
+            label: string;
+            relevance: number;
+            importance: number;
+            combined_score: number;
+            token_estimate: number;
+            snippet: string | null;
+            metadata: Record<string, unknown>;
+            occurred_at: string;
             scores: {
                 [key: string]: number;
             };
-        };
-        /**
-         * TurnAsked
-         * @description A turn of a conversation, and limits for its answer.
-         *
-         *     The conversation is given as `window`, texts that begin with their role, or as `messages`, of which
-         *     those from `summarised_until` on are used: the newest 32,000 characters, of one message 8,000.
-         *     `injection_tokens` 0 is no limit.
-         */
-        TurnAsked: {
-            turn_id: string;
-            /** @default null */
-            conversation_id?: string | null;
-            /** @default null */
-            window?: string[] | null;
-            /** @default null */
-            messages?: Record<string, unknown>[] | null;
-            /** @default 0 */
-            summarised_until?: number;
-            /** @default null */
-            scopes?: string[] | null;
-            /** @default 5 */
-            hypotheses?: number;
-            /** @default 10 */
-            top_k?: number;
-            /** @default 1 */
-            hop_depth?: number;
-            /** @default 0 */
-            injection_tokens?: number;
-            /** @default null */
-            as_of?: string | null;
-            /** @default null */
-            known_as_of?: string | null;
-            /**
-             * @default pure
-             * @enum {unknown}
-             */
-            mode?: "hybrid" | "pure";
-            /** @default null */
-            on_failure?: "window" | null;
-        };
-        /**
-         * Turn
-         * @description The facts for a turn, the hypotheses, and the block to inject; milliseconds by stage.
-         */
-        Turn: {
-            memories: components["schemas"]["TurnMemory"][];
-            hypotheses: string[];
-            injection: string;
-            cached: boolean;
-            degraded: ("deadline" | "embedding_failed" | "llm_empty" | "llm_error" | "llm_timeout" | "no_llm" | "search_failed" | "window")[];
-            timings: {
+            ranks: {
                 [key: string]: number;
             };
-        };
-        /**
-         * TurnMemory
-         * @description One fact for the turn; `score` is the best over the hypotheses, or the one passed on by a hop.
-         */
-        TurnMemory: {
-            id: string;
-            text: string;
-            category: string;
-            scope: string;
-            version: number;
-            supersedes: string | null;
-            conversation_id: string | null;
-            valid_at: string;
-            created_at: string;
-            versions: components["schemas"]["Version"][];
-            score: number;
-            hop: number;
-            hop_from: string | null;
+            /** @default 0 */
+            hop?: number;
+            /** @default null */
+            hop_from?: string | null;
         };
         /**
          * SearchQuery
@@ -3423,64 +4425,108 @@ export interface components {
             query: components["schemas"]["SearchQuery"];
         };
         /**
-         * SearchItem
-         * @description One memory that was found, and the reasons for its rank.
-         *
-         *     `scores` holds the score of each leg (`vector`, the cosine; `bm25`), the parts of the relevance
-         *     (`meaning`, `words`) and the relevance passed on by a `hop`. The field `hop` is the number of hops to
-         *     it, and `hop_from` the memory before it.
+         * Segmented
+         * @description The result of segmenting a conversation.
          */
-        SearchItem: {
-            id: string;
-            /** @enum {unknown} */
-            kind: "episode" | "fact" | "message" | "reference" | "span" | "summary";
-            /** @enum {unknown} */
-            source_type: "brand_kit" | "episode" | "episode_log" | "fact" | "knowledge_base" | "message" | "offer" | "plan_summary" | "reference" | "session_summary" | "span" | "thread_summary";
-            source_id: string | null;
-            rank: number;
-            label: string;
+        Segmented: {
+            episodes: string[];
+            messages: number;
+            left: number;
+            /** @default null */
+            reviews?: components["schemas"]["ReviewsRun"] | null;
+            /** @default 0 */
+            by_model?: number;
+        };
+        /**
+         * SessionContext
+         * @description A session that answers, with its hits and the messages around them, in order.
+         *
+         *     `relevance`, 0–1, combines the best similarity and the largest share of the question's words among its
+         *     best messages and its summary; `summary` is null if it has none.
+         */
+        SessionContext: {
+            session_id: string;
+            session_external_id: string;
+            conversation_id: string;
+            started_at: string;
             relevance: number;
-            importance: number;
-            combined_score: number;
-            token_estimate: number;
-            snippet: string | null;
-            metadata: Record<string, unknown>;
-            occurred_at: string;
+            summary: string | null;
+            messages: components["schemas"]["ContextualTurn"][];
+        };
+        /**
+         * Sessions
+         * @description A page of sessions, the latest first, the number of all, and the cursor of the next page.
+         */
+        Sessions: {
+            sessions: components["schemas"]["ListedSession"][];
+            total: number;
+            cursor: string | null;
+        };
+        /**
+         * ShownExcerpt
+         * @description The part of a long memory that its text shows: bytes from `start` up to `end`, exclusive, in UTF-8.
+         *
+         *     `scores` are those of the passage that was found there: the reason for this part. A memory is given as an
+         *     excerpt if it is longer than a quarter of the budget; chunk and peek give the whole.
+         */
+        ShownExcerpt: {
+            start: number;
+            end: number;
             scores: {
                 [key: string]: number;
             };
-            ranks: {
-                [key: string]: number;
-            };
-            /** @default 0 */
-            hop?: number;
-            /** @default null */
-            hop_from?: string | null;
         };
         /**
-         * LeftOut
-         * @description One memory that was found and omitted.
+         * Similar
+         * @description A near fact; `score` is the cosine.
          */
-        LeftOut: {
+        Similar: {
             id: string;
-            rank: number;
-            relevance: number;
-            combined_score: number;
-            token_estimate: number;
-            /** @enum {unknown} */
-            reason: "beyond_limit" | "no_room";
+            score: number;
         };
         /**
-         * HopPath
-         * @description One step of the path to a memory; `entity` is the name that both of its ends mention.
+         * Span
+         * @description A span without its text.
          */
-        HopPath: {
-            from: string;
-            to: string;
+        Span: {
+            id: string;
             /** @enum {unknown} */
-            link_type: "contradicts" | "derived_from" | "mentions" | "next" | "part_of" | "references" | "refines" | "relates_to" | "summarizes";
+            source_type: "brand_kit" | "episode" | "episode_log" | "fact" | "knowledge_base" | "message" | "offer" | "plan_summary" | "reference" | "session_summary" | "span" | "thread_summary";
+            source_id: string;
+            start_byte: number;
+            end_byte: number;
+            hash: string | null;
+            token_count: number;
+            metadata: Record<string, unknown>;
+            has_content: boolean;
+            embedding_truncated: boolean;
+            occurred_at: string;
+            created_at: string;
+        };
+        /**
+         * SpanContent
+         * @description A span's text, null if it has none.
+         */
+        SpanContent: {
+            id: string;
+            content: string | null;
+            hash: string | null;
+            token_count: number;
+        };
+        /**
+         * SpanPointer
+         * @description The place of a source's content, given by the caller; the span need not be registered.
+         *
+         *     Nothing is read through it; `token_estimate` is the caller's estimate of the content's tokens.
+         */
+        SpanPointer: {
+            span_id: string;
             /** @default null */
-            entity?: string | null;
+            start_byte?: number | null;
+            /** @default null */
+            end_byte?: number | null;
+            /** @default null */
+            token_estimate?: number | null;
         };
         /**
          * SpanQuery
@@ -3525,247 +4571,24 @@ export interface components {
             query: components["schemas"]["SearchQuery"];
         };
         /**
-         * FoundSpan
-         * @description One span that was found, with the field names of a run's span beside those of an item.
+         * SubcallAsked
+         * @description A child run and its share of the remaining budget.
          */
-        FoundSpan: {
-            id: string;
-            /** @enum {unknown} */
-            kind: "episode" | "fact" | "message" | "reference" | "span" | "summary";
-            /** @enum {unknown} */
-            source_type: "brand_kit" | "episode" | "episode_log" | "fact" | "knowledge_base" | "message" | "offer" | "plan_summary" | "reference" | "session_summary" | "span" | "thread_summary";
-            source_id: string | null;
-            rank: number;
-            label: string;
-            relevance: number;
-            importance: number;
-            combined_score: number;
-            token_estimate: number;
-            snippet: string | null;
-            metadata: Record<string, unknown>;
-            occurred_at: string;
-            scores: {
-                [key: string]: number;
-            };
-            ranks: {
-                [key: string]: number;
-            };
-            /** @default 0 */
-            hop?: number;
+        SubcallAsked: {
+            agent_type: string;
+            budget_fraction: number;
             /** @default null */
-            hop_from?: string | null;
-            span_id: string;
-            token_count: number;
-            relevance_score: number;
+            fixed_budget?: components["schemas"]["FixedBudget"] | null;
+            /** @default null */
+            operation_id?: string | null;
         };
         /**
-         * Jobs
-         * @description A page of jobs, newest first, and the cursor of the next page.
+         * Summaries
+         * @description A page of summaries, newest first, and the cursor of the next page.
          */
-        Jobs: {
-            jobs: components["schemas"]["Job"][];
+        Summaries: {
+            summaries: components["schemas"]["Summary"][];
             cursor: string | null;
-        };
-        /**
-         * Job
-         * @description One piece of background work; `dead` was given up, `error` names the class of the last failure.
-         */
-        Job: {
-            id: string;
-            kind: string;
-            key: string;
-            /** @enum {unknown} */
-            state: "dead" | "done" | "queued" | "running";
-            attempts: number;
-            run_at: string;
-            created_at: string;
-            /** @default null */
-            finished_at?: string | null;
-            /** @default null */
-            error?: string | null;
-        };
-        /**
-         * NewReference
-         * @description A card to write; `target_id` is the caller's name of the source, which may have several cards.
-         */
-        NewReference: {
-            /** @enum {unknown} */
-            type: "brand_kit" | "episode_log" | "knowledge_base" | "offer" | "reference";
-            target_id: string;
-            /** @description at most 4,096 bytes of UTF-8 */
-            label: string;
-            /** @default null */
-            description?: string | null;
-            /** @default 0.5 */
-            importance?: number;
-            /** @default null */
-            metadata?: Record<string, unknown> | null;
-            /**
-             * @description at most 32 tags, each of 1–64 characters without commas
-             * @default []
-             */
-            tags?: string[];
-            /** @default null */
-            expires_at?: string | null;
-            /** @default null */
-            span_pointer?: components["schemas"]["SpanPointer"] | null;
-            /** @default null */
-            occurred_at?: string | null;
-        };
-        /**
-         * SpanPointer
-         * @description The place of a source's content, given by the caller; the span need not be registered.
-         *
-         *     Nothing is read through it; `token_estimate` is the caller's estimate of the content's tokens.
-         */
-        SpanPointer: {
-            span_id: string;
-            /** @default null */
-            start_byte?: number | null;
-            /** @default null */
-            end_byte?: number | null;
-            /** @default null */
-            token_estimate?: number | null;
-        };
-        /**
-         * Reference
-         * @description The card of a source; `active` is false once a newer version has superseded it.
-         */
-        Reference: {
-            id: string;
-            /** @enum {unknown} */
-            type: "brand_kit" | "episode_log" | "knowledge_base" | "offer" | "reference";
-            target_id: string;
-            label: string;
-            description: string | null;
-            importance: number;
-            metadata: Record<string, unknown> | null;
-            tags: string[];
-            expires_at: string | null;
-            span_pointer: components["schemas"]["SpanPointer"] | null;
-            version: number;
-            active: boolean;
-            token_count: number;
-            embedding_truncated: boolean;
-            content_sha256: string | null;
-            content_bytes: number | null;
-            content_tokens: number | null;
-            occurred_at: string;
-            created_at: string;
-        };
-        /**
-         * References
-         * @description A page of references, newest first, and the cursor of the next page.
-         */
-        References: {
-            references: components["schemas"]["Reference"][];
-            cursor: string | null;
-        };
-        /**
-         * NewContent
-         * @description The content of a source.
-         */
-        NewContent: {
-            /** @description at most 1,000,000 bytes of UTF-8 */
-            content: string;
-        };
-        /**
-         * Content
-         * @description The result of putting a content: the version that has it, and its spans in order.
-         */
-        Content: {
-            id: string;
-            version: number;
-            changed: boolean;
-            sha256: string;
-            bytes: number;
-            token_count: number;
-            spans: components["schemas"]["Span"][];
-        };
-        /**
-         * Span
-         * @description A span without its text.
-         */
-        Span: {
-            id: string;
-            /** @enum {unknown} */
-            source_type: "brand_kit" | "episode" | "episode_log" | "fact" | "knowledge_base" | "message" | "offer" | "plan_summary" | "reference" | "session_summary" | "span" | "thread_summary";
-            source_id: string;
-            start_byte: number;
-            end_byte: number;
-            hash: string | null;
-            token_count: number;
-            metadata: Record<string, unknown>;
-            has_content: boolean;
-            embedding_truncated: boolean;
-            occurred_at: string;
-            created_at: string;
-        };
-        /**
-         * NewThreadSummary
-         * @description The summary of a thread; a repeated target makes the next version.
-         */
-        NewThreadSummary: {
-            /** @enum {unknown} */
-            type: "thread";
-            target_id: string;
-            platform: string;
-            participant_count: number;
-            message_count: number;
-            key_points: string[];
-            sentiment: string;
-            /**
-             * Format: date-time
-             * @description RFC 3339, with a zone
-             */
-            last_activity_at: string;
-            /** @default 0.5 */
-            importance?: number;
-            /** @default null */
-            content_span_ids?: string[] | null;
-        };
-        /**
-         * NewPlanSummary
-         * @description The summary of a plan; a repeated target makes the next version.
-         */
-        NewPlanSummary: {
-            /** @enum {unknown} */
-            type: "plan";
-            target_id: string;
-            plan_type: string;
-            total_nodes: number;
-            completed_nodes: number;
-            pending_nodes: number;
-            failed_nodes: number;
-            key_milestones: string[];
-            current_phase: string;
-            /** @default null */
-            last_activity_at?: string | null;
-            /** @default 0.5 */
-            importance?: number;
-            /** @default null */
-            content_span_ids?: string[] | null;
-        };
-        /**
-         * NewSessionSummary
-         * @description The summary of a session; a repeated target makes the next version.
-         */
-        NewSessionSummary: {
-            /** @enum {unknown} */
-            type: "session";
-            target_id: string;
-            /** @description at most 100,000 bytes of UTF-8 */
-            text: string;
-            /** @default null */
-            key_points?: string[] | null;
-            /** @default null */
-            topics?: string[] | null;
-            /** @default null */
-            last_activity_at?: string | null;
-            /** @default 0.5 */
-            importance?: number;
-            /** @default null */
-            content_span_ids?: string[] | null;
         };
         /**
          * Summary
@@ -3821,676 +4644,29 @@ export interface components {
             embedding_truncated?: boolean;
         };
         /**
-         * Summaries
-         * @description A page of summaries, newest first, and the cursor of the next page.
-         */
-        Summaries: {
-            summaries: components["schemas"]["Summary"][];
-            cursor: string | null;
-        };
-        /**
-         * RelatedSessions
-         * @description The sessions that one is related to, the strongest first; one may be there for several reasons.
-         */
-        RelatedSessions: {
-            session_id: string;
-            related: components["schemas"]["RelatedSession"][];
-        };
-        /**
-         * NewSpan
-         * @description A span to register: a known `id` replaces that span; without `content` it is only a card.
+         * Table
+         * @description The answer to a statement: one map per row, with the keys in the order of `columns`.
          *
-         *     The byte range is that of the content in its source, so both have one length. `hash` is the SHA-256
-         *     of the content in hexadecimal. The tokens of a content are measured.
+         *     `truncated` is true if the result exceeds the rows or the bytes of an answer.
          */
-        NewSpan: {
-            /** @default null */
-            id?: string | null;
-            /** @enum {unknown} */
-            source_type: "brand_kit" | "episode_log" | "knowledge_base" | "offer" | "plan_summary" | "thread_summary";
-            source_id: string;
-            start_byte: number;
-            end_byte: number;
-            /** @default null */
-            hash?: string | null;
-            /** @default null */
-            token_count?: number | null;
-            /** @default null */
-            metadata?: components["schemas"]["NewSpanMetadata"] | null;
-            /** @default null */
-            content?: string | null;
-            /** @default null */
-            occurred_at?: string | null;
+        Table: {
+            columns: string[];
+            rows: Record<string, unknown>[];
+            truncated: boolean;
+            plan_summary: components["schemas"]["PlanSummary"];
+            milliseconds: number;
         };
         /**
-         * NewSpanMetadata
-         * @description Properties of a span that its caller gives beside the text.
+         * ToolCall
+         * @description A call of a tool: OpenAI gives the `function`, LangChain `name` and `args`.
          */
-        NewSpanMetadata: {
-            /** @default 0.5 */
-            importance?: number;
+        ToolCall: {
             /** @default null */
-            recency?: number | null;
-            /** @default [] */
-            tags?: string[];
-        };
-        /**
-         * SpanContent
-         * @description A span's text, null if it has none.
-         */
-        SpanContent: {
-            id: string;
-            content: string | null;
-            hash: string | null;
-            token_count: number;
-        };
-        /**
-         * Entities
-         * @description A page of entities in the order of their normal forms, and the cursor of the next page.
-         */
-        Entities: {
-            entities: components["schemas"]["EntityShown"][];
-            cursor: string | null;
-        };
-        /**
-         * EntityShown
-         * @description A name that memories mention: its number of memories, its canonical name and its aliases.
-         */
-        EntityShown: {
-            name: string;
-            normalized: string;
-            mentions: number;
+            function?: components["schemas"]["CalledFunction"] | null;
             /** @default null */
-            alias_of?: components["schemas"]["AliasOf"] | null;
-            /** @default [] */
-            aliases?: components["schemas"]["AliasShown"][];
-        };
-        /**
-         * AliasOf
-         * @description The canonical name of an alias.
-         */
-        AliasOf: {
-            name: string;
-            /** @enum {unknown} */
-            rule: "acronym" | "first_name" | "known" | "manual" | "path" | "plural" | "spelling";
-            created_at: string;
-        };
-        /**
-         * AliasShown
-         * @description An alias of the entity that lists it; `mentions` counts the memories that use this name.
-         */
-        AliasShown: {
-            name: string;
-            /** @enum {unknown} */
-            rule: "acronym" | "first_name" | "known" | "manual" | "path" | "plural" | "spelling";
-            created_at: string;
-            mentions: number;
-        };
-        /**
-         * NewAlias
-         * @description An alias to make: both names then find the memories that mention either.
-         */
-        NewAlias: {
-            alias: string;
-            canonical: string;
-        };
-        /**
-         * Alias
-         * @description A name that means another, its rule and its time; `created` says whether it is new.
-         */
-        Alias: {
-            alias: string;
-            canonical: string;
-            /** @enum {unknown} */
-            rule: "acronym" | "first_name" | "known" | "manual" | "path" | "plural" | "spelling";
-            created_at: string;
-            /** @default false */
-            created?: boolean;
-        };
-        /**
-         * UndoneAlias
-         * @description An alias to undo.
-         */
-        UndoneAlias: {
-            alias: string;
-        };
-        /**
-         * AliasesFound
-         * @description The number of new names, and of the aliases that were made and dropped.
-         */
-        AliasesFound: {
-            names: number;
-            made: number;
-            dropped: number;
-        };
-        /**
-         * NewLink
-         * @description A link to make or to delete; `related_to` means `relates_to`; only `references` takes a byte range.
-         */
-        NewLink: {
-            from: string;
-            to: string;
-            /** @enum {unknown} */
-            type: "contradicts" | "derived_from" | "references" | "refines" | "related_to" | "relates_to";
-            /** @default null */
-            start_byte?: number | null;
-            /** @default null */
-            end_byte?: number | null;
-        };
-        /**
-         * Link
-         * @description A link between two memories; `created` says whether it is new.
-         */
-        Link: {
-            from: string;
-            to: string;
-            /** @enum {unknown} */
-            type: "contradicts" | "derived_from" | "references" | "refines" | "relates_to";
-            /** @default null */
-            start_byte?: number | null;
-            /** @default null */
-            end_byte?: number | null;
-            /** @default false */
-            created?: boolean;
-        };
-        /**
-         * Links
-         * @description A page of the links of a memory, newest first, and the cursor of the next page.
-         */
-        Links: {
-            links: components["schemas"]["LinkShown"][];
-            cursor: string | null;
-        };
-        /**
-         * LinkShown
-         * @description A link from the point of view of one of its memories.
-         *
-         *     `relates_to` holds both ways: its direction only says which end was named first. `score` and `basis`
-         *     are set on links that graphmem found; `created_at` where the time is known.
-         */
-        LinkShown: {
-            id: string;
-            /** @enum {unknown} */
-            direction: "in" | "out";
-            /** @enum {unknown} */
-            type: "contradicts" | "derived_from" | "references" | "refines" | "relates_to";
-            other_id: string;
-            /** @enum {unknown} */
-            other_kind: "episode" | "fact" | "message" | "reference" | "span" | "summary";
-            /** @default null */
-            score?: number | null;
-            /** @default null */
-            basis?: string | null;
-            /** @default null */
-            start_byte?: number | null;
-            /** @default null */
-            end_byte?: number | null;
-            /** @default null */
-            created_at?: string | null;
-        };
-        /**
-         * MemoryAsked
-         * @description A question to the facts and episodes of one conversation.
-         */
-        MemoryAsked: {
-            query: string;
-            /** @description the conversation's id, a UUID */
-            conversation_id: string;
-            /**
-             * @description 1–1,000
-             * @default 20
-             */
-            semantic_limit?: number;
-            /** @default null */
-            category?: string | null;
-            /** @default null */
-            tags?: string[] | null;
-            /** @default null */
-            as_of?: string | null;
-            /** @default null */
-            known_as_of?: string | null;
-            /**
-             * @description whether to find superseded and ended memories too
-             * @default false
-             */
-            include_superseded?: boolean;
-            /**
-             * @description 1–100
-             * @default 5
-             */
-            episodic_limit?: number;
-            /**
-             * @default auto
-             * @enum {unknown}
-             */
-            detail?: "auto" | "high" | "low" | "none";
-        };
-        /**
-         * Found
-         * @description The facts and episodes that answer a question, best first.
-         */
-        Found: {
-            semantic: components["schemas"]["FoundFact"][];
-            episodic: components["schemas"]["FoundEpisode"][];
-        };
-        /**
-         * FoundFact
-         * @description A fact that was found; `score` is Σ 1 / (60 + rank) over the two legs.
-         *
-         *     `ranks` holds its rank in the legs that found it, `scores` its score in them (`vector`, the cosine;
-         *     `bm25`) and the sum above (`fused`). `invalid_at` is the end of its valid time, as known at the time of
-         *     the question.
-         */
-        FoundFact: {
-            id: string;
-            conversation_id: string;
-            category: string;
-            fact: string;
-            keywords: string[];
-            source_episodic_ids: string[];
-            valid_at: string;
-            invalid_at: string | null;
-            score: number;
+            name?: string | null;
             /** @default {} */
-            scores?: {
-                [key: string]: number;
-            };
-            /** @default {} */
-            ranks?: {
-                [key: string]: number;
-            };
-            /** @default [] */
-            other_categories?: string[];
-        };
-        /**
-         * FoundEpisode
-         * @description An episode that was found; `score` is Σ 1 / (60 + rank) over the two legs × retrievability.
-         *
-         *     `ranks` holds its rank in the legs that found it, `scores` its score in them (`vector`, the cosine;
-         *     `bm25`) and the two factors (`fused`, `retrievability`).
-         */
-        FoundEpisode: {
-            id: string;
-            conversation_id: string;
-            messages: components["schemas"]["Said"][];
-            title: string;
-            summary: string;
-            stability: number;
-            difficulty: number;
-            surprise: number;
-            start_at: string;
-            end_at: string;
-            created_at: string;
-            last_reviewed_at: string;
-            consolidated_at: string | null;
-            score: number;
-            /** @default {} */
-            scores?: {
-                [key: string]: number;
-            };
-            /** @default {} */
-            ranks?: {
-                [key: string]: number;
-            };
-        };
-        /**
-         * Said
-         * @description One message of an episode.
-         */
-        Said: {
-            /** @enum {unknown} */
-            role: "assistant" | "system" | "tool" | "user";
-            content: string;
-        };
-        /**
-         * FactsAsked
-         * @description A question to the facts of one conversation.
-         */
-        FactsAsked: {
-            query: string;
-            /** @description the conversation's id, a UUID */
-            conversation_id: string;
-            /**
-             * @description 1–1,000
-             * @default 20
-             */
-            semantic_limit?: number;
-            /** @default null */
-            category?: string | null;
-            /** @default null */
-            tags?: string[] | null;
-            /** @default null */
-            as_of?: string | null;
-            /** @default null */
-            known_as_of?: string | null;
-            /**
-             * @description whether to find superseded and ended memories too
-             * @default false
-             */
-            include_superseded?: boolean;
-        };
-        /**
-         * Reviews
-         * @description A page of reviews, newest first, and the cursor of the next page.
-         */
-        Reviews: {
-            reviews: components["schemas"]["Review"][];
-            cursor: string | null;
-        };
-        /**
-         * Review
-         * @description The episodes of an answer, or a caller's rating, which has no question.
-         */
-        Review: {
-            id: string;
-            conversation_id: string;
-            query: string | null;
-            at: string;
-            /** @enum {unknown} */
-            state: "done" | "expired" | "pending";
-            memory_ids: string[];
-            episodes: components["schemas"]["Reviewed"][];
-        };
-        /**
-         * Reviewed
-         * @description An episode of a review: its place in the answer, and its rating if it has one.
-         */
-        Reviewed: {
-            id: string;
-            rank: number | null;
-            score: number | null;
-            rated: components["schemas"]["Rated"] | null;
-        };
-        /**
-         * Rated
-         * @description The effect of a rating on an episode: stability in days, difficulty 1–10, before and after.
-         */
-        Rated: {
-            /** @enum {unknown} */
-            rating: "again" | "easy" | "good" | "hard";
-            /** @enum {unknown} */
-            basis: "asked_again" | "caller" | "outdated" | "reused";
-            reviewed_at: string;
-            stability_before: number;
-            stability_after: number;
-            difficulty_before: number;
-            difficulty_after: number;
-        };
-        /**
-         * NewRun
-         * @description A run to start; a parent's remaining budget caps it and pays for it.
-         */
-        NewRun: {
-            agent_type: string;
-            episode_id: string;
-            /** @default null */
-            budget?: components["schemas"]["RetrievalBudget"] | null;
-            /** @default null */
-            parent_session_id?: string | null;
-            /** @default null */
-            operation_id?: string | null;
-        };
-        /**
-         * RetrievalBudget
-         * @description The budget of a run: tokens of content, milliseconds of wall clock, retries of failed operations.
-         */
-        RetrievalBudget: {
-            /** @default 10000 */
-            max_tokens?: number;
-            /** @default 60000 */
-            max_time_ms?: number;
-            /** @default 3 */
-            max_retries?: number;
-        };
-        /**
-         * Run
-         * @description The present state of a run; its `id` is the `session_id` in routes.
-         */
-        Run: {
-            id: string;
-            client_id: string;
-            agent_type: string;
-            episode_id: string;
-            parent_session_id: string | null;
-            depth: number;
-            /** @enum {unknown} */
-            status: "active" | "completed" | "failed" | "timeout";
-            outcome: ("budget_exhausted" | "failure" | "success" | "timeout") | null;
-            limits: components["schemas"]["RetrievalBudget"];
-            budget: components["schemas"]["BudgetState"];
-            started_at: string;
-            deadline: string;
-            ended_at: string | null;
-        };
-        /**
-         * BudgetState
-         * @description The remaining and the used budget of a run at this moment, its children's use included.
-         */
-        BudgetState: {
-            remaining_tokens: number;
-            tokens_used: number;
-            remaining_time_ms: number;
-            elapsed_time_ms: number;
-            remaining_retries: number;
-            retries_used: number;
-        };
-        /**
-         * Runs
-         * @description A page of runs, the latest start first, and the cursor of the next page.
-         */
-        Runs: {
-            runs: components["schemas"]["Run"][];
-            cursor: string | null;
-        };
-        /**
-         * RunQuestion
-         * @description A run's question, as a text or an embedding vector, and the maximum tokens of its answer.
-         */
-        RunQuestion: {
-            query: string | number[];
-            max_tokens: number;
-            /** @default null */
-            source_types?: ("brand_kit" | "episode_log" | "knowledge_base" | "offer" | "plan_summary" | "reference" | "session_summary" | "thread_summary")[] | null;
-            /** @default null */
-            source_ids?: string[] | null;
-            /** @default null */
-            min_relevance?: number | null;
-            /**
-             * @default relevance
-             * @enum {unknown}
-             */
-            sort_by?: "importance" | "recency" | "relevance";
-            /** @default null */
-            cursor?: string | null;
-            /** @default null */
-            operation_id?: string | null;
-        };
-        /**
-         * RetrievalResult
-         * @description The delivered spans and their exact cost; `cursor` continues without repetitions.
-         */
-        RetrievalResult: {
-            spans: components["schemas"]["RetrievedSpan"][];
-            tokens_used: number;
-            has_more: boolean;
-            cursor: string | null;
-            /** @default [] */
-            omitted?: components["schemas"]["LeftOutSpan"][];
-            /** @default null */
-            budget?: components["schemas"]["BudgetState"] | null;
-        };
-        /**
-         * RetrievedSpan
-         * @description A span with its content, and the reasons for its rank.
-         */
-        RetrievedSpan: {
-            span_id: string;
-            source_type: string;
-            source_id: string;
-            token_count: number;
-            /** @default null */
-            relevance_score?: number | null;
-            content: string;
-            rank: number;
-            importance: number;
-            occurred_at: string;
-            /** @default {} */
-            scores?: {
-                [key: string]: number;
-            };
-        };
-        /**
-         * LeftOutSpan
-         * @description A span that was found and omitted: it did not fit, or its text does not match its stored hash.
-         *
-         *     In the answer to a repetition also a span that was delivered or written and has been deleted since.
-         */
-        LeftOutSpan: {
-            span_id: string;
-            token_count: number;
-            /**
-             * @default no_room
-             * @enum {unknown}
-             */
-            reason?: "damaged" | "deleted" | "no_room";
-        };
-        /**
-         * PeekAsked
-         * @description The span to peek at, and whether to return the first 100 tokens of its content.
-         */
-        PeekAsked: {
-            span_id: string;
-            /** @default false */
-            include_content?: boolean;
-            /** @default null */
-            operation_id?: string | null;
-        };
-        /**
-         * RunPeek
-         * @description A span and, if requested, a preview of its content.
-         */
-        RunPeek: {
-            span: components["schemas"]["Span"];
-            /** @default null */
-            content?: string | null;
-            /** @default false */
-            truncated?: boolean;
-            /** @default null */
-            budget?: components["schemas"]["BudgetState"] | null;
-        };
-        /**
-         * NewWrite
-         * @description A text that a run writes for other agents.
-         */
-        NewWrite: {
-            /** @enum {unknown} */
-            type: "artifact" | "log" | "summary";
-            /** @description at most 1,000,000 bytes of UTF-8 */
-            content: string;
-            /** @default null */
-            metadata?: Record<string, unknown> | null;
-            /** @default null */
-            operation_id?: string | null;
-        };
-        /**
-         * WriteResult
-         * @description The written reference, by its id, and its spans in order.
-         *
-         *     In the answer to a repetition `omitted` names the spans that have been deleted since.
-         */
-        WriteResult: {
-            id: string;
-            spans: components["schemas"]["Span"][];
-            /** @default [] */
-            omitted?: components["schemas"]["LeftOutSpan"][];
-            /** @default null */
-            budget?: components["schemas"]["BudgetState"] | null;
-        };
-        /**
-         * SubcallAsked
-         * @description A child run and its share of the remaining budget.
-         */
-        SubcallAsked: {
-            agent_type: string;
-            budget_fraction: number;
-            /** @default null */
-            fixed_budget?: components["schemas"]["FixedBudget"] | null;
-            /** @default null */
-            operation_id?: string | null;
-        };
-        /**
-         * FixedBudget
-         * @description The budget of a child, field by field; an omitted field is computed from the fraction.
-         */
-        FixedBudget: {
-            /** @default null */
-            max_tokens?: number | null;
-            /** @default null */
-            max_time_ms?: number | null;
-            /** @default null */
-            max_retries?: number | null;
-        };
-        /**
-         * NewEnd
-         * @description The outcome of a run to end.
-         */
-        NewEnd: {
-            /** @enum {unknown} */
-            outcome: "budget_exhausted" | "failure" | "success" | "timeout";
-            /** @default null */
-            operation_id?: string | null;
-        };
-        /**
-         * RunResult
-         * @description The result of a run; the tokens of its children are included.
-         */
-        RunResult: {
-            id: string;
-            /** @enum {unknown} */
-            status: "active" | "completed" | "failed" | "timeout";
-            /** @enum {unknown} */
-            outcome: "budget_exhausted" | "failure" | "success" | "timeout";
-            total_tokens_used: number;
-            total_time_ms: number;
-            retrieval_count: number;
-            write_count: number;
-        };
-        /**
-         * Accesses
-         * @description A page of a run's accesses, newest first, and the cursor of the next page.
-         */
-        Accesses: {
-            accesses: components["schemas"]["Access"][];
-            cursor: string | null;
-        };
-        /**
-         * Access
-         * @description One recorded operation: sizes, digests and ids, never a text.
-         *
-         *     The parameters of a subcall contain the id of its child, `child_session_id`.
-         */
-        Access: {
-            id: string;
-            session_id: string;
-            /** @enum {unknown} */
-            operation: "end" | "peek" | "retrieve" | "start" | "subcall" | "write";
-            timestamp: string;
-            tokens_consumed: number;
-            duration_ms: number;
-            error: string | null;
-            params: Record<string, unknown>;
-            returned: components["schemas"]["Returned"][];
-            wrote: string[];
-        };
-        /**
-         * Returned
-         * @description A memory that an operation delivered, and its cost.
-         */
-        Returned: {
-            memory_id: string;
-            rank: number;
-            score: number | null;
-            tokens: number;
+            args?: Record<string, unknown>;
         };
         /**
          * TreeRun
@@ -4520,316 +4696,140 @@ export interface components {
             children?: components["schemas"]["TreeRun"][];
         };
         /**
-         * RunAsked
-         * @description The reviews to rate: those of one conversation, or of all.
+         * Turn
+         * @description The facts for a turn, the hypotheses, and the block to inject; milliseconds by stage.
          */
-        RunAsked: {
+        Turn: {
+            memories: components["schemas"]["TurnMemory"][];
+            hypotheses: string[];
+            injection: string;
+            cached: boolean;
+            degraded: ("deadline" | "embedding_failed" | "llm_empty" | "llm_error" | "llm_timeout" | "no_llm" | "search_failed" | "window")[];
+            timings: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * TurnAsked
+         * @description A turn of a conversation, and limits for its answer.
+         *
+         *     The conversation is given as `window`, texts that begin with their role, or as `messages`, of which
+         *     those from `summarised_until` on are used: the newest 32,000 characters, of one message 8,000.
+         *     `injection_tokens` 0 is no limit.
+         */
+        TurnAsked: {
+            turn_id: string;
             /** @default null */
             conversation_id?: string | null;
-        };
-        /**
-         * NewRating
-         * @description A caller's rating of an episode, shown at `reviewed_at` (default: now).
-         */
-        NewRating: {
-            /** @enum {unknown} */
-            rating: "again" | "easy" | "good" | "hard";
             /** @default null */
-            reviewed_at?: string | null;
-        };
-        /**
-         * Applied
-         * @description Whether a rating counts; it does not if the episode was already reviewed at that time or later.
-         */
-        Applied: {
-            applied: boolean;
-        };
-        /**
-         * Patterns
-         * @description The catalogue.
-         */
-        Patterns: {
-            patterns: components["schemas"]["Pattern"][];
-        };
-        /**
-         * Pattern
-         * @description A pattern: its description, parameters and columns; `example` is a valid set of parameters.
-         */
-        Pattern: {
-            name: string;
-            title: string;
-            description: string;
-            parameters: components["schemas"]["PatternParameter"][];
-            columns: components["schemas"]["PatternColumn"][];
+            window?: string[] | null;
             /** @default null */
-            detector?: string | null;
-        };
-        /**
-         * PatternParameter
-         * @description A parameter that a caller may set, with its bounds and its default.
-         *
-         *     The bounds are inclusive; those of a text limit its length in characters.
-         */
-        PatternParameter: {
-            name: string;
-            /** @enum {unknown} */
-            type: "boolean" | "datetime" | "float" | "int" | "string";
-            meaning: string;
+            messages?: Record<string, unknown>[] | null;
+            /** @default 0 */
+            summarised_until?: number;
             /** @default null */
-            least?: number | null;
+            scopes?: string[] | null;
+            /** @default 5 */
+            hypotheses?: number;
+            /** @default 10 */
+            top_k?: number;
+            /** @default 1 */
+            hop_depth?: number;
+            /** @default 0 */
+            injection_tokens?: number;
             /** @default null */
-            most?: number | null;
+            as_of?: string | null;
             /** @default null */
-            choices?: string[] | null;
-            /** @default false */
-            required?: boolean;
-            /** @default null */
-            default?: unknown;
-        };
-        /**
-         * PatternColumn
-         * @description One column of the answer.
-         */
-        PatternColumn: {
-            name: string;
-            /** @enum {unknown} */
-            type: "boolean" | "datetime" | "float" | "int" | "list<map>" | "list<string>" | "map" | "string";
-            meaning: string;
-        };
-        /**
-         * PatternAsked
-         * @description The given parameters of a pattern; the others have their defaults.
-         */
-        PatternAsked: {
-            /** @default {} */
-            parameters?: Record<string, unknown>;
-        };
-        /**
-         * PatternAnswer
-         * @description The rows that a pattern found: one map per row, with `memory_ids`, the memories behind it.
-         *
-         *     `truncated` is true if there may be more than the 1,000 rows of an answer.
-         */
-        PatternAnswer: {
-            columns: string[];
-            rows: Record<string, unknown>[];
-            /** @default false */
-            truncated?: boolean;
-        };
-        /**
-         * CypherAsked
-         * @description A statement that only reads, its parameters, and limits for its answer.
-         */
-        CypherAsked: {
-            /** @description one statement */
-            query: string;
+            known_as_of?: string | null;
             /**
-             * @description the values of `$name`; any JSON
-             * @default {}
+             * @default pure
+             * @enum {unknown}
              */
-            parameters?: Record<string, unknown>;
-            /**
-             * @description maximum number of rows
-             * @default 1000
-             */
-            max_rows?: number;
-            /**
-             * @description time limit in milliseconds
-             * @default 10000
-             */
-            timeout_ms?: number;
-        };
-        /**
-         * Table
-         * @description The answer to a statement: one map per row, with the keys in the order of `columns`.
-         *
-         *     `truncated` is true if the result exceeds the rows or the bytes of an answer.
-         */
-        Table: {
-            columns: string[];
-            rows: Record<string, unknown>[];
-            truncated: boolean;
-            plan_summary: components["schemas"]["PlanSummary"];
-            milliseconds: number;
-        };
-        /**
-         * PlanSummary
-         * @description The plan of a statement: its operators, the last one first.
-         */
-        PlanSummary: {
-            language: string;
-            runtime: string;
-            operators: components["schemas"]["PlanStep"][];
-        };
-        /**
-         * PlanStep
-         * @description One operator of the plan; deeper ones feed those above them.
-         */
-        PlanStep: {
-            operator: string;
-            details: string;
-            depth: number;
+            mode?: "hybrid" | "pure";
             /** @default null */
-            estimated_rows?: number | null;
+            on_failure?: "window" | null;
         };
         /**
-         * Audit
-         * @description A page of the audit, newest first, and the cursor of the next page.
+         * TurnMemory
+         * @description One fact for the turn; `score` is the best over the hypotheses, or the one passed on by a hop.
          */
-        Audit: {
-            entries: components["schemas"]["AuditEntry"][];
-            cursor: string | null;
-        };
-        /**
-         * AuditEntry
-         * @description One statement as it was sent, and its outcome; without the values of its parameters.
-         *
-         *     `code` names the rule that refused it, or the kind of its failure. `still_running` says that the database
-         *     still works on it after its caller has got an answer.
-         */
-        AuditEntry: {
+        TurnMemory: {
             id: string;
-            client_id: string;
-            at: string;
-            /** @enum {unknown} */
-            via: "http" | "python" | "shell";
-            query: string;
-            parameters: string[];
-            /** @enum {unknown} */
-            outcome: "answered" | "cancelled" | "cut_off" | "failed" | "mistaken" | "refused" | "running";
+            text: string;
+            category: string;
+            scope: string;
+            version: number;
+            supersedes: string | null;
+            conversation_id: string | null;
+            valid_at: string;
+            created_at: string;
+            versions: components["schemas"]["Version"][];
+            score: number;
+            hop: number;
+            hop_from: string | null;
+        };
+        /**
+         * UndoneAlias
+         * @description An alias to undo.
+         */
+        UndoneAlias: {
+            alias: string;
+        };
+        /**
+         * Verified
+         * @description Whether a text or an id is found nowhere, and up to 100 places where it is found.
+         */
+        Verified: {
+            forgotten: boolean;
+            places: components["schemas"]["FoundPlace"][];
+        };
+        /**
+         * VerifyAsked
+         * @description A text or an id that must be found nowhere, exactly one of them.
+         */
+        VerifyAsked: {
             /** @default null */
-            code?: string | null;
+            text?: string | null;
             /** @default null */
-            rows?: number | null;
-            /** @default null */
-            truncated?: boolean | null;
-            /** @default null */
-            milliseconds?: number | null;
-            /** @default false */
-            still_running?: boolean;
+            id?: string | null;
         };
         /**
-         * GraphSchema
-         * @description The contents of the client's graph; `sampling` says which parts are exact and which are estimates.
+         * Version
+         * @description One version of a memory: its text, when it became valid, when it was written and why.
          */
-        GraphSchema: {
-            labels: components["schemas"]["LabelShown"][];
-            edge_types: components["schemas"]["EdgeTypeShown"][];
-            indexes: components["schemas"]["IndexShown"][];
-            sampling: string;
-        };
-        /**
-         * LabelShown
-         * @description A label: the number of its nodes, and their properties in a sample.
-         *
-         *     `count_is_exact` is false if counting ended early: then `count` is a minimum. The properties are those of
-         *     `sampled` nodes, spread evenly.
-         */
-        LabelShown: {
-            label: string;
-            count: number;
-            count_is_exact: boolean;
-            sampled: number;
-            properties: components["schemas"]["PropertyShown"][];
-        };
-        /**
-         * PropertyShown
-         * @description A property in the sample: its types, the number of nodes or edges with it, and a few short values.
-         */
-        PropertyShown: {
-            name: string;
-            types: string[];
-            present: number;
-        };
-        /**
-         * EdgeTypeShown
-         * @description A type of edge: the number of its edges, their end labels, and their properties.
-         *
-         *     `count_is_exact` is true if all nodes where such edges begin were examined; else the counts are estimates
-         *     from a sample of these nodes. The properties are those of `sampled` edges.
-         */
-        EdgeTypeShown: {
-            type: string;
-            count: number;
-            count_is_exact: boolean;
-            ends: components["schemas"]["EndsShown"][];
-            sampled: number;
-            properties: components["schemas"]["PropertyShown"][];
-        };
-        /**
-         * EndsShown
-         * @description The labels at both ends of edges of a type, and the number of these edges.
-         */
-        EndsShown: {
-            from: string;
-            to: string;
-            count: number;
-        };
-        /**
-         * IndexShown
-         * @description An index of the database, which serves all clients and reveals nothing about any.
-         */
-        IndexShown: {
-            name: string;
-            type: string;
-            labels: string[];
-            properties: string[];
-            state: string;
-        };
-        /**
-         * Neighbourhood
-         * @description Nodes, nearest first, and every edge of the requested types between them.
-         *
-         *     `truncated` is true if the answer is not complete; `why` says what was cut.
-         */
-        Neighbourhood: {
-            nodes: components["schemas"]["GraphNode"][];
-            edges: components["schemas"]["GraphEdge"][];
-            truncated: boolean;
-            why: components["schemas"]["Cut"][];
-        };
-        /**
-         * GraphNode
-         * @description One node with its properties, without embeddings and those that only an index or a writer uses.
-         *
-         *     A text beyond 1,000 characters and a list beyond 50 items are cut, and named in `shortened`. `depth` is
-         *     the distance from the centre in edges.
-         */
-        GraphNode: {
+        Version: {
             id: string;
-            labels: string[];
-            properties: Record<string, unknown>;
-            depth: number;
+            version: number;
+            /** @enum {unknown} */
+            kind: "episode" | "fact" | "message" | "reference" | "span" | "summary";
+            text: string;
+            valid_at: string;
+            created_at: string;
+            /** @default null */
+            superseded_at?: string | null;
+            /** @default null */
+            reason?: string | null;
+        };
+        /**
+         * Versions
+         * @description A chain, oldest first.
+         */
+        Versions: {
+            versions: components["schemas"]["Version"][];
+        };
+        /**
+         * WriteResult
+         * @description The written reference, by its id, and its spans in order.
+         *
+         *     In the answer to a repetition `omitted` names the spans that have been deleted since.
+         */
+        WriteResult: {
+            id: string;
+            spans: components["schemas"]["Span"][];
             /** @default [] */
-            shortened?: string[];
-        };
-        /**
-         * GraphEdge
-         * @description One edge between two nodes of the answer, by their ids.
-         */
-        GraphEdge: {
-            from: string;
-            to: string;
-            type: string;
-            properties: Record<string, unknown>;
-        };
-        /**
-         * Cut
-         * @description The reason for missing nodes or edges, where they are missing (the first ten nodes), and the remedy.
-         */
-        Cut: {
-            /** @enum {unknown} */
-            reason: "fan_out" | "hubs" | "limit";
-            at: string[];
-            remedy: string;
-        };
-        /**
-         * Health
-         * @description The state of health.
-         */
-        Health: {
-            /** @enum {unknown} */
-            status: "live" | "ready";
+            omitted?: components["schemas"]["LeftOutSpan"][];
+            /** @default null */
+            budget?: components["schemas"]["BudgetState"] | null;
         };
     };
     responses: never;
