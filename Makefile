@@ -25,6 +25,7 @@ help:
 	@echo 'make queries           write the parts of query files that follow from the vocabulary'
 	@echo 'make blocking          write the public API without await from the one with it'
 	@echo 'make cookbook          ask the seed story all that the cookbook asks, write the answers down'
+	@echo 'make typescript        write the types of clients/typescript from the OpenAPI document; needs Node'
 	@echo 'make screenshots       write the pictures of the explorer, docs/images/*.png, with Chromium'
 	@echo 'make figures           write the figures of bench/results into README.md and docs/benchmarks.md'
 	@echo 'make docs              build the documentation site into build/docs; a warning or a dead link fails'
@@ -115,6 +116,10 @@ cookbook: $(VENV)/development.stamp
 .PHONY: answers
 answers: $(VENV)/development.stamp
 	@GRAPHMEM_ANSWERS=write $(BIN)/python -m pytest -q -n 0 tests/api/test_answers.py
+
+.PHONY: typescript
+typescript: $(VENV)/development.stamp
+	@GRAPHMEM_TYPESCRIPT=write $(BIN)/python -m pytest -q -n 0 tests/api/test_typescript.py -k types_are
 
 .PHONY: screenshots
 screenshots: $(VENV)/development.stamp

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
@@ -19,6 +20,7 @@ RECORDED = "answers.json"
 """Answers of a running graphmem, by operation and status: `make answers` writes them, a test compares."""
 
 REFERENCE = "#/components/schemas/"
+NAMED = re.compile(rf"{REFERENCE}([\w.-]+)")
 
 Described = dict[str, Any]
 
@@ -55,6 +57,22 @@ class Structs(OpenAPISchemaPlugin):
                     shape.setdefault("items", {})  # generators of clients refuse a list of anything
         return schemas
 
+    def omitting(self) -> set[str]:
+        """Return the names of the structs that are sent without the fields that have their defaults."""
+        found: dict[str, type[Struct]] = {}
+        todo: list[Any] = list(msgspec.inspect.multi_type_info(self._found.values()))
+        while todo:
+            one = todo.pop()
+            if isinstance(one, tuple):
+                todo += one
+            elif isinstance(one, msgspec.inspect.StructType):
+                if one.cls.__name__ not in found:
+                    found[one.cls.__name__] = one.cls
+                    todo += one.fields
+            elif isinstance(one, msgspec.inspect.Type | msgspec.inspect.Field):
+                todo += msgspec.structs.astuple(one)
+        return {name for name, one in found.items() if one.__struct_config__.omit_defaults}
+
 
 @dataclass
 class Document(OpenAPI):
@@ -76,6 +94,7 @@ class Document(OpenAPI):
                 _show_role(operation)
                 _show_bodies(operation)
                 _show_answers(operation, answers)
+        _require_what_is_sent(document, self.structs.omitting())
         return document
 
 
@@ -121,3 +140,27 @@ def _show_answers(operation: Described, answers: dict[str, dict[str, Any]]) -> N
         for content in response.get("content", {}).values():
             if str(status) in recorded:
                 content["example"] = recorded[str(status)]
+
+
+def _require_what_is_sent(document: Described, omitting: set[str]) -> None:
+    """Mark the fields of answers as required: one with a default is sent too, unless its struct omits it."""
+    schemas = document["components"]["schemas"]
+    operations = [one for item in document["paths"].values() for one in item.values()]
+    asked = _named_in([one.get("requestBody") for one in operations], schemas)
+    answered = _named_in([one["responses"] for one in operations], schemas)
+    for name in answered - asked - omitting:
+        properties = schemas[name].get("properties", {})
+        required = schemas[name].get("required", [])
+        always = [field for field, shape in properties.items() if "default" in shape]
+        schemas[name]["required"] = [one for one in properties if one in {*required, *always}]
+
+
+def _named_in(part: Any, schemas: Described) -> set[str]:
+    """Return the names of the schemas that a part of the document refers to, and of those in them."""
+    found: set[str] = set()
+    todo = set(NAMED.findall(str(part)))
+    while todo:
+        name = todo.pop()
+        found.add(name)
+        todo |= set(NAMED.findall(str(schemas[name]))) - found
+    return found

@@ -54,6 +54,20 @@ def test_the_document_is_valid(document: dict[str, Any], built_files: None) -> N
     openapi_spec_validator.validate(document)
 
 
+def test_answers_have_all_their_fields_and_requests_those_without_a_default(
+    document: dict[str, Any],
+) -> None:
+    schemas = document["components"]["schemas"]
+    assert set(schemas["Recalled"]["required"]) == set(schemas["Recalled"]["properties"])
+    assert schemas["Question"]["required"] == ["query"]
+    # These are sent without what has its default, and this field only where it has a value.
+    assert "metadata" not in schemas["ListedMemory"]["required"]
+    assert "field" not in schemas["Problem"]["required"]
+    assert "remains" not in schemas["Receipt"]["required"]
+    # This one is asked for and answered.
+    assert schemas["SpanPointer"]["required"] == ["span_id"]
+
+
 async def test_a_generated_client_has_every_operation_and_every_answer_type(
     document: dict[str, Any], built_files: None, tmp_path: Path
 ) -> None:

@@ -460,8 +460,9 @@ TOOLS: tuple[Tool, ...] = (
 Find what is remembered about a question: one text with the memories of every kind (facts, messages, \
 episodes, summaries, references) that answer it best, as many as fit into max_tokens.
 
-The first tool to try. Use it when the answer may depend on something said, decided, learnt or preferred \
-before, and before asking the user for what they may have told already. Ask in plain words, names and \
+The first tool to try. Use it for a question whose answer may have been said, decided, learnt or preferred \
+before ("where is the staging server?", "who approves my leave?", "what do I usually order?", "remind me \
+of …"), and before asking the user for what they may have told already. Ask in plain words, names and \
 identifiers included; one question a call. Use search_contextual instead when it matters how a session \
 went or what was said around something, what_do_you_know to list everything of a category, patterns for \
 trends over many sessions. Do not use it for general knowledge or for what stands in this conversation.
@@ -482,9 +483,9 @@ Find what was said in earlier sessions: first the sessions that have to do with 
 messages in them that answer it, with what was said just before and after, and the sessions related to \
 these.
 
-Use it when the user refers to an earlier session ("what was that auth bug?", "as we decided", "go on \
-where we stopped"), when a task begun earlier goes on, or to learn the reason or the course of \
-something. For a preference or a single fact, recall is shorter.
+Use it when the user refers to an earlier session ("as we decided", "continue with the report", "what \
+happened in our meeting in May?", "what did you answer me then?"), when a task begun earlier goes on, or \
+to learn the reason or the course of something. For a preference or a single fact, recall is shorter.
 
 Every message has its time (`occurred_at`, UTC): say when something was. `as_of` asks what was true on a \
 day, `known_as_of` what was known then. If no session was relevant enough, the text says so and holds \
@@ -502,9 +503,10 @@ what a search over everything found: trust it less.""",
 Store messages word for word, so that later sessions find them: what the user and you said, what a tool \
 answered, a decision with its reasons.
 
-Use it at the end of a piece of work, or when the user says "remember this" about a conversation. For \
-one statement that stays true (a preference, a rule, a decision) use remember_fact: it can be corrected \
-later. Do not store secrets, or what the user asked you not to keep.""",
+Use it at the end of a piece of work, or when the user wants a conversation or a text kept as it is ("save \
+this chat", "keep this log", "write down what he said"). For one statement that stays true (a preference, \
+a rule, a decision) use remember_fact: it can be corrected later. Do not store secrets, or what the user \
+asked you not to keep.""",
         asked=RememberAsked,
         answer=Remembered,
         run=remember,
@@ -518,10 +520,10 @@ later. Do not store secrets, or what the user asked you not to keep.""",
 Store one statement that holds from now on: a preference, a rule, a decision, something about the user \
 or the project ("Mara prefers tabs", "the API deploys on Tuesdays").
 
-Use it when the user states or corrects such a thing, or says "from now on", "always", "never". One \
-statement a call, understandable alone: names instead of "he" and "it". A statement that is known \
-already is only reinforced. If an existing fact is no longer true use supersede_fact; the answer names \
-similar facts.""",
+Use it when the user states such a thing, also without asking you to keep it ("I am allergic to nuts", "my \
+manager is Ines"), or says "from now on", "always", "never", "note that". One statement a call, \
+understandable alone: names instead of "he" and "it". A statement that is known already is only \
+reinforced. If an existing fact is no longer true use supersede_fact; the answer names similar facts.""",
         asked=RememberFactAsked,
         answer=KeptFact,
         run=remember_fact,
@@ -537,9 +539,9 @@ Replace a remembered fact that is no longer true, or was wrong, by its next vers
 Lyon" after "Mara lives in Ghent". The earlier version is kept as history and can still be asked for \
 with `as_of`.
 
-Use it when the user says that something has changed, or that what you know is wrong. It needs the id of \
-the old fact: take it from recall with ids=true, from what_do_you_know, or from the answer of \
-remember_fact. Not for deleting: that is forget.""",
+Use it when the user says that something has changed ("I no longer …", "it is Friday now, not Monday"), or \
+that what you know is wrong. It needs the id of the old fact: take it from recall with ids=true, from \
+what_do_you_know, or from the answer of remember_fact. Not for deleting: that is forget.""",
         asked=SupersedeFactAsked,
         answer=FactVersion,
         run=supersede_fact,
@@ -569,9 +571,9 @@ Delete for ever: a memory, a conversation, or whatever mentions a name, has tags
 versions and everything that was made of it. The first call deletes nothing: it says what would go, and \
 gives a code; show that to the user, and call again with the code in `confirm` once they agree.
 
-Use it only when the user wants something deleted ("forget that", "delete our chat about …", "forget \
-everything about …"). For what has changed use supersede_fact. The ids come from what_do_you_know, or from \
-recall with ids=true.""",
+Use it only when the user wants something deleted ("forget that I …", "remove it", "delete our chat about \
+…", "forget everything about …"). For what has changed use supersede_fact. The ids come from \
+what_do_you_know, or from recall with ids=true.""",
         asked=ForgetTarget,
         answer=Forgetting,
         run=forget,

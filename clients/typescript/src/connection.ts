@@ -1,0 +1,216 @@
+/** The way to a service: requests sent again where that is safe, failures as errors. */
+
+import type { components } from "./openapi.js";
+
+export type Problem = components["schemas"]["Problem"];
+
+const FIRST_PAUSE = 0.25;
+/** A service that asks for a longer pause, in seconds, is reported at once. */
+const LONGEST_PAUSE = 60;
+
+/** A failure that the service named, or that kept its answer away. */
+export class GraphmemError extends Error {
+  /** The kind of failure for programs, such as `memory_not_found`. */
+  readonly code: string;
+  /** The status of HTTP; 0 without an answer. */
+  readonly status: number;
+  /** The argument or header that cannot be used. */
+  readonly field: string | undefined;
+  /** What the service said (RFC 9457); undefined if it said nothing that is read. */
+  readonly problem: Problem | undefined;
+  /** The pause in seconds that the service asked for. */
+  readonly retryAfter: number | undefined;
+
+  constructor(sentence: string, known: Known = {}) {
+    super(sentence, known.cause === undefined ? undefined : { cause: known.cause });
+    this.name = new.target.name;
+    this.code = known.code ?? known.problem?.code ?? "graphmem_error";
+    this.status = known.status ?? known.problem?.status ?? 0;
+    this.field = known.field ?? known.problem?.field ?? undefined;
+    this.problem = known.problem;
+    this.retryAfter = known.retryAfter;
+  }
+}
+
+/** What is known of a failure beside its sentence. */
+export interface Known {
+  code?: string;
+  status?: number;
+  field?: string;
+  problem?: Problem;
+  retryAfter?: number | undefined;
+  cause?: unknown;
+}
+
+/** The input cannot be used; the sentence names the field and the remedy. */
+export class InvalidInput extends GraphmemError {}
+/** There is no such thing, or it is another client's. */
+export class NotFound extends GraphmemError {}
+/** The request does not fit the present state; `problem` has the numbers of a budget or the newest version. */
+export class Conflict extends GraphmemError {}
+/** The request has no valid key, or one of too low a role. */
+export class Unauthorized extends GraphmemError {}
+/** A statement may do something that an operator's Cypher may not. */
+export class CypherRefused extends GraphmemError {}
+/** A query, or the body of a request, took too long or too much. */
+export class CutOff extends GraphmemError {}
+/** The client has as many runs, statements or requests in progress as it may have. */
+export class TooMany extends GraphmemError {}
+/** Temporary: the service, its database or a model does not answer now. */
+export class Unavailable extends GraphmemError {}
+
+type Kind = new (sentence: string, known?: Known) => GraphmemError;
+
+const BY_STATUS: Record<number, Kind> = {
+  400: InvalidInput,
+  401: Unauthorized,
+  403: Unauthorized,
+  404: NotFound,
+  408: CutOff,
+  409: Conflict,
+  413: InvalidInput,
+  429: TooMany,
+  502: Unavailable,
+  503: Unavailable,
+  504: Unavailable,
+  507: Unavailable,
+};
+
+/** Refused before anything was done, because the service was busy. */
+const NOT_BEGUN = new Set(["overloaded", "too_many_requests"]);
+/** It will not pass soon. */
+const LASTING = new Set(["disk_full"]);
+/** The causes of a failed `fetch` in Node that mean that no connection was made. */
+const NOT_CONNECTED = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
+
+export type Fetch = (request: Request) => Promise<Response>;
+
+/** How a request is sent. */
+export interface Sending {
+  fetch: Fetch;
+  /** How often a request is sent again. */
+  retries: number;
+  /** The seconds in which an answer must be complete. */
+  timeout: number;
+  /** Wait for some seconds. */
+  sleep: (seconds: number, signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * Return a `fetch` whose answers are successes with their whole body; every failure is thrown as an error.
+ *
+ * `repeatable` tells whether the request may be sent again when it is unknown whether it was done.
+ */
+export function fetching(sending: Sending, repeatable: boolean): Fetch {
+  return async (request) => {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await whole(await send(request.clone(), sending), request);
+      } catch (error) {
+        if (!(error instanceof GraphmemError)) throw error;
+        const pause = error.retryAfter || FIRST_PAUSE * 2 ** attempt;
+        const again = notBegun(error) || (repeatable && mayPass(error));
+        if (!again || attempt >= sending.retries || pause > LONGEST_PAUSE) throw error;
+        await sending.sleep(pause, request.signal);
+      }
+    }
+  };
+}
+
+/** Return a `fetch` that sends once and returns before the body has arrived. */
+export function streaming(sending: Sending): Fetch {
+  return (request) => send(request, { ...sending, timeout: 0 });
+}
+
+/** Wait for some seconds, or throw the reason of the signal. */
+export function sleep(seconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    }, seconds * 1000);
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}
+
+async function send(request: Request, sending: Sending): Promise<Response> {
+  const limit = sending.timeout ? AbortSignal.timeout(sending.timeout * 1000) : undefined;
+  const signal = limit ? AbortSignal.any([request.signal, limit]) : request.signal;
+  let response: Response;
+  try {
+    response = await sending.fetch(new Request(request, { signal }));
+  } catch (cause) {
+    throw unreachable(request, cause);
+  }
+  if (response.ok) return response;
+  throw await failure(request, response);
+}
+
+/** Return the answer with its body read: what is lost on the way is lost here, where it is asked for again. */
+async function whole(response: Response, request: Request): Promise<Response> {
+  if (response.status === 204) return response;
+  try {
+    const body = await response.arrayBuffer();
+    return new Response(body, { status: response.status, headers: response.headers });
+  } catch (cause) {
+    throw unreachable(request, cause);
+  }
+}
+
+function unreachable(request: Request, cause: unknown): unknown {
+  if (request.signal.aborted) return request.signal.reason;
+  const { origin } = new URL(request.url);
+  const sentence =
+    `the service at ${origin} does not answer (${reasonOf(cause)}); check the address, and that ` +
+    "`graphmem serve` runs there";
+  return new Unavailable(sentence, { code: "unavailable", cause });
+}
+
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const inner = cause.cause as { code?: string } | undefined;
+  return inner?.code ?? cause.name;
+}
+
+/** Return what a service answers instead of a success as the error that it stands for. */
+async function failure(request: Request, response: Response): Promise<GraphmemError> {
+  const { status } = response;
+  const asked = response.headers.get("Retry-After") ?? "";
+  const retryAfter = /^\d+$/.test(asked) ? Number(asked) : undefined;
+  const problem = await problemOf(response);
+  if (problem === undefined) {
+    const sentence = `${request.url} answered ${status}, and no graphmem there says why; check the address`;
+    return new (BY_STATUS[status] === Unavailable ? Unavailable : GraphmemError)(sentence, {
+      code: BY_STATUS[status] === Unavailable ? "unavailable" : "graphmem_error",
+      status,
+      retryAfter,
+    });
+  }
+  const refused = status === 403 && problem.code.startsWith("cypher_");
+  const kind = refused ? CypherRefused : (BY_STATUS[status] ?? GraphmemError);
+  return new kind(problem.detail, { problem, retryAfter });
+}
+
+async function problemOf(response: Response): Promise<Problem | undefined> {
+  try {
+    const body: unknown = await response.json();
+    if (typeof body !== "object" || body === null) return undefined;
+    return "code" in body && "detail" in body ? (body as Problem) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function notBegun(error: GraphmemError): boolean {
+  const { cause } = error;
+  return NOT_BEGUN.has(error.code) || (cause !== undefined && NOT_CONNECTED.has(reasonOf(cause)));
+}
+
+function mayPass(error: GraphmemError): boolean {
+  return error instanceof Unavailable && !LASTING.has(error.code);
+}

@@ -1,0 +1,200 @@
+/** What is sent again, and what failures become; without a service. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  Client,
+  Conflict,
+  CypherRefused,
+  GraphmemError,
+  InvalidInput,
+  NotFound,
+  TooMany,
+  Unavailable,
+} from "../src/index.js";
+
+type Answer = Response | Error;
+
+/** Return a client whose service gives these answers in turn, what was sent, and how long it waited. */
+function stubbed(...answers: Answer[]) {
+  const sent: Request[] = [];
+  const waited: number[] = [];
+  const client = new Client({
+    url: "http://memory.test/",
+    clientId: "acme",
+    fetch: async (request) => {
+      sent.push(request);
+      const answer = answers.shift();
+      assert.ok(answer, "one request more than answers");
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
+    sleep: async (seconds) => void waited.push(seconds),
+  });
+  return { client, sent, waited };
+}
+
+function ok(body: unknown, status = 200): Response {
+  return Response.json(body, { status });
+}
+
+function problem(status: number, code: string, more: object = {}, headers: HeadersInit = {}): Response {
+  const body = { type: `urn:graphmem:problem:${code}`, title: code, status, detail: `it is ${code}`, code, ...more };
+  return Response.json(body, { status, headers: { "Content-Type": "application/problem+json", ...headers } });
+}
+
+function failedFetch(code: string): Error {
+  return new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) });
+}
+
+const NAMED = { role: "user", content: "a", external_id: "1" } as const;
+const UNNAMED = { role: "user", content: "a" } as const;
+
+test("a busy service is asked again after the pause that it asks for, also to write", async () => {
+  for (const code of ["overloaded", "too_many_requests"]) {
+    const { client, sent, waited } = stubbed(problem(503, code, {}, { "Retry-After": "7" }), ok({ ids: ["m"] }, 201));
+    const remembered = await client.remember("talk", [UNNAMED]);
+    assert.deepEqual(remembered.ids, ["m"]);
+    assert.deepEqual(waited, [7]);
+    assert.equal(await sent[1]?.text(), await sent[0]?.text());
+  }
+});
+
+test("a pause of more than a minute is reported at once", async () => {
+  const { client, waited } = stubbed(problem(503, "overloaded", {}, { "Retry-After": "61" }));
+  await assert.rejects(client.recall("pump"), (error: Unavailable) => error.retryAfter === 61);
+  assert.deepEqual(waited, []);
+});
+
+test("a lost answer is asked for again where that is safe, with longer pauses", async () => {
+  const lost = () => failedFetch("ECONNRESET");
+  const reading = stubbed(lost(), lost(), lost(), ok({ context: "" }));
+  await reading.client.recall("pump");
+  assert.deepEqual(reading.waited, [0.25, 0.5, 1]);
+
+  const named = stubbed(lost(), ok({ ids: [] }, 201));
+  await named.client.remember("talk", [NAMED]);
+  assert.equal(named.sent.length, 2);
+
+  const spent = stubbed(lost(), lost(), lost(), lost());
+  await assert.rejects(spent.client.recall("pump"), Unavailable);
+});
+
+test("a lost answer to what may not be done twice is reported", async () => {
+  const lost = [
+    (client: Client) => client.remember("talk", [NAMED, UNNAMED]),
+    (client: Client) => client.rememberFact("Ida sails"),
+    (client: Client) => client.supersedeFact("f", "Ida rows"),
+    (client: Client) => client.forget({ memory_ids: ["m"] }),
+    (client: Client) => client.runs.start({ agent_type: "a", episode_id: "e" }),
+    (client: Client) => client.runs.retrieve("r", { query: "q", max_tokens: 5 }),
+  ];
+  for (const ask of lost) {
+    const { client, sent } = stubbed(failedFetch("ECONNRESET"));
+    await assert.rejects(ask(client), Unavailable);
+    assert.equal(sent.length, 1);
+  }
+  const named = stubbed(failedFetch("ECONNRESET"), ok({ spans: [] }));
+  await named.client.runs.retrieve("r", { query: "q", max_tokens: 5, operation_id: "o" });
+  const dry = stubbed(failedFetch("ECONNRESET"), ok({ total: 0 }));
+  await dry.client.forget({ memory_ids: ["m"], dry_run: true });
+});
+
+test("a service that cannot be reached has done nothing, so that anything is sent again", async () => {
+  const { client, sent } = stubbed(failedFetch("ECONNREFUSED"), ok({ id: "f" }, 201));
+  await client.rememberFact("Ida sails");
+  assert.equal(sent.length, 2);
+});
+
+test("an answer whose body breaks off is a lost answer", async () => {
+  const broken = () =>
+    new Response(new ReadableStream({ pull: (stream) => stream.error(new TypeError("terminated")) }));
+  const reading = stubbed(broken(), ok({ context: "whole" }));
+  assert.equal((await reading.client.recall("pump")).context, "whole");
+  const writing = stubbed(broken());
+  await assert.rejects(writing.client.rememberFact("Ida sails"), Unavailable);
+});
+
+test("a full disk is reported at once, to the reader too", async () => {
+  const { client, sent } = stubbed(problem(507, "disk_full"));
+  await assert.rejects(client.setCategories(["a"]), (error: Unavailable) => error.code === "disk_full");
+  assert.equal(sent.length, 1);
+});
+
+test("each failure is an error of its kind, with what the problem says", async () => {
+  const kinds: [Response, new (...of: never[]) => GraphmemError][] = [
+    [problem(400, "invalid_input", { field: "limit" }), InvalidInput],
+    [problem(413, "too_large"), InvalidInput],
+    [problem(404, "memory_not_found"), NotFound],
+    [problem(409, "budget_exhausted", { requested: 9, remaining: 3 }), Conflict],
+    [problem(403, "cypher_writes"), CypherRefused],
+    [problem(429, "too_many_runs", {}, { "Retry-After": "5" }), TooMany],
+  ];
+  for (const [answer, kind] of kinds) {
+    const { client } = stubbed(answer);
+    await assert.rejects(client.recall("pump"), (error: GraphmemError) => {
+      assert.equal(error.constructor, kind);
+      assert.equal(error.name, kind.name);
+      assert.equal(error.message, error.problem?.detail);
+      assert.equal(error.status, error.problem?.status);
+      return true;
+    });
+  }
+});
+
+test("what is no answer of graphmem says so", async () => {
+  const proxy = stubbed(new Response("<h1>no</h1>", { status: 404 }));
+  await assert.rejects(proxy.client.recall("pump"), (error: GraphmemError) => {
+    assert.equal(error.constructor, GraphmemError);
+    assert.match(error.message, /^http:\/\/memory\.test\/api\/v0\/recall answered 404, and no graphmem there/);
+    return true;
+  });
+});
+
+test("a request that its caller ends is not sent again", async () => {
+  const control = new AbortController();
+  const { client, sent } = stubbed(failedFetch("ECONNRESET"));
+  control.abort(new Error("enough"));
+  await assert.rejects(client.recall("pump", {}, { signal: control.signal }), /enough/);
+  assert.ok(sent.length <= 1);
+});
+
+test("the client and the key are headers, and an operator's key names a client in the path alone", async () => {
+  const { client, sent } = stubbed(ok({ context: "" }), ok({ total: 0 }));
+  await client.recall("pump");
+  await client.forgetClient({ dry_run: true });
+  assert.deepEqual(
+    sent.map((one) => one.headers.get("X-Client-Id")),
+    ["acme", "acme"],
+  );
+  const seen: Request[] = [];
+  const fetch = async (request: Request) => {
+    seen.push(request);
+    return ok({ total: 0 });
+  };
+  await new Client({ key: "k", clientId: "acme", fetch }).forgetClient();
+  assert.equal(seen[0]?.headers.get("Authorization"), "Bearer k");
+  assert.equal(seen[0]?.headers.get("X-Client-Id"), null);
+  assert.match(seen[0]?.url ?? "", /\/clients\/acme$/);
+  assert.throws(() => new Client({ key: "k", fetch }).forgetClient(), InvalidInput);
+});
+
+test("lists are written with commas, and an item or an id that would be read otherwise is refused", async () => {
+  const { client, sent } = stubbed(ok({ memories: [], total: 0, cursor: null }), ok({ id: "a/b" }));
+  await client.memories({ kinds: ["fact", "message"], include_superseded: false });
+  assert.equal(new URL(sent[0]?.url ?? "").searchParams.get("kinds"), "fact,message");
+  await client.memory("a/b");
+  assert.match(sent[1]?.url ?? "", /\/memories\/a%2Fb$/);
+  await assert.rejects(client.memories({ tags: ["a,b"] }).then(), InvalidInput);
+  for (const id of ["", ".", ".."]) await assert.rejects(client.memory(id), InvalidInput);
+});
+
+test("a run whose work fails ends with the outcome of the error, which is thrown", async () => {
+  const { client, sent } = stubbed(ok({ id: "r" }, 201), problem(409, "budget_exhausted"), ok({ outcome: "x" }));
+  const work = client.runs.within({ agent_type: "a", episode_id: "e" }, (run) =>
+    client.runs.retrieve(run.id, { query: "q", max_tokens: 5 }),
+  );
+  await assert.rejects(work, (error: Conflict) => error.code === "budget_exhausted");
+  assert.deepEqual(await sent[2]?.json(), { outcome: "budget_exhausted" });
+});
