@@ -48,6 +48,7 @@ help:
 	@echo 'make bench-hostile     AT_ONCE=4 OUT=report.json: measure recall while operators send hostile Cypher'
 	@echo 'make bench-overload    CALLERS=300 OUT=report.json: measure a service with too many callers'
 	@echo 'make bench-runs        SPANS=100000 OUT=report.json: measure what a budget costs'
+	@echo 'make bench-explorer    NODES=1000 OUT=report.json: measure the frames a second of a graph in the explorer'
 	@echo 'make chaos             WRITES=10000: kill Neo4j and the service while they write'
 	@echo 'make image-steps       run the steps of the Dockerfile in a clean folder (minutes)'
 	@echo 'make requirements      resolve and pin the requirements anew'
@@ -200,6 +201,10 @@ bench-exports: $(VENV)/development.stamp
 .PHONY: bench-imports
 bench-imports: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.imports --conversations $(or $(CONVERSATIONS),2000) $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-explorer
+bench-explorer: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.explorer --nodes $(or $(NODES),1000) $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-retrieval
 bench-retrieval: $(VENV)/development.stamp

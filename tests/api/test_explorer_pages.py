@@ -14,12 +14,12 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, async_playwright, expect
 
+from bench.explorer import DRAW, NAMES
 from graphmem import config
 from graphmem.client import Graphmem
 from graphmem.runtime import Runtime
 from tests.api.test_serve import have_running, served
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 SECONDS = 30
 """How long a busy machine may take for what is expected."""
 
@@ -516,29 +516,65 @@ async def test_a_key_is_asked_for_and_kept_only_in_the_page(
     await context.close()
 
 
-async def test_a_thousand_nodes_are_drawn_frame_by_frame(
+COUNT_WORK = """async () => {
+  const { graph } = window;
+  const calls = {};
+  for (const name of ["fill", "stroke", "fillText", "clearRect"]) {
+    const whole = CanvasRenderingContext2D.prototype[name];
+    CanvasRenderingContext2D.prototype[name] = function (...given) {
+      calls[name] = (calls[name] ?? 0) + 1;
+      return whole.apply(this, given);
+    };
+  }
+  let writes = 0;
+  const watch = new MutationObserver((changes) => (writes += changes.length));
+  watch.observe(document.body, { attributes: true, childList: true, characterData: true, subtree: true });
+  const before = graph.frames;
+  for (const scale of [0.2, 0.5, 1, 2, 4]) {
+    graph.zoom(scale / graph.view.scale, 30, 20);
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  }
+  await new Promise((done) => setTimeout(done));
+  const seen = graph.seen(graph.canvas.clientWidth, graph.canvas.clientHeight).length;
+  return { frames: graph.frames - before, calls, writes, seen };
+}"""
+
+
+async def test_a_thousand_nodes_cost_a_few_calls_a_frame(
     browser: Browser, url: str, bulk_data: None
 ) -> None:
     context = await browser.new_context(bypass_csp=True)  # for the script of the test itself
     page = await context.new_page()
     await page.goto(f"{url}/")
-    await page.evaluate(
-        """async () => {
-          const { Graph } = await import("/explorer/graph.js");
-          const node = (n) => ({ id: `n${n}`, labels: [`K${n % 5}`], properties: { text: `text ${n}` } });
-          const nodes = Array.from({ length: 1000 }, (_, n) => node(n));
-          const edge = (one, n) => ({ from: one.id, to: `n${n >> 1}`, type: "NEXT" });
-          const edges = nodes.slice(1).map(edge);
-          const graph = new Graph();
-          document.getElementById("page").replaceChildren(graph.element);
-          graph.add({ nodes, edges });
-        }"""
-    )
+    await page.evaluate(DRAW, 1000)
     canvas = page.locator("canvas")
     await expect(canvas).to_have_attribute(
         "data-frames", re.compile(r"^[3-9]\d|\d{3}"), timeout=60_000
     )
-    await expect(page.locator(".graph [role=status]")).to_contain_text("1,000 nodes, 999 edges")
+    await expect(page.locator(".graph [role=status]")).to_contain_text("1,000 nodes, 1,330 edges")
+    size = "graph.canvas.clientWidth, graph.canvas.clientHeight"
+    inside = await page.evaluate(f"() => graph.seen({size}).length")
+    assert inside == 1000  # the whole graph fits until somebody moves the view
+    worked = await page.evaluate(COUNT_WORK)
+    frames = worked["frames"]
+    assert frames >= 5
+    assert worked["writes"] <= 2 * frames
+    assert worked["calls"]["clearRect"] == frames
+    assert worked["calls"]["fill"] <= 5 * frames  # one for each kind
+    assert worked["calls"]["stroke"] <= 2 * frames
+    assert worked["seen"] < 500  # enlarged, most nodes are outside and are not drawn
+    await context.close()
+
+
+async def test_a_picture_of_too_many_nodes_says_so(
+    browser: Browser, url: str, bulk_data: None
+) -> None:
+    context = await browser.new_context(bypass_csp=True)
+    page = await context.new_page()
+    await page.goto(f"{url}/")
+    await page.evaluate(DRAW, 2100)
+    await expect(page.locator(".missing")).to_contain_text("at most 2,000 nodes")
+    await expect(page.locator(".graph [role=status]")).to_contain_text("2,000 nodes")
     await context.close()
 
 
