@@ -11,7 +11,7 @@ import os
 import platform
 import shutil
 import statistics
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -68,7 +68,7 @@ POINT = """() => {
   ];
 }"""
 
-Movement = Callable[[Page], Awaitable[None]]
+Movement = Callable[[Page], Coroutine[Any, Any, None]]
 
 
 async def measure(nodes: int) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The page in a real Chromium on a real server: what a person sees, types and clicks."""
 
+import json
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
+from urllib.parse import quote
 
 import pytest
 import pytest_asyncio
@@ -18,33 +20,11 @@ from bench.explorer import DRAW, NAMES
 from graphmem import config
 from graphmem.client import Graphmem
 from graphmem.runtime import Runtime
+from tests.api.hostile_texts import DIRECTIONS, HOSTILE, LONG, MARKUP, SHAPES, STYLE, SVG
 from tests.api.test_serve import have_running, served
 
 SECONDS = 30
 """How long a busy machine may take for what is expected."""
-
-HOSTILE = [
-    "<script>document.title='owned'</script>",
-    "<img src=x onerror=\"document.title='owned'\">",
-    "<svg onload=\"document.title='owned'\">",
-    "<a href=\"javascript:document.title='owned'\">click</a>",
-    "<iframe srcdoc=\"<script>parent.document.title='owned'</script>\"></iframe>",
-    "</div></main></body><h1>owned</h1>",
-    "<style>*{display:none}</style>",
-    "<base href='https://evil.example/'><form action='https://evil.example/'>",
-    "'\"><details open ontoggle=\"document.title='owned'\">",
-    "{{constructor.constructor('document.title=1')()}} ${document.title='owned'}",
-    "\u202egnorw si txet siht\u202c \u2066isolated\u2069 \u200f\u200e",
-    "\u202e" * 40 + "never closed",
-    "مرحبا بالعالم <b>bold</b> עברית",
-    "Z\u0351\u0352\u0353a\u0354\u0355\u0356l" * 60,
-    "a" * 5000,
-    "\ufeff\u200b\u2028\u2029 tab\tand\nlines",
-    "🏴‍☠️👩‍👩‍👧‍👦" * 200,
-    "]]>--><!-- &lt;script&gt; &#x3c;",
-    "%3Cscript%3E ../../.. ?client=evil#/forget",
-    "<math><mtext></mtext><script>document.title='owned'</script></math>",
-]
 
 
 @pytest_asyncio.fixture(scope="session")
@@ -376,55 +356,136 @@ async def test_forgetting_counts_first_and_then_shows_its_receipt(
     assert told.ids[0] in {one.id for one in left.memories}
 
 
-async def test_hostile_texts_neither_run_nor_break_the_layout(
-    reader: Reader, memory: Graphmem
-) -> None:
-    long = "<b>" + "x" * 999_000
+@pytest_asyncio.fixture
+async def hostile(memory: Graphmem) -> list[str]:
+    """Every hostile text as a memory, and as a name, a session, a tag and metadata; return the ids."""
+    assert len(HOSTILE) >= 60
     said = [
         {
-            "session_id": "s",
+            "session_id": _label(text) or "s",
             "role": "user",
-            "name": text[:60].strip(),
+            "name": _label(text) or "n",
             "content": f"pump {text}",
-            "tags": [_tag(text)],
+            "tags": [tag] if (tag := _tag(text)) else [],
+            "metadata": {"note": text[:700], _label(text): [text[:100]]},
         }
-        for text in [*HOSTILE, long]
+        for text in HOSTILE
     ]
     ids = (await memory.remember("hostile", said, create=True)).ids
-    await memory.open_conversation("hostile", title=HOSTILE[0] + HOSTILE[11])
-    await memory.remember_fact(f"pump {HOSTILE[1]}", conversation_id="hostile")
-    statement = f'MATCH (m:Memory {{client_id: "{memory.client_id}"}}) RETURN m'
-    views = [
-        "conversations",
-        "memories",
-        "names",
-        "conversation?id=hostile",
-        "ask?query=pump+script&max_tokens=20000",
-        *(f"node?id={id}" for id in (ids[0], ids[11], ids[-1])),
-    ]
-    for view in views:
+    await memory.open_conversation("hostile", title=HOSTILE[0] + DIRECTIONS[1] + SHAPES[1][:900])
+    old = await memory.remember_fact(
+        f"pump {MARKUP[5]}", conversation_id="hostile", keywords=[MARKUP[0], DIRECTIONS[1]]
+    )
+    new = await memory.supersede_fact(old.id, f"pump {SVG[0]}", reason=MARKUP[1])
+    episode = await memory.remember_episode(
+        "hostile", message_ids=ids[:3], title=STYLE[0] + DIRECTIONS[0]
+    )
+    run = await memory.run(agent_type=MARKUP[6], episode_id=DIRECTIONS[1])
+    await run.subcall(agent_type=SVG[1], budget_fraction=0.5)
+    return [*ids, new.id, episode.id]
+
+
+VIEWS = (
+    "conversations",
+    "memories",
+    "names",
+    "conversation?id=hostile",
+    "ask?query=pump+script&max_tokens=20000",
+    "runs",
+    "patterns",
+)
+
+
+async def test_hostile_texts_neither_run_nor_break_the_layout(
+    reader: Reader, hostile: list[str]
+) -> None:
+    for view in VIEWS:
         main = await reader.open(view)
+        while await main.get_by_role("button", name="Show more").count():
+            await main.get_by_role("button", name="Show more").click()
+            await reader.page.wait_for_timeout(200)
+        for summary in await main.locator("summary").all():
+            if await summary.is_visible():
+                await summary.click()
         await _is_whole(reader, main)
+    by_text = dict(zip([*HOSTILE, SVG[0], STYLE[0]], hostile, strict=True))
+    for text in (MARKUP[0], SVG[0], STYLE[0], *DIRECTIONS[:2], *SHAPES[1:4], LONG):
+        main = await reader.open(f"node?id={by_text[text]}")
+        shown = await main.locator(".text").first.evaluate("box => box.textContent")
+        assert text[:40] in shown or text == STYLE[0]  # an episode has the text of its messages
+        assert len(shown) < 5_000  # a megabyte is laid out only on request
+        await _is_whole(reader, main)
+
+
+async def test_hostile_results_of_cypher_neither_run_nor_break_the_layout(
+    reader: Reader, memory: Graphmem, hostile: list[str]
+) -> None:
     main = await reader.open("cypher")
-    await main.get_by_label("Statement").fill(statement)
-    await main.get_by_role("button", name="Run").click()
+    column = "`" + (MARKUP[0] + DIRECTIONS[1]).replace("`", "``") + "`"
+    statements = {
+        f'MATCH (m:Memory {{client_id: "{memory.client_id}"}}) RETURN m': "{}",
+        f"UNWIND $texts AS text RETURN text AS {column}, {{a: [text]}} AS inside": json.dumps(
+            {"texts": [text[:500] for text in HOSTILE]}
+        ),
+        f"RETURN `{MARKUP[3]}`": "{}",
+    }
+    for statement, parameters in statements.items():
+        await main.get_by_label("Statement").fill(statement)
+        await main.get_by_label("Parameters").fill(parameters)
+        await main.get_by_role("button", name="Run").click()
+        await reader.settled()
+        await _is_whole(reader, main)
+    await main.get_by_role("button", name="Show the audit").click()
     await reader.settled()
     await _is_whole(reader, main)
 
 
+async def test_hostile_addresses_break_nothing(reader: Reader) -> None:
+    await reader.open("ask")
+    for text in HOSTILE[:-1]:
+        given = quote(text[:300], safe="")
+        for view in ("node?id=", "session?id=", "pattern?name=", "?"):
+            await reader.page.evaluate("hash => { location.hash = hash }", f"#/{view}{given}")
+        await _is_whole(reader, await reader.settled())
+
+
+def _label(text: str) -> str:
+    return text[:100].strip()
+
+
 def _tag(text: str) -> str:
-    return re.sub(r"[,\s\x00-\x1f\x7f]+", "_", text)[:40]
+    return re.sub(r"[,\s\x00-\x1f\x7f-\x9f]+", "_", text)[:40].strip()
+
+
+INTRUDERS = """main => {
+  const known = new Set((
+    "A BDI BUTTON CANVAS CODE DATALIST DD DETAILS DIV DL DT FIELDSET FORM H1 H2 H3 I INPUT LABEL LEGEND LI "
+    + "FIGCAPTION FIGURE METER OL OPTION P PRE SECTION SELECT SPAN STRONG SUMMARY TABLE TBODY TD TEXTAREA TH THEAD TIME TR UL "
+    + "circle g line path polyline rect svg text title"
+  ).split(" "));
+  const found = [];
+  for (const one of main.querySelectorAll("*")) {
+    if (!known.has(one.tagName)) found.push(one.tagName);
+    for (const { name, value } of one.attributes) {
+      const leads = /^(href|src|action)$/.test(name) && !value.startsWith("#/");
+      if (leads || name.startsWith("on")) found.push(`${name}=${value}`);
+    }
+  }
+  return found;
+}"""
+"""The elements and attributes in a view that the page itself never makes."""
 
 
 async def _is_whole(reader: Reader, main: Locator) -> None:
     """Fail if a text has become elements, has run, or has widened the page."""
     assert (await reader.page.title()).endswith("graphmem explorer")
-    await expect(main.locator("script, img, iframe, style, base, math, b")).to_have_count(0)
+    assert await main.evaluate(INTRUDERS) == []
     await expect(main.locator("h1")).to_have_count(1)
     assert await _overflow(reader.page) <= 0
     box = await reader.page.locator("footer").bounding_box()
     assert box
     assert box["height"] < 200
+    assert reader.wrong == []
 
 
 async def _overflow(page: Page) -> int:
