@@ -20,6 +20,7 @@ from bench.explorer import DRAW, NAMES
 from graphmem import config
 from graphmem.client import Graphmem
 from graphmem.runtime import Runtime
+from tests import patterned
 from tests.api.hostile_texts import DIRECTIONS, HOSTILE, LONG, MARKUP, SHAPES, STYLE, SVG
 from tests.api.test_serve import have_running, served
 
@@ -265,6 +266,71 @@ async def test_a_pattern_is_filled_in_and_answered(reader: Reader, memory: Graph
     await expect(main.get_by_role("region", name="Duplicates")).to_contain_text("invoice")
 
 
+PICTURES = {
+    "recurring_themes": "timeline",
+    "themes_rising_and_fading": "bars",
+    "entities_across_sessions": "graph",
+    "decisions_reversed": "timeline",
+    "open_contradictions": "graph",
+    "bridges": "graph",
+    "shown_and_never_used": "bars",
+    "knowledge_gaps": "bars",
+    "timeline": "timeline",
+    "duplicates": "graph",
+}
+
+
+async def test_each_pattern_is_a_table_and_a_picture(reader: Reader, memory: Graphmem) -> None:
+    await patterned.live(memory)
+    assert set(PICTURES) == {one.name for one in memory.patterns().patterns}
+    for name, kind in PICTURES.items():
+        main = await reader.open(f"pattern?name={name}")
+        for parameter, value in patterned.ASKED[name].items():
+            entry = main.locator(f"[name={parameter}]")
+            if await entry.evaluate("entry => entry.tagName") == "SELECT":
+                await entry.select_option(str(value))
+            else:
+                await entry.fill(str(value))
+        await main.get_by_role("button", name="Find").click()
+        await reader.settled()
+        rows = main.locator("table").last.locator("tbody tr")
+        assert await rows.count() >= 1, name
+        drawn = main.locator(f"figure [data-picture={kind}]")
+        await expect(drawn, name).to_have_count(1)
+        marks = {"timeline": ".track > a", "bars": ".bar > i", "graph": "canvas"}[kind]
+        assert await drawn.locator(marks).count() >= 1, name
+        assert await _overflow(reader.page) <= 0, name
+
+
+async def test_the_sessions_of_a_conversation_are_on_a_timeline_with_their_links(
+    reader: Reader, memory: Graphmem
+) -> None:
+    said = [
+        {
+            "session_id": f"week-{week}",
+            "role": "user",
+            "content": "Lyra Voss repairs the Harbour crane in Osaka with Teodor Brandt.",
+            "occurred_at": f"2026-03-{1 + 7 * week:02}T09:00:00Z",
+        }
+        for week in range(4)
+    ]
+    await memory.remember("crane", said, create=True)
+    for session in (await memory.sessions("crane")).sessions:
+        await memory.summarize_session(session.id)
+    main = await reader.open("conversation?id=crane")
+    picture = main.locator("svg.arcs")
+    await expect(picture).to_have_attribute(
+        "aria-label", re.compile(r"^4 sessions from 2026-03-01 to 2026-03-22, \d+ links? between")
+    )
+    assert await picture.locator("path.tick").count() == 4
+    links = await picture.locator("path.link").count()
+    assert links >= 3
+    await main.get_by_text("as a list").click()
+    said_links = main.locator("[data-part=links] li")
+    await expect(said_links).to_have_count(links)
+    await expect(said_links.first).to_contain_text(re.compile(r"week-\d – week-\d by "))
+
+
 async def test_a_run_shows_the_tree_of_its_budget(reader: Reader, memory: Graphmem) -> None:
     budget = {"max_tokens": 10_000}
     async with memory.run(agent_type="writer", episode_id="launch", budget=budget) as run:
@@ -460,7 +526,8 @@ def _tag(text: str) -> str:
 INTRUDERS = """main => {
   const known = new Set((
     "A BDI BUTTON CANVAS CODE DATALIST DD DETAILS DIV DL DT FIELDSET FORM H1 H2 H3 I INPUT LABEL LEGEND LI "
-    + "FIGCAPTION FIGURE METER OL OPTION P PRE SECTION SELECT SPAN STRONG SUMMARY TABLE TBODY TD TEXTAREA TH THEAD TIME TR UL "
+    + "FIGCAPTION FIGURE METER OL OPTION P PRE SECTION SELECT SPAN STRONG SUMMARY "
+    + "TABLE TBODY TD TEXTAREA TH THEAD TIME TR UL "
     + "circle g line path polyline rect svg text title"
   ).split(" "));
   const found = [];

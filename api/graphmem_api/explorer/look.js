@@ -4,7 +4,10 @@ import { get, path, post } from "./api.js";
 import { curation } from "./curate.js";
 import { about, block, button, choice, counted, draw, empty, failure, field, fill, form, inline, link, make, notice, table, tags, time, value } from "./dom.js";
 import { Graph } from "./graph.js";
+import { arcs } from "./pictures.js";
 
+const LINKED = 40; // sessions whose links are asked for, the newest
+const AT_ONCE = 4;
 const KINDS = ["any", "message", "fact", "episode", "summary", "reference", "span"];
 
 // FSRS: the probability of remembering is .9 after `stability` days.
@@ -44,10 +47,39 @@ export async function conversation({ id }) {
   const place = path`/conversations/${id}/sessions`;
   const first = await get(place, { limit: 200 });
   const list = timeline(first.sessions, id);
+  const links = make("div");
+  if (first.sessions.length > 1) fill(links, () => crossLinks(id, first.sessions));
   return [
     make("p", {}, make("code", {}, inline(id)), " ", link("node", { id: `conversation:${id}` }, "as a node"), " ", link("ask", { conversation_id: id }, "ask it"), " ", link("forget", { conversation_id: id }, "forget")),
+    links,
     first.sessions.length ? list : empty("This conversation has no session."),
     first.cursor && notice(`The newest 200 of ${first.total.toLocaleString("en")} sessions.`),
+  ];
+}
+
+// Each pair of sessions once for each reason, whichever of them tells of it.
+async function crossLinks(conversationId, sessions) {
+  const asked = sessions.slice(0, LINKED);
+  const names = new Map(sessions.map((one) => [one.id, one.external_id || one.id]));
+  const found = new Map();
+  const next = asked.map((one) => one.id);
+  const ask = async () => {
+    for (let id = next.shift(); id; id = next.shift()) {
+      const { related } = await get(path`/sessions/${id}/related`);
+      for (const one of related) {
+        const ends = [id, one.session_id].sort();
+        const other = one.session_external_id || one.session_id;
+        found.set(`${ends} ${one.basis}`, { ...one, from: id, to: one.session_id, title: `${names.get(id)} – ${other}: ${one.basis}, ${one.score.toFixed(2)}`, other });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, ask));
+  const links = [...found.values()];
+  const said = (one) => make("li", {}, link("session", { conversation_id: conversationId, id: one.from }, names.get(one.from)), " – ", link("session", { conversation_id: one.conversation_id, id: one.to }, one.other), ` by ${one.basis}, ${one.score.toFixed(2)} `, tags(one.entities));
+  return [
+    arcs(sessions, links),
+    sessions.length > LINKED && notice(`Links of the newest ${LINKED} sessions.`),
+    links.length ? make("details", {}, make("summary", {}, counted(links.length, "link"), " as a list, other conversations included"), make("ul", { class: "items", "data-part": "links" }, links.map(said))) : empty("No session is linked to another: links are made when sessions are summarized."),
   ];
 }
 
