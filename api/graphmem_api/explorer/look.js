@@ -46,7 +46,7 @@ export const conversations = () =>
 export async function conversation({ id }) {
   const place = path`/conversations/${id}/sessions`;
   const first = await get(place, { limit: 200 });
-  const list = timeline(first.sessions, id);
+  const list = make("ul", { class: "items" }, first.sessions.map(listedSession(id)));
   const links = make("div");
   if (first.sessions.length > 1) fill(links, () => crossLinks(id, first.sessions));
   return [
@@ -83,17 +83,8 @@ async function crossLinks(conversationId, sessions) {
   ];
 }
 
-function timeline(sessions, conversationId) {
-  const at = (text) => new Date(text).getTime();
-  const start = Math.min(...sessions.map((one) => at(one.started_at)));
-  const length = Math.max(...sessions.map((one) => at(one.last_active_at))) - start || 1;
-  return make("ul", { class: "items" }, sessions.map((one) => {
-    const mark = make("i");
-    mark.style.left = `${(99 * (at(one.started_at) - start)) / length}%`;
-    mark.style.width = `${(100 * (at(one.last_active_at) - at(one.started_at))) / length}%`;
-    return make("li", {}, link("session", { conversation_id: conversationId, id: one.id }, one.external_id || one.id), make("span", { class: "soft" }, ` ${counted(one.messages, "message")}, `, time(one.started_at), " to ", time(one.last_active_at)), make("div", { class: "track", role: "presentation" }, mark));
-  }));
-}
+const listedSession = (conversationId) => (one) =>
+  make("li", {}, link("session", { conversation_id: conversationId, id: one.id }, one.external_id || one.id), make("span", { class: "soft" }, ` ${counted(one.messages, "message")}, begun `, time(one.started_at), ", last written ", time(one.last_active_at)));
 
 export async function session({ conversation_id: conversationId, id, hit }) {
   const related = make("div");
