@@ -27,6 +27,7 @@ help:
 	@echo 'make cookbook          ask the seed story all that the cookbook asks, write the answers down'
 	@echo 'make screenshots       write the pictures of the explorer, docs/images/*.png, with Chromium'
 	@echo 'make figures           write the figures of bench/results into README.md and docs/benchmarks.md'
+	@echo 'make plots             draw the reports of bench/results as pictures beside them'
 	@echo 'make docs              build the documentation site into build/docs; a warning or a dead link fails'
 	@echo 'make notebook          run notebooks/explore.ipynb whole, into build/'
 	@echo 'make bench-quality     DATA=set.json RANKING=contextual LEAST=0.25 OUT=report.json: measure what is found'
@@ -124,6 +125,10 @@ screenshots: $(VENV)/development.stamp
 .PHONY: figures
 figures: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.figures
+
+.PHONY: plots
+plots: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.plots
 
 .PHONY: docs
 docs: $(VENV)/development.stamp

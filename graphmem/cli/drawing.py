@@ -74,7 +74,7 @@ def stacked(parts: Iterable[tuple[float, str]], whole: float, length: int) -> st
         reached += part
         until = min(length, round(length * reached / whole)) if whole > 0 else 0
         drawn += character * (until - len(drawn))
-    if not drawn and 0 < reached and 0 < whole:
+    if not drawn and reached > 0 and whole > 0:
         drawn = EIGHTHS[1]
     return drawn + "░" * (length - len(drawn))
 
