@@ -195,6 +195,35 @@ async def test_an_episode_shows_its_decay(reader: Reader, told: SimpleNamespace)
     await expect(main).to_contain_text("remembered with probability")
 
 
+async def test_each_review_of_an_episode_begins_its_curve_anew(
+    reader: Reader, memory: Graphmem
+) -> None:
+    said = {
+        "session_id": "s",
+        "role": "user",
+        "content": "The crane is painted.",
+        "occurred_at": "2026-01-01T00:00:00Z",
+    }
+    ids = (await memory.remember("crane", [said], create=True)).ids
+    episode = await memory.remember_episode("crane", message_ids=ids, title="The crane")
+    for at in ("2026-01-05T00:00:00Z", "2026-02-01T00:00:00Z"):
+        assert (await memory.review(episode.id, "good", reviewed_at=at)).applied
+    main = await reader.open(f"node?id={episode.id}")
+    chart = main.locator("svg.chart")
+    await expect(chart.locator("circle")).to_have_count(2)
+    points = await chart.locator(".curve").get_attribute("points") or ""
+    tops = [one.partition(",")[0] for one in points.split() if one.endswith(",10.0")]
+    assert len(set(tops)) == 3
+    await expect(main.get_by_role("region", name="Reviews")).to_contain_text("good")
+
+
+async def test_an_address_without_an_id_says_what_it_needs(reader: Reader) -> None:
+    for view in ("node", "session", "conversation", "run", "pattern"):
+        main = await reader.open(f"{view}?id=")
+        await expect(main.locator(".empty")).to_contain_text("This address needs ?")
+        await expect(main.locator("details")).to_have_count(0)
+
+
 async def test_a_neighbourhood_is_drawn_filtered_and_expanded(
     reader: Reader, told: SimpleNamespace
 ) -> None:

@@ -153,6 +153,8 @@ export class Graph {
   // Nodes repel each other, edges pull, and everything is drawn to the middle (Fruchterman and Reingold, 1991).
   step() {
     const { points, heat } = this;
+    // Labels need room.
+    const [strength, length] = points.length <= LABELLED ? [4000, 170] : [700, 60];
     for (let i = 0; i < points.length; i += 1) {
       const a = points[i];
       a.dx -= a.x * 0.01;
@@ -161,14 +163,13 @@ export class Graph {
         const b = points[j];
         const x = a.x - b.x;
         const y = a.y - b.y;
-        const push = Math.min(700 / (x * x + y * y + 1), 8);
+        const push = Math.min(strength / (x * x + y * y + 1), 8);
         a.dx += x * push * 0.05;
         a.dy += y * push * 0.05;
         b.dx -= x * push * 0.05;
         b.dy -= y * push * 0.05;
       }
     }
-    const length = points.length <= LABELLED ? 130 : 60; // labels need room
     for (const [a, b] of this.lines) {
       const x = b.x - a.x;
       const y = b.y - a.y;
