@@ -176,6 +176,36 @@ async def test_two_times_side_by_side_show_what_only_one_of_them_knows(
     await expect(answers.nth(0).locator(".only").first).to_have_text("only on this side")
 
 
+async def test_two_rankings_are_compared(reader: Reader, told: SimpleNamespace) -> None:
+    main = await reader.open("ask")
+    await main.get_by_label("Question").fill("login fails")
+    await main.get_by_label("Compare with").check()
+    await main.get_by_label("Ranking").nth(0).select_option("bm25")
+    await main.get_by_label("Ranking").nth(1).select_option("vector")
+    await main.get_by_role("button", name="Ask").click()
+    await reader.settled()
+    answers = main.locator("#answers section")
+    await expect(answers.nth(0).locator("h2")).to_have_text("Answer, ranking bm25")
+    await expect(answers.nth(1).locator("h2")).to_have_text("Answer, ranking vector")
+    await expect(answers.nth(0).locator(".context")).to_contain_text("AUTH-401")
+    await expect(answers.nth(1).locator(".only").first).to_have_text("only on this side")
+
+
+async def test_an_alias_is_shown_and_undone(reader: Reader, memory: Graphmem) -> None:
+    said = [
+        {"session_id": "s", "role": "user", "content": f"{name} repairs the crane."}
+        for name in ("Lyra Voss", "Lyra Voss-Amsel")
+    ]
+    await memory.remember("crane", said, create=True)
+    await memory.add_alias("Lyra Voss-Amsel", "Lyra Voss")
+    main = await reader.open("names")
+    alias = main.locator("li li", has_text="Lyra Voss-Amsel (manual)")
+    await alias.get_by_role("button", name="Undo this alias").click()
+    await expect(alias.locator(".good")).to_have_text("undone")
+    main = await reader.open("names")
+    await expect(main.locator("li li")).to_have_count(0)
+
+
 async def test_a_fact_is_shown_with_both_times_of_its_versions(
     reader: Reader, told: SimpleNamespace
 ) -> None:
@@ -278,6 +308,9 @@ async def test_a_conversation_leads_to_its_session_with_the_hit_marked(
     await main.get_by_role("link", name="its session, with this message marked").click()
     await reader.settled()
     await expect(main.locator("li.hit")).to_contain_text("The pump in Harbour hall is blue.")
+    await expect(main.locator("li.hit")).to_be_in_viewport()
+    main = await reader.open(f"{reader.page.url.partition('#/')[2]}".replace("hit=", "hit=other"))
+    await expect(main).to_contain_text("The hit is not among these messages")
 
 
 async def test_a_pattern_is_filled_in_and_answered(reader: Reader, memory: Graphmem) -> None:
@@ -395,12 +428,18 @@ async def test_refused_cypher_is_marked_at_its_place(reader: Reader) -> None:
     await text.fill("MATCH (m:Memory)\nDETACH DELETE m")
     await main.get_by_role("button", name="Run").click()
     await reader.settled()
-    await expect(main.get_by_role("alert")).to_contain_text("cypher")
+    await expect(main.get_by_role("alert")).to_contain_text("cypher write at line 2, column 1")
+    chosen = await text.evaluate("one => one.value.slice(one.selectionStart, one.selectionEnd)")
+    assert chosen == "D"
     await text.fill("MATCH (m:Memory)\nRETURN m.id +")
     await main.get_by_role("button", name="Run").click()
     await reader.settled()
     await expect(main.get_by_role("alert")).to_contain_text("at line")
     await expect(main.get_by_role("alert").locator("pre")).to_contain_text("^")
+    await main.get_by_role("button", name="Show the audit").click()
+    await reader.settled()
+    refused = main.locator("li", has_text="DETACH DELETE m").first
+    await expect(refused).to_contain_text("cypher_write")
 
 
 async def test_tags_and_metadata_are_edited(
@@ -597,8 +636,15 @@ async def test_the_page_fits_a_narrow_screen_and_the_dark(
         viewport={"width": 360, "height": 740}, color_scheme="dark", reduced_motion="reduce"
     )
     reader = Reader(await context.new_page(), url, memory.client_id)
-    for view in ("ask?query=booking+queue", f"node?id={told.new.id}", "cypher", "forget", "runs"):
-        await reader.open(view)
+    for view in (
+        *("ask?query=booking+queue", f"node?id={told.new.id}", f"node?id={told.episode.id}"),
+        *("conversation?id=atlas", "names", "memories", "cypher", "forget", "runs"),
+        *("pattern?name=decisions_reversed", "pattern?name=entities_across_sessions"),
+    ):
+        main = await reader.open(view)
+        if view.startswith("pattern"):
+            await main.get_by_role("button", name="Find").click()
+            await reader.settled()
         assert await _overflow(reader.page) <= 0, view
     body = reader.page.locator("body")
     assert await body.evaluate("body => getComputedStyle(body).backgroundColor") == (
@@ -697,6 +743,33 @@ COUNT_WORK = """async () => {
 }"""
 
 
+async def test_what_a_role_may_not_do_is_said(
+    browser: Browser,
+    runtime: Runtime,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    memory: Graphmem,
+    told: SimpleNamespace,
+) -> None:
+    keys = tmp_path / "keys.txt"
+    keys.write_text(f"{memory.client_id} reader {sha256(b'sesame').hexdigest()}\n")
+    have_running(runtime, monkeypatch)
+    context = await browser.new_context()
+    async with served(config.load({}, port=0, jobs="off", keys_file=keys)) as (address, _):
+        page = await context.new_page()
+        await page.goto(f"{address}/#/forget")
+        await page.get_by_label("Key").fill("sesame")
+        await page.get_by_role("button", name="Use").click()
+        await page.get_by_label("Tags, with commas").fill("login")
+        await page.get_by_role("button", name="Count what would go").click()
+        await expect(page.get_by_role("alert")).to_contain_text("role")
+        await page.get_by_role("link", name="Cypher").click()
+        await page.get_by_role("button", name="Run").click()
+        await expect(page.get_by_role("alert")).to_contain_text("operator")
+    await context.close()
+    assert (await memory.memory(told.ids[3])).text
+
+
 async def test_a_thousand_nodes_cost_a_few_calls_a_frame(
     browser: Browser, url: str, bulk_data: None
 ) -> None:
@@ -735,19 +808,28 @@ async def test_a_picture_of_too_many_nodes_says_so(
     await context.close()
 
 
+PATTERN = "pattern?name=decisions_reversed"
+
+
 async def test_axe_finds_no_serious_violation(
     browser: Browser, url: str, told: SimpleNamespace, memory: Graphmem
 ) -> None:
     axe = files("axe_playwright_python").joinpath("axe.min.js").read_text()
-    views = ("conversations", "memories", "patterns", "cypher", "forget")
-    shown = ("ask?query=booking+queue&max_tokens=60", f"node?id={told.new.id}")
+    views = ("conversations", "memories", "names", "patterns", "cypher", "forget", "runs")
+    shown = (
+        *("ask?query=booking+queue&max_tokens=60", f"node?id={told.new.id}"),
+        *(f"node?id={told.episode.id}", "conversation?id=atlas", PATTERN),
+    )
     schemes: dict[Literal["light", "dark"], tuple[str, ...]]
     schemes = {"light": (*shown, *views), "dark": shown}
     for scheme, opened in schemes.items():
         context = await browser.new_context(bypass_csp=True, color_scheme=scheme)
         reader = Reader(await context.new_page(), url, memory.client_id)
         for view in opened:
-            await reader.open(view)
+            main = await reader.open(view)
+            if view == PATTERN:
+                await main.get_by_role("button", name="Find").click()
+                await expect(main.locator("figure")).to_have_count(1)
             await reader.page.evaluate(axe)
             found = await reader.page.evaluate("axe.run()")
             serious = [

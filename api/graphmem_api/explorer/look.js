@@ -95,9 +95,9 @@ export async function session({ conversation_id: conversationId, id, hit }) {
   const spoken = (one) =>
     make("li", { class: one.id === hit ? "hit" : null, "data-id": one.id }, make("div", {}, one.id === hit && make("strong", {}, "The hit. "), one.role, " ", one.name && inline(one.name, 60), " ", time(one.occurred_at), " ", link("node", { id: one.id }, "look"), " ", tags(one.tags)), block(one.text));
   const messages = conversationId
-    ? await pages(path`/conversations/${conversationId}/messages`, { session_id: id, limit: 100 }, "messages", spoken, "This session has no message.")
+    ? await pages(path`/conversations/${conversationId}/messages`, { session_id: id, limit: 200 }, "messages", spoken, "This session has no message.")
     : [empty("The conversation of this session is not known.")];
-  return [make("p", {}, link("node", { id }, "as a node"), " · ", link("forget", { session_id: id }, "forget")), make("h2", {}, "Messages"), messages, make("h2", {}, "Related sessions"), related];
+  return [make("p", {}, link("node", { id }, "as a node"), " · ", link("forget", { session_id: id }, "forget")), make("h2", {}, "Messages"), hit && !messages.some((one) => one?.querySelector?.(".hit")) && notice("The hit is not among these messages: show more, or ", link("node", { id: hit }, "look at it"), "."), messages, make("h2", {}, "Related sessions"), related];
 }
 
 async function relatedTo(id) {

@@ -33,7 +33,9 @@ function show() {
   const body = make("div");
   page.replaceChildren(make("h1", {}, title(view)), body);
   const missing = NEEDED[view] && !asked[NEEDED[view]];
-  return fill(body, () => (missing ? empty(`This address needs ?${NEEDED[view]}=… at its end. The lists above lead to what there is.`) : VIEWS[view](asked)));
+  // A hit may stand far below.
+  const shown = () => body.querySelector(".hit")?.scrollIntoView({ block: "center" });
+  return fill(body, () => (missing ? empty(`This address needs ?${NEEDED[view]}=… at its end. The lists above lead to what there is.`) : VIEWS[view](asked))).then(shown);
 }
 
 async function listClients() {

@@ -68,7 +68,7 @@ function timeline(lanes) {
     const track = make("div", { class: "track marked" });
     for (const mark of marks) {
       const title = `${day(mark.at)} ${String(mark.title ?? "").slice(0, 160)}`;
-      const dot = make("a", { href: mark.id ? `#/node?${new URLSearchParams({ id: mark.id })}` : null, title, "aria-label": title });
+      const dot = make(mark.id ? "a" : "span", { role: mark.id ? null : "img", href: mark.id ? `#/node?${new URLSearchParams({ id: mark.id })}` : null, title, "aria-label": title });
       dot.style.left = place(mark.at);
       track.append(dot);
     }
@@ -97,7 +97,7 @@ function bridges(rows) {
     for (const pair of row.pairs) {
       for (const end of ["one", "other"]) {
         const id = pair[`${end}_session_id`];
-        add(id, pair[`${end}_via`], "Session");
+        add(id, id.slice(0, 8), "Session");
         edges.push({ from: row.session_id, to: id, type: String(pair[`${end}_via`]).slice(0, 40) });
       }
     }
