@@ -18,6 +18,7 @@ from playwright.async_api import Browser, Locator, Page, async_playwright, expec
 
 from bench.explorer import DRAW, NAMES
 from graphmem import config
+from graphmem.cli.story import StoryLoader
 from graphmem.client import Graphmem
 from graphmem.runtime import Runtime
 from tests import patterned
@@ -180,8 +181,8 @@ async def test_two_rankings_are_compared(reader: Reader, told: SimpleNamespace) 
     main = await reader.open("ask")
     await main.get_by_label("Question").fill("login fails")
     await main.get_by_label("Compare with").check()
-    await main.get_by_label("Ranking").nth(0).select_option("bm25")
-    await main.get_by_label("Ranking").nth(1).select_option("vector")
+    await main.locator("[name=ranking_a]").select_option("bm25")
+    await main.locator("[name=ranking_b]").select_option("vector")
     await main.get_by_role("button", name="Ask").click()
     await reader.settled()
     answers = main.locator("#answers section")
@@ -841,19 +842,45 @@ async def test_axe_finds_no_serious_violation(
         await context.close()
 
 
+@pytest.mark.usefixtures("whole_story")
 async def test_screenshots_show_the_page(
-    reader: Reader, told: SimpleNamespace, repository: Path, tmp_path: Path
+    reader: Reader, memory: Graphmem, repository: Path, tmp_path: Path
 ) -> None:
-    """`make screenshots` writes those of the documentation."""
+    """`make screenshots` writes those of the documentation, of the story that the demo loads."""
     write = os.environ.get("GRAPHMEM_SCREENSHOTS") == "write"
     folder = repository / "docs" / "images" if write else tmp_path
     folder.mkdir(exist_ok=True)
+    story = StoryLoader(memory)
+    await story.load()
+    reversed_decisions = (await memory.pattern("decisions_reversed")).rows
+    price = next(row for row in reversed_decisions if "Harbour plan" in row["now"])
+    question = quote("How did the price of the Harbour plan change, and why?")
     views = {
-        "ask": "ask?query=Which+database+carries+the+booking+queue%3F&max_tokens=120",
-        "look": f"node?id={told.new.id}",
+        "ask": f"ask?query={question}&max_tokens=400",
+        "look": f"node?id={price['memory_ids'][-1]}",
+        "pattern": "pattern?name=decisions_reversed",
+        "sessions": f"conversation?id={story.conversation_id}",
     }
     for name, view in views.items():
-        await reader.open(view)
-        await reader.page.get_by_label("Client").fill("atlas")
+        main = await reader.open(view)
+        if name == "pattern":
+            await main.get_by_role("button", name="Find").click()
+            await reader.settled()
+        if name == "look":
+            await _until_still(main.locator("canvas"))
+        await reader.page.get_by_label("Client").fill("demo")
         await reader.page.screenshot(path=folder / f"explorer-{name}.png", full_page=name == "look")
         assert (folder / f"explorer-{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+async def _until_still(canvas: Locator) -> None:
+    """Wait until a graph has come to rest."""
+    frames = None
+    while frames != (frames := await canvas.get_attribute("data-frames")):
+        await canvas.page.wait_for_timeout(300)
+
+
+def test_the_documents_show_every_screenshot(repository: Path) -> None:
+    pictures = {path.name for path in (repository / "docs" / "images").glob("explorer-*.png")}
+    guide = (repository / "docs" / "guides" / "explorer.md").read_text("utf-8")
+    assert set(re.findall(r"images/(explorer-\w+\.png)", guide)) == pictures
