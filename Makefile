@@ -28,6 +28,7 @@ help:
 	@echo 'make typescript        write the types of clients/typescript from the OpenAPI document; needs Node'
 	@echo 'make screenshots       write the pictures of the explorer, docs/images/*.png, with Chromium'
 	@echo 'make figures           write the figures of bench/results into README.md and docs/benchmarks.md'
+	@echo 'make plots             draw the reports of bench/results as pictures beside them'
 	@echo 'make docs              build the documentation site into build/docs; a warning or a dead link fails'
 	@echo 'make notebook          run notebooks/explore.ipynb whole, into build/'
 	@echo 'make bench-quality     DATA=set.json RANKING=contextual LEAST=0.25 OUT=report.json: measure what is found'
@@ -49,6 +50,7 @@ help:
 	@echo 'make bench-hostile     AT_ONCE=4 OUT=report.json: measure recall while operators send hostile Cypher'
 	@echo 'make bench-overload    CALLERS=300 OUT=report.json: measure a service with too many callers'
 	@echo 'make bench-runs        SPANS=100000 OUT=report.json: measure what a budget costs'
+	@echo 'make bench-explorer    NODES=1000 OUT=report.json: measure the frames a second of a graph in the explorer'
 	@echo 'make chaos             WRITES=10000: kill Neo4j and the service while they write'
 	@echo 'make image-steps       run the steps of the Dockerfile in a clean folder (minutes)'
 	@echo 'make requirements      resolve and pin the requirements anew'
@@ -129,6 +131,10 @@ screenshots: $(VENV)/development.stamp
 figures: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.figures
 
+.PHONY: plots
+plots: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.plots
+
 .PHONY: docs
 docs: $(VENV)/development.stamp
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
@@ -205,6 +211,10 @@ bench-exports: $(VENV)/development.stamp
 .PHONY: bench-imports
 bench-imports: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.imports --conversations $(or $(CONVERSATIONS),2000) $(if $(OUT),--out $(OUT))
+
+.PHONY: bench-explorer
+bench-explorer: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.explorer --nodes $(or $(NODES),1000) $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-retrieval
 bench-retrieval: $(VENV)/development.stamp

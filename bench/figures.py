@@ -42,6 +42,7 @@ def reports(folder: Path = RESULTS) -> dict[str, Any]:
 def commands(found: Reports) -> dict[str, str]:
     """Return the command that measures each report again, at the size that it has."""
     return {
+        "explorer": f"make bench-explorer NODES={found['explorer']['nodes']}",
         "contextual": f"make bench-contextual SESSIONS={found['contextual']['many']['sessions']}",
         "graph": f"make bench-graph EDGES={found['graph']['edges']}",
         "hops": f"make bench-hops MEMORIES={found['hops']['memories']}",
@@ -255,6 +256,22 @@ def needles(found: Reports) -> str:
     )
 
 
+def explorer(found: Reports) -> str:
+    """Return how many frames a second the page draws, and what one of them costs it."""
+    return _table(
+        ("Movement", "Frames a second", "Slowest of 20 frames", "Work of the page a frame"),
+        [
+            (
+                movement,
+                f"{one['frames a second']:.0f}",
+                f"{one['slowest of 20 frames in milliseconds']:.0f} ms",
+                f"{one['work a frame in milliseconds']:.1f} ms",
+            )
+            for movement, one in found["explorer"]["movements"].items()
+        ],
+    )
+
+
 BLOCKS: dict[str, Callable[[Reports], str]] = {
     SUMMARY: summary,
     "latency": latency,
@@ -264,6 +281,7 @@ BLOCKS: dict[str, Callable[[Reports], str]] = {
     "themes": themes,
     "operations": operations,
     "needles": needles,
+    "explorer": explorer,
 }
 
 

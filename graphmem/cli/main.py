@@ -1,6 +1,7 @@
 """The command `graphmem`: its commands, and the report of errors."""
 
 import errno
+import os
 import sys
 import traceback
 from typing import Any
@@ -16,6 +17,7 @@ from graphmem.cli.hook import hook
 from graphmem.cli.import_file import import_file
 from graphmem.cli.install import install, uninstall
 from graphmem.cli.keys import keys
+from graphmem.cli.looking import patterns, runs
 from graphmem.cli.mcp import mcp
 from graphmem.cli.options import shows_debug
 from graphmem.cli.recall import recall
@@ -59,6 +61,8 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; turn its error into a sentence and an exit code."""
+        if os.environ.get("NO_COLOR"):  # as https://no-color.org asks; click does not look at it
+            ctx.color = False
         try:
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
@@ -87,6 +91,8 @@ COMMANDS = (
     import_file,
     export_file,
     recall,
+    patterns,
+    runs,
     cypher,
     keys,
     backup,

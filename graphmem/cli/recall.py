@@ -135,7 +135,7 @@ def _show(answer: Answer) -> None:
     else:
         click.echo("Nothing was found.\n" if not recalled.omitted_total else "Nothing fits.\n")
     if question.explain:
-        click.echo("\n".join(explained(recalled)) + "\n")
+        click.echo("\n".join(explained(recalled, question.max_tokens)) + "\n")
     click.echo(click.style(cost(recalled, question.max_tokens, answer.milliseconds), bold=True))
 
 

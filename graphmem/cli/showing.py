@@ -1,6 +1,5 @@
 """Answers as text and as JSON: a context, its cost, and the reasons for it."""
 
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from typing import Any
 import click
 import msgspec
 
+from graphmem.cli.drawing import bar, drawable, stacked, width
 from graphmem.model.validation import counted
 from graphmem.recall.types import Omitted, Recalled
 
@@ -17,8 +17,8 @@ CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), "\N{REPLACEMENT CHARACT
     ord("\n"): "\n",
     ord("\t"): "\t",
 }
-WIDEST = 100
-"""The width of a quoted text, in characters, on a terminal that is wider or unknown."""
+LONGEST_BAR = 40
+SHORTEST_BAR = 8
 
 REASONS = {"no_room": "no room", "beyond_limit": "beyond the limit"}
 
@@ -35,9 +35,9 @@ def harmless(text: str) -> str:
 
 def show_quoted(text: str) -> None:
     """Print a text within the width of the terminal, with a line at its left side."""
-    width = min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST) - 4
+    room = width() - 4
     for line in harmless(text).rstrip("\n").split("\n"):
-        for part in textwrap.wrap(line, width, subsequent_indent="  ") or [""]:
+        for part in textwrap.wrap(line, room, subsequent_indent="  ") or [""]:
             bold = part.startswith("##")
             click.echo(click.style("  │ ", dim=True) + click.style(part, bold=bold))
 
@@ -55,15 +55,30 @@ def cost(recalled: Recalled, budget: int, milliseconds: float) -> str:
     return " · ".join(parts)
 
 
-def explained(recalled: Recalled) -> Iterator[str]:
-    """Yield a line for each memory, with the reason why it is in the context or was left out."""
-    for item in recalled.items:
-        scores = ", ".join(f"{name} {score:.3f}" for name, score in item.scores.items())
+def explained(recalled: Recalled, budget: int) -> Iterator[str]:
+    """Yield lines for each memory: why it is in the context or was left out, with bars of its signals."""
+    length = min(LONGEST_BAR, width() - 2)
+    yield drawable(bar_of_budget(recalled, budget, length))
+    weights = recalled.weights or {}
+    adds = [
+        # Without weights the scores speak for themselves; with them, one without a weight adds nothing.
+        {
+            name: weights.get(name, 1.0) * score
+            for name, score in item.scores.items()
+            if name in weights or not weights
+        }
+        for item in recalled.items
+    ]
+    most = max((abs(one) for added in adds for one in added.values()), default=0.0)
+    for item, added in zip(recalled.items, adds, strict=True):
         ranks = ", ".join(f"{leg} #{rank}" for leg, rank in item.ranks.items())
         yield (
             f"in   #{item.rank:<3} {item.score:.3f}  {item.token_count:>5} tokens  "
-            f"{item.external_id or item.id}  (relevance {item.relevance:.3f}; {scores}; {ranks})"
+            f"{item.external_id or item.id}  (relevance {item.relevance:.3f}; {ranks})"
         )
+        for name, value in sorted(added.items(), key=lambda one: -one[1]):
+            if value:
+                yield drawable(_signal(name, item.scores[name], weights.get(name), value, most))
         if item.lifted_by:
             lifts = (f"{one.signal}: {one.external_id or one.id}" for one in item.lifted_by)
             yield f"     lifted by {', '.join(lifts)}"
@@ -74,6 +89,26 @@ def explained(recalled: Recalled) -> Iterator[str]:
         yield f"score = {' + '.join(parts)}"
     for stage, milliseconds in (recalled.timings or {}).items():
         yield f"time {stage}: {milliseconds:.1f} ms"
+
+
+def bar_of_budget(recalled: Recalled, budget: int, length: int) -> str:
+    """Return a bar of the used part of a budget; neighbouring memories alternate between two shades."""
+    counts = [item.token_count for item in recalled.items]
+    share = recalled.tokens_used / (sum(counts) or 1)
+    parts = [(share * count, "█▓"[place % 2]) for place, count in enumerate(counts)]
+    return stacked(parts, budget, length)
+
+
+def _signal(name: str, score: float, weight: float | None, adds: float, most: float) -> str:
+    """Return the line of one signal: what it adds to the score, its bar, and where that comes from."""
+    origin = "" if weight is None else f"  {weight:g} · {score:.3f}"
+    length = min(LONGEST_BAR, width() - 31 - len(origin))
+    if length < SHORTEST_BAR:
+        origin, length = "", max(SHORTEST_BAR, width() - 31)
+    drawn = bar(abs(adds), most, length)
+    # A signal that lowers the score is hatched.
+    shown = drawn if adds > 0 else "░" * max(1, len(drawn))
+    return f"     {name:<16} {adds:>7.3f} {shown:<{length if origin else 0}}{origin}".rstrip()
 
 
 def left_out(omitted: Omitted) -> str:

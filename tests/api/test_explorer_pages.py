@@ -1,5 +1,6 @@
 """The page in a real Chromium on a real server: what a person sees, types and clicks."""
 
+import json
 import os
 import re
 import shutil
@@ -9,42 +10,23 @@ from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
+from urllib.parse import quote
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, async_playwright, expect
 
+from bench.explorer import DRAW, NAMES
 from graphmem import config
+from graphmem.cli.story import StoryLoader
 from graphmem.client import Graphmem
 from graphmem.runtime import Runtime
+from tests import patterned
+from tests.api.hostile_texts import DIRECTIONS, HOSTILE, LONG, MARKUP, SHAPES, STYLE, SVG
 from tests.api.test_serve import have_running, served
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 SECONDS = 30
 """How long a busy machine may take for what is expected."""
-
-HOSTILE = [
-    "<script>document.title='owned'</script>",
-    "<img src=x onerror=\"document.title='owned'\">",
-    "<svg onload=\"document.title='owned'\">",
-    "<a href=\"javascript:document.title='owned'\">click</a>",
-    "<iframe srcdoc=\"<script>parent.document.title='owned'</script>\"></iframe>",
-    "</div></main></body><h1>owned</h1>",
-    "<style>*{display:none}</style>",
-    "<base href='https://evil.example/'><form action='https://evil.example/'>",
-    "'\"><details open ontoggle=\"document.title='owned'\">",
-    "{{constructor.constructor('document.title=1')()}} ${document.title='owned'}",
-    "\u202egnorw si txet siht\u202c \u2066isolated\u2069 \u200f\u200e",
-    "\u202e" * 40 + "never closed",
-    "مرحبا بالعالم <b>bold</b> עברית",
-    "Z\u0351\u0352\u0353a\u0354\u0355\u0356l" * 60,
-    "a" * 5000,
-    "\ufeff\u200b\u2028\u2029 tab\tand\nlines",
-    "🏴‍☠️👩‍👩‍👧‍👦" * 200,
-    "]]>--><!-- &lt;script&gt; &#x3c;",
-    "%3Cscript%3E ../../.. ?client=evil#/forget",
-    "<math><mtext></mtext><script>document.title='owned'</script></math>",
-]
 
 
 @pytest_asyncio.fixture(scope="session")
@@ -195,6 +177,36 @@ async def test_two_times_side_by_side_show_what_only_one_of_them_knows(
     await expect(answers.nth(0).locator(".only").first).to_have_text("only on this side")
 
 
+async def test_two_rankings_are_compared(reader: Reader, told: SimpleNamespace) -> None:
+    main = await reader.open("ask")
+    await main.get_by_label("Question").fill("login fails")
+    await main.get_by_label("Compare with").check()
+    await main.locator("[name=ranking_a]").select_option("bm25")
+    await main.locator("[name=ranking_b]").select_option("vector")
+    await main.get_by_role("button", name="Ask").click()
+    await reader.settled()
+    answers = main.locator("#answers section")
+    await expect(answers.nth(0).locator("h2")).to_have_text("Answer, ranking bm25")
+    await expect(answers.nth(1).locator("h2")).to_have_text("Answer, ranking vector")
+    await expect(answers.nth(0).locator(".context")).to_contain_text("AUTH-401")
+    await expect(answers.nth(1).locator(".only").first).to_have_text("only on this side")
+
+
+async def test_an_alias_is_shown_and_undone(reader: Reader, memory: Graphmem) -> None:
+    said = [
+        {"session_id": "s", "role": "user", "content": f"{name} repairs the crane."}
+        for name in ("Lyra Voss", "Lyra Voss-Amsel")
+    ]
+    await memory.remember("crane", said, create=True)
+    await memory.add_alias("Lyra Voss-Amsel", "Lyra Voss")
+    main = await reader.open("names")
+    alias = main.locator("li li", has_text="Lyra Voss-Amsel (manual)")
+    await alias.get_by_role("button", name="Undo this alias").click()
+    await expect(alias.locator(".good")).to_have_text("undone")
+    main = await reader.open("names")
+    await expect(main.locator("li li")).to_have_count(0)
+
+
 async def test_a_fact_is_shown_with_both_times_of_its_versions(
     reader: Reader, told: SimpleNamespace
 ) -> None:
@@ -212,6 +224,35 @@ async def test_an_episode_shows_its_decay(reader: Reader, told: SimpleNamespace)
         "points", re.compile(r"^40\.0,10\.0 ")
     )
     await expect(main).to_contain_text("remembered with probability")
+
+
+async def test_each_review_of_an_episode_begins_its_curve_anew(
+    reader: Reader, memory: Graphmem
+) -> None:
+    said = {
+        "session_id": "s",
+        "role": "user",
+        "content": "The crane is painted.",
+        "occurred_at": "2026-01-01T00:00:00Z",
+    }
+    ids = (await memory.remember("crane", [said], create=True)).ids
+    episode = await memory.remember_episode("crane", message_ids=ids, title="The crane")
+    for at in ("2026-01-05T00:00:00Z", "2026-02-01T00:00:00Z"):
+        assert (await memory.review(episode.id, "good", reviewed_at=at)).applied
+    main = await reader.open(f"node?id={episode.id}")
+    chart = main.locator("svg.chart")
+    await expect(chart.locator("circle")).to_have_count(2)
+    points = await chart.locator(".curve").get_attribute("points") or ""
+    tops = [one.partition(",")[0] for one in points.split() if one.endswith(",10.0")]
+    assert len(set(tops)) == 3
+    await expect(main.get_by_role("region", name="Reviews")).to_contain_text("good")
+
+
+async def test_an_address_without_an_id_says_what_it_needs(reader: Reader) -> None:
+    for view in ("node", "session", "conversation", "run", "pattern"):
+        main = await reader.open(f"{view}?id=")
+        await expect(main.locator(".empty")).to_contain_text("This address needs ?")
+        await expect(main.locator("details")).to_have_count(0)
 
 
 async def test_a_neighbourhood_is_drawn_filtered_and_expanded(
@@ -268,6 +309,9 @@ async def test_a_conversation_leads_to_its_session_with_the_hit_marked(
     await main.get_by_role("link", name="its session, with this message marked").click()
     await reader.settled()
     await expect(main.locator("li.hit")).to_contain_text("The pump in Harbour hall is blue.")
+    await expect(main.locator("li.hit")).to_be_in_viewport()
+    main = await reader.open(f"{reader.page.url.partition('#/')[2]}".replace("hit=", "hit=other"))
+    await expect(main).to_contain_text("The hit is not among these messages")
 
 
 async def test_a_pattern_is_filled_in_and_answered(reader: Reader, memory: Graphmem) -> None:
@@ -283,6 +327,71 @@ async def test_a_pattern_is_filled_in_and_answered(reader: Reader, memory: Graph
     await main.get_by_role("button", name="Find").click()
     await reader.settled()
     await expect(main.get_by_role("region", name="Duplicates")).to_contain_text("invoice")
+
+
+PICTURES = {
+    "recurring_themes": "timeline",
+    "themes_rising_and_fading": "bars",
+    "entities_across_sessions": "graph",
+    "decisions_reversed": "timeline",
+    "open_contradictions": "graph",
+    "bridges": "graph",
+    "shown_and_never_used": "bars",
+    "knowledge_gaps": "bars",
+    "timeline": "timeline",
+    "duplicates": "graph",
+}
+
+
+async def test_each_pattern_is_a_table_and_a_picture(reader: Reader, memory: Graphmem) -> None:
+    await patterned.live(memory)
+    assert set(PICTURES) == {one.name for one in memory.patterns().patterns}
+    for name, kind in PICTURES.items():
+        main = await reader.open(f"pattern?name={name}")
+        for parameter, value in patterned.ASKED[name].items():
+            entry = main.locator(f"[name={parameter}]")
+            if await entry.evaluate("entry => entry.tagName") == "SELECT":
+                await entry.select_option(str(value))
+            else:
+                await entry.fill(str(value))
+        await main.get_by_role("button", name="Find").click()
+        await reader.settled()
+        rows = main.locator("table").last.locator("tbody tr")
+        assert await rows.count() >= 1, name
+        drawn = main.locator(f"figure [data-picture={kind}]")
+        await expect(drawn, name).to_have_count(1)
+        marks = {"timeline": ".track > a", "bars": ".bar > i", "graph": "canvas"}[kind]
+        assert await drawn.locator(marks).count() >= 1, name
+        assert await _overflow(reader.page) <= 0, name
+
+
+async def test_the_sessions_of_a_conversation_are_on_a_timeline_with_their_links(
+    reader: Reader, memory: Graphmem
+) -> None:
+    said = [
+        {
+            "session_id": f"week-{week}",
+            "role": "user",
+            "content": "Lyra Voss repairs the Harbour crane in Osaka with Teodor Brandt.",
+            "occurred_at": f"2026-03-{1 + 7 * week:02}T09:00:00Z",
+        }
+        for week in range(4)
+    ]
+    await memory.remember("crane", said, create=True)
+    for session in (await memory.sessions("crane")).sessions:
+        await memory.summarize_session(session.id)
+    main = await reader.open("conversation?id=crane")
+    picture = main.locator("svg.arcs")
+    await expect(picture).to_have_attribute(
+        "aria-label", re.compile(r"^4 sessions from 2026-03-01 to 2026-03-22, \d+ links? between")
+    )
+    assert await picture.locator("path.tick").count() == 4
+    links = await picture.locator("path.link").count()
+    assert links >= 3
+    await main.get_by_text("as a list").click()
+    said_links = main.locator("[data-part=links] li")
+    await expect(said_links).to_have_count(links)
+    await expect(said_links.first).to_contain_text(re.compile(r"week-\d – week-\d by "))
 
 
 async def test_a_run_shows_the_tree_of_its_budget(reader: Reader, memory: Graphmem) -> None:
@@ -320,12 +429,18 @@ async def test_refused_cypher_is_marked_at_its_place(reader: Reader) -> None:
     await text.fill("MATCH (m:Memory)\nDETACH DELETE m")
     await main.get_by_role("button", name="Run").click()
     await reader.settled()
-    await expect(main.get_by_role("alert")).to_contain_text("cypher")
+    await expect(main.get_by_role("alert")).to_contain_text("cypher write at line 2, column 1")
+    chosen = await text.evaluate("one => one.value.slice(one.selectionStart, one.selectionEnd)")
+    assert chosen == "D"
     await text.fill("MATCH (m:Memory)\nRETURN m.id +")
     await main.get_by_role("button", name="Run").click()
     await reader.settled()
     await expect(main.get_by_role("alert")).to_contain_text("at line")
     await expect(main.get_by_role("alert").locator("pre")).to_contain_text("^")
+    await main.get_by_role("button", name="Show the audit").click()
+    await reader.settled()
+    refused = main.locator("li", has_text="DETACH DELETE m").first
+    await expect(refused).to_contain_text("cypher_write")
 
 
 async def test_tags_and_metadata_are_edited(
@@ -376,55 +491,137 @@ async def test_forgetting_counts_first_and_then_shows_its_receipt(
     assert told.ids[0] in {one.id for one in left.memories}
 
 
-async def test_hostile_texts_neither_run_nor_break_the_layout(
-    reader: Reader, memory: Graphmem
-) -> None:
-    long = "<b>" + "x" * 999_000
+@pytest_asyncio.fixture
+async def hostile(memory: Graphmem) -> list[str]:
+    """Every hostile text as a memory, and as a name, a session, a tag and metadata; return the ids."""
+    assert len(HOSTILE) >= 60
     said = [
         {
-            "session_id": "s",
+            "session_id": _label(text) or "s",
             "role": "user",
-            "name": text[:60].strip(),
+            "name": _label(text) or "n",
             "content": f"pump {text}",
-            "tags": [_tag(text)],
+            "tags": [tag] if (tag := _tag(text)) else [],
+            "metadata": {"note": text[:700], _label(text): [text[:100]]},
         }
-        for text in [*HOSTILE, long]
+        for text in HOSTILE
     ]
     ids = (await memory.remember("hostile", said, create=True)).ids
-    await memory.open_conversation("hostile", title=HOSTILE[0] + HOSTILE[11])
-    await memory.remember_fact(f"pump {HOSTILE[1]}", conversation_id="hostile")
-    statement = f'MATCH (m:Memory {{client_id: "{memory.client_id}"}}) RETURN m'
-    views = [
-        "conversations",
-        "memories",
-        "names",
-        "conversation?id=hostile",
-        "ask?query=pump+script&max_tokens=20000",
-        *(f"node?id={id}" for id in (ids[0], ids[11], ids[-1])),
-    ]
-    for view in views:
+    await memory.open_conversation("hostile", title=HOSTILE[0] + DIRECTIONS[1] + SHAPES[1][:900])
+    old = await memory.remember_fact(
+        f"pump {MARKUP[5]}", conversation_id="hostile", keywords=[MARKUP[0], DIRECTIONS[1]]
+    )
+    new = await memory.supersede_fact(old.id, f"pump {SVG[0]}", reason=MARKUP[1])
+    episode = await memory.remember_episode(
+        "hostile", message_ids=ids[:3], title=STYLE[0] + DIRECTIONS[0]
+    )
+    run = await memory.run(agent_type=MARKUP[6], episode_id=DIRECTIONS[1])
+    await run.subcall(agent_type=SVG[1], budget_fraction=0.5)
+    return [*ids, new.id, episode.id]
+
+
+VIEWS = (
+    "conversations",
+    "memories",
+    "names",
+    "conversation?id=hostile",
+    "ask?query=pump+script&max_tokens=20000",
+    "runs",
+    "patterns",
+)
+
+
+async def test_hostile_texts_neither_run_nor_break_the_layout(
+    reader: Reader, hostile: list[str]
+) -> None:
+    for view in VIEWS:
         main = await reader.open(view)
+        while await main.get_by_role("button", name="Show more").count():
+            await main.get_by_role("button", name="Show more").click()
+            await reader.page.wait_for_timeout(200)
+        for summary in await main.locator("summary").all():
+            if await summary.is_visible():
+                await summary.click()
         await _is_whole(reader, main)
+    by_text = dict(zip([*HOSTILE, SVG[0], STYLE[0]], hostile, strict=True))
+    for text in (MARKUP[0], SVG[0], STYLE[0], *DIRECTIONS[:2], *SHAPES[1:4], LONG):
+        main = await reader.open(f"node?id={by_text[text]}")
+        shown = await main.locator(".text").first.evaluate("box => box.textContent")
+        assert text[:40] in shown or text == STYLE[0]  # an episode has the text of its messages
+        assert len(shown) < 5_000  # a megabyte is laid out only on request
+        await _is_whole(reader, main)
+
+
+async def test_hostile_results_of_cypher_neither_run_nor_break_the_layout(
+    reader: Reader, memory: Graphmem, hostile: list[str]
+) -> None:
     main = await reader.open("cypher")
-    await main.get_by_label("Statement").fill(statement)
-    await main.get_by_role("button", name="Run").click()
+    column = "`" + (MARKUP[0] + DIRECTIONS[1]).replace("`", "``") + "`"
+    statements = {
+        f'MATCH (m:Memory {{client_id: "{memory.client_id}"}}) RETURN m': "{}",
+        f"UNWIND $texts AS text RETURN text AS {column}, {{a: [text]}} AS inside": json.dumps(
+            {"texts": [text[:500] for text in HOSTILE]}
+        ),
+        f"RETURN `{MARKUP[3]}`": "{}",
+    }
+    for statement, parameters in statements.items():
+        await main.get_by_label("Statement").fill(statement)
+        await main.get_by_label("Parameters").fill(parameters)
+        await main.get_by_role("button", name="Run").click()
+        await reader.settled()
+        await _is_whole(reader, main)
+    await main.get_by_role("button", name="Show the audit").click()
     await reader.settled()
     await _is_whole(reader, main)
 
 
+async def test_hostile_addresses_break_nothing(reader: Reader) -> None:
+    await reader.open("ask")
+    for text in HOSTILE[:-1]:
+        given = quote(text[:300], safe="")
+        for view in ("node?id=", "session?id=", "pattern?name=", "?"):
+            await reader.page.evaluate("hash => { location.hash = hash }", f"#/{view}{given}")
+        await _is_whole(reader, await reader.settled())
+
+
+def _label(text: str) -> str:
+    return text[:100].strip()
+
+
 def _tag(text: str) -> str:
-    return re.sub(r"[,\s\x00-\x1f\x7f]+", "_", text)[:40]
+    return re.sub(r"[,\s\x00-\x1f\x7f-\x9f]+", "_", text)[:40].strip()
+
+
+INTRUDERS = """main => {
+  const known = new Set((
+    "A BDI BUTTON CANVAS CODE DATALIST DD DETAILS DIV DL DT FIELDSET FORM H1 H2 H3 I INPUT LABEL LEGEND LI "
+    + "FIGCAPTION FIGURE METER OL OPTION P PRE SECTION SELECT SPAN STRONG SUMMARY "
+    + "TABLE TBODY TD TEXTAREA TH THEAD TIME TR UL "
+    + "circle g line path polyline rect svg text title"
+  ).split(" "));
+  const found = [];
+  for (const one of main.querySelectorAll("*")) {
+    if (!known.has(one.tagName)) found.push(one.tagName);
+    for (const { name, value } of one.attributes) {
+      const leads = /^(href|src|action)$/.test(name) && !value.startsWith("#/");
+      if (leads || name.startsWith("on")) found.push(`${name}=${value}`);
+    }
+  }
+  return found;
+}"""
+"""The elements and attributes in a view that the page itself never makes."""
 
 
 async def _is_whole(reader: Reader, main: Locator) -> None:
     """Fail if a text has become elements, has run, or has widened the page."""
     assert (await reader.page.title()).endswith("graphmem explorer")
-    await expect(main.locator("script, img, iframe, style, base, math, b")).to_have_count(0)
+    assert await main.evaluate(INTRUDERS) == []
     await expect(main.locator("h1")).to_have_count(1)
     assert await _overflow(reader.page) <= 0
     box = await reader.page.locator("footer").bounding_box()
     assert box
     assert box["height"] < 200
+    assert reader.wrong == []
 
 
 async def _overflow(page: Page) -> int:
@@ -440,8 +637,15 @@ async def test_the_page_fits_a_narrow_screen_and_the_dark(
         viewport={"width": 360, "height": 740}, color_scheme="dark", reduced_motion="reduce"
     )
     reader = Reader(await context.new_page(), url, memory.client_id)
-    for view in ("ask?query=booking+queue", f"node?id={told.new.id}", "cypher", "forget", "runs"):
-        await reader.open(view)
+    for view in (
+        *("ask?query=booking+queue", f"node?id={told.new.id}", f"node?id={told.episode.id}"),
+        *("conversation?id=atlas", "names", "memories", "cypher", "forget", "runs"),
+        *("pattern?name=decisions_reversed", "pattern?name=entities_across_sessions"),
+    ):
+        main = await reader.open(view)
+        if view.startswith("pattern"):
+            await main.get_by_role("button", name="Find").click()
+            await reader.settled()
         assert await _overflow(reader.page) <= 0, view
     body = reader.page.locator("body")
     assert await body.evaluate("body => getComputedStyle(body).backgroundColor") == (
@@ -516,45 +720,117 @@ async def test_a_key_is_asked_for_and_kept_only_in_the_page(
     await context.close()
 
 
-async def test_a_thousand_nodes_are_drawn_frame_by_frame(
+COUNT_WORK = """async () => {
+  const { graph } = window;
+  const calls = {};
+  for (const name of ["fill", "stroke", "fillText", "clearRect"]) {
+    const whole = CanvasRenderingContext2D.prototype[name];
+    CanvasRenderingContext2D.prototype[name] = function (...given) {
+      calls[name] = (calls[name] ?? 0) + 1;
+      return whole.apply(this, given);
+    };
+  }
+  let writes = 0;
+  const watch = new MutationObserver((changes) => (writes += changes.length));
+  watch.observe(document.body, { attributes: true, childList: true, characterData: true, subtree: true });
+  const before = graph.frames;
+  for (const scale of [0.2, 0.5, 1, 2, 4]) {
+    graph.zoom(scale / graph.view.scale, 30, 20);
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  }
+  await new Promise((done) => setTimeout(done));
+  const seen = graph.seen(graph.canvas.clientWidth, graph.canvas.clientHeight).length;
+  return { frames: graph.frames - before, calls, writes, seen };
+}"""
+
+
+async def test_what_a_role_may_not_do_is_said(
+    browser: Browser,
+    runtime: Runtime,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    memory: Graphmem,
+    told: SimpleNamespace,
+) -> None:
+    keys = tmp_path / "keys.txt"
+    keys.write_text(f"{memory.client_id} reader {sha256(b'sesame').hexdigest()}\n")
+    have_running(runtime, monkeypatch)
+    context = await browser.new_context()
+    async with served(config.load({}, port=0, jobs="off", keys_file=keys)) as (address, _):
+        page = await context.new_page()
+        await page.goto(f"{address}/#/forget")
+        await page.get_by_label("Key").fill("sesame")
+        await page.get_by_role("button", name="Use").click()
+        await page.get_by_label("Tags, with commas").fill("login")
+        await page.get_by_role("button", name="Count what would go").click()
+        await expect(page.get_by_role("alert")).to_contain_text("role")
+        await page.get_by_role("link", name="Cypher").click()
+        await page.get_by_role("button", name="Run").click()
+        await expect(page.get_by_role("alert")).to_contain_text("operator")
+    await context.close()
+    assert (await memory.memory(told.ids[3])).text
+
+
+async def test_a_thousand_nodes_cost_a_few_calls_a_frame(
     browser: Browser, url: str, bulk_data: None
 ) -> None:
     context = await browser.new_context(bypass_csp=True)  # for the script of the test itself
     page = await context.new_page()
     await page.goto(f"{url}/")
-    await page.evaluate(
-        """async () => {
-          const { Graph } = await import("/explorer/graph.js");
-          const node = (n) => ({ id: `n${n}`, labels: [`K${n % 5}`], properties: { text: `text ${n}` } });
-          const nodes = Array.from({ length: 1000 }, (_, n) => node(n));
-          const edge = (one, n) => ({ from: one.id, to: `n${n >> 1}`, type: "NEXT" });
-          const edges = nodes.slice(1).map(edge);
-          const graph = new Graph();
-          document.getElementById("page").replaceChildren(graph.element);
-          graph.add({ nodes, edges });
-        }"""
-    )
+    await page.evaluate(DRAW, 1000)
     canvas = page.locator("canvas")
     await expect(canvas).to_have_attribute(
         "data-frames", re.compile(r"^[3-9]\d|\d{3}"), timeout=60_000
     )
-    await expect(page.locator(".graph [role=status]")).to_contain_text("1,000 nodes, 999 edges")
+    await expect(page.locator(".graph [role=status]")).to_contain_text("1,000 nodes, 1,330 edges")
+    size = "graph.canvas.clientWidth, graph.canvas.clientHeight"
+    inside = await page.evaluate(f"() => graph.seen({size}).length")
+    assert inside == 1000  # the whole graph fits until somebody moves the view
+    worked = await page.evaluate(COUNT_WORK)
+    frames = worked["frames"]
+    assert frames >= 5
+    assert worked["writes"] <= 2 * frames
+    assert worked["calls"]["clearRect"] == frames
+    assert worked["calls"]["fill"] <= 5 * frames  # one for each kind
+    assert worked["calls"]["stroke"] <= 2 * frames
+    assert worked["seen"] < 500  # enlarged, most nodes are outside and are not drawn
     await context.close()
+
+
+async def test_a_picture_of_too_many_nodes_says_so(
+    browser: Browser, url: str, bulk_data: None
+) -> None:
+    context = await browser.new_context(bypass_csp=True)
+    page = await context.new_page()
+    await page.goto(f"{url}/")
+    await page.evaluate(DRAW, 2100)
+    await expect(page.locator(".missing")).to_contain_text("at most 2,000 nodes")
+    await expect(page.locator(".graph [role=status]")).to_contain_text("2,000 nodes")
+    await context.close()
+
+
+PATTERN = "pattern?name=decisions_reversed"
 
 
 async def test_axe_finds_no_serious_violation(
     browser: Browser, url: str, told: SimpleNamespace, memory: Graphmem
 ) -> None:
     axe = files("axe_playwright_python").joinpath("axe.min.js").read_text()
-    views = ("conversations", "memories", "patterns", "cypher", "forget")
-    shown = ("ask?query=booking+queue&max_tokens=60", f"node?id={told.new.id}")
+    views = ("conversations", "memories", "names", "patterns", "cypher", "forget", "runs")
+    shown = (
+        *("ask?query=booking+queue&max_tokens=60", f"node?id={told.new.id}"),
+        *(f"node?id={told.episode.id}", "conversation?id=atlas", PATTERN),
+    )
     schemes: dict[Literal["light", "dark"], tuple[str, ...]]
     schemes = {"light": (*shown, *views), "dark": shown}
     for scheme, opened in schemes.items():
         context = await browser.new_context(bypass_csp=True, color_scheme=scheme)
         reader = Reader(await context.new_page(), url, memory.client_id)
         for view in opened:
-            await reader.open(view)
+            main = await reader.open(view)
+            if view == PATTERN:
+                await main.get_by_role("button", name="Find").click()
+                await expect(main.locator("figure")).to_have_count(1)
             await reader.page.evaluate(axe)
             found = await reader.page.evaluate("axe.run()")
             serious = [
@@ -566,19 +842,45 @@ async def test_axe_finds_no_serious_violation(
         await context.close()
 
 
+@pytest.mark.usefixtures("whole_story")
 async def test_screenshots_show_the_page(
-    reader: Reader, told: SimpleNamespace, repository: Path, tmp_path: Path
+    reader: Reader, memory: Graphmem, repository: Path, tmp_path: Path
 ) -> None:
-    """`make screenshots` writes those of the documentation."""
+    """`make screenshots` writes those of the documentation, of the story that the demo loads."""
     write = os.environ.get("GRAPHMEM_SCREENSHOTS") == "write"
     folder = repository / "docs" / "images" if write else tmp_path
     folder.mkdir(exist_ok=True)
+    story = StoryLoader(memory)
+    await story.load()
+    reversed_decisions = (await memory.pattern("decisions_reversed")).rows
+    price = next(row for row in reversed_decisions if "Harbour plan" in row["now"])
+    question = quote("How did the price of the Harbour plan change, and why?")
     views = {
-        "ask": "ask?query=Which+database+carries+the+booking+queue%3F&max_tokens=120",
-        "look": f"node?id={told.new.id}",
+        "ask": f"ask?query={question}&max_tokens=400",
+        "look": f"node?id={price['memory_ids'][-1]}",
+        "pattern": "pattern?name=decisions_reversed",
+        "sessions": f"conversation?id={story.conversation_id}",
     }
     for name, view in views.items():
-        await reader.open(view)
-        await reader.page.get_by_label("Client").fill("atlas")
+        main = await reader.open(view)
+        if name == "pattern":
+            await main.get_by_role("button", name="Find").click()
+            await reader.settled()
+        if name == "look":
+            await _until_still(main.locator("canvas"))
+        await reader.page.get_by_label("Client").fill("demo")
         await reader.page.screenshot(path=folder / f"explorer-{name}.png", full_page=name == "look")
         assert (folder / f"explorer-{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+async def _until_still(canvas: Locator) -> None:
+    """Wait until a graph has come to rest."""
+    frames = None
+    while frames != (frames := await canvas.get_attribute("data-frames")):
+        await canvas.page.wait_for_timeout(300)
+
+
+def test_the_documents_show_every_screenshot(repository: Path) -> None:
+    pictures = {path.name for path in (repository / "docs" / "images").glob("explorer-*.png")}
+    guide = (repository / "docs" / "guides" / "explorer.md").read_text("utf-8")
+    assert set(re.findall(r"images/(explorer-\w+\.png)", guide)) == pictures

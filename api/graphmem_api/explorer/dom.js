@@ -120,13 +120,28 @@ export function bar(parts, whole, label) {
   return shown;
 }
 
+const UUID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
+
+// An id that nobody has chosen is shown by its beginning.
+function identified(id) {
+  const led = link("node", { id }, UUID.test(id) ? `${id.slice(0, 8)}…` : id);
+  led.title = id;
+  return led;
+}
+
+function entries(rows) {
+  const parts = rows.map((row) => make("li", {}, Object.entries(row).filter(([, part]) => part != null).map(([name, part]) => make("div", {}, make("span", { class: "soft" }, `${words(name)}: `), one(name, part)))));
+  return make("details", {}, make("summary", {}, `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "entry" : "entries"}`), make("ul", { class: "items" }, parts));
+}
+
 function one(name, value) {
   if (value == null) return make("span", { class: "soft" }, "–");
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number") return number(value);
+  if (Array.isArray(value) && value.length && value.every((part) => part && typeof part === "object")) return entries(value);
   if (Array.isArray(value)) return value.map((part, place) => [place ? ", " : "", one(name, part)]);
   if (typeof value === "object") return make("code", {}, inline(JSON.stringify(value), 400));
-  if (/(^|_)ids?$/.test(name) && value) return link("node", { id: value }, value);
+  if (/(^|_)ids?$/.test(name) && value) return identified(value);
   return /_at$|^at$/.test(name) ? time(value) : inline(value, 400);
 }
 export const value = one;

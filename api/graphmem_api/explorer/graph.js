@@ -6,6 +6,9 @@ const COLOURS = ["#4477aa", "#cc6677", "#228833", "#aa8800", "#117788", "#aa3377
 const LABELLED = 60;
 const RADIUS = 7;
 const SETTLED = 0.01;
+const MOST = 2000; // nodes: the forces of twice as many take longer than a frame
+const MARGIN = 40;
+const ZOOM = 1.15;
 
 // Characters that turn the direction of a text, and control characters, have no place in a label on a canvas.
 const UNSEEN = /[\p{Cc}\p{Cf}]/gu;
@@ -28,9 +31,11 @@ export class Graph {
     this.expanding = expand;
     this.colours = new Map();
     this.view = { x: 0, y: 0, scale: 1 };
+    this.fitted = true; // until somebody moves the view
+    this.full = false;
     this.heat = 0;
     this.frames = 0;
-    this.canvas = make("canvas", { tabindex: 0, role: "img", "aria-label": "Graph: arrows choose a node, Enter opens it, E expands it, plus and minus zoom" });
+    this.canvas = make("canvas", { tabindex: 0, role: "img", "aria-label": "Graph: arrows choose a node, Enter opens it, E expands it, plus and minus zoom, 0 shows all" });
     if (height) this.canvas.style.height = height;
     this.types = make("fieldset", { class: "fields" });
     this.missing = make("div", { class: "missing", "aria-live": "polite" });
@@ -44,6 +49,8 @@ export class Graph {
     const beside = this.nodes.get(around);
     for (const node of nodes) {
       if (this.nodes.has(node.id)) continue;
+      this.full ||= this.nodes.size >= MOST;
+      if (this.full) break;
       const angle = this.nodes.size * 2.4;
       const far = 12 * Math.sqrt(this.nodes.size + 1);
       const x = (beside?.x ?? 0) + far * Math.cos(angle);
@@ -98,7 +105,8 @@ export class Graph {
 
   tellMissing(why) {
     const places = (cut) => cut.at.map((id) => [" ", link("node", { id }, this.nodes.get(id)?.label ?? id)]);
-    this.missing.replaceChildren(...why.map((cut) => make("p", { class: "notice" }, `Not everything is shown (${cut.reason.replaceAll("_", " ")}): `, make("bdi", {}, cut.remedy), ". At", places(cut))));
+    const full = this.full && make("p", { class: "notice" }, `Not everything is shown: a picture has at most ${counted(MOST, "node")}.`);
+    this.missing.replaceChildren(...(full ? [full] : []), ...why.map((cut) => make("p", { class: "notice" }, `Not everything is shown (${cut.reason.replaceAll("_", " ")}): `, make("bdi", {}, cut.remedy), ". At", places(cut))));
   }
 
   listTypes() {
@@ -145,6 +153,8 @@ export class Graph {
   // Nodes repel each other, edges pull, and everything is drawn to the middle (Fruchterman and Reingold, 1991).
   step() {
     const { points, heat } = this;
+    // Labels need room.
+    const [strength, length] = points.length <= LABELLED ? [4000, 170] : [700, 60];
     for (let i = 0; i < points.length; i += 1) {
       const a = points[i];
       a.dx -= a.x * 0.01;
@@ -153,14 +163,13 @@ export class Graph {
         const b = points[j];
         const x = a.x - b.x;
         const y = a.y - b.y;
-        const push = Math.min(700 / (x * x + y * y + 1), 8);
+        const push = Math.min(strength / (x * x + y * y + 1), 8);
         a.dx += x * push * 0.05;
         a.dy += y * push * 0.05;
         b.dx -= x * push * 0.05;
         b.dy -= y * push * 0.05;
       }
     }
-    const length = points.length <= LABELLED ? 130 : 60; // labels need room
     for (const [a, b] of this.lines) {
       const x = b.x - a.x;
       const y = b.y - a.y;
@@ -184,54 +193,85 @@ export class Graph {
     this.heat *= 0.98;
   }
 
+  // The whole graph within the canvas, never enlarged.
+  fit(width, height) {
+    const across = this.points.map((point) => point.x);
+    const down = this.points.map((point) => point.y);
+    const [left, right, top, bottom] = [Math.min(...across), Math.max(...across), Math.min(...down), Math.max(...down)];
+    const labels = this.points.length <= LABELLED ? 150 : 0;
+    const scale = Math.min(1, (width - MARGIN) / (right - left + labels + 1), (height - MARGIN) / (bottom - top + 1));
+    this.view = { scale: Math.max(scale, 0.02), x: (-scale * (left + right + labels)) / 2, y: (-scale * (top + bottom)) / 2 };
+  }
+
   paint() {
-    const { canvas, view } = this;
+    const { canvas } = this;
     const ratio = devicePixelRatio || 1;
     const { clientWidth: width, clientHeight: height } = canvas;
-    if (canvas.width !== width * ratio || canvas.height !== height * ratio) {
-      canvas.width = width * ratio;
-      canvas.height = height * ratio;
-    }
+    const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
+    if (this.fitted && this.points.length) this.fit(width, height);
+    const { view } = this;
     const style = getComputedStyle(canvas);
     const [ink, line] = [style.getPropertyValue("--ink"), style.getPropertyValue("--soft")];
     const to = canvas.getContext("2d");
     to.setTransform(ratio, 0, 0, ratio, 0, 0);
     to.clearRect(0, 0, width, height);
     to.setTransform(ratio * view.scale, 0, 0, ratio * view.scale, ratio * (width / 2 + view.x), ratio * (height / 2 + view.y));
+    this.paintLines(to, line);
+    this.paintPoints(to, ink, this.seen(width, height));
+  }
+
+  // The points within the canvas: others need no drawing.
+  seen(width, height) {
+    const { x, y, scale } = this.view;
+    const [across, down] = [width / 2 / scale + RADIUS, height / 2 / scale + RADIUS];
+    const [middle, centre] = [-x / scale, -y / scale];
+    return this.points.filter((point) => Math.abs(point.x - middle) <= across && Math.abs(point.y - centre) <= down);
+  }
+
+  // One path for all lines, and one for the points of a colour: a call of the canvas costs more than a point.
+  paintLines(to, line) {
     to.strokeStyle = line;
-    to.lineWidth = 0.7;
+    to.lineWidth = 0.7 / Math.min(1, this.view.scale);
     to.beginPath();
     for (const [a, b] of this.lines) {
       to.moveTo(a.x, a.y);
       to.lineTo(b.x, b.y);
     }
     to.stroke();
-    to.font = "11px system-ui, sans-serif";
-    const everyLabel = this.points.length <= LABELLED;
-    for (const point of this.points) this.paintPoint(to, point, ink, everyLabel);
   }
 
-  paintPoint(to, point, ink, everyLabel) {
-    to.fillStyle = this.colours.get(point.kind);
+  paintPoints(to, ink, seen) {
+    const radius = RADIUS / Math.min(1, Math.max(this.view.scale, 0.3));
+    for (const [kind, colour] of this.colours) {
+      to.fillStyle = colour;
+      to.beginPath();
+      for (const point of seen) {
+        if (point.kind !== kind) continue;
+        to.moveTo(point.x + radius, point.y);
+        to.arc(point.x, point.y, radius, 0, 2 * Math.PI);
+      }
+      to.fill();
+    }
+    const small = 1 / Math.min(1, this.view.scale);
+    to.fillStyle = ink;
+    to.font = `${11 * small}px system-ui, sans-serif`;
+    const labelled = seen.length <= LABELLED ? seen : seen.filter((point) => point === this.chosen);
+    for (const point of labelled) to.fillText(point.label, point.x + radius + 3, point.y + 4 * small);
+    if (!this.chosen) return;
+    to.strokeStyle = ink;
+    to.lineWidth = 2.5 * small;
     to.beginPath();
-    to.arc(point.x, point.y, RADIUS, 0, 2 * Math.PI);
-    to.fill();
-    if (point === this.chosen) {
-      to.strokeStyle = ink;
-      to.lineWidth = 2.5;
-      to.stroke();
-    }
-    if (everyLabel || point === this.chosen) {
-      to.fillStyle = ink;
-      to.fillText(point.label, point.x + RADIUS + 3, point.y + 4);
-    }
+    to.arc(this.chosen.x, this.chosen.y, radius, 0, 2 * Math.PI);
+    to.stroke();
   }
 
   at(event) {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     const x = (event.offsetX - width / 2 - this.view.x) / this.view.scale;
     const y = (event.offsetY - height / 2 - this.view.y) / this.view.scale;
-    const near = this.points.find((point) => Math.hypot(point.x - x, point.y - y) < RADIUS + 3);
+    const far = (RADIUS + 3) / Math.min(1, this.view.scale);
+    const near = this.points.find((point) => Math.hypot(point.x - x, point.y - y) < far);
     return { x, y, near };
   }
 
@@ -239,14 +279,14 @@ export class Graph {
     const { canvas } = this;
     canvas.addEventListener("pointerdown", (event) => this.grasp(event));
     canvas.addEventListener("pointermove", (event) => this.drag(event));
-    canvas.addEventListener("pointerup", () => (this.held = this.panning = undefined));
+    for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => (this.held = this.panning = undefined));
     canvas.addEventListener("dblclick", (event) => {
       const { near } = this.at(event);
       if (near) this.expand(near.node.id);
     });
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
-      this.zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15);
+      this.zoom(event.deltaY < 0 ? ZOOM : 1 / ZOOM, event.offsetX - canvas.clientWidth / 2, event.offsetY - canvas.clientHeight / 2);
     }, { passive: false });
     canvas.addEventListener("keydown", (event) => this.press(event));
     new ResizeObserver(() => this.request()).observe(canvas);
@@ -256,6 +296,7 @@ export class Graph {
   grasp(event) {
     const { near } = this.at(event);
     this.canvas.setPointerCapture(event.pointerId);
+    this.fitted = false;
     if (near) this.held = this.chosen = near;
     else this.panning = true;
     this.request();
@@ -273,8 +314,13 @@ export class Graph {
     this.request();
   }
 
-  zoom(factor) {
-    this.view.scale = Math.min(8, Math.max(0.05, this.view.scale * factor));
+  // The place under the pointer, from the middle of the canvas, stays where it is.
+  zoom(factor, x = 0, y = 0) {
+    const { view } = this;
+    const scale = Math.min(8, Math.max(0.02, view.scale * factor));
+    const grown = scale / view.scale;
+    this.fitted = false;
+    this.view = { scale, x: x - (x - view.x) * grown, y: y - (y - view.y) * grown };
     this.request();
   }
 
@@ -285,7 +331,8 @@ export class Graph {
       this.chosen = this.points[next % this.points.length];
     } else if (event.key === "Enter" && this.chosen) go("node", { id: this.chosen.node.id });
     else if (event.key === "e" && this.chosen) this.expand(this.chosen.node.id);
-    else if (event.key === "+" || event.key === "-") this.zoom(event.key === "+" ? 1.15 : 1 / 1.15);
+    else if (event.key === "+" || event.key === "-") this.zoom(event.key === "+" ? ZOOM : 1 / ZOOM);
+    else if (event.key === "0") this.fitted = true;
     else return;
     event.preventDefault();
     this.request();

@@ -4,13 +4,19 @@ import { get, path, post } from "./api.js";
 import { curation } from "./curate.js";
 import { about, block, button, choice, counted, draw, empty, failure, field, fill, form, inline, link, make, notice, table, tags, time, value } from "./dom.js";
 import { Graph } from "./graph.js";
+import { arcs } from "./pictures.js";
 
+const LINKED = 40; // sessions whose links are asked for, the newest
+const AT_ONCE = 4;
 const KINDS = ["any", "message", "fact", "episode", "summary", "reference", "span"];
 
 // FSRS: the probability of remembering is .9 after `stability` days.
 const EXPONENT = -0.1542;
 const FACTOR = 0.9 ** (1 / EXPONENT) - 1;
 const DAY = 86_400_000;
+
+const at = (text) => new Date(text).getTime();
+const day = (moment) => new Date(moment).toISOString().slice(0, 10);
 
 // A list that continues on request.
 export async function pages(place, asked, name, row, sentence) {
@@ -43,25 +49,45 @@ export const conversations = () =>
 export async function conversation({ id }) {
   const place = path`/conversations/${id}/sessions`;
   const first = await get(place, { limit: 200 });
-  const list = timeline(first.sessions, id);
+  const list = make("ul", { class: "items" }, first.sessions.map(listedSession(id)));
+  const links = make("div");
+  if (first.sessions.length > 1) fill(links, () => crossLinks(id, first.sessions));
   return [
-    make("p", {}, make("code", {}, inline(id)), " ", link("node", { id: `conversation:${id}` }, "as a node"), " ", link("ask", { conversation_id: id }, "ask it"), " ", link("forget", { conversation_id: id }, "forget")),
+    make("p", {}, make("code", {}, inline(id)), " ", link("node", { id: `conversation:${id}` }, "as a node"), " · ", link("ask", { conversation_id: id }, "ask it"), " · ", link("forget", { conversation_id: id }, "forget")),
+    links,
     first.sessions.length ? list : empty("This conversation has no session."),
     first.cursor && notice(`The newest 200 of ${first.total.toLocaleString("en")} sessions.`),
   ];
 }
 
-function timeline(sessions, conversationId) {
-  const at = (text) => new Date(text).getTime();
-  const start = Math.min(...sessions.map((one) => at(one.started_at)));
-  const length = Math.max(...sessions.map((one) => at(one.last_active_at))) - start || 1;
-  return make("ul", { class: "items" }, sessions.map((one) => {
-    const mark = make("i");
-    mark.style.left = `${(99 * (at(one.started_at) - start)) / length}%`;
-    mark.style.width = `${(100 * (at(one.last_active_at) - at(one.started_at))) / length}%`;
-    return make("li", {}, link("session", { conversation_id: conversationId, id: one.id }, one.external_id || one.id), make("span", { class: "soft" }, ` ${counted(one.messages, "message")}, `, time(one.started_at), " to ", time(one.last_active_at)), make("div", { class: "track", role: "presentation" }, mark));
-  }));
+// Each pair of sessions once for each reason, whichever of them tells of it.
+async function crossLinks(conversationId, sessions) {
+  const asked = sessions.slice(0, LINKED);
+  const names = new Map(sessions.map((one) => [one.id, one.external_id || one.id]));
+  const found = new Map();
+  const next = asked.map((one) => one.id);
+  const ask = async () => {
+    for (let id = next.shift(); id; id = next.shift()) {
+      const { related } = await get(path`/sessions/${id}/related`);
+      for (const one of related) {
+        const ends = [id, one.session_id].sort();
+        const other = one.session_external_id || one.session_id;
+        found.set(`${ends} ${one.basis}`, { ...one, from: id, to: one.session_id, title: `${names.get(id)} – ${other}: ${one.basis}, ${one.score.toFixed(2)}`, other });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, ask));
+  const links = [...found.values()];
+  const said = (one) => make("li", {}, link("session", { conversation_id: conversationId, id: one.from }, names.get(one.from)), " – ", link("session", { conversation_id: one.conversation_id, id: one.to }, one.other), ` by ${one.basis}, ${one.score.toFixed(2)} `, tags(one.entities));
+  return [
+    arcs(sessions, links),
+    sessions.length > LINKED && notice(`Links of the newest ${LINKED} sessions.`),
+    links.length ? make("details", {}, make("summary", {}, counted(links.length, "link"), " as a list, other conversations included"), make("ul", { class: "items", "data-part": "links" }, links.map(said))) : empty("No session is linked to another: links are made when sessions are summarized."),
+  ];
 }
+
+const listedSession = (conversationId) => (one) =>
+  make("li", {}, link("session", { conversation_id: conversationId, id: one.id }, one.external_id || one.id), make("span", { class: "soft" }, ` ${counted(one.messages, "message")}, begun `, time(one.started_at), ", last written ", time(one.last_active_at)));
 
 export async function session({ conversation_id: conversationId, id, hit }) {
   const related = make("div");
@@ -69,9 +95,9 @@ export async function session({ conversation_id: conversationId, id, hit }) {
   const spoken = (one) =>
     make("li", { class: one.id === hit ? "hit" : null, "data-id": one.id }, make("div", {}, one.id === hit && make("strong", {}, "The hit. "), one.role, " ", one.name && inline(one.name, 60), " ", time(one.occurred_at), " ", link("node", { id: one.id }, "look"), " ", tags(one.tags)), block(one.text));
   const messages = conversationId
-    ? await pages(path`/conversations/${conversationId}/messages`, { session_id: id, limit: 100 }, "messages", spoken, "This session has no message.")
+    ? await pages(path`/conversations/${conversationId}/messages`, { session_id: id, limit: 200 }, "messages", spoken, "This session has no message.")
     : [empty("The conversation of this session is not known.")];
-  return [make("p", {}, link("node", { id }, "as a node"), " ", link("forget", { session_id: id }, "forget")), make("h2", {}, "Messages"), messages, make("h2", {}, "Related sessions"), related];
+  return [make("p", {}, link("node", { id }, "as a node"), " · ", link("forget", { session_id: id }, "forget")), make("h2", {}, "Messages"), hit && !messages.some((one) => one?.querySelector?.(".hit")) && notice("The hit is not among these messages: show more, or ", link("node", { id: hit }, "look at it"), "."), messages, make("h2", {}, "Related sessions"), related];
 }
 
 async function relatedTo(id) {
@@ -131,7 +157,7 @@ async function aMemory(memory) {
   return [
     make("p", {}, make("strong", {}, kind), " ", memory.name && inline(memory.name, 60), " ", time(memory.occurred_at), " ", tags(memory.tags), " ", memory.active === false && make("span", { class: "bad" }, "not active")),
     block(text ?? description ?? ""),
-    sessionId && conversationId && make("p", {}, link("session", { conversation_id: conversationId, id: sessionId, hit: memory.id }, "its session, with this message marked"), " ", link("conversation", { id: conversationId }, "its conversation")),
+    sessionId && conversationId && make("p", {}, link("session", { conversation_id: conversationId, id: sessionId, hit: memory.id }, "its session, with this message marked"), " · ", link("conversation", { id: conversationId }, "its conversation")),
     make("details", {}, make("summary", {}, "All of its fields"), about(Object.entries(rest))),
     make("h2", {}, "Versions"),
     versions,
@@ -147,18 +173,33 @@ async function chain(memory) {
   return table(["version", "text", "valid_from", "recorded", "superseded", "reason", "memory"], rows, { now: (row) => row.id === memory.id, label: "Versions" });
 }
 
+// The memory fades from when it happened; each rating begins again at 1, with the stability that it gave.
+function spells(memory, rated) {
+  const found = [{ from: at(memory.occurred_at), stability: rated[0]?.stability_before ?? memory.stability }];
+  for (const one of rated) found.push({ from: at(one.reviewed_at), stability: one.stability_after });
+  const last = memory.last_reviewed_at ? at(memory.last_reviewed_at) : found[0].from;
+  if (last > found.at(-1).from) found.push({ from: last, stability: memory.stability });
+  return found;
+}
+
 async function decay(memory) {
-  const reviewed = memory.last_reviewed_at ? new Date(memory.last_reviewed_at) : new Date(memory.occurred_at);
-  const days = (Date.now() - reviewed) / DAY;
-  const span = Math.max(2 * memory.stability, 1.3 * days, 1);
-  const remembered = (day) => (1 + (FACTOR * Math.max(day, 0)) / memory.stability) ** EXPONENT;
-  const x = (day) => 40 + (540 * day) / span;
-  const y = (share) => 10 + 150 * (1 - share);
-  const curve = Array.from({ length: 109 }, (_, place) => (place * span) / 108).map((day) => `${x(day).toFixed(1)},${y(remembered(day)).toFixed(1)}`);
   const { reviews } = await get("/reviews", { conversation_id: memory.conversation_id, limit: 100 });
   const shown = reviews.filter((one) => one.memory_ids.includes(memory.id));
-  const marks = shown.map((one) => (new Date(one.at) - reviewed) / DAY).filter((day) => day >= 0 && day <= span);
-  const sentence = `Now, ${days.toFixed(1)} days after its last review, it is remembered with probability ${remembered(days).toFixed(2)}; its stability is ${memory.stability.toFixed(1)} days.`;
+  const rated = shown.map((one) => one.episodes.find((its) => its.id === memory.id)?.rated).filter(Boolean).sort((a, b) => at(a.reviewed_at) - at(b.reviewed_at));
+  const parts = spells(memory, rated);
+  const latest = parts.at(-1);
+  const [start, now] = [parts[0].from, Date.now()];
+  const end = Math.max(latest.from + 2 * DAY * memory.stability, now + 0.3 * (now - latest.from), start + DAY);
+  const remembered = (moment, { from, stability }) => (1 + (FACTOR * Math.max(moment - from, 0)) / DAY / stability) ** EXPONENT;
+  const x = (moment) => 40 + (540 * (moment - start)) / (end - start);
+  const y = (share) => 10 + 150 * (1 - share);
+  const curve = parts.flatMap((part, place) => {
+    const until = parts[place + 1]?.from ?? end;
+    return Array.from({ length: 60 }, (_, step) => part.from + ((until - part.from) * step) / 59).map((moment) => `${x(moment).toFixed(1)},${y(remembered(moment, part)).toFixed(1)}`);
+  });
+  const days = (now - latest.from) / DAY;
+  const since = rated.length ? "its last review" : "it happened";
+  const sentence = `Now, ${days.toFixed(1)} days after ${since}, it is remembered with probability ${remembered(now, latest).toFixed(2)}; its stability is ${memory.stability.toFixed(1)} days.`;
   return make(
     "div",
     {},
@@ -167,16 +208,22 @@ async function decay(memory) {
       { class: "chart", viewBox: "0 0 600 190", role: "img", "aria-label": sentence },
       draw("path", { class: "axis", d: "M40 10V160H580", fill: "none" }),
       draw("polyline", { class: "curve", points: curve.join(" ") }),
-      draw("path", { class: "now", d: `M${x(days)} 10V160` }),
-      marks.map((day) => draw("circle", { cx: x(day), cy: y(remembered(day)), r: 4 })),
+      draw("path", { class: "now", d: `M${x(now)} 10V160` }),
+      rated.map((one) => draw("circle", { cx: x(at(one.reviewed_at)), cy: y(1), r: 5 }, draw("title", {}, `${one.rating}, stability ${one.stability_before.toFixed(1)} to ${one.stability_after.toFixed(1)} days`))),
       draw("text", { x: 8, y: 16 }, "1.0"),
       draw("text", { x: 8, y: 164 }, "0.0"),
-      draw("text", { x: 40, y: 180 }, "last review"),
-      draw("text", { x: 510, y: 180 }, `${span.toFixed(0)} days`),
+      draw("text", { x: 40, y: 180 }, day(start)),
+      draw("text", { x: Math.min(x(now) + 4, 470), y: 150 }, "now"),
+      draw("text", { x: 515, y: 180 }, day(end)),
     ),
     make("p", {}, sentence),
-    shown.length ? table(["at", "query", "state", "rated"], shown.map((one) => ({ ...one, rated: one.episodes.find((its) => its.id === memory.id)?.rated })), { label: "Reviews" }) : empty("It has been in no review."),
+    shown.length ? table(["at", "query", "state", "rating", "stability"], shown.map((one) => reviewed(one, memory.id)), { label: "Reviews" }) : empty("It has been in no review."),
   );
+}
+
+function reviewed(review, id) {
+  const rated = review.episodes.find((one) => one.id === id)?.rated;
+  return { ...review, rating: rated?.rating, stability: rated && `${rated.stability_before.toFixed(1)} to ${rated.stability_after.toFixed(1)} days` };
 }
 
 async function neighbourhood(id) {

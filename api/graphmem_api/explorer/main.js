@@ -5,9 +5,10 @@ import { ask } from "./ask.js";
 import { conversation, conversations, memories, names, node, session } from "./look.js";
 import { cypher, pattern, patterns, run, runs } from "./work.js";
 import { forget } from "./curate.js";
-import { fill, make } from "./dom.js";
+import { empty, fill, make } from "./dom.js";
 
 const VIEWS = { ask, conversations, memories, names, patterns, runs, cypher, forget, conversation, session, node, pattern, run };
+const NEEDED = { conversation: "id", session: "id", node: "id", pattern: "name", run: "id" };
 const LISTED = ["ask", "conversations", "memories", "names", "patterns", "runs", "cypher", "forget"];
 
 const page = document.getElementById("page");
@@ -31,7 +32,10 @@ function show() {
   );
   const body = make("div");
   page.replaceChildren(make("h1", {}, title(view)), body);
-  return fill(body, () => VIEWS[view](asked));
+  const missing = NEEDED[view] && !asked[NEEDED[view]];
+  // A hit may stand far below.
+  const shown = () => body.querySelector(".hit")?.scrollIntoView({ block: "center" });
+  return fill(body, () => (missing ? empty(`This address needs ?${NEEDED[view]}=… at its end. The lists above lead to what there is.`) : VIEWS[view](asked))).then(shown);
 }
 
 async function listClients() {

@@ -4,6 +4,7 @@ import { get, path, post } from "./api.js";
 import { bar, block, button, choice, counted, empty, field, fill, form, inline, link, make, notice, table, time, value, words } from "./dom.js";
 import { Graph } from "./graph.js";
 import { pages } from "./look.js";
+import { picture } from "./pictures.js";
 
 export async function patterns() {
   const { patterns: every } = await get("/patterns");
@@ -41,7 +42,7 @@ async function rows(one, given) {
   }
   const found = await post(path`/patterns/${one.name}`, { parameters });
   if (!found.rows.length) return empty("Nothing in this client's memories has this pattern.");
-  return [make("p", { class: "soft" }, counted(found.rows.length, "row")), found.truncated && notice("There are more rows than are shown."), table(found.columns, found.rows, { label: one.title })];
+  return [make("p", { class: "soft" }, counted(found.rows.length, "row")), found.truncated && notice("There are more rows than are shown."), make("h2", {}, "As a picture"), picture(found), make("h2", {}, "As a table"), table(found.columns, found.rows, { label: one.title })];
 }
 
 export const runs = () =>

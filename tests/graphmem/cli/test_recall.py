@@ -78,6 +78,11 @@ def test_explain_says_why(invoke, remembered):
     options = ("--client", remembered, "--explain", "--limit", "1")
     result = invoke("recall", "lighthouse", *options)
     assert re.search(r"^in   #1 .* tokens  [ab]  \(.*vector #\d", result.stdout, re.MULTILINE)
+    assert re.search(r"^[█▏]+▓*░+$", result.stdout, re.MULTILINE)
+    assert re.search(
+        r"^     cosine +[\d.]+ [█▏▎▍▌▋▊▉]+ +[\d.]+ · [\d.]+$", result.stdout, re.MULTILINE
+    )
+    assert "\x1b" not in result.stdout
     assert re.search(r"^out  #\d .* beyond the limit$", result.stdout, re.MULTILINE)
     assert re.search(r"^time \w+: [\d.]+ ms$", result.stdout, re.MULTILINE)
 
