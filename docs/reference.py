@@ -22,7 +22,7 @@ import graphmem
 from graphmem import config, errors
 from graphmem.cli.main import commands
 from graphmem.observing import metrics
-from graphmem.patterns.catalogue import catalogue
+from graphmem.patterns.running import catalogue
 from graphmem.runtime import Runtime
 
 FOLDER = "reference"

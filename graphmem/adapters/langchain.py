@@ -4,8 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from graphmem.adapters.access import Access, AnyMemory
-from graphmem.adapters.history import History, Spoken
+from graphmem.adapters.memory import AnyMemory, History, MemoryAccess, Spoken
 from graphmem.client import Graphmem
 from graphmem.errors import ExtraMissing
 from graphmem.model.vocabulary import GivenRole, Kind
@@ -56,12 +55,12 @@ class GraphmemRetriever(BaseRetriever):
     min_relevance: float | None = None
     """Only memories at least so relevant, 0–1."""
 
-    _access: Access = PrivateAttr()
+    _access: MemoryAccess = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         """Prepare the way to the memory."""
         super().model_post_init(context)
-        self._access = Access(self.memory)
+        self._access = MemoryAccess(self.memory)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun

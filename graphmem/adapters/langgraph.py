@@ -43,8 +43,8 @@ try:
 except ImportError as problem:
     raise ExtraMissing("langgraph", "LangGraph") from problem
 
-from graphmem.adapters.access import Access, AnyMemory
 from graphmem.adapters.langchain import new_messages
+from graphmem.adapters.memory import AnyMemory, MemoryAccess
 
 Namespace = tuple[str, ...]
 
@@ -77,7 +77,7 @@ class StoredItem(Struct, frozen=True, kw_only=True):
     indexed: bool = True
 
 
-class Card(Struct, frozen=True, kw_only=True):
+class FoundItem(Struct, frozen=True, kw_only=True):
     """A reference that holds an item."""
 
     id: str
@@ -122,7 +122,7 @@ class GraphmemStore(BaseStore):
         Raises:
             InvalidInput: `memory` is none.
         """
-        self._access = Access(memory)
+        self._access = MemoryAccess(memory)
         self._fields = None if fields is None else list(fields)
         self.ttl_config = ttl
 
@@ -169,7 +169,7 @@ class GraphmemStore(BaseStore):
         changed = [op for op, cards in zip(puts, found, strict=True) if cards]
         await _gathered(lambda op: _delete_old(op, memory), changed)
 
-    def _reference(self, op: PutOp, old: Card | None) -> dict[str, Any]:
+    def _reference(self, op: PutOp, old: FoundItem | None) -> dict[str, Any]:
         """Return an item as a reference to write. Raises `InvalidInput`, `TooLarge`."""
         namespace, value = tuple(op.namespace), dict(op.value or {})
         if len(namespace) > DEEPEST:
@@ -229,7 +229,7 @@ async def _search(op: SearchOp, memory: Graphmem) -> list[SearchItem]:
     end = op.offset + op.limit
     if op.limit <= 0:
         return []
-    found: dict[tuple[Namespace, str], Card] = {}
+    found: dict[tuple[Namespace, str], FoundItem] = {}
     async for card in _ranked_first(op, end, memory):
         if card.place not in found and passes(card.item.value, op.filter):
             found[card.place] = card
@@ -251,7 +251,7 @@ async def _search(op: SearchOp, memory: Graphmem) -> list[SearchItem]:
     ]
 
 
-async def _ranked_first(op: SearchOp, end: int, memory: Graphmem) -> AsyncIterator[Card]:
+async def _ranked_first(op: SearchOp, end: int, memory: Graphmem) -> AsyncIterator[FoundItem]:
     """Yield the cards under a prefix: those that a query ranks, best first, then all, the newest first."""
     prefix = tuple(op.namespace_prefix)
     if op.query and op.query.strip():
@@ -262,7 +262,9 @@ async def _ranked_first(op: SearchOp, end: int, memory: Graphmem) -> AsyncIterat
         for hit in answer.items:
             item = _decoded(hit.metadata)
             if item is not None and item.indexed:
-                yield Card(id=hit.id, item=item, updated_at=hit.occurred_at, score=hit.relevance)
+                yield FoundItem(
+                    id=hit.id, item=item, updated_at=hit.occurred_at, score=hit.relevance
+                )
     async for card in _cards_under(prefix, memory):
         yield card
 
@@ -335,7 +337,7 @@ def _ordered(value: Any, wanted: Any, sign: int) -> bool:
     return _comparable(value, wanted) and (value > wanted if sign > 0 else value < wanted)
 
 
-async def _cards_of(namespace: Sequence[str], key: str, memory: Graphmem) -> list[Card]:
+async def _cards_of(namespace: Sequence[str], key: str, memory: Graphmem) -> list[FoundItem]:
     """Return the cards of one item, the newest first: more than one only while it is being put."""
     place = tuple(namespace), key
     page = await memory.memories(kinds=KIND, source_id=_target(*place), limit=PAGE)
@@ -343,7 +345,7 @@ async def _cards_of(namespace: Sequence[str], key: str, memory: Graphmem) -> lis
     return sorted(cards, key=lambda card: (card.updated_at, card.id), reverse=True)
 
 
-async def _cards_under(prefix: Namespace, memory: Graphmem) -> AsyncIterator[Card]:
+async def _cards_under(prefix: Namespace, memory: Graphmem) -> AsyncIterator[FoundItem]:
     """Yield the cards of all items under a prefix, the newest first."""
     asked = memory.pages(memory.memories, kinds=KIND, tags=[_tag(prefix)], limit=PAGE)
     async for page in asked:
@@ -352,11 +354,11 @@ async def _cards_under(prefix: Namespace, memory: Graphmem) -> AsyncIterator[Car
                 yield card
 
 
-def _card(memory: ListedMemory) -> Card | None:
+def _card(memory: ListedMemory) -> FoundItem | None:
     item = _decoded(memory.metadata)
     if item is None:
         return None
-    return Card(id=memory.id, item=item, updated_at=memory.occurred_at)
+    return FoundItem(id=memory.id, item=item, updated_at=memory.occurred_at)
 
 
 async def _delete_old(op: PutOp, memory: Graphmem) -> None:
@@ -366,7 +368,7 @@ async def _delete_old(op: PutOp, memory: Graphmem) -> None:
         await _unless_gone(memory.delete_memory(card.id))
 
 
-async def _renew(cards: Iterable[Card], memory: Graphmem) -> None:
+async def _renew(cards: Iterable[FoundItem], memory: Graphmem) -> None:
     """Let the items that have a time to live begin it anew."""
     await _gathered(
         lambda card: _unless_gone(memory.annotate(card.id, expires_at=_expiry(card.item.ttl))),
@@ -499,7 +501,7 @@ def recall_node(
 
     The node raises `InvalidInput` if an argument is out of range, `Unavailable`.
     """
-    access = Access(memory)
+    access = MemoryAccess(memory)
 
     async def recall(question: str, memory: Graphmem) -> dict[str, str]:
         if not question.strip():
@@ -536,7 +538,7 @@ def remember_node(
 
     The node raises `InvalidInput` if there is neither a conversation nor a thread, `TooLarge`, `Unavailable`.
     """
-    access = Access(memory)
+    access = MemoryAccess(memory)
 
     async def remember(
         messages: Sequence[AnyMessage], config: RunnableConfig, memory: Graphmem

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-from graphmem.adapters.history import History, Spoken
+from graphmem.adapters.memory import History, Spoken
 from graphmem.client import Graphmem
 from graphmem.errors import ExtraMissing
 from graphmem.model.vocabulary import GivenRole, Kind
@@ -63,15 +63,15 @@ class GraphmemMemory(BaseMemory):
         return "GraphmemMemory"
 
     @classmethod
-    def from_defaults(cls, **kwargs: Any) -> Self:
+    def from_defaults(cls, **kwargs: object) -> Self:
         """Return a memory; the arguments are the fields."""
-        return cls(**kwargs)
+        return cls.model_validate(kwargs)
 
-    def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
+    def get(self, input: str | None = None, **kwargs: object) -> list[ChatMessage]:
         """Return what a turn gets; `input` is the question if it is not the user's last message yet."""
         return self._history.access.wait(lambda memory: self._turn(input, memory))
 
-    async def aget(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
+    async def aget(self, input: str | None = None, **kwargs: object) -> list[ChatMessage]:
         """Return what a turn gets; see `get`."""
         return await self._history.access.ask(lambda memory: self._turn(input, memory))
 

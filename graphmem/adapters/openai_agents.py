@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from graphmem.adapters.access import AnyMemory
-from graphmem.adapters.history import History, Spoken
+from graphmem.adapters.memory import AnyMemory, History, Spoken
 from graphmem.errors import ExtraMissing
 from graphmem.model.vocabulary import GivenRole
 

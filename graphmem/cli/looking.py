@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from graphmem.cli.drawing import bar, branches, cut, drawable, lane, stacked, width
 from graphmem.cli.options import RUNNING, Command, client_option, settings_options
-from graphmem.cli.showing import say_json
+from graphmem.cli.showing import bar, branches, cut, drawable, lane, say_json, stacked, width
 from graphmem.config import Settings
-from graphmem.model.text import counted
+from graphmem.model.validation import counted
 from graphmem.patterns.types import Pattern, PatternAnswer
 from graphmem.runs.types import RUN_STATUSES, Run, RunStatus, TreeRun
 
@@ -54,10 +53,9 @@ def patterns(
     *, name: str | None, param: tuple[str, ...], client_id: str, as_json: bool, settings: Settings
 ) -> None:
     """List the patterns, or draw what the pattern NAME finds across sessions."""
+    from graphmem.cli.cypher_shell import parameter
     from graphmem.cli.running import run
-    from graphmem.cli.statements import parameter
-    from graphmem.patterns.catalogue import catalogue, find
-    from graphmem.patterns.running import patterns as every
+    from graphmem.patterns.running import catalogue, find, patterns as every
 
     if name is None:
         if as_json:
@@ -112,7 +110,7 @@ def runs(
 async def _with_memory(
     settings: Settings, client_id: str, ask: "Callable[[Graphmem], Awaitable[Any]]"
 ) -> Any:
-    from graphmem.cli.progress import show_progress
+    from graphmem.cli.running import show_progress
     from graphmem.client import Graphmem
     from graphmem.runtime import running
 

@@ -21,7 +21,7 @@ from graphmem_api.problems import STATUS
 from litestar import Litestar
 
 from graphmem.errors import DiskFull, Overloaded, SetupError, TooManyRequests
-from graphmem.remote.routes import RENAMED, ROUTES, RUN_ROUTES, Route
+from graphmem.remote.connection import RENAMED, ROUTES, RUN_ROUTES, Route
 from tests.environments import environment_of
 
 WRITING = os.environ.get("GRAPHMEM_TYPESCRIPT") == "write"

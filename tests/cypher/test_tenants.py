@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from graphmem.client import Graphmem
-from graphmem.patterns.catalogue import catalogue
+from graphmem.patterns.running import catalogue
 from graphmem.runtime import Runtime
 from tests.patterned import ASKED, live
 from tests.planted import plant, reference, thread

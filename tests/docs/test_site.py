@@ -20,7 +20,7 @@ from graphmem.cli.main import COMMANDS
 from graphmem.config import Settings
 from graphmem.errors import GraphmemError
 from graphmem.observing import metrics
-from graphmem.patterns.catalogue import catalogue
+from graphmem.patterns.running import catalogue
 from graphmem.runtime import Runtime
 
 ROOT = Path(__file__).parents[2]

@@ -14,8 +14,15 @@ import msgspec
 from msgspec import Struct, field
 
 from graphmem.cli.foreign import agents, chats, lists
-from graphmem.cli.foreign.checkpoints import MAGIC
-from graphmem.cli.foreign.records import Begins, Event, ForeignMessage, NoMessage, opened, records
+from graphmem.cli.foreign.records import (
+    MAGIC,
+    Begins,
+    Event,
+    ForeignMessage,
+    NoMessage,
+    opened,
+    records,
+)
 from graphmem.cli.lines import BEGINNING, DIGITS, FileChanged, FilePosition, Line, Message, grouped
 from graphmem.conversations.forms import plain
 from graphmem.conversations.types import NewMessage

@@ -11,7 +11,7 @@ from anyio.from_thread import BlockingPortal
 from graphmem_api.app import create_app
 
 import graphmem
-from graphmem.adapters.access import AnyMemory
+from graphmem.adapters.memory import AnyMemory
 from graphmem.blocking.generated import BlockingGraphmem
 from graphmem.client import Graphmem
 from graphmem.runtime import Runtime

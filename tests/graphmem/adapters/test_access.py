@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from anyio.from_thread import BlockingPortal
 
-from graphmem.adapters.access import Access
+from graphmem.adapters.memory import MemoryAccess
 from graphmem.blocking.event_loop import EventLoop
 from graphmem.blocking.generated import BlockingGraphmem
 from graphmem.client import Graphmem
@@ -26,7 +26,7 @@ def asleep() -> Graphmem:
 async def test_calls_from_all_threads_and_loops_are_worked_on_in_the_loop_of_the_memory(
     asleep: Graphmem,
 ) -> None:
-    here, access = asyncio.get_running_loop(), Access(asleep)
+    here, access = asyncio.get_running_loop(), MemoryAccess(asleep)
 
     assert await access.ask(loop_of_work) is here
     assert await asyncio.to_thread(access.wait, loop_of_work) is here
@@ -36,7 +36,7 @@ async def test_calls_from_all_threads_and_loops_are_worked_on_in_the_loop_of_the
 async def test_a_blocking_memory_works_in_its_own_thread_for_both(asleep: Graphmem) -> None:
     def use() -> None:
         with EventLoop() as portal:
-            access = Access(BlockingGraphmem(asleep, portal))
+            access = MemoryAccess(BlockingGraphmem(asleep, portal))
             own = portal.call(loop_of_work, asleep)
             assert access.wait(loop_of_work) is own
             assert asyncio.run(access.ask(loop_of_work)) is own
@@ -47,7 +47,7 @@ async def test_a_blocking_memory_works_in_its_own_thread_for_both(asleep: Graphm
 def test_an_adapter_made_outside_of_a_loop_belongs_to_the_first_that_awaits_it(
     asleep: Graphmem,
 ) -> None:
-    access = Access(asleep)
+    access = MemoryAccess(asleep)
 
     async def first() -> None:
         assert await access.ask(loop_of_work) is asyncio.get_running_loop()
@@ -59,10 +59,10 @@ def test_an_adapter_made_outside_of_a_loop_belongs_to_the_first_that_awaits_it(
 
 
 async def test_who_would_wait_for_ever_is_told(asleep: Graphmem) -> None:
-    access = Access(asleep)
+    access = MemoryAccess(asleep)
     with pytest.raises(InvalidInput, match="cannot be waited for in its own event loop"):
         access.wait(loop_of_work)
-    unused = await asyncio.to_thread(Access, asleep)
+    unused = await asyncio.to_thread(MemoryAccess, asleep)
     with pytest.raises(InvalidInput, match=r"its event loop does not run: give a graphmem\.Client"):
         await asyncio.to_thread(unused.wait, loop_of_work)
 
@@ -73,7 +73,7 @@ async def test_errors_of_the_work_reach_the_caller(
     async def fail(_: Graphmem) -> None:
         raise InvalidInput("query", "is blank")
 
-    for access in (Access(asleep), Access(BlockingGraphmem(asleep, portal))):
+    for access in (MemoryAccess(asleep), MemoryAccess(BlockingGraphmem(asleep, portal))):
         with pytest.raises(InvalidInput, match="query: is blank"):
             await asyncio.to_thread(access.wait, fail)
         with pytest.raises(InvalidInput, match="query: is blank"):

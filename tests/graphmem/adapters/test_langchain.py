@@ -12,8 +12,8 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from graphmem.adapters.access import AnyMemory
 from graphmem.adapters.langchain import GraphmemChatMessageHistory, GraphmemRetriever
+from graphmem.adapters.memory import AnyMemory
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput
 from tests.graphmem.adapters.conftest import awaited

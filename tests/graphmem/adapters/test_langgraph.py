@@ -19,8 +19,8 @@ from langgraph.store.base import (
 )
 
 from graphmem.adapters import langgraph
-from graphmem.adapters.access import AnyMemory
 from graphmem.adapters.langgraph import GraphmemStore, passes, recall_node, remember_node
+from graphmem.adapters.memory import AnyMemory
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, TooLarge
 from tests.graphmem.adapters.conftest import awaited

@@ -17,9 +17,8 @@ from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import MockLLM
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 
-from graphmem.adapters.access import AnyMemory
-from graphmem.adapters.history import Spoken
 from graphmem.adapters.llamaindex import HEADING, GraphmemMemory, latest
+from graphmem.adapters.memory import AnyMemory, Spoken
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput
 from graphmem.tokens import TokenCounter

@@ -8,7 +8,7 @@ from agents import Agent, ModelResponse, RunConfig, Runner, Session, SessionSett
 from agents.memory import SQLiteSession
 from openai.types.responses import ResponseOutputMessage, ResponseOutputText
 
-from graphmem.adapters.access import AnyMemory
+from graphmem.adapters.memory import AnyMemory
 from graphmem.adapters.openai_agents import GraphmemSession
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput

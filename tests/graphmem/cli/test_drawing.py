@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from graphmem.cli.drawing import (
+from graphmem.cli.showing import (
     NARROWEST,
     bar,
     branches,

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import pytest
 from click.testing import CliRunner, Result
 
-from graphmem.cli.drawing import cells
 from graphmem.cli.looking import drawn_pattern, drawn_tree
 from graphmem.cli.main import commands
+from graphmem.cli.showing import cells
 from graphmem.client import Graphmem
-from graphmem.patterns.catalogue import catalogue
+from graphmem.patterns.running import catalogue
 from graphmem.patterns.types import PatternAnswer
 from graphmem.runs.types import TreeRun
 from tests import patterned

@@ -7,7 +7,7 @@ import pytest
 
 from graphmem import config
 from graphmem.errors import PatternDamaged
-from graphmem.patterns.catalogue import borrowing, catalogue
+from graphmem.patterns.running import borrowing, catalogue
 from graphmem.patterns.types import header, values
 
 FILE = """CYPHER 25

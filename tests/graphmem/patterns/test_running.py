@@ -15,7 +15,7 @@ from bench.themes import judged, named, tell
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, PatternNotFound, TookTooLong
 from graphmem.model.times import BEGINNING, END
-from graphmem.patterns import catalogue as shelf, running
+from graphmem.patterns import running
 from graphmem.patterns.themes import TUNING
 from graphmem.patterns.types import MOST_ROWS
 from graphmem.runtime import Runtime
@@ -374,11 +374,11 @@ async def test_an_illegal_parameter_is_told_which_there_are(memory: Graphmem) ->
         await memory.pattern("bridges", {"comon": 3})
 
 
-def entry(text: str, **change: Any) -> shelf.CataloguePattern:
+def entry(text: str, **change: Any) -> running.CataloguePattern:
     """Return a pattern that is in no file."""
-    known = shelf.catalogue()["bridges"]
+    known = running.catalogue()["bridges"]
     query = inline(text, dict[str, Any], name="patterns/made_up")
-    return shelf.CataloguePattern(known.pattern, query, frozenset({"client_id"}))
+    return running.CataloguePattern(known.pattern, query, frozenset({"client_id"}))
 
 
 async def run(memory: Graphmem, text: str) -> Any:

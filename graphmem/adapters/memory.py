@@ -1,24 +1,98 @@
-"""The history of a conversation: the items of a framework, kept word for word as messages.
+"""A memory for frameworks, with and without `await`, and the history of a conversation.
 
-An item is a message whose text is what was said, so that it is found like every other memory. The item itself
-is in the message's metadata under the framework's name; what does not fit there is cut out of it and read
-from the text.
+The items of a framework are kept word for word as messages. An item is a message whose text is what was said,
+so that it is found like every other memory. The item itself is in the message's metadata under the
+framework's name; what does not fit there is cut out of it and read from the text.
 """
 
+import asyncio
 import uuid
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from graphmem.adapters.access import Access, AnyMemory
+from graphmem.blocking.event_loop import in_event_loop
+from graphmem.blocking.generated import BlockingGraphmem
 from graphmem.client import Graphmem
 from graphmem.errors import ConversationNotFound, InvalidInput, MemoryNotFound
 from graphmem.memories.types import ListedMemory
 from graphmem.model.annotations import METADATA_BYTES
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import BATCH_MESSAGES, GivenRole, Id
+
+Result = TypeVar("Result")
+
+AnyMemory = Graphmem | BlockingGraphmem
+"""What `graphmem.open`, `graphmem.AsyncClient` and `graphmem.Client` give, with or without `await`."""
+
+
+class MemoryAccess:
+    """A memory of either form, for callers of either form.
+
+    A memory that is awaited belongs to an event loop: that in which the adapter is made, or else is first
+    awaited. Calls from other threads and loops are worked on there.
+    """
+
+    def __init__(self, memory: AnyMemory) -> None:
+        """Take a memory as its caller has it. Raises `InvalidInput` for anything else."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._portal = None
+        if isinstance(memory, BlockingGraphmem):
+            # Its own thread does the work, for callers of both forms.
+            self._memory, self._portal = memory._source, memory._portal
+        elif isinstance(memory, Graphmem):
+            self._memory = memory
+            if in_event_loop():
+                self._loop = asyncio.get_running_loop()
+        else:
+            raise InvalidInput(
+                "memory",
+                f"is {type(memory).__name__}; give what `with graphmem.open() as memory:` or "
+                "`async with` has named, a graphmem.Client or a graphmem.AsyncClient",
+            )
+
+    async def ask(self, call: Callable[[Graphmem], Awaitable[Result]]) -> Result:
+        """Return what a call of the memory returns."""
+        if self._portal is not None:
+            return await asyncio.wrap_future(self._portal.start_task_soon(call, self._memory))
+        here = asyncio.get_running_loop()
+        if self._loop is None or self._loop.is_closed():
+            self._loop = here
+        if self._loop is here:
+            return await call(self._memory)
+        working = asyncio.run_coroutine_threadsafe(self._called(call), self._loop)
+        return await asyncio.wrap_future(working)
+
+    def wait(self, call: Callable[[Graphmem], Awaitable[Result]]) -> Result:
+        """Return what a call of the memory returns, as soon as it does.
+
+        Raises `InvalidInput` if nothing else can do the work meanwhile: in the memory's own event loop, or
+        when that does not run.
+        """
+        if self._portal is not None:
+            return self._portal.call(call, self._memory)
+        if self._loop is None or not self._loop.is_running():
+            raise InvalidInput(
+                "memory",
+                "is one to be awaited, and its event loop does not run: give a graphmem.Client, or what "
+                "`with graphmem.open() as memory:` has named",
+            )
+        if in_event_loop() and asyncio.get_running_loop() is self._loop:
+            raise InvalidInput(
+                "memory",
+                "cannot be waited for in its own event loop: await the method of this name that begins "
+                "with `a`, or give a graphmem.Client",
+            )
+        return asyncio.run_coroutine_threadsafe(self._called(call), self._loop).result()
+
+    def _called(self, call: Callable[[Graphmem], Awaitable[Result]]) -> Coroutine[Any, Any, Result]:
+        async def called() -> Result:
+            return await call(self._memory)
+
+        return called()
+
 
 PAGE = 200
 SHORT = 64
@@ -39,7 +113,7 @@ class Spoken(Struct, frozen=True, kw_only=True):
     """The id of its message, once it is stored."""
 
 
-class Cut(Struct, frozen=True):
+class CutText(Struct, frozen=True):
     """A text that was cut out of an item: its place there, and from where to where it is in the text."""
 
     path: Path
@@ -51,7 +125,7 @@ class KeptValue(Struct, frozen=True, kw_only=True):
     """An item as the metadata of its message has it."""
 
     value: Any
-    cuts: list[Cut] = []
+    cuts: list[CutText] = []
 
 
 class _Named(Struct, frozen=True):
@@ -66,7 +140,7 @@ class History:
 
         Raises `InvalidInput` if `memory` is none, or the id is not one.
         """
-        self.access = Access(memory)
+        self.access = MemoryAccess(memory)
         self.conversation_id = validated(
             {"conversation_id": conversation_id}, _Named
         ).conversation_id
@@ -161,13 +235,13 @@ def _packed(item: Spoken, framework: str) -> tuple[str, KeptValue]:
     for path, part in list(_texts(value)):
         if len(part) > SHORT:
             text, start = _placed(part, text)
-            cuts.append(Cut(path, start, start + len(part)))
+            cuts.append(CutText(path, start, start + len(part)))
             _set(value, path, "")
     kept = KeptValue(value=value, cuts=cuts)
     if _fits(kept, framework):
         return text, kept
     text, start = _placed(msgspec.json.encode(item.value).decode(), text)
-    return text, KeptValue(value=None, cuts=[Cut([], start, len(text))])
+    return text, KeptValue(value=None, cuts=[CutText([], start, len(text))])
 
 
 def _fits(kept: KeptValue, framework: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.adapters.history import History, Spoken
+from graphmem.adapters.memory import History, Spoken
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, TooLarge
 
