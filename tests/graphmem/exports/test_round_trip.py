@@ -112,6 +112,9 @@ async def lived(runtime: Runtime) -> Graphmem:
 
 
 async def exported(memory: Graphmem, path: Path, **asked: Any) -> Path:
+    # What was returned to a question is kept beside the answer, in the background.
+    assert memory.runtime.recorder is not None
+    await memory.runtime.recorder.settle()
     path.write_bytes(b"".join([page async for page in await memory.export(**asked)]))
     return path
 
