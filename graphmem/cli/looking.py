@@ -13,13 +13,13 @@ from graphmem.cli.options import RUNNING, Command, client_option, settings_optio
 from graphmem.cli.showing import bar, branches, cut, drawable, lane, say_json, stacked, width
 from graphmem.config import Settings
 from graphmem.model.validation import counted
-from graphmem.patterns.types import Pattern, PatternAnswer
 from graphmem.runs.types import RUN_STATUSES, Run, RunStatus, TreeRun
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from graphmem.client import Graphmem
+    from graphmem.patterns.types import Pattern, PatternAnswer
 
 MOMENTS = {"occasions": "at", "steps": "valid_at"}
 """The columns with a list of times, and the name of the time in each."""
@@ -124,7 +124,7 @@ def _say(parts: Any) -> None:
     click.echo(drawable("\n\n".join("\n".join(lines) for lines in parts)))
 
 
-def _listed(pattern: Pattern) -> list[str]:
+def _listed(pattern: "Pattern") -> list[str]:
     needs = [one.name for one in pattern.parameters if one.required]
     example = " ".join(f"--param '{name}={json.dumps(pattern.example[name])}'" for name in needs)
     return [
@@ -133,7 +133,7 @@ def _listed(pattern: Pattern) -> list[str]:
     ]
 
 
-def drawn_pattern(pattern: Pattern, answer: PatternAnswer) -> list[str]:
+def drawn_pattern(pattern: "Pattern", answer: "PatternAnswer") -> list[str]:
     """Return the lines of a pattern's rows: texts, a bar for each number, and times on one common lane."""
     if not answer.rows:
         return ["Nothing in this client's memories has this pattern."]
@@ -174,7 +174,7 @@ def _moment(value: Any) -> datetime:
     return msgspec.convert(value, datetime, strict=False)
 
 
-def _row(pattern: Pattern, row: Mapping[str, Any], most: Mapping[str, float]) -> Iterator[str]:
+def _row(pattern: "Pattern", row: Mapping[str, Any], most: Mapping[str, float]) -> Iterator[str]:
     texts = [
         one.name
         for one in pattern.columns
