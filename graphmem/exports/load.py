@@ -34,7 +34,7 @@ from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.schema import declared_nodes, schema_files
 from graphmem.graph.scope import scope_word, scope_words
 from graphmem.model.progress import Progress, silent
-from graphmem.reembedding import BATCH, MEMORIES_AFTER, Stored, embedded_text, keep_vectors
+from graphmem.reembedding import BATCH, Stored, embedded_text, keep_vectors
 
 NODES, EDGES, VECTORS = "nodes", "edges", "vectors"
 
@@ -106,6 +106,7 @@ IMPORT_EDGES = Query("exports/import_edges", RowsWritten, writes=True)
 IMPORT_CLIENT = Query("exports/import_client", RowsWritten, writes=True)
 SCOPE_PASSAGES = Query("exports/scope_passages", RowsWritten, writes=True)
 FOUND_ENDS = Query("exports/found_ends", FoundEnd)
+TEXTS_TO_EMBED = Query("exports/texts_to_embed", Stored)
 
 
 class Loading(Struct, frozen=True, kw_only=True):
@@ -376,14 +377,13 @@ async def _embed(loading: Loading, after: str) -> int:
     context, done = loading.context, 0
     total = loading.checked.end.nodes
     while True:
-        found = await context.graph.rows(
-            MEMORIES_AFTER,
-            after_client=context.client_id,
-            after_id=after,
+        batch = await context.graph.rows(
+            TEXTS_TO_EMBED,
+            client_id=context.client_id,
+            after=after,
             limit=BATCH,
             longest=SEEN_CHARACTERS,
         )
-        batch = [one for one in found if one.client_id == context.client_id]
         if not batch:
             loading.progress("embedding", total, total)
             return done

@@ -34,20 +34,29 @@ def is_message_list(record: Any) -> bool:
 
 def messages(records: Iterable[Any], name: str) -> Iterator[Event]:
     """Yield messages of OpenAI or Anthropic: each record is one, or a conversation of several."""
+    for event, record in _listed(records, name, _message):
+        yield event
+        if isinstance(event, Begins) and isinstance(record, dict) and record.get("system"):
+            yield ForeignMessage(role="system", content=record["system"])
+
+
+def _listed(
+    records: Iterable[Any], name: str, message: Callable[[Any], Event]
+) -> Iterator[tuple[Event, Any]]:
+    """Yield the messages of records, each a message or a conversation of several, with their record."""
     inside = False
     for number, record in enumerate(records, start=1):
         listed = _messages_of(record)
+        if listed is None and not inside:
+            yield Begins(name), None
+        inside = listed is None
         if listed is None:
-            if not inside:
-                yield Begins(name)
-                inside = True
-            yield _message(record)
+            yield message(record), record
             continue
-        inside = False
-        yield Begins(_id_of(record) or _numbered(name, number), _title(record), at=_time(record))
-        if isinstance(record, dict) and record.get("system"):
-            yield ForeignMessage(role="system", content=record["system"])
-        yield from map(_message, listed)
+        begins = Begins(_id_of(record) or _numbered(name, number), _title(record), at=_time(record))
+        yield begins, record
+        for one in listed:
+            yield message(one), record
 
 
 def _message(item: Any) -> Event:
@@ -165,18 +174,8 @@ def is_langchain_list(record: Any) -> bool:
 
 def langchain(records: Iterable[Any], name: str) -> Iterator[Event]:
     """Yield messages of LangChain: each record is one, or a conversation of several."""
-    inside = False
-    for number, record in enumerate(records, start=1):
-        listed = _messages_of(record)
-        if listed is None:
-            if not inside:
-                yield Begins(name)
-                inside = True
-            yield _langchain_message(record)
-            continue
-        inside = False
-        yield Begins(_id_of(record) or _numbered(name, number), _title(record), at=_time(record))
-        yield from map(_langchain_message, listed)
+    for event, _ in _listed(records, name, _langchain_message):
+        yield event
 
 
 def _langchain_message(record: Any) -> Event:

@@ -1,0 +1,33 @@
+CYPHER 25
+// A client's memories and passages that follow a given id, with the texts to embed.
+//
+// $client_id  string  the client
+// $after      string  the id
+// $limit      int     the maximum number
+// $longest    int     the number of characters of a text to embed
+CALL () {
+  MATCH (memory:Memory {client_id: $client_id})
+  WHERE memory.id > $after
+  RETURN memory AS node
+  ORDER BY memory.id
+  LIMIT $limit
+
+  UNION ALL
+
+  MATCH (passage:Passage {client_id: $client_id})
+  WHERE passage.id > $after
+  RETURN passage AS node
+  ORDER BY passage.id
+  LIMIT $limit
+}
+WITH node
+ORDER BY node.id
+LIMIT $limit
+RETURN collect(node {
+  .client_id, .id,
+  kind: coalesce(node.kind, 'passage'),
+  text: left(coalesce(node.text, node.search_text), $longest),
+  search_text: left(coalesce(node.search_text, node.text), $longest),
+  name: node.name,
+  title: node.title
+}) AS rows
