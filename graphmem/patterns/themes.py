@@ -2,7 +2,7 @@
 
 All sessions of a client have something in common, which says nothing about themes. So cosines are computed
 after a mean vector is subtracted: the mean of the sessions, or, if they are few and might all be about one
-theme, the mean of unrelated texts. ThemeSession are then clustered by average linkage: two groups are merged
+theme, the mean of unrelated texts. The sessions are then clustered by average linkage: two groups are merged
 while the average cosine between them is high enough, which needs no number of themes in advance. Two groups
 that are themes on their own stay apart if each is much more similar inside than they are to each other.
 """
@@ -135,7 +135,7 @@ class SessionCosines(Struct, frozen=True):
 
 
 class Theme(Struct, frozen=True):
-    """ThemeSession on one theme, by time, and the one that is most similar to the others."""
+    """Sessions on one theme, by time, and the one that is most similar to the others."""
 
     sessions: list[ThemeSession]
     central: ThemeSession
