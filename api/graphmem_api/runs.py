@@ -8,7 +8,7 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
 from graphmem.context import Context
-from graphmem.runs import environment, retrieve, session, show, starting, write
+from graphmem.runs import retrieve, session, show, starting, write
 from graphmem.runs.types import (
     Accesses,
     AccessesAsked,
@@ -145,7 +145,7 @@ async def peek_in_run(
     context: NamedDependency[Context],
 ) -> RunPeek:
     """Show a span free of charge, with at most the first 100 tokens of its content."""
-    return await environment.peek(session_id, data, context)
+    return await show.peek(session_id, data, context)
 
 
 @post(
