@@ -107,11 +107,16 @@ async def test_with_room_for_all_nothing_is_left_out_for_want_of_room(story: Gra
 
 
 async def test_a_smaller_one_further_down_fills_the_room_a_larger_one_left(story: Graphmem):
-    found = await story.recall(QUESTION, limit=200, max_tokens=150)
+    # Which budget ends before a long one depends on the order, and that on what else the store holds.
+    answers = [
+        await story.recall(QUESTION, limit=200, max_tokens=tokens) for tokens in range(100, 300, 20)
+    ]
 
-    assert found.items[-1].rank > len(found.items), "something between was left out"
-    before = [omitted for omitted in found.omitted if omitted.rank < found.items[-1].rank]
-    assert {omitted.reason for omitted in before} == {"no_room"}
+    filled = [found for found in answers if found.items[-1].rank > len(found.items)]
+    assert filled, "something between was left out"
+    for found in filled:
+        before = [omitted for omitted in found.omitted if omitted.rank < found.items[-1].rank]
+        assert {omitted.reason for omitted in before} == {"no_room"}
 
 
 async def test_without_a_limit_the_budget_is_filled(story: Graphmem, runtime: Runtime):
