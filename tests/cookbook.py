@@ -24,6 +24,8 @@ NODE = re.compile(
 )
 """A node in a pattern: `(name:Label {…})`, not the arguments of a function."""
 
+DECIMAL = re.compile(r"-?\d+\.\d+")
+
 
 class Recipe(Struct, frozen=True):
     """A question, its explanation, its query, and its written answer."""
@@ -102,3 +104,25 @@ def _cell(value: object) -> str:
             return "; ".join(map(_cell, value))
         case _:
             return " ".join(str(value).split()).replace("|", "\\|")
+
+
+def says_the_same(answer: str, other: str) -> bool:
+    """Tell whether two answers differ at most by one in the last digit of numbers with a decimal point.
+
+    Vectors of a text differ in their last bits with the size of the batch that it was embedded in, and a
+    value such as .85 is then rounded either way.
+    """
+    cells, others = ([line.split(" | ") for line in text.splitlines()] for text in (answer, other))
+    return list(map(len, cells)) == list(map(len, others)) and all(
+        one == two or _rounded_apart(one.strip("| "), two.strip("| "))
+        for row, row_of_other in zip(cells, others, strict=True)
+        for one, two in zip(row, row_of_other, strict=True)
+    )
+
+
+def _rounded_apart(one: str, other: str) -> bool:
+    if not (DECIMAL.fullmatch(one) and DECIMAL.fullmatch(other)):
+        return False
+    digits = len(one.partition(".")[2])
+    same_length = len(other.partition(".")[2]) == digits
+    return same_length and round(abs(float(one) - float(other)) * 10**digits) <= 1
