@@ -74,7 +74,7 @@ unit: $(VENV)/development.stamp
 
 .PHONY: slow
 slow: $(VENV)/development.stamp
-	@$(PYTEST) -m slow
+	@$(PYTEST) --no-loadscope-reorder -m slow
 
 # A real server with a small model, outside the environment: only these tests use it.
 LLM = $(VENV)/llm

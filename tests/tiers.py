@@ -29,6 +29,17 @@ TIERS = {
     "slow": "needs a server of its own, killed processes, bulk data, whole programs or built files",
 }
 
+LONG = (
+    "tests/graphmem/retrieval/test_reads_beside_writes.py",
+    "tests/test_chaos_runs.py",
+    "tests/test_chaos.py",
+    "tests/graphmem/test_reembedding.py",
+    "tests/graphmem/retrieval/test_finding_live.py",
+    "tests/graphmem/cli/test_doctor.py",
+    "tests/graphmem/exploring/test_lost.py",
+)
+"""The files with tests of more than a minute: they begin first, so that no process works alone at the end."""
+
 
 def tier(fixtures: Iterable[str]) -> str:
     """Return the name of the tier of a test that uses these fixtures."""
@@ -46,7 +57,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with its tier, before `-m` selects."""
+    """Mark each test with its tier, before `-m` selects, and begin with the longest files."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
     for item in items:
         item.add_marker(tier(getattr(item, "fixturenames", ())))
 
