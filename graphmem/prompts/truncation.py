@@ -10,7 +10,7 @@ sentences after and before it, beyond the passage too.
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -213,6 +213,10 @@ class Parcel(Struct, frozen=True):
     group: str
     heading_tokens: int
 
+    def cost(self, groups: Container[str]) -> int:
+        """Return the tokens that it takes beside these groups; the first of a group pays for its heading."""
+        return self.tokens + (0 if self.group in groups else self.heading_tokens)
+
 
 def fitting(parcels: Iterable[Parcel], budget: int, *, most: int) -> list[str]:
     """Return the ids that fit, by rank: one that does not fit is left out and the next is tried.
@@ -224,7 +228,7 @@ def fitting(parcels: Iterable[Parcel], budget: int, *, most: int) -> list[str]:
     for parcel in parcels:
         if len(taken) == most:
             break
-        cost = parcel.tokens + (0 if parcel.group in groups else parcel.heading_tokens)
+        cost = parcel.cost(groups)
         if cost <= budget:
             budget -= cost
             taken.append(parcel.id)

@@ -1,7 +1,7 @@
 """Composing: from a ranking to a text within a token budget, and a list of the omitted memories."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -139,7 +139,7 @@ class Packing:
         self._limit = limit
         self._max_tokens = max_tokens
         self._tokens = tokens
-        self._estimates = [self._estimate(ranked.candidate) for ranked in ranking]
+        self._estimates = self._estimated()
         self._asked: set[str] = set()
         self._known: set[str] = set()
         self._texts: dict[str, MemoryText] = {}
@@ -153,17 +153,18 @@ class Packing:
     def wanted(self) -> list[str]:
         """Return the ids of the texts to fetch: by estimate, then those that may fit the remaining room."""
         if not self._asked:
-            return _likely(self._estimates, self._max_tokens, self._limit)
+            return _likely([*self._estimates.values()], self._max_tokens, self._limit)
         room = self._max_tokens - self._used if len(self._chosen) < self._limit else 0
+        shown = {self._exact[id].group for id in self._chosen}
         return [
             parcel.id
-            for parcel in self._estimates
-            if parcel.tokens <= room and parcel.id not in self._asked
+            for parcel in self._estimates.values()
+            if parcel.cost(shown) <= room and parcel.id not in self._asked
         ]
 
     def named(self) -> frozenset[str]:
         """Return the ids of all that the answer may name, as items or as omitted."""
-        items = min(self._limit, _most_that_fit(self._estimates, self._max_tokens))
+        items = min(self._limit, _most_that_fit(self._estimates.values(), self._max_tokens))
         first = self._ranking[: items + OMITTED_SHOWN]
         return frozenset(ranked.candidate.id for ranked in first)
 
@@ -179,7 +180,7 @@ class Packing:
         self._known |= {one.id for one in (*texts, *standing)}
         if heads := heads_of((*texts, *standing)):
             self._ranking = at_heads(self._ranking, heads, self._filters.admit, _moved)
-            self._estimates = [self._estimate(one.candidate) for one in self._ranking]
+            self._estimates = self._estimated()
             self._asked |= {text.id for text in texts}
         for candidate in self._with_texts():
             if candidate.id not in self._exact:
@@ -230,6 +231,10 @@ class Packing:
         fits = candidate.token_count <= WHOLE_SHARE * self._max_tokens
         return None if fits or not candidate.passages else candidate.passages[0]
 
+    def _estimated(self) -> dict[str, Parcel]:
+        """Return the costs of all candidates by id, in the order of the ranking."""
+        return {one.candidate.id: self._estimate(one.candidate) for one in self._ranking}
+
     def _estimate(self, candidate: Candidate) -> Parcel:
         """Return the cost by the stored token count; a text after its prefix may cost a token less."""
         tokens = candidate.token_count
@@ -252,7 +257,10 @@ class Packing:
             if excerpt is None:
                 return
             self._surroundings[candidate.id], self._excerpts[candidate.id] = around, excerpt
-        self._exact[candidate.id] = _exact(candidate, self._shown(candidate.id), self._tokens)
+        line = f"{prefix(speaker(candidate))}{self._shown(candidate.id)}\n"
+        self._exact[candidate.id] = replace(
+            self._estimates[candidate.id], tokens=self._tokens.count(line)
+        )
 
     def _grow(self, id: str) -> None:
         """Give the remaining room to an excerpt."""
@@ -327,14 +335,10 @@ def _likely(estimates: Sequence[Parcel], max_tokens: int, limit: int) -> list[st
     return list(dict.fromkeys((*first, *spare)))
 
 
-def _most_that_fit(estimates: Sequence[Parcel], max_tokens: int) -> int:
+def _most_that_fit(estimates: Iterable[Parcel], max_tokens: int) -> int:
     """Return an upper bound of the number of memories that fit; an estimate may be a token too high."""
     spent = accumulate(sorted(parcel.tokens - 1 for parcel in estimates))
     return sum(tokens <= max_tokens for tokens in spent)
-
-
-def _exact(candidate: Candidate, text: str, tokens: TokenCounter) -> Parcel:
-    return _parcel(candidate, tokens.count(f"{prefix(speaker(candidate))}{text}\n"), tokens)
 
 
 def _parcel(candidate: Candidate, cost: int, tokens: TokenCounter) -> Parcel:
