@@ -36,6 +36,9 @@ HEADER_BYTES = 64 * 1024
 HEADER_SECONDS = 10.0
 """The time in which the line and the headers of a request must arrive."""
 
+IDLE_SECONDS = 5
+"""The time after which a connection without a request is closed."""
+
 GRACE_SECONDS = 10
 """The time that requests in progress have to end after a signal."""
 
@@ -221,6 +224,7 @@ class Server(uvicorn.Server):
                 proxy_headers=False,
                 backlog=BACKLOG,
                 h11_max_incomplete_event_size=HEADER_BYTES,
+                timeout_keep_alive=IDLE_SECONDS,
                 timeout_graceful_shutdown=GRACE_SECONDS,
             )
         )

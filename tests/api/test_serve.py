@@ -170,6 +170,7 @@ async def test_headers_that_do_not_arrive_are_given_up(
     begun: bytes, before: bytes, offline_running: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(graphmem_api.serve, "HEADER_SECONDS", 0.5)
+    monkeypatch.setattr(graphmem_api.serve, "IDLE_SECONDS", 1)
     async with served(offline_running) as (url, _):
         host, port = url.removeprefix("http://").split(":")
         reader, writer = await asyncio.open_connection(host, int(port))

@@ -1,9 +1,11 @@
 """An adapter whose package is missing says which extra to install."""
 
-import subprocess
+import importlib
 import sys
 
 import pytest
+
+import graphmem
 
 MODULES = {
     "langgraph": ("langgraph", "langgraph"),
@@ -14,19 +16,16 @@ MODULES = {
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_an_adapter_without_its_package_names_the_extra(name: str) -> None:
+def test_an_adapter_without_its_package_names_the_extra(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     extra, package = MODULES[name]
-    program = f"""
-import sys
-sys.modules[{package!r}] = None
-try:
-    import graphmem.adapters.{name}
-except ImportError as problem:
-    import graphmem
-    assert isinstance(problem, graphmem.ExtraMissing)
-    print(problem)
-"""
-    ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert f"pip install 'graphmem[{extra}]'" in ran.stdout
+    hidden = (package, f"graphmem.adapters.{name}")
+    for loaded in list(sys.modules):
+        if loaded in hidden or loaded.startswith(f"{package}."):
+            monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(graphmem.ExtraMissing) as told:
+        importlib.import_module(f"graphmem.adapters.{name}")
+    assert isinstance(told.value, ImportError)
+    assert f"pip install 'graphmem[{extra}]'" in str(told.value)
