@@ -43,6 +43,13 @@ class Settings(Struct, frozen=True, kw_only=True):
             description="how long a request may take, as long again for each 100 KB of its body; then 503",
         ),
     ] = 30
+    slow_ms: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="a request that takes longer is logged as slow, with its wait and size; 0 for none",
+        ),
+    ] = 1_000
     requests_at_once: Annotated[
         int, Meta(ge=1, le=1_000, description="how many requests are worked on at once")
     ] = 64
@@ -177,6 +184,7 @@ class SettingsGiven(TypedDict, total=False):
     port: int
     keys_file: Path | str | None
     request_seconds: int
+    slow_ms: int
     requests_at_once: int
     requests_waiting: int
     client_requests: int

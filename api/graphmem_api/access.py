@@ -1,6 +1,7 @@
 """Gives every request an id and a span, counts it, and logs it in one line."""
 
 import logging
+import math
 import re
 import time
 import uuid
@@ -14,7 +15,7 @@ from opentelemetry.trace import Span, SpanKind, StatusCode
 from graphmem.observing.logs import about
 from graphmem.observing.metrics import REQUEST_SECONDS, REQUESTS
 from graphmem.observing.spans import sent, span
-from graphmem_api.admission import CallerLeft
+from graphmem_api.admission import STATE, CallerLeft
 from graphmem_api.problems import log_unforeseen, send_problem
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -53,8 +54,9 @@ class Access:
     whole URLs.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, slow_seconds: float = math.inf) -> None:
         self._app = app
+        self._slow_seconds = slow_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -90,7 +92,27 @@ class Access:
             if not status:
                 await send_problem(problem, scope, answering)
         finally:
-            _tell(scope, status, time.perf_counter() - started, shown)
+            self._tell(scope, status, time.perf_counter() - started, shown)
+
+    def _tell(self, scope: HTTPScope, status: int, seconds: float, shown: Span) -> None:
+        """Log, count and trace a request; status 0 means that the caller left before the answer."""
+        method, route = method_of(scope), scope.get("path_template", NO_ROUTE)
+        slow, quiet = seconds >= self._slow_seconds, route.startswith(QUIET) and 200 <= status < 300
+        level = logging.WARNING if slow else logging.DEBUG if quiet else logging.INFO
+        said = (method, route, status, 1000 * seconds, _told_of_slow(scope) if slow else "")
+        log.log(level, "method=%s route=%s status=%d ms=%.1f%s", *said)
+        REQUESTS.labels(method, route, status).inc()
+        REQUEST_SECONDS.labels(method, route).observe(seconds)
+        shown.update_name(f"{method} {route}")
+        shown.set_attributes(
+            {
+                "http.request.method": method,
+                "http.route": route,
+                "http.response.status_code": status,
+            }
+        )
+        if status >= 500:
+            shown.set_status(StatusCode.ERROR)
 
 
 def protected(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
@@ -120,16 +142,9 @@ def _caller_s(scope: HTTPScope) -> Context:
     return sent({name.decode("latin-1"): value.decode("latin-1") for name, value in headers})
 
 
-def _tell(scope: HTTPScope, status: int, seconds: float, shown: Span) -> None:
-    """Log, count and trace a request; status 0 means that the caller left before the answer."""
-    method, route = method_of(scope), scope.get("path_template", NO_ROUTE)
-    level = logging.DEBUG if route.startswith(QUIET) and 200 <= status < 300 else logging.INFO
-    log.log(level, "method=%s route=%s status=%d ms=%.1f", method, route, status, 1000 * seconds)
-    REQUESTS.labels(method, route, status).inc()
-    REQUEST_SECONDS.labels(method, route).observe(seconds)
-    shown.update_name(f"{method} {route}")
-    shown.set_attributes(
-        {"http.request.method": method, "http.route": route, "http.response.status_code": status}
-    )
-    if status >= 500:
-        shown.set_status(StatusCode.ERROR)
+def _told_of_slow(scope: HTTPScope) -> str:
+    """Return what is logged beside the time of a slow request: sizes and waits, never a text."""
+    visit = scope["state"].get(STATE)
+    if visit is None:
+        return " slow=true"
+    return f" slow=true waited_ms={1000 * visit.waited:.1f} body_bytes={visit.body_bytes}"

@@ -5,6 +5,7 @@ once where too many wait, ends at its deadline, and ends when its caller hangs u
 """
 
 import asyncio
+import time
 from collections import Counter, OrderedDict, deque
 from typing import Any
 
@@ -123,7 +124,9 @@ class Visit:
         self._task = asyncio.current_task()
         self._client_id: str | None = None
         self._leaving: asyncio.Task[None] | None = None
-        self._held = 0
+        self.body_bytes = 0
+        self.waited = 0.0
+        """The seconds until its turn."""
         self.seconds = admission.seconds
         """The time that it has: at first for its body, then for the work."""
         self.deadline = asyncio.timeout(self.seconds)
@@ -137,11 +140,15 @@ class Visit:
         Raises `TooManyRequests`, `Overloaded`.
         """
         self.has_begun = True
-        self.seconds *= 1 + self._held // MORE_TIME_BYTES
+        self.seconds *= 1 + self.body_bytes // MORE_TIME_BYTES
         self.seconds = max(self.seconds, handler.opt.get(AT_LEAST, 0.0))
         self.deadline.reschedule(asyncio.get_running_loop().time() + self.seconds)
         self._leaving = asyncio.create_task(self._notice_leaving())
-        await self._admission.turns.take(client_id)
+        came = time.perf_counter()
+        try:
+            await self._admission.turns.take(client_id)
+        finally:
+            self.waited = time.perf_counter() - came
         self._client_id = client_id
 
     async def receive(self) -> ReceiveMessage:
@@ -149,7 +156,7 @@ class Visit:
         message = await self._receive()
         if message["type"] == "http.request":
             length = len(message["body"])
-            self._held += length
+            self.body_bytes += length
             self._admission.held += length
             if self._admission.held > HELD_BYTES:
                 REFUSED.labels("bytes").inc()
@@ -171,7 +178,7 @@ class Visit:
 
     def end(self) -> None:
         """Give everything back."""
-        self._admission.held -= self._held
+        self._admission.held -= self.body_bytes
         self._stop_watching()
         if self._client_id is not None:
             self._admission.turns.give_back(self._client_id)

@@ -1,5 +1,6 @@
 """The application: only the wiring of its parts."""
 
+import math
 from importlib.metadata import version
 
 from litestar import Litestar, Router
@@ -133,5 +134,7 @@ def create_app(runtime: Runtime) -> Litestar:
         request_max_body_size=BODY_BYTES,
     )
     seconds = float(settings.request_seconds)
-    app.asgi_handler = Access(Admission(app.asgi_handler, turns, PREFIX, seconds=seconds))
+    admission = Admission(app.asgi_handler, turns, PREFIX, seconds=seconds)
+    slow_seconds = settings.slow_ms / 1000 if settings.slow_ms else math.inf
+    app.asgi_handler = Access(admission, slow_seconds=slow_seconds)
     return app

@@ -36,6 +36,7 @@ MODEL = ("llm_url", "llm_model")
 KEEPING = ("record", "keep_accesses_days", "keep_runs_days")
 LIMITS = (
     "request_seconds",
+    "slow_ms",
     "requests_at_once",
     "requests_waiting",
     "client_requests",

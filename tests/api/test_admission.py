@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -20,6 +21,11 @@ from tests.api.conftest import client_of
 
 RECALL = "/api/v0/recall"
 QUESTION = {"query": "a"}
+
+SLOW = re.compile(
+    r"WARNING .*method=POST route=/api/v0/recall status=200 ms=[0-9.]+"
+    r" slow=true waited_ms=(?P<waited>[0-9.]+) body_bytes=13( \w+=[\w.-]+)*$"
+)
 
 NOTHING = Recalled(
     items=[],
@@ -313,3 +319,25 @@ async def test_turns_balance_whatever_callers_do(seed: int):
     await asyncio.gather(*tasks, return_exceptions=True)
     assert (turns.waiting, at_work, most) == (0, 0, 3)
     await asyncio.gather(*(turns.take(one) for one in "abc"))
+
+
+async def test_a_slow_request_is_logged_with_its_wait_and_size_without_its_text(
+    slow: Slow, limited: Callable[..., Litestar], log_lines: list[str]
+) -> None:
+    async with asking(limited(slow_ms=50, requests_at_once=1), 2):
+        await until(lambda: slow.begun)
+        await asyncio.sleep(0.1)
+        slow.open.set()
+    told = [SLOW.search(line) for line in log_lines if "route=/api/v0/recall" in line]
+    first, second = (float(found["waited"]) for found in told if found)
+    assert first < 50 < 90 <= second
+
+
+async def test_without_a_limit_no_request_is_slow(
+    slow: Slow, limited: Callable[..., Litestar], log_lines: list[str]
+) -> None:
+    async with asking(limited(slow_ms=0), 1):
+        await until(lambda: slow.begun)
+        slow.open.set()
+    [line] = [line for line in log_lines if "route=/api/v0/recall" in line]
+    assert "slow=true" not in line
