@@ -30,6 +30,8 @@ help:
 	@echo 'make figures           write the figures of bench/results into README.md and docs/benchmarks.md'
 	@echo 'make plots             draw the reports of bench/results as pictures beside them'
 	@echo 'make docs              build the documentation site into build/docs; a warning or a dead link fails'
+	@echo 'make dist              build the source distribution and the wheel into dist/, and check them'
+	@echo 'make release           the same, with one version everywhere (TAG=v… too), and the notes in build/release.md'
 	@echo 'make notebook          run notebooks/explore.ipynb whole, into build/'
 	@echo 'make bench-quality     DATA=set.json RANKING=contextual LEAST=0.25 OUT=report.json: measure what is found'
 	@echo 'make bench-weights     DATA="a.json b.json" OUT=report.json: measure what each signal of the ranking gains'
@@ -139,6 +141,19 @@ plots: $(VENV)/development.stamp
 docs: $(VENV)/development.stamp
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
 	@echo 'build/docs/index.html is the first page'
+
+# The wheel is built from the unpacked source distribution, which shows that nothing is missing in it.
+.PHONY: dist
+dist: $(VENV)/development.stamp
+	@rm -rf dist
+	@$(BIN)/uv build --quiet --python $(BIN)/python --no-build-isolation --no-create-gitignore --out-dir dist
+	@$(BIN)/twine check --strict dist/*
+
+.PHONY: release
+release: $(VENV)/development.stamp
+	@$(BIN)/python -m docs.release build/release.md $(if $(TAG),--tag $(TAG))
+	@$(MAKE) dist
+	@echo 'build/release.md has the notes'
 
 .PHONY: notebook
 notebook: $(VENV)/development.stamp
