@@ -15,7 +15,7 @@ PYTHONS := $(PYTHON) python3.13 python3.12 python3.11 python3 python
 .PHONY: help
 help:
 	@echo 'make demo              fetch and start Neo4j, load a story, ask it, serve the API'
-	@echo 'make demo ONCE=1       the same, and end after the questions'
+	@echo 'make demo ONCE=1       the same, and end after the tour; FULL=1 shows every step and whole answers'
 	@echo 'make test              run the unit and live tests, on a Neo4j of their own (minutes)'
 	@echo 'make unit              run the tests that need no database (under a minute)'
 	@echo 'make slow              run the tests that start servers and programs, or kill them'
@@ -60,7 +60,7 @@ help:
 
 .PHONY: demo
 demo: $(VENV)/runtime.stamp
-	@$(BIN)/graphmem demo $(if $(ONCE),--once)
+	@$(BIN)/graphmem demo $(if $(ONCE),--once) $(if $(FULL),--full)
 
 # Processes that run tests side by side, each with a Neo4j of its own. A file stays in one process.
 WORKERS := 2
