@@ -17,7 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
-DOCUMENTS = ("README.md", "docs/benchmarks.md")
+DOCUMENTS = ("README.md", "docs/benchmarks.md", "docs/guides/scale.md")
 
 SUMMARY = "summary"
 """The block whose marker has no name."""
@@ -153,6 +153,23 @@ def memory(found: Reports) -> str:
     )
 
 
+def clients(found: Reports) -> str:
+    """Return how long recall over HTTP takes for a small and for a large client beside the others."""
+    report = found["latency"]
+    small, hot = report["small client"], report["hot client"]
+    beside = {
+        int(name.rpartition(" ")[2]): took for name, took in small.items() if "beside" in name
+    }
+    rows = [
+        (f"{small['memories']:,} memories, beside {others:,} of others", f"{took:.0f} ms")
+        for others, took in sorted(beside.items())
+    ]
+    took = hot["milliseconds"]["recall over HTTP"]["p50"]
+    others = report["memories"]
+    rows.append((f"{hot['memories']:,} memories, beside {others:,} of others", f"{took:.0f} ms"))
+    return _table(("A client with", "Recall over HTTP, median"), rows)
+
+
 def contextual(found: Reports) -> str:
     """Return how contextual search grows with the store, and what a scan of it takes."""
     few, many = found["contextual"]["few"], found["contextual"]["many"]
@@ -277,6 +294,7 @@ BLOCKS: dict[str, Callable[[Reports], str]] = {
     "latency": latency,
     "ratios": ratios,
     "memory": memory,
+    "clients": clients,
     "contextual": contextual,
     "themes": themes,
     "operations": operations,
