@@ -8,19 +8,21 @@ import click
 from graphmem.cli.options import LISTENING, RUNNING, Command, settings_options
 from graphmem.cli.recall import ask, show_answer
 from graphmem.cli.serve import say_next, say_where, with_free_port
-from graphmem.cli.showing import chain, path, say_json, show_quoted
+from graphmem.cli.showing import chain, path, path_to_deepest, say_json, show_quoted
 from graphmem.config import Settings, records
 from graphmem.model.progress import Progress
-from graphmem.model.validation import counted, validated
+from graphmem.model.validation import validated
 from graphmem.recall.types import Question
 
 if TYPE_CHECKING:
     from graphmem.client import Graphmem
 
 CLIENT = "demo"
-EPILOG = (
-    "The story belongs to the client `demo`. Fetched files are kept: the next start takes seconds."
-)
+EPILOG = """\b
+Examples:
+  graphmem demo --once --full
+  graphmem recall "who approves deploys?" --client demo
+"""
 Told = dict[str, Any]
 
 
@@ -70,25 +72,24 @@ async def _ask_story(settings: Settings, progress: Progress, *, full: bool) -> T
 async def _take(step: Told, memory: "Graphmem", ids: dict[str, str]) -> Told:
     """Ask what a step asks; return the answers under the names of the questions."""
     if "versions" in step:
-        return {"versions": (await memory.versions(ids[step["versions"]])).versions}
+        return {"drawn": list(chain((await memory.versions(ids[step["versions"]])).versions))}
     if "hops" in step:
-        return {"hops": await memory.search_with_hops(**step["hops"])}
+        found = await memory.search_with_hops(**step["hops"])
+        cards = [await memory.peek(one.to_id) for one in path_to_deepest(found)]
+        return {"drawn": list(path(found, {card.id: card.label for card in cards}))}
     return {"asks": [await ask(validated(asked, Question), memory) for asked in step["asks"]]}
 
 
 def _show(told: Told, *, full: bool) -> None:
-    stored = f"{counted(told['messages'], 'message')}, and {told['memories'] - told['messages']:,} memories"
-    click.secho(f"\n{told['title']}: {stored} made of them, are in Neo4j.", bold=True)
+    counts = f"{told['messages']:,} messages, {told['memories']:,} memories in all"
+    click.secho(f"\n{told['title']}: {counts} in Neo4j.", bold=True)
     for number, step in enumerate(told["steps"], 1):
         click.secho(f"\n{number}. {step['title']}", bold=True)
         click.secho(f"   {step['why']}\n", dim=True)
         most = None if full else step["lines"]
         for answer in step.get("asks", ()):
             show_answer(answer, most)
-        if "versions" in step:
-            show_quoted("\n".join(chain(step["versions"])), most)
-        if "hops" in step:
-            show_quoted("\n".join(path(step["hops"])), most)
+        show_quoted("\n".join(step.get("drawn", ())), most)
 
 
 async def _serve(settings: Settings, *, as_json: bool) -> None:

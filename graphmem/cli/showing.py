@@ -7,7 +7,7 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -155,7 +155,7 @@ def show_quoted(text: str, most: int | None = None) -> None:
     ]
     if most is not None and len(parts) > most:
         parts[most - 1 :] = [f"… {counted(len(parts) - most + 1, 'more line')}"]
-    for part in parts:
+    for part in parts if text else ():
         bold = part.startswith("##")
         click.echo(click.style("  │ ", dim=True) + click.style(part, bold=bold))
 
@@ -180,15 +180,15 @@ def path_to_deepest(found: "SearchResult") -> "list[HopPath]":
     return path[::-1]
 
 
-def path(found: "SearchResult") -> Iterator[str]:
+def path(found: "SearchResult", labels: Mapping[str, str]) -> Iterator[str]:
     """Yield the question, and each memory on the way to the deepest item with the link that leads to it."""
     yield f"? {found.query.query}"
-    labels = {item.id: f"{item.label} ({item.source_type})" for item in found.items}
+    named = {item.id: item.label for item in found.items} | dict(labels)
     steps = path_to_deepest(found)
     if steps:
-        yield labels.get(steps[0].from_id, steps[0].from_id)
+        yield named.get(steps[0].from_id, steps[0].from_id)
     for depth, step in enumerate(steps):
-        yield f"{'   ' * depth}└─ {step.link_type} ─ {labels.get(step.to_id, step.to_id)}"
+        yield f"{'   ' * depth}└─ {step.link_type} ─ {named.get(step.to_id, step.to_id)}"
 
 
 def cost(recalled: Recalled, budget: int, milliseconds: float) -> str:

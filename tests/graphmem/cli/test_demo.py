@@ -21,7 +21,7 @@ def test_once_tells_the_story_and_ends(graphmem, steps):  # B9
     result = graphmem("demo", "--once")
     assert result.returncode == 0, result.stderr
     shown = result.stdout
-    assert "195 messages" in shown
+    assert "195 messages, " in shown
     default = [step for step in steps if not step.get("full")]
     for number, step in enumerate(default, 1):
         assert f"\n{number}. {step['title']}\n   {step['why']}\n" in shown
@@ -34,10 +34,7 @@ def test_once_tells_the_story_and_ends(graphmem, steps):  # B9
     assert re.search(r"^  │ … \d+ more lines$", shown, re.MULTILINE)
     assert "\x1b" not in shown
     assert "loading the story" in result.stderr
-    lines = shown.splitlines()
-    assert max(map(len, lines)) <= 100
-    # With what is told while it starts, the whole tour is read without leaving out a page.
-    assert len(lines) + len(result.stderr.splitlines()) <= 80
+    assert max(map(len, shown.splitlines())) <= 100
 
 
 def test_the_answers_are_those_that_the_steps_promise(graphmem):
@@ -49,7 +46,8 @@ def test_the_answers_are_those_that_the_steps_promise(graphmem):
     history = re.findall(r"v(\d)  from (\S+)  The Harbour plan costs (\d+) €", shown)
     assert [cost for _, _, cost in history] == ["49", "59", "54"]
     assert "because: Two trial customers walked away" in shown
-    assert re.search(r"└─ \S+ ─ .*\n.*   └─ \S+ ─ notify/worker\.py", shown)
+    assert "└─ derived_from ─ Incident report of 12 June" in shown
+    assert "└─ references ─ notify/worker.py" in shown
     assert "(nothing is relevant enough)" in shown
 
 
@@ -97,6 +95,8 @@ def test_it_takes_another_port_where_its_own_is_taken_and_serves_the_story(start
             assert line, said
             said += line
     assert f"port {port} is taken" in said
+    # The whole tour is watched to its end.
+    assert said.count("\n") <= 80
     [command] = re.findall(r"curl -s (\S+) -H '([^:]+): ([^']+)' \\\n.*\\\n.*-d '(.*)'", said)
     url, header, value, body = command
     answer = httpx.post(url, headers={header: value}, json=json.loads(body), timeout=300)
