@@ -116,9 +116,9 @@ def test_the_source_distribution_builds_a_wheel_that_the_index_takes(
     built_files: None, tmp_path: Path
 ) -> None:
     tools = Path(sys.executable).parent
-    build = [tools / "uv", "build", "--quiet", "--python", sys.executable, "--no-build-isolation"]
+    build = [str(tools / "uv"), "build", "--quiet", "--no-build-isolation", "--python"]
     subprocess.run(
-        [*build, "--offline", "--out-dir", tmp_path, release.ROOT],
+        [*build, sys.executable, "--offline", "--out-dir", tmp_path, release.ROOT],
         check=True,
         capture_output=True,
         timeout=300,
