@@ -143,16 +143,20 @@ docs: $(VENV)/development.stamp
 	@echo 'build/docs/index.html is the first page'
 
 # The wheel is built from the unpacked source distribution, which shows that nothing is missing in it.
-.PHONY: dist
-dist: $(VENV)/development.stamp
+define BUILD_DIST
 	@rm -rf dist
 	@$(BIN)/uv build --quiet --python $(BIN)/python --no-build-isolation --no-create-gitignore --out-dir dist
-	@$(BIN)/twine check --strict dist/*
+	@$(BIN)/twine --no-color check --strict dist/*
+endef
+
+.PHONY: dist
+dist: $(VENV)/development.stamp
+	$(BUILD_DIST)
 
 .PHONY: release
 release: $(VENV)/development.stamp
 	@$(BIN)/python -m docs.release build/release.md $(if $(TAG),--tag $(TAG))
-	@$(MAKE) dist
+	$(BUILD_DIST)
 	@echo 'build/release.md has the notes'
 
 .PHONY: notebook
