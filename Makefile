@@ -15,7 +15,7 @@ PYTHONS := $(PYTHON) python3.13 python3.12 python3.11 python3 python
 .PHONY: help
 help:
 	@echo 'make demo              fetch and start Neo4j, load a story, ask it, serve the API'
-	@echo 'make demo ONCE=1       the same, and end after the questions'
+	@echo 'make demo ONCE=1       the same, and end after the tour; FULL=1 shows every step and whole answers'
 	@echo 'make test              run the unit and live tests, on a Neo4j of their own (minutes)'
 	@echo 'make unit              run the tests that need no database (under a minute)'
 	@echo 'make slow              run the tests that start servers and programs, or kill them'
@@ -30,6 +30,8 @@ help:
 	@echo 'make figures           write the figures of bench/results into README.md and docs/benchmarks.md'
 	@echo 'make plots             draw the reports of bench/results as pictures beside them'
 	@echo 'make docs              build the documentation site into build/docs; a warning or a dead link fails'
+	@echo 'make dist              build the source distribution and the wheel into dist/, and check them'
+	@echo 'make release           the same, with one version everywhere (TAG=v… too), and the notes in build/release.md'
 	@echo 'make notebook          run notebooks/explore.ipynb whole, into build/'
 	@echo 'make bench-quality     DATA=set.json RANKING=contextual LEAST=0.25 OUT=report.json: measure what is found'
 	@echo 'make bench-weights     DATA="a.json b.json" OUT=report.json: measure what each signal of the ranking gains'
@@ -58,7 +60,7 @@ help:
 
 .PHONY: demo
 demo: $(VENV)/runtime.stamp
-	@$(BIN)/graphmem demo $(if $(ONCE),--once)
+	@$(BIN)/graphmem demo $(if $(ONCE),--once) $(if $(FULL),--full)
 
 # Processes that run tests side by side, each with a Neo4j of its own. A file stays in one process.
 WORKERS := 2
@@ -139,6 +141,23 @@ plots: $(VENV)/development.stamp
 docs: $(VENV)/development.stamp
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
 	@echo 'build/docs/index.html is the first page'
+
+# The wheel is built from the unpacked source distribution, which shows that nothing is missing in it.
+define BUILD_DIST
+	@rm -rf dist
+	@$(BIN)/uv build --quiet --python $(BIN)/python --no-build-isolation --no-create-gitignore --out-dir dist
+	@$(BIN)/twine --no-color check --strict dist/*
+endef
+
+.PHONY: dist
+dist: $(VENV)/development.stamp
+	$(BUILD_DIST)
+
+.PHONY: release
+release: $(VENV)/development.stamp
+	@$(BIN)/python -m docs.release build/release.md $(if $(TAG),--tag $(TAG))
+	$(BUILD_DIST)
+	@echo 'build/release.md has the notes'
 
 .PHONY: notebook
 notebook: $(VENV)/development.stamp

@@ -17,7 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
-DOCUMENTS = ("README.md", "docs/benchmarks.md")
+DOCUMENTS = ("README.md", "docs/benchmarks.md", "docs/guides/scale.md")
 
 SUMMARY = "summary"
 """The block whose marker has no name."""
@@ -153,6 +153,66 @@ def memory(found: Reports) -> str:
     )
 
 
+def clients(found: Reports) -> str:
+    """Return how long recall over HTTP takes for a small and for a large client beside the others."""
+    report = found["latency"]
+    small, hot = report["small client"], report["hot client"]
+    beside = {
+        int(name.rpartition(" ")[2]): took for name, took in small.items() if "beside" in name
+    }
+    rows = [
+        (f"{small['memories']:,} memories, beside {others:,} of others", f"{took:.0f} ms")
+        for others, took in sorted(beside.items())
+    ]
+    took = hot["milliseconds"]["recall over HTTP"]["p50"]
+    others = report["memories"]
+    rows.append((f"{hot['memories']:,} memories, beside {others:,} of others", f"{took:.0f} ms"))
+    return _table(("A client with", "Recall over HTTP, median"), rows)
+
+
+def scale(found: Reports) -> str:
+    """Return the times, rates and sizes that say how far one machine goes, with their commands."""
+    latency, hops = found["latency"], found["hops"]
+    number = f"{latency['memories']:,} memories"
+    over_http = {n: latency["callers"][n]["milliseconds"]["recall over HTTP"] for n in ("1", "8")}
+    writing, resident = latency["writing"]["rows a second"], latency["resident megabytes"]
+    many = found["contextual"]["many"]
+    inside = found["contextual"]["inside one session, many to few"]["p50"]
+    hopped = hops["milliseconds"]
+    graph = found["graph"]["milliseconds"]["hub"]
+    rows = [
+        (f"recall over HTTP, {number}, one caller", f"{_spread(over_http['1'])} ms", "latency"),
+        ("the same, eight callers at once", f"{_spread(over_http['8'])} ms", "latency"),
+        ("messages stored a second", f"{writing['remember with embedding']:,}", "latency"),
+        (
+            "the same, with vectors at hand",
+            f"{writing['remember with cached vectors']:,}",
+            "latency",
+        ),
+        (
+            "resident memory with these",
+            f"{resident['service']:,} MB service, {resident['Neo4j']:,} MB Neo4j",
+            "latency",
+        ),
+        (
+            f"search inside one session, in {many['messages']:,} messages instead of a tenth",
+            f"{inside:.2f} times as long (median)",
+            "contextual",
+        ),
+        (
+            f"search with one, two, three hops, {hops['memories']:,} memories with ten links each",
+            ", ".join(f"{hopped[f'{n} hops']['p50']:.0f}" for n in (1, 2, 3)) + " ms (median)",
+            "hops",
+        ),
+        (
+            f"the neighbourhood of a name that {found['graph']['edges']:,} messages mention",
+            f"{_spread(graph)} ms",
+            "graph",
+        ),
+    ]
+    return _with_commands(rows, found)
+
+
 def contextual(found: Reports) -> str:
     """Return how contextual search grows with the store, and what a scan of it takes."""
     few, many = found["contextual"]["few"], found["contextual"]["many"]
@@ -277,6 +337,8 @@ BLOCKS: dict[str, Callable[[Reports], str]] = {
     "latency": latency,
     "ratios": ratios,
     "memory": memory,
+    "clients": clients,
+    "scale": scale,
     "contextual": contextual,
     "themes": themes,
     "operations": operations,

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import click
 import msgspec
+from docutils import nodes
 from graphmem_api.app import create_app
 from msgspec import Struct
 from prometheus_client import Counter, Gauge, Histogram
@@ -77,15 +78,33 @@ def copied_page(name: str) -> str:
     return text.replace("](docs/", "](../")
 
 
+SECTIONS = {"guides": "Guides", FOLDER: "Reference"}
+"""The titles of the parts of `llms.txt` by folder; the other pages come first."""
+
+
 def write_list(app: Sphinx, problem: Exception | None) -> None:
     """Write `llms.txt`: the title and the first sentence of every page, with its address."""
     if problem is not None:
         return
-    lines = ["# graphmem", "", "> A memory service for agents on a Neo4j graph database.", ""]
+    parts: dict[str, list[str]] = {"Pages": [], **{title: [] for title in SECTIONS.values()}}
     for name in sorted(app.env.found_docs):
-        title = app.env.titles[name].astext()
-        lines.append(f"- [{title}]({app.builder.get_target_uri(name)})")
+        title, address = app.env.titles[name].astext(), app.builder.get_target_uri(name)
+        begun = first_sentence(app.env.get_doctree(name))
+        line = f"- [{title}]({address})" + (f": {begun}" if begun else "")
+        parts[SECTIONS.get(name.partition("/")[0], "Pages")].append(line)
+    lines = ["# graphmem", "", "> A memory service for agents on a Neo4j graph database."]
+    for title, listed in parts.items():
+        lines += ["", f"## {title}", "", *listed]
     (Path(app.outdir) / "llms.txt").write_text("\n".join(lines) + "\n")
+
+
+def first_sentence(page: nodes.document) -> str:
+    """Return the first sentence of a page; nothing for a page that begins with something else."""
+    for paragraph in page.findall(nodes.paragraph):
+        if isinstance(paragraph.parent, nodes.section | nodes.document):
+            text = " ".join(paragraph.astext().split())
+            return re.split(r"(?<=[.:]) ", text, maxsplit=1)[0].rstrip(":")
+    return ""
 
 
 # --- Python -----------------------------------------------------------------------------------------------

@@ -16,9 +16,8 @@ from typing import Any
 from msgspec import Struct
 
 import graphmem
-from graphmem.cli.demo import QUESTIONS
 from graphmem.cli.recall import ask
-from graphmem.cli.showing import cost
+from graphmem.cli.showing import cost, path_to_deepest
 from graphmem.cli.story import StoryLoader
 from graphmem.client import Graphmem
 from graphmem.config import records
@@ -26,12 +25,21 @@ from graphmem.contextual.types import ContextualResult, MoreTurns
 from graphmem.errors import RunEnded, RunTimeout
 from graphmem.memories.chunk import ChunkResult, PeekResult
 from graphmem.model.validation import counted
+from graphmem.recall.types import Question
 from graphmem.retrieval.expansion import HopPath
 from graphmem.runs.session import RunSession
 from graphmem.runs.types import TreeRun
 from graphmem.search.types import SearchResult
 
 WIDTH = 96
+
+QUESTIONS = [
+    Question(query=query, max_tokens=400, kinds=["message"])
+    for query in (
+        "Which queue carries booking events, and why was the first choice dropped?",
+        "How did the price of the Harbour plan change, and why?",
+    )
+]
 
 CHUNK_TOKENS = 100
 CONTEXT_TOKENS = 200
@@ -76,7 +84,7 @@ async def ask_repeatedly(memory: Graphmem) -> None:
 
 
 async def show_contexts(memory: Graphmem) -> None:
-    """Ask the demo's questions, twice: the second time the database is warm."""
+    """Ask for contexts within a budget, twice: the second time the database is warm."""
     for question in QUESTIONS:
         first, second = [await ask(question, memory) for _ in range(2)]
         title(question.query, f"the best context within {counted(question.max_tokens, 'token')}:")
@@ -134,18 +142,6 @@ async def walk(memory: Graphmem) -> Walk:
         memories=sum(one.added for one in added),
         remaining_tokens=added[-1].remaining_tokens,
     )
-
-
-def path_to_deepest(found: SearchResult) -> list[HopPath]:
-    """Return the steps to the deepest item, in order; none where no link was followed."""
-    deepest = max(found.items, key=lambda item: (item.hop, -item.rank))
-    steps = {step.to_id: step for step in found.hop_paths}
-    path: list[HopPath] = []
-    id = deepest.id
-    while len(path) < deepest.hop and id in steps:
-        path.append(steps[id])
-        id = steps[id].from_id
-    return path[::-1]
 
 
 def show_walk(walked: Walk) -> None:

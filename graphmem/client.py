@@ -272,8 +272,8 @@ class Graphmem:
     ) -> Conversation:
         """Open a conversation, or return the existing one with this id.
 
-        An id is 1–128 letters, digits and `. _ : -`; a missing id is generated. Given fields of an existing
-        conversation change.
+        An id has 1–128 letters, digits and `. _ : -`; without one an id is generated. The given fields of
+        an existing conversation are changed.
         """
         new = _made(NewConversation, id=id, title=title, metadata=metadata, tags=tags)
         return await open_conversation(new, self._context)
@@ -286,7 +286,7 @@ class Graphmem:
         metadata: Mapping[str, Any] | UnsetType | None = UNSET,
         tags: Sequence[str] | UnsetType = UNSET,
     ) -> Conversation:
-        """Change the given fields of a conversation; None and an empty list remove.
+        """Change the given fields of a conversation; None or an empty list removes a value.
 
         Raises `ConversationNotFound`.
         """
@@ -302,8 +302,8 @@ class Graphmem:
     ) -> Remembered:
         """Append 1–1,000 messages to a conversation, all or none; return their ids in order.
 
-        The messages are searchable on return. With `create` a missing conversation is opened, otherwise
-        raises `ConversationNotFound`.
+        The messages are searchable on return. With `create` a missing conversation is opened. Without it a
+        missing conversation raises `ConversationNotFound`.
         """
         batch = _made(Batch, messages=list(messages), create=create)
         return await remember_messages(conversation_id, batch, self._context)
@@ -311,9 +311,9 @@ class Graphmem:
     async def conversations(
         self, *, tags: Sequence[str] | None = None, limit: int = 50, cursor: str | None = None
     ) -> Conversations:
-        """Return conversations, the latest first, 1–200 a page, and the number of all.
+        """Return a page of 1–200 conversations, the latest first, and their total number.
 
-        With `tags` only those that have all of them.
+        With `tags`, only conversations that have all of these tags.
         """
         asked = _made(ConversationsAsked, tags=tags, limit=limit, cursor=cursor)
         return await show_conversations(asked, self._context)
@@ -321,7 +321,7 @@ class Graphmem:
     async def sessions(
         self, conversation_id: str, *, limit: int = 50, cursor: str | None = None
     ) -> Sessions:
-        """Return a conversation's sessions, the latest first, 1–200 a page, and the number of all.
+        """Return a page of 1–200 sessions of a conversation, the latest first, and their total number.
 
         Raises `ConversationNotFound`.
         """
@@ -340,7 +340,9 @@ class Graphmem:
         limit: int = 50,
         cursor: str | None = None,
     ) -> Messages:
-        """Return a conversation's messages in their order or against it, 1–200 a page, and their number.
+        """Return a page of 1–200 messages of a conversation, and their total number.
+
+        `order` is `oldest` or `newest`, the message that comes first.
 
         `session_id` is the caller's name of a session, or its own id. `since` is inclusive, `until`
         exclusive. Raises `ConversationNotFound`.
@@ -526,10 +528,10 @@ class Graphmem:
         limit: int = 50,
         cursor: str | None = None,
     ) -> Memories:
-        """Return memories by the time when they happened, 1–200 a page, and the number of all.
+        """Return a page of 1–200 memories in the order of their times, and their total number.
 
-        Without a time only those that hold now. `since` is inclusive, `until` exclusive; `session_id` is a
-        session's own id.
+        Without a time, only memories that are valid now. `since` is inclusive, `until` exclusive.
+        `session_id` is the id that graphmem gave to the session.
         """
         asked = _made(
             MemoriesAsked,
@@ -563,7 +565,7 @@ class Graphmem:
     ) -> Memory:
         """Change the given annotations of a message, an episode, a fact or a reference, in all its versions.
 
-        None and an empty list remove. Raises `MemoryNotFound`.
+        None or an empty list removes a value. Raises `MemoryNotFound`.
         """
         changed = _made(
             ChangedAnnotations, **_given(metadata=metadata, tags=tags, expires_at=expires_at)
@@ -591,9 +593,9 @@ class Graphmem:
     ) -> Receipt:
         """Delete the memories that meet all given conditions, with everything made of them.
 
-        That is all versions, episodes and summaries of messages, whatever was derived from any, and the
-        questions that found them. `name` means a person or a thing that they mention. `dry_run` only counts.
-        Raises `LegalHold`.
+        That includes all versions, the episodes and summaries of messages, everything derived from them, and
+        the recorded questions that found them. `name` is a person or a thing that the memories mention.
+        `dry_run` counts and deletes nothing. Raises `LegalHold`.
         """
         asked = _made(
             ForgetAsked,
@@ -609,7 +611,7 @@ class Graphmem:
         return await forget(asked, self._context)
 
     async def forget_client(self, *, dry_run: bool = False) -> Receipt:
-        """Delete everything of this client; return the receipt. `dry_run` only counts. Raises `LegalHold`."""
+        """Delete everything of this client, unless `dry_run`; return the receipt. Raises `LegalHold`."""
         return await forget_client(self._context, dry_run=dry_run)
 
     async def verify_forgotten(self, *, text: str | None = None, id: str | None = None) -> Verified:
@@ -620,19 +622,20 @@ class Graphmem:
         return await verify_forgotten(_made(VerifyAsked, text=text, id=id), self._context)
 
     async def begin_hold(self, reason: str) -> None:
-        """Forbid all deletion of this client's memories, and their expiry, until `end_hold`."""
+        """Put this client under a legal hold: no memory is deleted or expires until `end_hold`."""
         await begin_hold(self.client_id, _made(NewHold, reason=reason), self.runtime.graph)
 
     async def end_hold(self) -> None:
-        """Allow deletion again; what has expired goes."""
+        """Allow deletion again; memories that have expired meanwhile are deleted."""
         await end_hold(self.client_id, self.runtime.graph)
 
     async def versions(
         self, memory_id: str, *, known_as_of: When | None = None, as_of: When | None = None
     ) -> Versions:
-        """Return the version chain of a memory, oldest first.
+        """Return the versions of a memory, oldest first.
 
-        Only versions that were known at `known_as_of` and valid by `as_of`. Raises `MemoryNotFound`.
+        With `known_as_of`, only versions that were recorded by then; with `as_of`, only versions that had
+        become valid by then. Raises `MemoryNotFound`.
         """
         asked = _made(VersionsAsked, known_as_of=known_as_of, as_of=as_of)
         return await show_versions(memory_id, asked, self._context)
@@ -911,11 +914,23 @@ class Graphmem:
     ) -> Recalled:
         """Return the best context for a question: as many memories as fit into `max_tokens`.
 
-        With `limit` at most so many. Without `conversation_id` all memories of the client are searched.
-        `since` is inclusive, `until` exclusive. Every item has its `relevance`, 0–1. With `abstain` the
-        answer is empty, and says so with `abstained`, if nothing is relevant enough; with `min_relevance` it
-        has no memory below that. With `explain` the answer has the weights of the signals, the milliseconds
-        of each step, and for each memory those that have lifted it.
+        Args:
+            query: the question, 1–8,192 characters.
+            conversation_id: search this conversation only; None searches all memories of the client.
+            kinds: search these kinds only.
+            tags: search memories that have all of these tags.
+            limit: the maximum number of memories, 1–200; None lets the budget decide.
+            max_tokens: the budget of the context, 1–200,000 tokens.
+            since: the beginning of a period, inclusive.
+            until: the end of a period, exclusive.
+            as_of: answer with what was valid on this day.
+            known_as_of: answer with what was recorded by this time.
+            include_superseded: also search versions that a newer one has replaced.
+            ranking: the order of the memories.
+            abstain: return an empty context, and set `abstained`, if nothing is relevant enough.
+            min_relevance: leave out memories below this relevance, 0–1.
+            explain: also return the weights of the signals, the milliseconds of each step, and the
+                memories that have lifted each item.
         """
         question = _made(
             Question,
@@ -957,10 +972,10 @@ class Graphmem:
         min_relevance: float | None = None,
         explain: bool = False,
     ) -> Explanation:
-        """Return at which stage a memory falls out of the answer of `recall`, and by how much.
+        """Return the stage at which `recall` leaves out a memory, and by how much it fell short.
 
-        The other arguments are those of `recall`. The rank of a memory that is no candidate is computed from
-        all memories that pass the filters, which takes longer than a recall.
+        The other arguments are those of `recall`. For a memory that is no candidate, the rank is computed
+        from all memories that pass the filters. That takes longer than a recall.
         """
         question = _made(
             ExplainedQuestion,
@@ -1062,10 +1077,10 @@ class Graphmem:
     ) -> Turn:
         """Return the facts for an agent's turn, within two seconds; failed parts are in `degraded`.
 
-        The conversation is given as `window`, texts that begin with their role, or as `messages`, from
-        `summarised_until` on. `injection_tokens` 0 is no limit. The same turn with the same arguments, except
-        its window, reuses the findings for ten minutes, without memories deleted meanwhile. Raises
-        `InvalidInput` only.
+        Give the conversation as `window`, texts that begin with their role, or as `messages`, of which those
+        from `summarised_until` on are used. `injection_tokens=0` sets no limit. For ten minutes, the same
+        turn with the same arguments except its window reuses the findings, without memories that were deleted
+        meanwhile. Raises only `InvalidInput`.
         """
         asked = _made(
             TurnAsked,
@@ -1088,7 +1103,7 @@ class Graphmem:
 
     @staticmethod
     def inject(messages: Sequence[Mapping[str, Any]], injection: str) -> list[Mapping[str, Any]]:
-        """Return the messages with a turn's injection after the system message, before the history."""
+        """Return the messages with the injection of a turn between the system message and the history."""
         return injected(messages, injection)
 
     async def retrieve_memory(

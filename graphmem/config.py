@@ -126,7 +126,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         Literal["on", "off"], Meta(description="`off`: leave background work to other processes")
     ] = "on"
     record: Annotated[
-        Literal["on", "off"], Meta(description="`off`: leave no record of what was asked and shown")
+        Literal["on", "off"],
+        Meta(description="`off`: do not record questions and the memories they found"),
     ] = "on"
     cypher: Annotated[
         Literal["keys", "on", "off"],
@@ -152,7 +153,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=4_096,
-            description="MiB for what turns with hypotheses have found, an eighth of it for one client; "
+            description="MiB for the findings of turns with hypotheses, an eighth of it for one client; "
             "0 keeps nothing",
         ),
     ] = 32
@@ -166,7 +167,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         str,
         Meta(
             pattern=r"^(?i:debug|info|warning|error)$",
-            description="what the log shows",
+            description="the least level that the log shows",
             examples=["debug", "info", "warning", "error"],
         ),
     ] = "info"

@@ -352,7 +352,7 @@ class OperationReused(Conflict):
 
     def __init__(self) -> None:
         super().__init__(
-            "operation_id: another operation of this run has it; send one that is new, or what was sent "
+            "operation_id: another operation of this run has this id; send a new id, or the same request "
             "with it before"
         )
         self.field = "operation_id"

@@ -19,7 +19,8 @@ from graphmem.runtime import running
 class Opening(AbstractAsyncContextManager[Graphmem]):
     """A graphmem before its start: a block starts it, and its end stops it.
 
-    `async with` gives a `Graphmem`, `with` a `BlockingGraphmem`, whose methods are the same but not awaited.
+    `async with` gives a `Graphmem`. `with` gives a `BlockingGraphmem`, which has the same methods without
+    `await`.
     """
 
     def __init__(self, client_id: str, progress: Progress, settings: config.Settings) -> None:

@@ -103,7 +103,7 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> None:
     seen = set()
     for name, _ in pairs:
         if name in seen:
-            raise InvalidInput(name, "stands twice in the same object; send it once")
+            raise InvalidInput(name, "occurs twice in the same object; send it once")
         seen.add(name)
 
 

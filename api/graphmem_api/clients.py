@@ -176,12 +176,12 @@ async def list_all_clients(
 async def export_client(
     context: NamedDependency[Context], asked: NamedDependency[ExportAsked]
 ) -> Stream:
-    """Write everything that is stored of the client as JSON Lines, the file that `graphmem import` reads.
+    """Write everything that is stored for the client as JSON Lines, which `graphmem import` reads.
 
-    Each page of lines ends with a line `page`, which has the SHA-256 up to there and a `cursor`: a stream
-    that was cut off is continued after its last page by asking again with that. The last line is `end`;
-    without it the file is not whole. `end.changed` tells that the client was written to meanwhile: what was
-    written may be missing in part.
+    Each page of lines ends with a line `page`, which has the SHA-256 of all lines before it and a `cursor`.
+    To continue a stream that was cut off, send the cursor of its last page. The last line is `end`; a file
+    without it is not complete. If `end.changed` is true, the client was written to during the export, and
+    parts of those writes may be missing.
     """
     return Stream(await exporting.export(asked, context))
 

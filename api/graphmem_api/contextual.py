@@ -23,7 +23,7 @@ QUERY = Example(
     },
 )
 THEN = Example(
-    summary="What was said of it by the end of April",
+    summary="Messages about it until the end of April",
     value={"query": "What was that auth bug?", "as_of": "2026-05-01T00:00:00Z"},
 )
 LATER = Example(

@@ -111,7 +111,7 @@ async def change_conversation(
     data: Annotated[ChangedConversation, BodyKwarg(examples=[CHANGED])],
     context: NamedDependency[Context],
 ) -> Conversation:
-    """Change the title, the metadata and the tags of a conversation; what is omitted stays."""
+    """Change the title, the metadata and the tags of a conversation; omitted fields stay."""
     return await use_case.change_conversation(conversation_id, data, context)
 
 
@@ -195,8 +195,8 @@ async def list_messages(
 ) -> Messages:
     """List the messages of a conversation, or of one of its sessions, with their whole texts.
 
-    `order=oldest` (the default) gives them in their order, `order=newest` the last one first. A message that
-    is there throughout is on exactly one page, whatever is written or deleted meanwhile.
+    `order=oldest` (the default) begins with the oldest message, `order=newest` with the newest. A message
+    that exists all the time is on exactly one page, also if others are written or deleted meanwhile.
     """
     return await show_messages(conversation_id, asked, context)
 

@@ -32,7 +32,7 @@ COUNTED = Example(
     },
 )
 CHAIN = Example(
-    summary="What a fact has replaced, with parameters",
+    summary="The former version of a fact, with parameters",
     value={
         "query": "MATCH path = (head:Fact {id: $id})-[:SUPERSEDES]->+(:Fact) RETURN path",
         "parameters": {"id": "3f0c9a52-5d0e-4c63-8f5e-1c2b7a0f6d11"},

@@ -23,7 +23,7 @@ from graphmem_api.queries import query
 OneClient = Annotated[str, PathParameter(description="the client's id")]
 
 NAMED = Example(
-    summary="What would go if everything about a person went",
+    summary="A dry run for everything about a person",
     value={"name": "Mara Lind", "dry_run": True},
 )
 SENTENCE = Example(
@@ -52,10 +52,9 @@ async def forget(
 ) -> Receipt:
     """Delete the memories that meet all given conditions, with everything made of them.
 
-    That is all versions, the spans of references, the episodes and summaries of messages (which are made anew
-    of the others), whatever was derived from any, their passages and vectors, and the questions that found
-    them.
-    `dry_run` counts and deletes nothing. 409 under a legal hold.
+    That includes all versions, the spans of references, the episodes and summaries of messages (which are
+    made again from the remaining messages), everything derived from them, their passages and vectors, and the
+    questions that found them. `dry_run` counts and deletes nothing. 409 under a legal hold.
     """
     return await use_case.forget(data, context)
 
@@ -94,9 +93,9 @@ async def forget_client(
     runtime: NamedDependency[Runtime],
     asked: NamedDependency[ClientForgetAsked],
 ) -> Receipt:
-    """Delete everything of a client; for the client itself and for operators. `dry_run` counts only.
+    """Delete everything of a client; for the client itself and for operators. `dry_run` deletes nothing.
 
-    What is written meanwhile may stay: withdraw the client's keys first. 409 under a legal hold.
+    Memories that are written meanwhile may remain: revoke the client's keys first. 409 under a legal hold.
     """
     if client.role != "operator" and client.id != client_id:
         raise PermissionDeniedException(
@@ -128,7 +127,7 @@ async def begin_hold(
     responses=failures(),
 )
 async def end_hold(client_id: OneClient, runtime: NamedDependency[Runtime]) -> None:
-    """Allow deletion of a client's memories again; for operators. What has expired goes."""
+    """Allow deletion of a client's memories again; for operators. Memories that have expired are deleted."""
     await use_case.end_hold(validated(client_id, ClientId), runtime.graph)
 
 

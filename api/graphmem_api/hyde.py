@@ -13,7 +13,7 @@ from graphmem.hypotheses.types import Turn, TurnAsked
 from graphmem_api.problems import failures
 
 ASKED = Example(
-    summary="A turn, with what was said last",
+    summary="A turn with the last messages",
     value={
         "turn_id": "5f0c9d52-1d7e-4f53-9d3e-1d0f6c2f8a11",
         "conversation_id": "550e8400-e29b-41d4-a716-446655440001",
@@ -36,7 +36,7 @@ async def hyde_retrieve(
 ) -> Turn:
     """Let the language model write hypothetical facts, and find the stored facts that are like them.
 
-    It answers within two seconds, whatever the model does; `degraded` lists the missing parts. For ten
+    It answers within two seconds, even if the model does not; `degraded` lists the missing parts. For ten
     minutes, a repeated `turn_id` of a conversation with the same filters, `top_k`, `hop_depth`, `hypotheses`,
     `mode`, `on_failure` and times gets the same findings without the model, even if its window has grown;
     memories deleted meanwhile are left out.

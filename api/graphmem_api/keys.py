@@ -147,7 +147,7 @@ def parsed(text: str, path: Path) -> dict[bytes, Entry]:
         if words and not words[0].startswith("#"):
             entry = _entry(words, f"{path}, line {number}")
             if entry.digest in entries:
-                raise _unusable(f"{path}, line {number}: this key stands above already")
+                raise _unusable(f"{path}, line {number}: this key is on an earlier line already")
             entries[entry.digest] = entry
     return entries
 

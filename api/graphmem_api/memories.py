@@ -82,8 +82,8 @@ async def list_memories(
 ) -> Memories:
     """List memories of any kind by the time when they happened, with their whole texts.
 
-    Without a time in the question only those that hold now are listed; what a memory does not have is left
-    out. A memory that is there throughout is on exactly one page, whatever is written meanwhile.
+    Without a time, only memories that are valid now are listed. Fields that a memory does not have are left
+    out. A memory that exists all the time is on exactly one page, also if others are written meanwhile.
     """
     return await lists.list_memories(asked, context)
 

@@ -73,7 +73,9 @@ DETAIL_CHARACTERS = 1_000
 FIELD_CHARACTERS = 200
 
 INTERNAL = "internal_error"
-INTERNAL_DETAIL = "something went wrong here, not in what was sent; the log names this request's id"
+INTERNAL_DETAIL = (
+    "an unexpected error of the service, not of the request; its log has this request's id"
+)
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +86,7 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     type: Annotated[str, Meta(description="`urn:graphmem:problem:` and the code")]
     title: Annotated[str, Meta(description="the kind of problem in words")]
     status: int
-    detail: Annotated[str, Meta(description="what happened, and what to do about it")]
+    detail: Annotated[str, Meta(description="the event, and the remedy")]
     instance: Annotated[str, Meta(description="the path of the request")]
     code: Annotated[str, Meta(description="the kind of problem for programs")]
     request_id: Annotated[str, Meta(description="the id of the request in the log")]

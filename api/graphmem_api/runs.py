@@ -43,14 +43,14 @@ START = Example(
     },
 )
 RETRIEVE = Example(
-    summary="What is known of pricing, in 500 tokens",
+    summary="Memories about pricing, in 500 tokens",
     value={"query": "pricing", "max_tokens": 500, "operation_id": "step-1"},
 )
 PEEK = Example(
     summary="A span and its beginning", value={"span_id": "kb-123:0", "include_content": True}
 )
 SUBCALL = Example(
-    summary="A fifth of what remains for an agent that checks",
+    summary="A fifth of the remaining budget for an agent that checks",
     value={"agent_type": "qa-agent", "budget_fraction": 0.2},
 )
 WRITE = Example(
@@ -61,7 +61,7 @@ WRITE = Example(
         "metadata": {"topic": "pricing", "importance": 0.8},
     },
 )
-END = Example(summary="It has done what it was to do", value={"outcome": "success"})
+END = Example(summary="The run has succeeded", value={"outcome": "success"})
 
 
 @post(

@@ -13,7 +13,7 @@ from graphmem.search.types import SearchQuery, SearchResult, SpanQuery, SpanSear
 from graphmem_api.problems import failures
 
 QUERY = Example(
-    summary="What is known about pricing, with what it is linked to, in at most 800 tokens",
+    summary="Memories about pricing and those linked to them, in at most 800 tokens",
     value={
         "query": "pricing",
         "source_types": ["thread_summary", "knowledge_base"],
@@ -27,7 +27,7 @@ QUERY = Example(
 )
 
 EXACT = Example(
-    summary="What in one conversation holds a text as it stands",
+    summary="The memories of a conversation that contain a text word for word",
     value={"query": "AUTH-4013", "match": "exact", "conversation_id": "support"},
 )
 

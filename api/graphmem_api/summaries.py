@@ -48,7 +48,7 @@ PLAN = Example(
     },
 )
 SESSION = Example(
-    summary="What was said in a session",
+    summary="The summary of a session",
     value={
         "type": "session",
         "target_id": "0d1f6a52-5d0e-4c63-8f5e-1c2b7a0f6d11",

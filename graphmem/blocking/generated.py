@@ -712,8 +712,8 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Conversation:
         """Open a conversation, or return the existing one with this id.
 
-        An id is 1–128 letters, digits and `. _ : -`; a missing id is generated. Given fields of an existing
-        conversation change.
+        An id has 1–128 letters, digits and `. _ : -`; without one an id is generated. The given fields of
+        an existing conversation are changed.
         """
         return self._wait(
             self._source.open_conversation, id, title=title, metadata=metadata, tags=tags
@@ -727,7 +727,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         metadata: Mapping[str, Any] | UnsetType | None = UNSET,
         tags: Sequence[str] | UnsetType = UNSET,
     ) -> Conversation:
-        """Change the given fields of a conversation; None and an empty list remove.
+        """Change the given fields of a conversation; None or an empty list removes a value.
 
         Raises `ConversationNotFound`.
         """
@@ -748,24 +748,24 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Remembered:
         """Append 1–1,000 messages to a conversation, all or none; return their ids in order.
 
-        The messages are searchable on return. With `create` a missing conversation is opened, otherwise
-        raises `ConversationNotFound`.
+        The messages are searchable on return. With `create` a missing conversation is opened. Without it a
+        missing conversation raises `ConversationNotFound`.
         """
         return self._wait(self._source.remember, conversation_id, messages, create=create)
 
     def conversations(
         self, *, tags: Sequence[str] | None = None, limit: int = 50, cursor: str | None = None
     ) -> Conversations:
-        """Return conversations, the latest first, 1–200 a page, and the number of all.
+        """Return a page of 1–200 conversations, the latest first, and their total number.
 
-        With `tags` only those that have all of them.
+        With `tags`, only conversations that have all of these tags.
         """
         return self._wait(self._source.conversations, tags=tags, limit=limit, cursor=cursor)
 
     def sessions(
         self, conversation_id: str, *, limit: int = 50, cursor: str | None = None
     ) -> Sessions:
-        """Return a conversation's sessions, the latest first, 1–200 a page, and the number of all.
+        """Return a page of 1–200 sessions of a conversation, the latest first, and their total number.
 
         Raises `ConversationNotFound`.
         """
@@ -783,7 +783,9 @@ class BlockingGraphmem(Blocking[Graphmem]):
         limit: int = 50,
         cursor: str | None = None,
     ) -> Messages:
-        """Return a conversation's messages in their order or against it, 1–200 a page, and their number.
+        """Return a page of 1–200 messages of a conversation, and their total number.
+
+        `order` is `oldest` or `newest`, the message that comes first.
 
         `session_id` is the caller's name of a session, or its own id. `since` is inclusive, `until`
         exclusive. Raises `ConversationNotFound`.
@@ -963,10 +965,10 @@ class BlockingGraphmem(Blocking[Graphmem]):
         limit: int = 50,
         cursor: str | None = None,
     ) -> Memories:
-        """Return memories by the time when they happened, 1–200 a page, and the number of all.
+        """Return a page of 1–200 memories in the order of their times, and their total number.
 
-        Without a time only those that hold now. `since` is inclusive, `until` exclusive; `session_id` is a
-        session's own id.
+        Without a time, only memories that are valid now. `since` is inclusive, `until` exclusive.
+        `session_id` is the id that graphmem gave to the session.
         """
         return self._wait(
             self._source.memories,
@@ -999,7 +1001,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Memory:
         """Change the given annotations of a message, an episode, a fact or a reference, in all its versions.
 
-        None and an empty list remove. Raises `MemoryNotFound`.
+        None or an empty list removes a value. Raises `MemoryNotFound`.
         """
         return self._wait(
             self._source.annotate, memory_id, metadata=metadata, tags=tags, expires_at=expires_at
@@ -1026,9 +1028,9 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Receipt:
         """Delete the memories that meet all given conditions, with everything made of them.
 
-        That is all versions, episodes and summaries of messages, whatever was derived from any, and the
-        questions that found them. `name` means a person or a thing that they mention. `dry_run` only counts.
-        Raises `LegalHold`.
+        That includes all versions, the episodes and summaries of messages, everything derived from them, and
+        the recorded questions that found them. `name` is a person or a thing that the memories mention.
+        `dry_run` counts and deletes nothing. Raises `LegalHold`.
         """
         return self._wait(
             self._source.forget,
@@ -1043,7 +1045,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         )
 
     def forget_client(self, *, dry_run: bool = False) -> Receipt:
-        """Delete everything of this client; return the receipt. `dry_run` only counts. Raises `LegalHold`."""
+        """Delete everything of this client, unless `dry_run`; return the receipt. Raises `LegalHold`."""
         return self._wait(self._source.forget_client, dry_run=dry_run)
 
     def verify_forgotten(self, *, text: str | None = None, id: str | None = None) -> Verified:
@@ -1054,19 +1056,20 @@ class BlockingGraphmem(Blocking[Graphmem]):
         return self._wait(self._source.verify_forgotten, text=text, id=id)
 
     def begin_hold(self, reason: str) -> None:
-        """Forbid all deletion of this client's memories, and their expiry, until `end_hold`."""
+        """Put this client under a legal hold: no memory is deleted or expires until `end_hold`."""
         self._wait(self._source.begin_hold, reason)
 
     def end_hold(self) -> None:
-        """Allow deletion again; what has expired goes."""
+        """Allow deletion again; memories that have expired meanwhile are deleted."""
         self._wait(self._source.end_hold)
 
     def versions(
         self, memory_id: str, *, known_as_of: When | None = None, as_of: When | None = None
     ) -> Versions:
-        """Return the version chain of a memory, oldest first.
+        """Return the versions of a memory, oldest first.
 
-        Only versions that were known at `known_as_of` and valid by `as_of`. Raises `MemoryNotFound`.
+        With `known_as_of`, only versions that were recorded by then; with `as_of`, only versions that had
+        become valid by then. Raises `MemoryNotFound`.
         """
         return self._wait(self._source.versions, memory_id, known_as_of=known_as_of, as_of=as_of)
 
@@ -1340,11 +1343,23 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Recalled:
         """Return the best context for a question: as many memories as fit into `max_tokens`.
 
-        With `limit` at most so many. Without `conversation_id` all memories of the client are searched.
-        `since` is inclusive, `until` exclusive. Every item has its `relevance`, 0–1. With `abstain` the
-        answer is empty, and says so with `abstained`, if nothing is relevant enough; with `min_relevance` it
-        has no memory below that. With `explain` the answer has the weights of the signals, the milliseconds
-        of each step, and for each memory those that have lifted it.
+        Args:
+            query: the question, 1–8,192 characters.
+            conversation_id: search this conversation only; None searches all memories of the client.
+            kinds: search these kinds only.
+            tags: search memories that have all of these tags.
+            limit: the maximum number of memories, 1–200; None lets the budget decide.
+            max_tokens: the budget of the context, 1–200,000 tokens.
+            since: the beginning of a period, inclusive.
+            until: the end of a period, exclusive.
+            as_of: answer with what was valid on this day.
+            known_as_of: answer with what was recorded by this time.
+            include_superseded: also search versions that a newer one has replaced.
+            ranking: the order of the memories.
+            abstain: return an empty context, and set `abstained`, if nothing is relevant enough.
+            min_relevance: leave out memories below this relevance, 0–1.
+            explain: also return the weights of the signals, the milliseconds of each step, and the
+                memories that have lifted each item.
         """
         return self._wait(
             self._source.recall,
@@ -1385,10 +1400,10 @@ class BlockingGraphmem(Blocking[Graphmem]):
         min_relevance: float | None = None,
         explain: bool = False,
     ) -> Explanation:
-        """Return at which stage a memory falls out of the answer of `recall`, and by how much.
+        """Return the stage at which `recall` leaves out a memory, and by how much it fell short.
 
-        The other arguments are those of `recall`. The rank of a memory that is no candidate is computed from
-        all memories that pass the filters, which takes longer than a recall.
+        The other arguments are those of `recall`. For a memory that is no candidate, the rank is computed
+        from all memories that pass the filters. That takes longer than a recall.
         """
         return self._wait(
             self._source.explain,
@@ -1487,10 +1502,10 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Turn:
         """Return the facts for an agent's turn, within two seconds; failed parts are in `degraded`.
 
-        The conversation is given as `window`, texts that begin with their role, or as `messages`, from
-        `summarised_until` on. `injection_tokens` 0 is no limit. The same turn with the same arguments, except
-        its window, reuses the findings for ten minutes, without memories deleted meanwhile. Raises
-        `InvalidInput` only.
+        Give the conversation as `window`, texts that begin with their role, or as `messages`, of which those
+        from `summarised_until` on are used. `injection_tokens=0` sets no limit. For ten minutes, the same
+        turn with the same arguments except its window reuses the findings, without memories that were deleted
+        meanwhile. Raises only `InvalidInput`.
         """
         return self._wait(
             self._source.hyde_retrieve,
@@ -1512,7 +1527,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
 
     @staticmethod
     def inject(messages: Sequence[Mapping[str, Any]], injection: str) -> list[Mapping[str, Any]]:
-        """Return the messages with a turn's injection after the system message, before the history."""
+        """Return the messages with the injection of a turn between the system message and the history."""
         return Graphmem.inject(messages, injection)
 
     def retrieve_memory(

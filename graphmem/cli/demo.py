@@ -1,51 +1,44 @@
 """`graphmem demo`: a story to ask, in one command."""
 
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from graphmem.cli.options import LISTENING, RUNNING, Command, settings_options
-from graphmem.cli.recall import Answer, ask
-from graphmem.cli.serve import say_where, with_free_port
-from graphmem.cli.showing import cost, left_out, say_json, show_quoted
-from graphmem.config import Settings
+from graphmem.cli.recall import ask, show_answer
+from graphmem.cli.serve import say_next, say_where, with_free_port
+from graphmem.cli.showing import chain, path, path_to_deepest, say_json, show_quoted
+from graphmem.config import Settings, records
 from graphmem.model.progress import Progress
-from graphmem.model.validation import counted
+from graphmem.model.validation import validated
 from graphmem.recall.types import Question
 
+if TYPE_CHECKING:
+    from graphmem.client import Graphmem
+
 CLIENT = "demo"
-QUESTIONS = [
-    Question(query=query, max_tokens=400, kinds=["message"])
-    for query in (
-        "Which queue carries booking events, and why was the first choice dropped?",
-        "How did the price of the Harbour plan change, and why?",
-    )
-]
-EXAMPLE = '{"query": "Is session affinity still set in deploy/ingress.yaml?", "max_tokens": 300}'
-
 EPILOG = """\b
-The story belongs to the client `demo`. Fetched files are kept: the next start takes seconds.
-
-\b
 Examples:
-  graphmem demo --once
+  graphmem demo --once --full
   graphmem recall "who approves deploys?" --client demo
 """
+Told = dict[str, Any]
 
 
 @click.command(cls=Command, epilog=EPILOG)
-@click.option("--once", is_flag=True, help="End after the questions, without serving the API.")
+@click.option("--once", is_flag=True, help="End after the tour, without serving the API.")
+@click.option("--full", is_flag=True, help="Show every step, and each answer whole.")
 @click.option("--json", "as_json", is_flag=True, help="Print each part as a line of JSON.")
 @settings_options(*LISTENING, *RUNNING)
-def demo(once: bool, as_json: bool, settings: Settings) -> None:
+def demo(once: bool, full: bool, as_json: bool, settings: Settings) -> None:
     """Load a story into Neo4j, ask it, then serve the API."""
     from graphmem.cli.running import run
 
-    run(_demonstrate(settings, once=once, as_json=as_json))
+    run(_demonstrate(settings, once=once, full=full, as_json=as_json))
 
 
-async def _demonstrate(settings: Settings, *, once: bool, as_json: bool) -> None:
+async def _demonstrate(settings: Settings, *, once: bool, full: bool, as_json: bool) -> None:
     from graphmem.cli.running import show_progress
     from graphmem.runtime import database
 
@@ -53,13 +46,15 @@ async def _demonstrate(settings: Settings, *, once: bool, as_json: bool) -> None
         with show_progress() as progress:
             # Open until the end, so that the private server is not started twice.
             await stack.enter_async_context(database(settings, progress))
-            told = await _ask_story(settings, progress)
-        say_json(told) if as_json else _show(**told)
+            told = await _ask_story(settings, progress, full=full)
+        say_json(told) if as_json else _show(told, full=full)
         if not once:
             await _serve(settings, as_json=as_json)
+        elif not as_json:
+            say_next(settings, CLIENT)
 
 
-async def _ask_story(settings: Settings, progress: Progress) -> dict[str, Any]:
+async def _ask_story(settings: Settings, progress: Progress, *, full: bool) -> Told:
     from graphmem.cli.story import StoryLoader
     from graphmem.client import Graphmem
     from graphmem.runtime import running
@@ -69,39 +64,44 @@ async def _ask_story(settings: Settings, progress: Progress) -> dict[str, Any]:
         story = StoryLoader(memory)
         memories = len(await story.load(progress))
         messages = sum(key.startswith("message:") for key in story.ids)
-        answers = [await ask(question, memory) for question in QUESTIONS]
-    return {"title": story.title, "messages": messages, "memories": memories, "answers": answers}
+        wanted = [step for step in records("steps.jsonl") if full or not step.get("full")]
+        steps = [step | await _take(step, memory, story.ids) for step in wanted]
+    return {"title": story.title, "messages": messages, "memories": memories, "steps": steps}
 
 
-def _show(title: str, messages: int, memories: int, answers: list[Answer]) -> None:
-    made = f"{memories - messages:,} memories made of them"
-    click.secho(f"\n{title}: {counted(messages, 'message')} in Neo4j, and {made}.", bold=True)
-    for answer in answers:
-        asked, recalled = answer.asked, answer.recalled
-        click.secho(f"\n? {asked.query}", fg="cyan", bold=True)
-        click.echo(f"  the best context within {counted(asked.max_tokens, 'token')}:\n")
-        show_quoted(recalled.context)
-        click.secho(f"\n  {cost(recalled, asked.max_tokens, answer.milliseconds)}", fg="green")
-        for omitted in recalled.omitted[:3]:
-            click.secho(f"  left out: {left_out(omitted)}", dim=True)
+async def _take(step: Told, memory: "Graphmem", ids: dict[str, str]) -> Told:
+    """Ask what a step asks; return the answers under the names of the questions."""
+    if "versions" in step:
+        return {"drawn": list(chain((await memory.versions(ids[step["versions"]])).versions))}
+    if "hops" in step:
+        found = await memory.search_with_hops(**step["hops"])
+        cards = [await memory.peek(one.to_id) for one in path_to_deepest(found)]
+        return {"drawn": list(path(found, {card.id: card.label for card in cards}))}
+    return {"asks": [await ask(validated(asked, Question), memory) for asked in step["asks"]]}
+
+
+def _show(told: Told, *, full: bool) -> None:
+    counts = f"{told['messages']:,} messages, {told['memories']:,} memories in all"
+    click.secho(f"\n{told['title']}: {counts} in Neo4j.", bold=True)
+    for number, step in enumerate(told["steps"], 1):
+        click.secho(f"\n{number}. {step['title']}", bold=True)
+        click.secho(f"   {step['why']}\n", dim=True)
+        most = None if full else step["lines"]
+        for answer in step.get("asks", ()):
+            show_answer(answer, most)
+        show_quoted("\n".join(step.get("drawn", ())), most)
 
 
 async def _serve(settings: Settings, *, as_json: bool) -> None:
     import graphmem_api.serve
 
     settings = with_free_port(settings)
-    keys = settings.keys_file is not None
 
     def show_where(url: str) -> None:
         if as_json:
-            say_json({"url": url, "client_id": CLIENT, "keys": keys})
-            return
-        say_where(url)
-        header = "Authorization: Bearer YOUR-KEY" if keys else f"X-Client-Id: {CLIENT}"
-        click.echo(
-            f"ask it from another terminal:\n\ncurl -s {url}/api/v0/recall -H '{header}' \\\n"
-            f"  -H 'Content-Type: application/json' -d '{EXAMPLE}'\n"
-            f"\nor look at its memories in a browser: {url}/?client={CLIENT}\n"
-        )
+            say_json({"url": url, "client_id": CLIENT, "keys": bool(settings.keys_file)})
+        else:
+            say_where(url)
+            say_next(settings, CLIENT, url)
 
     await graphmem_api.serve.serve(settings, on_ready=show_where)

@@ -8,7 +8,7 @@ import click
 from msgspec import Struct
 
 from graphmem.cli.options import RUNNING, Command, client_option, settings_options
-from graphmem.cli.showing import cost, explained, harmless, say_json
+from graphmem.cli.showing import cost, explained, harmless, left_out, say_json, show_quoted
 from graphmem.config import Settings
 from graphmem.errors import InvalidInput
 from graphmem.model.validation import validated
@@ -137,6 +137,19 @@ def _show(answer: Answer) -> None:
     if question.explain:
         click.echo("\n".join(explained(recalled, question.max_tokens)) + "\n")
     click.echo(click.style(cost(recalled, question.max_tokens, answer.milliseconds), bold=True))
+
+
+def show_answer(answer: Answer, most: int | None = None) -> None:
+    """Print a question of the demo and the beginning of its answer: at most `most` lines of the context."""
+    recalled, asked = answer.recalled, answer.asked
+    day = f"  (as of {asked.as_of:%Y-%m-%d})" if asked.as_of else ""
+    click.secho(f"  ? {asked.query}{day}", fg="cyan", bold=True)
+    show_quoted(recalled.context or "(nothing is relevant enough)", most)
+    click.secho(f"  {cost(recalled, asked.max_tokens, answer.milliseconds)}", fg="green")
+    for omitted in [] if most or asked.explain else recalled.omitted[:3]:
+        click.secho(f"  left out: {left_out(omitted)}", dim=True)
+    if asked.explain:
+        click.echo("\n".join(f"  {line}" for line in explained(recalled, asked.max_tokens)))
 
 
 def _question(given: dict[str, Any]) -> Question:

@@ -1,14 +1,17 @@
 """`graphmem serve` and `graphmem stop`: the API over HTTP, and the private Neo4j that may outlive it."""
 
 import errno
+import shutil
 import socket
+import sys
+from string import Template
 
 import click
 import msgspec
 
 from graphmem.cli.options import LISTENING, RUNNING, Command, settings_options
 from graphmem.cli.showing import say_json
-from graphmem.config import Settings
+from graphmem.config import Settings, records
 
 EPILOG = """\b
 Without --keys-file only this machine may call, and X-Client-Id names the client. With it the key in
@@ -59,6 +62,21 @@ def say_where(url: str) -> None:
     click.echo(f"graphmem listens on {url} (Ctrl-C ends it)")
     click.echo(f"a page to ask, look and curate: {url}/")
     click.echo(f"the API, to read and to try: {url}/schema")
+
+
+def say_next(settings: Settings, client_id: str, url: str = "") -> None:
+    """Print the commands of `seed/next.jsonl` to go on with, with the program's name as it was called."""
+    called = sys.argv[0]
+    own = called.endswith("graphmem") and called != shutil.which("graphmem")
+    folder = "" if settings.data_dir == Settings().data_dir else f" --data-dir {settings.data_dir}"
+    header = "Authorization: Bearer YOUR-KEY" if settings.keys_file else f"X-Client-Id: {client_id}"
+    click.secho("\nNext, from another terminal:" if url else "\nNext:", bold=True)
+    for row in records("next.jsonl"):
+        if row.get("serving", bool(url)) == bool(url):
+            command = Template(row["command"]).substitute(
+                graphmem=called if own else "graphmem", folder=folder, header=header, url=url
+            )
+            click.echo(f"  {row['does']}:\n    {command}")
 
 
 def with_free_port(settings: Settings) -> Settings:

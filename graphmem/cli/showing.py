@@ -7,15 +7,20 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
 
 from graphmem.model.validation import counted
 from graphmem.recall.types import Omitted, Recalled
+
+if TYPE_CHECKING:
+    from graphmem.memories.versions import Version
+    from graphmem.retrieval.expansion import HopPath
+    from graphmem.search.types import SearchResult
 
 Node = TypeVar("Node")
 
@@ -140,13 +145,50 @@ def harmless(text: str) -> str:
     return text.translate(CONTROLS) if sys.stdout.isatty() else text
 
 
-def show_quoted(text: str) -> None:
-    """Print a text within the width of the terminal, with a line at its left side."""
+def show_quoted(text: str, most: int | None = None) -> None:
+    """Print a text within the width of the terminal, with a line at its left side; at most `most` lines."""
     room = width() - 4
-    for line in harmless(text).rstrip("\n").split("\n"):
-        for part in textwrap.wrap(line, room, subsequent_indent="  ") or [""]:
-            bold = part.startswith("##")
-            click.echo(click.style("  │ ", dim=True) + click.style(part, bold=bold))
+    parts = [
+        part
+        for line in harmless(text).rstrip("\n").split("\n")
+        for part in textwrap.wrap(line, room, subsequent_indent="  ") or [""]
+    ]
+    if most is not None and len(parts) > most:
+        parts[most - 1 :] = [f"… {counted(len(parts) - most + 1, 'more line')}"]
+    for part in parts if text else ():
+        bold = part.startswith("##")
+        click.echo(click.style("  │ ", dim=True) + click.style(part, bold=bold))
+
+
+def chain(versions: "Iterable[Version]") -> Iterator[str]:
+    """Yield lines for the versions of a memory: from when each is valid, its text, and the reason for it."""
+    for one in versions:
+        yield f"v{one.version}  from {one.valid_at:%Y-%m-%d}  {one.text}"
+        if one.reason:
+            yield f"    because: {one.reason}"
+
+
+def path_to_deepest(found: "SearchResult") -> "list[HopPath]":
+    """Return the steps to the deepest item, in order; none where no link was followed."""
+    deepest = max(found.items, key=lambda item: (item.hop, -item.rank))
+    steps = {step.to_id: step for step in found.hop_paths}
+    path: list[HopPath] = []
+    id = deepest.id
+    while len(path) < deepest.hop and id in steps:
+        path.append(steps[id])
+        id = steps[id].from_id
+    return path[::-1]
+
+
+def path(found: "SearchResult", labels: Mapping[str, str]) -> Iterator[str]:
+    """Yield the question, and each memory on the way to the deepest item with the link that leads to it."""
+    yield f"? {found.query.query}"
+    named = {item.id: item.label for item in found.items} | dict(labels)
+    steps = path_to_deepest(found)
+    if steps:
+        yield named.get(steps[0].from_id, steps[0].from_id)
+    for depth, step in enumerate(steps):
+        yield f"{'   ' * depth}└─ {step.link_type} ─ {named.get(step.to_id, step.to_id)}"
 
 
 def cost(recalled: Recalled, budget: int, milliseconds: float) -> str:

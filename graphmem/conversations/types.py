@@ -25,7 +25,7 @@ class NewConversation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class ChangedConversation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to change of a conversation; omitted fields stay, null and an empty list remove."""
+    """Changes of a conversation: omitted fields stay, null or an empty list removes a value."""
 
     title: Title | UnsetType | None = UNSET
     metadata: Metadata | UnsetType | None = UNSET

@@ -232,7 +232,7 @@ def _check_empty(text: StatementText) -> None:
         end = place_of(text.query, len(text.query))
         where = (end.line, end.column, end.offset)
         place = "(line {}, column {} (offset: {}))".format(*where)
-        raise CypherMistake(f"there is no statement in it: write what is to be read {place}", where)
+        raise CypherMistake(f"there is no statement in it: write one that reads {place}", where)
 
 
 def _check_prefix(text: StatementText) -> None:

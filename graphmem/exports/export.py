@@ -72,7 +72,8 @@ class ExportAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """What an export has, and where it continues."""
 
     vectors: Annotated[
-        bool, Meta(description="with the embeddings, so that an import need not make them anew")
+        bool,
+        Meta(description="include the embeddings, so that an import need not compute them again"),
     ] = True
     cursor: GivenCursor | None = None
 

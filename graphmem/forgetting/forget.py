@@ -164,7 +164,7 @@ async def begin_hold(client_id: str, new: NewHold, graph: Graph) -> None:
 
 
 async def end_hold(client_id: str, graph: Graph) -> None:
-    """Allow deletion again; what has expired goes. Raises `Unavailable`."""
+    """Allow deletion again; memories that have expired meanwhile are deleted. Raises `Unavailable`."""
     await graph.change(KEEP_HOLD, client_id=client_id, reason=None)
 
 

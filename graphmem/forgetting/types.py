@@ -21,10 +21,10 @@ REMAINS = (
 
 
 class ForgetAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The memories to forget, which meet all of the given conditions, at least one; `dry_run` only counts.
+    """The conditions of the memories to forget; all given ones must hold, and at least one must be given.
 
-    What was made of them is forgotten too: all versions, episodes and summaries of messages, whatever was
-    derived from any, and the questions that found them.
+    Everything made of these memories is forgotten too: all versions, the episodes and summaries of messages,
+    everything derived from them, and the questions that found them. `dry_run` counts and deletes nothing.
     """
 
     memory_ids: (
@@ -61,7 +61,7 @@ class ForgetAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
-    """What was forgotten, or would be: the numbers of deleted nodes, and nothing of their texts."""
+    """The numbers of deleted nodes, or of nodes that would be deleted, without their texts."""
 
     at: datetime
     dry_run: bool
@@ -105,7 +105,7 @@ class VerifyAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class FoundPlace(Struct, frozen=True, kw_only=True):
-    """A property of a node, or of an edge that leaves it, that holds what must be found nowhere."""
+    """A property of a node, or of an edge that leaves it, that contains the text or the id."""
 
     labels: list[str]
     edge: str | None

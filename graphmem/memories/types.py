@@ -90,4 +90,4 @@ class Memory(Struct, frozen=True, kw_only=True):
 
 
 class ListedMemory(Memory, frozen=True, kw_only=True, omit_defaults=True):
-    """A memory in a list, with its whole text; what its kind does not have is left out."""
+    """A memory in a list, with its whole text; fields that its kind does not have are left out."""

@@ -25,11 +25,16 @@ class VersionsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """A request for the versions of a memory."""
 
     known_as_of: (
-        Annotated[Time, Meta(description="only what was known then; RFC 3339, with a zone")] | None
+        Annotated[
+            Time,
+            Meta(description="only versions that were recorded by then; RFC 3339, with a zone"),
+        ]
+        | None
     ) = None
     as_of: (
         Annotated[
-            Time, Meta(description="only what had become valid by then; RFC 3339, with a zone")
+            Time,
+            Meta(description="only versions that had become valid by then; RFC 3339, with a zone"),
         ]
         | None
     ) = None

@@ -96,7 +96,7 @@ class Cut(Struct, frozen=True, kw_only=True):
 class Neighbourhood(Struct, frozen=True, kw_only=True):
     """Nodes, nearest first, and every edge of the requested types between them.
 
-    `truncated` is true if the answer is not complete; `why` says what was cut.
+    `truncated` is true if the answer is not complete; `why` names the limit that cut it.
     """
 
     nodes: list[GraphNode]

@@ -337,7 +337,7 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
 
 
 def failure_of(response: httpx.Response, fields: Fields) -> GraphmemError:
-    """Return the failure that a service answers as the error that it stands for."""
+    """Return the error of Python for a failed answer of the service."""
     try:
         problem = msgspec.json.decode(response.content, type=Problem)
     except msgspec.DecodeError:
@@ -354,7 +354,7 @@ def _unnamed(response: httpx.Response) -> GraphmemError:
     told = f"{response.request.url} answered {response.status_code} {response.reason_phrase}"
     if response.status_code in {502, 503, 504}:
         return Unavailable(told, retry_after=int(_retry_after(response) or 2))
-    return GraphmemError(f"{told}, and no graphmem there says why; check the address")
+    return GraphmemError(f"{told}, which is not an answer of graphmem; check the address")
 
 
 def _class_of(code: str, status: int) -> type[GraphmemError]:

@@ -169,7 +169,7 @@ async def _match(
         return await _match_exactly(query, sources, context)
     if query.session_id is not None:
         raise InvalidInput(
-            "session_id", "goes with match: exact; inside sessions search by /contextual/search"
+            "session_id", "needs match: exact; use /contextual/search to search inside sessions"
         )
     if query.query.strip() == EVERYTHING:
         return await _list_all(query, sources, context)

@@ -189,7 +189,7 @@ A_DIGEST = "ab" * 32
         (f"a/b agent {A_DIGEST}", "a client is"),
         (
             f"a agent {A_DIGEST}\nb agent {A_DIGEST.upper()}",
-            "line 2: this key stands above already",
+            "line 2: this key is on an earlier line already",
         ),
         (f"a agent {A_DIGEST} expires=tomorrow", "line 1: expected"),
         (f"a agent {A_DIGEST} expires=2026-01-01T00:00:00", "a time has a zone"),

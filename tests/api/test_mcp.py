@@ -393,5 +393,5 @@ async def test_a_database_that_does_not_answer_is_told(refusing: httpx.AsyncClie
     hello = await refusing.post("/mcp", json=HELLO, headers=ACCEPT)
     session = {"Mcp-Session-Id": hello.headers["mcp-session-id"]} | ACCEPT
     answer = await refusing.post("/mcp", json=body, headers=session)
-    assert "something went wrong here, not in what was sent" in answer.text
+    assert "an unexpected error of graphmem, not of the request" in answer.text
     assert '"isError":true' in answer.text

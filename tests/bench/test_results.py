@@ -83,23 +83,41 @@ def test_a_report_that_changes_changes_its_tables_alone(repository: Path) -> Non
     assert new_line == old_line.replace(f"{measured:.2f} times", "9.87 times")
 
 
-@pytest.mark.parametrize("name", figures.DOCUMENTS)
+@pytest.mark.parametrize(
+    ("name", "block", "measured"),
+    [
+        ("README.md", "<!-- figures", REPORTS["themes"]["as told"]["mean"]["precision"]),
+        (
+            "docs/benchmarks.md",
+            "<!-- figures themes",
+            REPORTS["themes"]["as told"]["mean"]["precision"],
+        ),
+        (
+            "docs/guides/scale.md",
+            "<!-- figures scale",
+            REPORTS["latency"]["writing"]["rows a second"]["remember with embedding"],
+        ),
+    ],
+    ids=figures.DOCUMENTS,
+)
 def test_a_figure_of_ones_own_is_found_and_rewritten(
-    name: str, repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str,
+    block: str,
+    measured: float,
+    repository: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     for document in figures.DOCUMENTS:
-        (tmp_path / document).parent.mkdir(exist_ok=True)
+        (tmp_path / document).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(repository / document, tmp_path / document)
     assert figures.main([], root=tmp_path) == 0
     assert figures.main(["--check"], root=tmp_path) == 0
     whole = (tmp_path / name).read_text(encoding="utf-8")
-    measured = f"{REPORTS['themes']['as told']['mean']['precision']}"
-    assert measured in whole
+    assert str(measured) in whole
     # Outside the blocks the same digits may stand for something else.
-    beginning, mark, rest = whole.partition(
-        "<!-- figures themes" if "docs" in name else "<!-- figures"
-    )
-    wrong = beginning + mark + rest.replace(measured, "99.9", 1)
+    beginning, mark, rest = whole.partition(block)
+    wrong = beginning + mark + rest.replace(str(measured), "99.9", 1)
     (tmp_path / name).write_text(wrong, encoding="utf-8")
 
     assert figures.main(["--check"], root=tmp_path) == 1

@@ -1,10 +1,17 @@
-"""The examples of the README and the guides as they stand: Python is run, curl is sent, commands exist."""
+"""The examples of the README and the guides as they stand: Python is run, curl is sent, commands exist.
+
+The commands of the pages in `PASTED` are run too, one after the other, in a folder as the page assumes it.
+"""
 
 import ast
 import asyncio
 import contextlib
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from types import CodeType
@@ -15,11 +22,14 @@ import httpx
 import pytest
 from anyio.from_thread import BlockingPortal
 from graphmem_api.app import create_app
+from msgspec.structs import replace
 
 import graphmem
 from graphmem.blocking.generated import BlockingGraphmem
 from graphmem.cli.main import commands
 from graphmem.client import Graphmem
+from graphmem.config import Settings
+from tests.environments import environment_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -33,6 +43,13 @@ PAGES = sorted(
 
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 CURL = re.compile(r"^ *(curl (?:.*\\\n)*.*)$", re.MULTILINE)
+SYNCHRONOUS = re.compile(r"^with graphmem\.", re.MULTILINE)
+MAKE = re.compile(r"^ +(make [^#\n]*)", re.MULTILINE)
+PASTED = ("README.md", "docs/guides/bring-your-history.md")
+PROGRAM = """\
+#!/bin/sh
+exec {python} -m graphmem.cli.main "$@"
+"""
 COMMAND = re.compile(r"^ +(?:\.venv/bin/)?graphmem ([^#\n]*)", re.MULTILINE)
 
 
@@ -68,6 +85,7 @@ async def in_a_thread(code: CodeType, names: dict[str, Any], memory: Graphmem) -
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(graphmem, "Client", client)
+            patch.setattr(graphmem, "open", lambda **given: client(""))
             await asyncio.to_thread(exec, code, names)
 
 
@@ -77,13 +95,13 @@ def test_there_are_examples_of_every_kind() -> None:
 
 @pytest.mark.parametrize(
     "page",
-    ["README.md", "docs/getting-started.md", "docs/guides/python.md", "docs/guides/frameworks.md"],
+    [page for page in PAGES if PYTHON.search((ROOT / page).read_text())],
 )
 async def test_the_python_of_a_page_runs_from_top_to_bottom(page: str, opened: Graphmem) -> None:
     names: dict[str, Any] = {"memory": opened, "graphmem": graphmem}
     for text in PYTHON.findall((ROOT / page).read_text()):
         code = compile(text, page, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-        if "graphmem.Client(" in text:
+        if SYNCHRONOUS.search(text):
             await in_a_thread(code, names, opened)
             continue
         waiting = eval(code, names)
@@ -91,7 +109,8 @@ async def test_the_python_of_a_page_runs_from_top_to_bottom(page: str, opened: G
             await waiting
         if "main" in names:
             await names.pop("main")()
-    assert (await opened.memories()).total > 0
+    if any("remember" in text for text in PYTHON.findall((ROOT / page).read_text())):
+        assert (await opened.memories()).total > 0
 
 
 @pytest.mark.parametrize("line", of_pages(CURL))
@@ -102,7 +121,10 @@ async def test_a_curl_gets_what_it_asks_for(line: str, memory: Graphmem) -> None
     [address] = [word for word in words if word.startswith("localhost:8000/")]
     headers = {"Content-Type": "application/json"} if body else {}
     path = address.removeprefix("localhost:8000")
-    app: Any = create_app(memory.runtime)
+    # Cypher over HTTP is off unless somebody asks for it.
+    settings = replace(memory.runtime.settings, cypher="on")
+    runtime = replace(memory.runtime, settings=settings)
+    app: Any = create_app(runtime)
     transport = httpx.ASGITransport(app=app)
     headers["X-Client-Id"] = memory.client_id
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
@@ -120,3 +142,53 @@ def test_a_command_exists_with_its_options(line: str) -> None:
         command = command.commands[words[0]]
     options = {one for param in command.params for one in param.opts}
     assert {word for word in words if word.startswith("--")} <= options | {"--help"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the program in `.venv`, and the file that a page brings."""
+    program = tmp_path / ".venv/bin/graphmem"
+    program.parent.mkdir(parents=True)
+    program.write_text(PROGRAM.format(python=sys.executable), "utf-8")
+    program.chmod(0o755)
+    shutil.copy(ROOT / "tests/imports/chatgpt.json", tmp_path / "conversations.json")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PASTED)
+def test_the_commands_of_a_page_run_in_order(
+    page: str, folder: Path, neo4j_settings: Settings, whole_program: None
+) -> None:
+    lines = re.findall(
+        r"^ {4}((?:\.venv/bin/)?graphmem .*)$", (ROOT / page).read_text(), re.MULTILINE
+    )
+    assert lines
+    environment = environment_of(neo4j_settings)
+    search = f"{folder / '.venv/bin'}{os.pathsep}{environment['PATH']}"
+    for line in lines:
+        done = subprocess.run(
+            ["sh", "-c", line],
+            cwd=folder,
+            env=environment | {"PATH": search},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        assert (done.returncode, done.stderr.count("Error")) == (0, 0), f"{line}\n{done.stderr}"
+        if "lighthouse" in line:
+            assert "It is 42 metres high." in done.stdout
+
+
+@pytest.mark.parametrize("line", of_pages(MAKE))
+def test_a_target_of_make_exists(line: str) -> None:
+    done = subprocess.run(
+        [*shlex.split(line)[:1], "--dry-run", *shlex.split(line)[1:]],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr

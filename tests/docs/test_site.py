@@ -108,6 +108,12 @@ def test_the_list_of_pages_names_each_page(site: Path) -> None:
         page for page in pages if page not in {"genindex.html", "search.html", "py-modindex.html"}
     ]
     assert [page for page in own if f"({page})" not in listed] == []
+    assert "- [Forget a person](guides/forget.html): First look at what would go" in listed
+    assert (
+        listed.index("## Guides")
+        < listed.index("(guides/forget.html)")
+        < listed.index("## Reference")
+    )
 
 
 def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:

@@ -16,11 +16,11 @@ from examples.tour import (
     CONTEXT_TOKENS,
     MORE_TOKENS,
     PROMPT_TOKENS,
+    QUESTIONS,
     ask_about_sessions,
-    path_to_deepest,
     walk,
 )
-from graphmem.cli.demo import QUESTIONS
+from graphmem.cli.showing import path_to_deepest
 from graphmem.cli.story import StoryLoader
 from graphmem.client import Graphmem
 from graphmem.config import Settings, records

@@ -1,14 +1,17 @@
 """Every record of the story is what the API takes."""
 
+import shlex
 from collections.abc import Collection
 from typing import Any
 
 import msgspec
 
+from graphmem.cli.main import commands
 from graphmem.episodes.types import NewEpisode
 from graphmem.facts.types import NewFact
 from graphmem.memories.links import NewLink
 from graphmem.model.vocabulary import CATEGORIES
+from graphmem.recall.types import Question
 from graphmem.references.types import NewContent, NewReference
 from graphmem.reviews.types import NewRating
 from graphmem.runs.types import NewRun, NewWrite, RetrievalBudget, RunQuestion, SubcallAsked
@@ -80,3 +83,25 @@ def test_what_is_asked_besides_is_taken(records: Read) -> None:
     for record in records("asked.jsonl"):
         assert record["times"] > 0
         taken(record, SearchQuery, apart={"times"})
+
+
+def test_the_steps_of_the_demo_are_taken(records: Read) -> None:
+    facts = {f"fact:{record['key']}" for record in records("facts.jsonl")}
+    for record in records("steps.jsonl"):
+        assert record["why"].endswith(".")
+        assert len(record["why"]) < 100
+        [kind] = {"asks", "versions", "hops"} & set(record)
+        if kind == "versions":
+            assert record["versions"] in facts
+        for asked in record.get("asks", ()):
+            taken(asked, Question)
+        if kind == "hops":
+            taken(record["hops"], SearchQuery)
+
+
+def test_the_commands_to_go_on_with_exist(records: Read) -> None:
+    for record in records("next.jsonl"):
+        if record["command"].startswith("$graphmem"):
+            _, name, *words = shlex.split(record["command"].removesuffix("$folder"))
+            options = {one for param in commands.commands[name].params for one in param.opts}
+            assert {word for word in words if word.startswith("-")} <= options

@@ -306,7 +306,7 @@ async def recall(asked: RecallAsked, memory: Graphmem) -> Said:
 
 def _nothing(found: Recalled) -> str:
     if found.abstained:
-        return f"{NOTHING} With abstain=false the answer has what comes nearest."
+        return f"{NOTHING} With abstain=false the answer has the nearest memories."
     return NOTHING
 
 

@@ -156,7 +156,7 @@ export class Client {
       .then(answer);
   }
 
-  /** Return conversations, the latest first, 1–200 a page, and the number of all. */
+  /** Return a page of 1–200 conversations, the latest first, and their total number. */
   conversations(more: Query<"list_conversations"> = {}, options?: Options) {
     return new Listing(
       (at) =>
@@ -170,7 +170,7 @@ export class Client {
     );
   }
 
-  /** Return a conversation's sessions, the latest first, 1–200 a page, and the number of all. */
+  /** Return a page of 1–200 sessions of a conversation, the latest first, and their total number. */
   sessions(conversationId: string, more: Query<"list_sessions"> = {}, options?: Options) {
     return new Listing(
       (at) =>
@@ -184,7 +184,7 @@ export class Client {
     );
   }
 
-  /** Return a conversation's messages in their order or against it, 1–200 a page, and their number. */
+  /** Return a page of 1–200 messages of a conversation, and their total number. */
   messages(conversationId: string, more: Query<"list_messages"> = {}, options?: Options) {
     return new Listing(
       (at) =>
@@ -287,7 +287,7 @@ export class Client {
       .then(answer);
   }
 
-  /** Return memories by the time when they happened, 1–200 a page, and the number of all. */
+  /** Return a page of 1–200 memories in the order of their times, and their total number. */
   memories(more: Query<"list_memories"> = {}, options?: Options) {
     return new Listing(
       (at) =>
@@ -343,7 +343,7 @@ export class Client {
     return this.#api.POST("/api/v0/forget/verify", { body: more, ...this.#as(ALWAYS, options) }).then(answer);
   }
 
-  /** Forbid all deletion of this client's memories, and their expiry, until `endHold`. */
+  /** Put this client under a legal hold: no memory is deleted or expires until `endHold`. */
   beginHold(reason: string, options?: Options) {
     return this.#api
       .PUT("/api/v0/clients/{client_id}/hold", {
@@ -355,7 +355,7 @@ export class Client {
       .then(answer);
   }
 
-  /** Allow deletion again; what has expired goes. */
+  /** Allow deletion again; memories that have expired meanwhile are deleted. */
   endHold(options?: Options) {
     return this.#api
       .DELETE("/api/v0/clients/{client_id}/hold", {
@@ -366,7 +366,7 @@ export class Client {
       .then(answer);
   }
 
-  /** Return the version chain of a memory, oldest first. */
+  /** Return the versions of a memory, oldest first. */
   versions(memoryId: string, more: Query<"list_versions"> = {}, options?: Options) {
     return this.#api
       .GET("/api/v0/memories/{memory_id}/versions", {
@@ -514,7 +514,7 @@ export class Client {
     return this.#api.POST("/api/v0/recall", { body: { query, ...more }, ...this.#as(ALWAYS, options) }).then(answer);
   }
 
-  /** Return at which stage a memory falls out of the answer of `recall`, and by how much. */
+  /** Return the stage at which `recall` leaves out a memory, and by how much it fell short. */
   explain(query: string, memoryId: string, more: Omit<Body<"explain">, "query" | "memory_id"> = {}, options?: Options) {
     return this.#api
       .POST("/api/v0/explain", {

@@ -184,7 +184,7 @@ async function failure(request: Request, response: Response): Promise<GraphmemEr
   const retryAfter = /^\d+$/.test(asked) ? Number(asked) : undefined;
   const problem = await problemOf(response);
   if (problem === undefined) {
-    const sentence = `${request.url} answered ${status}, and no graphmem there says why; check the address`;
+    const sentence = `${request.url} answered ${status}, which is not an answer of graphmem; check the address`;
     return new (BY_STATUS[status] === Unavailable ? Unavailable : GraphmemError)(sentence, {
       code: BY_STATUS[status] === Unavailable ? "unavailable" : "graphmem_error",
       status,

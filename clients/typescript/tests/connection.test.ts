@@ -147,7 +147,7 @@ test("what is no answer of graphmem says so", async () => {
   const proxy = stubbed(new Response("<h1>no</h1>", { status: 404 }));
   await assert.rejects(proxy.client.recall("pump"), (error: GraphmemError) => {
     assert.equal(error.constructor, GraphmemError);
-    assert.match(error.message, /^http:\/\/memory\.test\/api\/v0\/recall answered 404, and no graphmem there/);
+    assert.match(error.message, /^http:\/\/memory\.test\/api\/v0\/recall answered 404, which is not an answer of graphmem/);
     return true;
   });
 });
