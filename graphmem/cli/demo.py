@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from graphmem.client import Graphmem
 
 CLIENT = "demo"
-EPILOG = """\b
-Examples:
-  graphmem demo --once --full
-  graphmem recall "who approves deploys?" --client demo
-"""
+EPILOG = "\b\nExamples:\n  graphmem demo\n  graphmem demo --once --full\n"
 Told = dict[str, Any]
 
 
@@ -77,7 +73,8 @@ async def _take(step: Told, memory: "Graphmem", ids: dict[str, str]) -> Told:
         found = await memory.search_with_hops(**step["hops"])
         cards = [await memory.peek(one.to_id) for one in path_to_deepest(found)]
         return {"drawn": list(path(found, {card.id: card.label for card in cards}))}
-    return {"asks": [await ask(validated(asked, Question), memory) for asked in step["asks"]]}
+    asked = [validated(one, Question) for one in step["asks"]]
+    return {"asks": [await ask(one, memory, warm=True) for one in asked]}
 
 
 def _show(told: Told, *, full: bool) -> None:

@@ -107,10 +107,15 @@ def recall(
         _show(answer)
 
 
-async def ask(question: Question, memory: "Graphmem") -> Answer:
-    """Ask a question and measure the time."""
+async def ask(question: Question, memory: "Graphmem", *, warm: bool = False) -> Answer:
+    """Ask a question and measure the time, with `warm` that of a repetition.
+
+    The first time the database makes plans and reads its pages; `graphmem serve` does so before it is ready.
+    """
     from graphmem.recall.ask import recall as find
 
+    if warm:
+        await find(question, memory.runtime.context(memory.client_id))
     began = time.perf_counter()
     recalled = await find(question, memory.runtime.context(memory.client_id))
     return Answer(question, recalled, round(1000 * (time.perf_counter() - began), 1))

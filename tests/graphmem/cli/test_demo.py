@@ -59,6 +59,16 @@ def test_full_shows_every_step_and_whole_answers(graphmem, steps):
     assert re.search(r"^  in +#1 ", result.stdout, re.MULTILINE)
 
 
+def test_the_answer_of_the_readme_is_that_of_the_demo(graphmem, repository):
+    readme = (repository / "README.md").read_text("utf-8")
+    quoted = [line.rstrip() for line in readme.splitlines() if line.startswith("  │")]
+    shown = {line.rstrip() for line in graphmem("demo", "--once", "--full").stdout.splitlines()}
+    assert len(quoted) > 8
+    missing = [line for line in quoted if line not in shown and line != "  │ …"]
+    # How rare a word is depends on the other clients of the tests' database: some messages may differ.
+    assert len(missing) <= len(quoted) // 3, missing
+
+
 def test_the_end_names_commands_that_run(graphmem):
     shown = graphmem("demo", "--once").stdout
     [asked] = re.findall(r'^    graphmem recall "(.*)" --client demo$', shown, re.MULTILINE)
