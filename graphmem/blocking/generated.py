@@ -1333,6 +1333,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         as_of: When | None = None,
         known_as_of: When | None = None,
         include_superseded: bool = False,
+        time_zone: str | None = None,
         ranking: Ranking = "default",
         abstain: bool = False,
         min_relevance: float | None = None,
@@ -1341,10 +1342,11 @@ class BlockingGraphmem(Blocking[Graphmem]):
         """Return the best context for a question: as many memories as fit into `max_tokens`.
 
         With `limit` at most so many. Without `conversation_id` all memories of the client are searched.
-        `since` is inclusive, `until` exclusive. Every item has its `relevance`, 0–1. With `abstain` the
-        answer is empty, and says so with `abstained`, if nothing is relevant enough; with `min_relevance` it
-        has no memory below that. With `explain` the answer has the weights of the signals, the milliseconds
-        of each step, and for each memory those that have lifted it.
+        `since` is inclusive, `until` exclusive. `time_zone`, such as `Europe/Berlin`, is the asker's: the
+        context shows its times, and `yesterday` is read in it. Every item has its `relevance`, 0–1. With
+        `abstain` the answer is empty, and says so with `abstained`, if nothing is relevant enough; with
+        `min_relevance` it has no memory below that. With `explain` the answer has the weights of the
+        signals, the milliseconds of each step, and for each memory those that have lifted it.
         """
         return self._wait(
             self._source.recall,
@@ -1359,6 +1361,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             as_of=as_of,
             known_as_of=known_as_of,
             include_superseded=include_superseded,
+            time_zone=time_zone,
             ranking=ranking,
             abstain=abstain,
             min_relevance=min_relevance,
@@ -1380,6 +1383,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         as_of: When | None = None,
         known_as_of: When | None = None,
         include_superseded: bool = False,
+        time_zone: str | None = None,
         ranking: Ranking = "default",
         abstain: bool = False,
         min_relevance: float | None = None,
@@ -1404,6 +1408,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             as_of=as_of,
             known_as_of=known_as_of,
             include_superseded=include_superseded,
+            time_zone=time_zone,
             ranking=ranking,
             abstain=abstain,
             min_relevance=min_relevance,
@@ -1424,8 +1429,12 @@ class BlockingGraphmem(Blocking[Graphmem]):
         min_relevance: float | None = None,
         as_of: When | None = None,
         known_as_of: When | None = None,
+        time_zone: str | None = None,
     ) -> ContextualResult:
-        """Return the sessions that answer a query, with hits, neighbouring messages, and related sessions."""
+        """Return the sessions that answer a query, with hits, neighbouring messages, and related sessions.
+
+        `time_zone`, such as `Europe/Berlin`, is the asker's, in which `yesterday` is read.
+        """
         return self._wait(
             self._source.search_contextual,
             query,
@@ -1439,6 +1448,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             min_relevance=min_relevance,
             as_of=as_of,
             known_as_of=known_as_of,
+            time_zone=time_zone,
         )
 
     def expand_context(
