@@ -907,6 +907,7 @@ class Graphmem:
         as_of: When | None = None,
         known_as_of: When | None = None,
         include_superseded: bool = False,
+        time_zone: str | None = None,
         ranking: Ranking = "default",
         abstain: bool = False,
         min_relevance: float | None = None,
@@ -926,6 +927,8 @@ class Graphmem:
             as_of: answer with what was valid on this day.
             known_as_of: answer with what was recorded by this time.
             include_superseded: also search versions that a newer one has replaced.
+            time_zone: the asker's, such as `Europe/Berlin`: the context shows its times, and relative times
+                of the question, such as `yesterday`, are read in it; None for UTC.
             ranking: the order of the memories.
             abstain: return an empty context, and set `abstained`, if nothing is relevant enough.
             min_relevance: leave out memories below this relevance, 0–1.
@@ -945,6 +948,7 @@ class Graphmem:
             as_of=as_of,
             known_as_of=known_as_of,
             include_superseded=include_superseded,
+            time_zone=time_zone,
             ranking=ranking,
             abstain=abstain,
             min_relevance=min_relevance,
@@ -967,6 +971,7 @@ class Graphmem:
         as_of: When | None = None,
         known_as_of: When | None = None,
         include_superseded: bool = False,
+        time_zone: str | None = None,
         ranking: Ranking = "default",
         abstain: bool = False,
         min_relevance: float | None = None,
@@ -991,6 +996,7 @@ class Graphmem:
             as_of=as_of,
             known_as_of=known_as_of,
             include_superseded=include_superseded,
+            time_zone=time_zone,
             ranking=ranking,
             abstain=abstain,
             min_relevance=min_relevance,
@@ -1012,8 +1018,12 @@ class Graphmem:
         min_relevance: float | None = None,
         as_of: When | None = None,
         known_as_of: When | None = None,
+        time_zone: str | None = None,
     ) -> ContextualResult:
-        """Return the sessions that answer a query, with hits, neighbouring messages, and related sessions."""
+        """Return the sessions that answer a query, with hits, neighbouring messages, and related sessions.
+
+        `time_zone`, such as `Europe/Berlin`, is the asker's, in which `yesterday` is read.
+        """
         asked = _made(
             ContextualQuery,
             query=query,
@@ -1027,6 +1037,7 @@ class Graphmem:
             min_relevance=min_relevance,
             as_of=as_of,
             known_as_of=known_as_of,
+            time_zone=time_zone,
         )
         return await search_contextual(asked, self._context)
 

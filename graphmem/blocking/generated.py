@@ -1336,6 +1336,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         as_of: When | None = None,
         known_as_of: When | None = None,
         include_superseded: bool = False,
+        time_zone: str | None = None,
         ranking: Ranking = "default",
         abstain: bool = False,
         min_relevance: float | None = None,
@@ -1355,6 +1356,8 @@ class BlockingGraphmem(Blocking[Graphmem]):
             as_of: answer with what was valid on this day.
             known_as_of: answer with what was recorded by this time.
             include_superseded: also search versions that a newer one has replaced.
+            time_zone: the asker's, such as `Europe/Berlin`: the context shows its times, and relative times
+                of the question, such as `yesterday`, are read in it; None for UTC.
             ranking: the order of the memories.
             abstain: return an empty context, and set `abstained`, if nothing is relevant enough.
             min_relevance: leave out memories below this relevance, 0–1.
@@ -1374,6 +1377,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             as_of=as_of,
             known_as_of=known_as_of,
             include_superseded=include_superseded,
+            time_zone=time_zone,
             ranking=ranking,
             abstain=abstain,
             min_relevance=min_relevance,
@@ -1395,6 +1399,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         as_of: When | None = None,
         known_as_of: When | None = None,
         include_superseded: bool = False,
+        time_zone: str | None = None,
         ranking: Ranking = "default",
         abstain: bool = False,
         min_relevance: float | None = None,
@@ -1419,6 +1424,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             as_of=as_of,
             known_as_of=known_as_of,
             include_superseded=include_superseded,
+            time_zone=time_zone,
             ranking=ranking,
             abstain=abstain,
             min_relevance=min_relevance,
@@ -1439,8 +1445,12 @@ class BlockingGraphmem(Blocking[Graphmem]):
         min_relevance: float | None = None,
         as_of: When | None = None,
         known_as_of: When | None = None,
+        time_zone: str | None = None,
     ) -> ContextualResult:
-        """Return the sessions that answer a query, with hits, neighbouring messages, and related sessions."""
+        """Return the sessions that answer a query, with hits, neighbouring messages, and related sessions.
+
+        `time_zone`, such as `Europe/Berlin`, is the asker's, in which `yesterday` is read.
+        """
         return self._wait(
             self._source.search_contextual,
             query,
@@ -1454,6 +1464,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             min_relevance=min_relevance,
             as_of=as_of,
             known_as_of=known_as_of,
+            time_zone=time_zone,
         )
 
     def expand_context(

@@ -27,6 +27,7 @@ OPTIONS = {
     "since": "--since",
     "until": "--until",
     "min_relevance": "--min-relevance",
+    "time_zone": "--time-zone",
     "query": "QUESTION",
 }
 
@@ -55,6 +56,11 @@ class Answer(Struct, frozen=True):
 @click.option("--since", metavar="TIME", help="Only from this time on: 2026-04-01[T09:30:00Z].")
 @click.option("--until", metavar="TIME", help="Only before this time.")
 @click.option(
+    "--time-zone",
+    metavar="NAME",
+    help="Whose times to show and `yesterday` to read: Europe/Berlin.",
+)
+@click.option(
     "--ranking", type=click.Choice(get_args(Ranking)), default="default", help="How to rank."
 )
 @click.option("--abstain", is_flag=True, help="Answer with nothing if nothing is relevant enough.")
@@ -74,6 +80,7 @@ def recall(
     kind: tuple[str, ...],
     since: str | None,
     until: str | None,
+    time_zone: str | None,
     ranking: Ranking,
     abstain: bool,
     min_relevance: float | None,
@@ -94,6 +101,7 @@ def recall(
             "kinds": list(kind) or None,
             "since": _zoned(since),
             "until": _zoned(until),
+            "time_zone": time_zone,
             "ranking": ranking,
             "abstain": abstain,
             "min_relevance": min_relevance,

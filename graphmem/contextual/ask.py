@@ -30,6 +30,7 @@ from graphmem.contextual.narrowing import (
 from graphmem.contextual.types import ContextualQuery, ContextualResult, OmittedTurn
 from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
+from graphmem.model.times import zone_of
 from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS
 from graphmem.recall.abstaining import judgement, unheard_names
@@ -82,6 +83,8 @@ async def search_contextual(query: ContextualQuery, context: Context) -> Context
 async def _understand(query: ContextualQuery, context: Context) -> ContextualSearch:
     checked_text(query.query, "query", most_bytes=4 * QUERY_CHARACTERS)
     validity = validity_asked(query.as_of, query.known_as_of, include_superseded=False)
+    zone = zone_of(query.time_zone)
+    today = (query.as_of or context.now()).astimezone(zone).date()
     question = await understand(
         query.query,
         client_id=context.client_id,
@@ -93,7 +96,8 @@ async def _understand(query: ContextualQuery, context: Context) -> ContextualSea
         query=query,
         question=question,
         stems=asked_stems(query.query),
-        times=named_times(query.query),
+        times=named_times(query.query, today),
+        zone=zone,
         validity=validity,
     )
 
@@ -122,7 +126,7 @@ async def _find_hits(search: NarrowedSearch, context: Context) -> Hits:
         tags=frozenset(search.query.tags or ()),
     )
     hits: Hits = {id: [] for id in prior}
-    for one, score in answering(found, search.question.words, search.times):
+    for one, score in answering(found, search.question.words, search.times, search.zone):
         of_session = hits[one.session_id]
         if len(of_session) < search.query.top_k:
             of_session.append((one, score + prior[one.session_id]))
@@ -270,6 +274,7 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
         words=weighed_stems(question.words, question.weight),
         limit=query.top_sessions * query.top_k,
         max_tokens=query.max_tokens or FALLBACK_TOKENS,
+        zone=search.zone,
     )
     sessions = {one.id: one.session_id for one in found}
     return ContextualResult(

@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TypeVar
 
 from msgspec import Struct
@@ -27,7 +27,7 @@ from graphmem.retrieval.relevance import (
     stems_in,
 )
 from graphmem.retrieval.understanding import Understood
-from graphmem.text.named_times import NamedTime, nearness
+from graphmem.text.named_times import NamedTime, RelativeTime, nearness
 
 BEST_MESSAGES = 3
 """The best messages of a session that decide its relevance."""
@@ -125,8 +125,10 @@ class ContextualSearch(Struct, frozen=True, kw_only=True):
     query: ContextualQuery
     question: Understood
     stems: frozenset[str]
-    times: list[NamedTime]
+    times: list[NamedTime | RelativeTime]
     """The times that the question names."""
+    zone: tzinfo = UTC
+    """The time zone of the asker."""
     validity: Validity
     """The times at which memories must be valid and known."""
 
@@ -252,7 +254,8 @@ async def _choose_hard(search: ContextualSearch, context: Context) -> list[Chose
 
 async def _match_messages(search: ContextualSearch, context: Context) -> SessionMatches:
     found = await find_candidates(search, context, source_type="message")
-    scores = {one.id: score for one, score in answering(found, search.question.words, search.times)}
+    order = answering(found, search.question.words, search.times, search.zone)
+    scores = {one.id: score for one, score in order}
     bm25 = {one.id: one.bm25 for one in found if one.bm25 is not None}
     worded = [one for one in found if one.id in bm25]
     return SessionMatches(
@@ -331,12 +334,15 @@ def _pooled(messages: SessionMatches, summaries: SessionMatches) -> list[PooledS
 
 
 def answering(
-    found: Sequence[Candidate], words: Sequence[str], times: Iterable[NamedTime]
+    found: Sequence[Candidate],
+    words: Sequence[str],
+    times: Iterable[NamedTime | RelativeTime],
+    zone: tzinfo = UTC,
 ) -> list[tuple[Candidate, float]]:
     """Return the messages as recall ranks them, with a bonus for those of a named time."""
     times = list(times)
     scored = [
-        (one.candidate, one.score + TIME_SHARE * nearness(one.candidate.occurred_at, times))
+        (one.candidate, one.score + TIME_SHARE * nearness(one.candidate.occurred_at, times, zone))
         for one in ranked(found, words, "default")
     ]
     return sorted(scored, key=lambda one: -one[1])

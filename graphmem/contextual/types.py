@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from graphmem.model.annotations import Tag
-from graphmem.model.times import AS_OF, KNOWN_AS_OF, Time
+from graphmem.model.times import AS_OF, KNOWN_AS_OF, Time, TimeZone
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Role
 from graphmem.recall.types import Item, Reason, ShownExcerpt
 from graphmem.sessions.related import RelatedSession
@@ -74,6 +74,7 @@ class ContextualQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ) = None
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
+    time_zone: TimeZone | None = None
 
 
 class ContextualTurn(Struct, frozen=True, kw_only=True):

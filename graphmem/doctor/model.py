@@ -25,6 +25,7 @@ from graphmem.model.vocabulary import FIRST, Side
 from graphmem.retrieval.knowledge import KNOWN, knows
 from graphmem.retrieval.understanding import SAMPLED_TEXTS
 from graphmem.text.languages import language
+from graphmem.text.names import UNCASED
 from graphmem.tokens import TOKENIZER
 from graphmem.warming import SAMPLED_QUESTIONS
 
@@ -83,27 +84,40 @@ async def agreement(graph: Graph, settings: Settings) -> list[Finding]:
 
 
 async def languages(graph: Graph) -> list[Finding]:
-    """Tell which languages of the first clients' texts the embedding model does not know."""
+    """Tell which languages of the first clients' texts the embedding model does not know.
+
+    Also those in which names are not found by their letters.
+    """
     stored = await graph.rows(STORED_INSTALLATION)
-    known = await knowledge(graph, stored[0].model.key) if stored else None
-    if not known:
+    if not stored:
         return []
     texts = await _sampled(graph)
-    spoken = Counter(one for one in map(language, texts) if one and knows(known, one) < KNOWN)
-    strange = [one for one, count in spoken.most_common() if count >= SPOKEN_SHARE * len(texts)]
-    if not strange:
-        return []
-    share = 100 * sum(spoken[one] for one in strange) // len(texts)
-    return [
-        note(
-            "languages",
-            f"{share} % of {len(texts):,} texts looked at are in languages that "
-            f"{stored[0].embedding_model} does not know ({', '.join(strange)}): there only words and "
-            "spelling find",
-            f"`graphmem reembed --embedding-model {MULTILINGUAL}`, or name the URL of another "
-            "multilingual model",
+    spoken = Counter(filter(None, map(language, texts)))
+    often = [one for one, count in spoken.most_common() if count >= SPOKEN_SHARE * len(texts)]
+    known = await knowledge(graph, stored[0].model.key) or {}
+    found = []
+    if strange := [one for one in often if knows(known, one) < KNOWN]:
+        share = 100 * sum(spoken[one] for one in strange) // len(texts)
+        found.append(
+            note(
+                "languages",
+                f"{share} % of {len(texts):,} texts looked at are in languages that "
+                f"{stored[0].embedding_model} does not know ({', '.join(strange)}): there only words and "
+                "spelling find",
+                f"`graphmem reembed --embedding-model {MULTILINGUAL}`, or name the URL of another "
+                "multilingual model",
+            )
         )
-    ]
+    if uncased := [UNCASED[one] for one in often if one in UNCASED]:
+        found.append(
+            note(
+                "names",
+                f"texts are in {', '.join(uncased)}: there names are found only in Latin letters, in "
+                "quotation marks and beside a title",
+                "send the names of a text as keywords where the kind of memory has them",
+            )
+        )
+    return found
 
 
 async def _sampled(graph: Graph) -> list[str]:

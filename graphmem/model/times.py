@@ -1,7 +1,8 @@
 """Times: aware, in UTC, and never absent where an index filters on them."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 from msgspec import Meta
 
@@ -19,6 +20,17 @@ Past = Annotated[
 """The time of an event; `happened` checks it."""
 
 UnixSeconds = Annotated[float, Meta(description="seconds since 1970-01-01T00:00:00Z")]
+
+TimeZone = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=64,
+        description="the asker's time zone, such as Europe/Berlin: the context shows its times, and "
+        "`yesterday` in the question is read in it; UTC if unset. Times as data are always in UTC",
+    ),
+]
+"""The name of a time zone in the IANA database."""
 
 MILLISECONDS = 1e11
 """A number of this size is no time in seconds: that would be the year 5138, in milliseconds it is 1973."""
@@ -57,6 +69,19 @@ def utc(moment: datetime, field: str) -> datetime:
             field, f"a time lies between {_shown(BEGINNING)} and {_shown(END)}, both excluded"
         )
     return moment
+
+
+def zone_of(name: str | None, field: str = "time_zone") -> tzinfo:
+    """Return the time zone of a name, UTC for none; raise `InvalidInput` for an unknown name."""
+    if name is None:
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as problem:
+        raise InvalidInput(
+            field,
+            f"there is no time zone {name!r}: name one of the IANA database, as Europe/Berlin",
+        ) from problem
 
 
 def moment(given: datetime | float, field: str) -> datetime:

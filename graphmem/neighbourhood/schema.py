@@ -26,6 +26,7 @@ from graphmem.neighbourhood.types import (
     PropertyShown,
 )
 from graphmem.neighbourhood.walk import ABSENT, HIDDEN
+from graphmem.text.names import UNCASED
 
 COUNTED = 100_000
 """The number up to which the nodes of a label are counted."""
@@ -53,7 +54,9 @@ SAMPLING = (
     f"{DESCRIBED} nodes a label, spread evenly over those that were counted; a property that is rarer may "
     f"be missing. Edges: counted at at most {SAMPLED:,} nodes of the label that they begin at and {EDGES:,} "
     "edges of each; exact where `count_is_exact`, else projected to all nodes of the label. Indexes: all of "
-    "the database on these labels, exact. Embeddings, and what only an index or a writer uses, are left out."
+    "the database on these labels, exact. Embeddings, and what only an index or a writer uses, are left out. "
+    f"Names (`Entity`) are found by their capital letters, in German by the words beside them. In "
+    f"{', '.join(UNCASED.values())} only those in Latin letters, in quotation marks and beside a title."
 )
 
 

@@ -4,7 +4,7 @@ import logging
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
 from msgspec import Struct
 
@@ -45,9 +45,11 @@ class Entry(Struct, frozen=True, kw_only=True):
     speaker: str
 
 
-def heading(kind: Kind, session_id: str, begins: datetime) -> str:
-    """Return a group's heading: a session's time, or the kind of memories without a session."""
-    return f"## {begins:%Y-%m-%d %H:%M}\n" if session_id else f"## {TRAITS[kind].heading}\n"
+def heading(kind: Kind, session_id: str, begins: datetime, zone: tzinfo = UTC) -> str:
+    """Return a group's heading: a session's time in a zone, or the kind of memories without a session."""
+    if not session_id:
+        return f"## {TRAITS[kind].heading}\n"
+    return f"## {begins.astimezone(zone):%Y-%m-%d %H:%M}\n"
 
 
 def prefix(speaker: str) -> str:
@@ -55,8 +57,11 @@ def prefix(speaker: str) -> str:
     return f"{speaker}: " if speaker else "- "
 
 
-def markdown(entries: Iterable[Entry]) -> str:
-    """Return the entries, each text whole and unchanged, under a heading for each session."""
+def markdown(entries: Iterable[Entry], zone: tzinfo = UTC) -> str:
+    """Return the entries, each text whole and unchanged, under a heading for each session.
+
+    The times of headings are those in the zone.
+    """
     groups: dict[tuple[str, str], list[Entry]] = {}
     for entry in entries:
         key = (entry.session_id, "" if entry.session_id else entry.kind)
@@ -73,7 +78,7 @@ def markdown(entries: Iterable[Entry]) -> str:
         ),
     )
     return "\n".join(
-        heading(group[0].kind, group[0].session_id, _begins(group))
+        heading(group[0].kind, group[0].session_id, _begins(group), zone)
         + "".join(f"{prefix(entry.speaker)}{entry.text}\n" for entry in group)
         for group in ordered
     )

@@ -8,7 +8,7 @@ from msgspec.structs import asdict, replace
 
 from graphmem.accesses import Seen, ShownMemory
 from graphmem.context import RELEVANT, Context
-from graphmem.model.times import BEGINNING, END, utc
+from graphmem.model.times import BEGINNING, END, utc, zone_of
 from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS, Ranking
 from graphmem.recall.abstaining import (
@@ -165,7 +165,7 @@ async def _answer(question: Question, context: Context) -> Recalled:
 
 async def _search(question: Question, context: Context, watch: Stopwatch) -> RankedSearch:
     query = checked_text(question.query, "query", most_bytes=4 * QUERY_CHARACTERS)
-    filters = _filters(question)
+    filters, zone = _filters(question), zone_of(question.time_zone)
     asked = await understand(
         query,
         client_id=context.client_id,
@@ -195,7 +195,14 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
     )
     watch.lap("candidates")
     cues = (
-        cues_of(query, asked.words, asked.weight, asked.spoken, context.calibration.knowledge)
+        cues_of(
+            query,
+            asked.words,
+            asked.weight,
+            asked.spoken,
+            context.calibration.knowledge,
+            (question.as_of or context.now()).astimezone(zone),
+        )
         if by_text
         else None
     )
@@ -221,6 +228,7 @@ async def _compose(search: RankedSearch, question: Question, context: Context) -
         words=weighed_stems(search.asked.words or terms(question.query), search.asked.weight),
         limit=question.limit,
         max_tokens=question.max_tokens,
+        zone=zone_of(question.time_zone),
     )
 
 
@@ -281,7 +289,9 @@ async def _explain_ranked(
     if any(item.id == one.id for item in items):
         return replace(explanation, stage="taken")
     last = compared(items[-1]) if items else None
-    needed, left = room(one, rank, items, question.max_tokens, context.tokens)
+    needed, left = room(
+        one, rank, items, question.max_tokens, context.tokens, zone_of(question.time_zone)
+    )
     beyond = len(items) == question.limit and last is not None and rank > last.rank
     return replace(
         explanation,

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, tzinfo
 from itertools import accumulate
 from typing import Any
 
@@ -77,6 +78,7 @@ async def compose(
     words: Mapping[str, float],
     limit: int | None,
     max_tokens: int,
+    zone: tzinfo = UTC,
 ) -> ComposedContext:
     """Pack memories by rank into `max_tokens`, headings and separators included, and at most `limit`, if set.
 
@@ -84,12 +86,12 @@ async def compose(
     `words`, the weights of the question's stems, decide where it begins. The room that is left is given to
     the excerpts, the best first.
 
-    The tokens of the returned text are counted as a whole. Texts are fetched only for memories that may fit;
-    a second pass fills the remaining room. A memory that was superseded after the search is replaced by its
-    head, if the filters admit that.
+    Times are shown in the zone. The tokens of the returned text are counted as a whole. Texts are fetched
+    only for memories that may fit; a second pass fills the remaining room. A memory that was superseded after
+    the search is replaced by its head, if the filters admit that.
     """
     most = len(ranking) if limit is None else limit
-    packing = Packing(ranking, filters, words, most, max_tokens, context.tokens)
+    packing = Packing(ranking, filters, words, most, max_tokens, context.tokens, zone)
     wanted, named = packing.wanted(), packing.named()
     while wanted or named:
         # The second is done before the first, whose rows are longer.
@@ -132,7 +134,9 @@ class Packing:
         limit: int,
         max_tokens: int,
         tokens: TokenCounter,
+        zone: tzinfo = UTC,
     ) -> None:
+        self._zone = zone
         self._ranking = list(ranking)
         self._filters = filters
         self._words = words
@@ -241,7 +245,7 @@ class Packing:
         if self._hit(candidate):
             tokens = min(tokens, first_room(self._max_tokens))
         cost = tokens + self._tokens.count_again(prefix(speaker(candidate))) + 1
-        return _parcel(candidate, cost, self._tokens)
+        return _parcel(candidate, cost, self._tokens, self._zone)
 
     def _with_texts(self) -> list[Candidate]:
         return [one.candidate for one in self._ranking if one.candidate.id in self._texts]
@@ -285,9 +289,12 @@ class Packing:
     def _render(self) -> None:
         taken = set(self._chosen)
         self._context = markdown(
-            _entry(candidate, self._shown(candidate.id))
-            for candidate in self._with_texts()
-            if candidate.id in taken
+            (
+                _entry(candidate, self._shown(candidate.id))
+                for candidate in self._with_texts()
+                if candidate.id in taken
+            ),
+            self._zone,
         )
         self._used = self._tokens.count(self._context)
 
@@ -341,8 +348,8 @@ def _most_that_fit(estimates: Iterable[Parcel], max_tokens: int) -> int:
     return sum(tokens <= max_tokens for tokens in spent)
 
 
-def _parcel(candidate: Candidate, cost: int, tokens: TokenCounter) -> Parcel:
-    head = heading(candidate.kind, candidate.session_id, candidate.occurred_at)
+def _parcel(candidate: Candidate, cost: int, tokens: TokenCounter, zone: tzinfo) -> Parcel:
+    head = heading(candidate.kind, candidate.session_id, candidate.occurred_at, zone)
     return Parcel(
         candidate.id, cost, candidate.session_id or candidate.kind, tokens.count_again(f"\n{head}")
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from graphmem.model.annotations import WantedTags
-from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
+from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time, TimeZone
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg, Ranking, Role
 
 LIMIT = (
@@ -41,6 +41,7 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
     include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False
+    time_zone: TimeZone | None = None
     ranking: Ranking = "default"
     abstain: Annotated[bool, Meta(description=ABSTAIN)] = False
     min_relevance: Annotated[float, Meta(ge=0.0, le=1.0, description=MIN_RELEVANCE)] | None = None

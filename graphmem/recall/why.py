@@ -1,7 +1,7 @@
 """Why a memory is in an answer, and why it is not: at which stage of recall it fell out, and by how much."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -183,7 +183,12 @@ def compared(item: Item) -> Compared:
 
 
 def room(
-    ranked: Ranked, rank: int, items: Sequence[Item], max_tokens: int, tokens: TokenCounter
+    ranked: Ranked,
+    rank: int,
+    items: Sequence[Item],
+    max_tokens: int,
+    tokens: TokenCounter,
+    zone: tzinfo = UTC,
 ) -> tuple[int, int]:
     """Return the tokens that a memory needs in a context, and those that the items before it left."""
     one = ranked.candidate
@@ -191,8 +196,8 @@ def room(
     needed = one.token_count + tokens.count(prefix(one.name or one.role or ""))
     groups = {item.session_id or item.kind for item in before}
     if (one.session_id or one.kind) not in groups:
-        needed += tokens.count(heading(one.kind, one.session_id, one.occurred_at))
-    return needed, max_tokens - tokens.count(markdown(map(_entry, before)))
+        needed += tokens.count(heading(one.kind, one.session_id, one.occurred_at, zone))
+    return needed, max_tokens - tokens.count(markdown(map(_entry, before), zone))
 
 
 def _entry(item: Item) -> Entry:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -33,7 +34,7 @@ from graphmem.retrieval.weighing import (
     substance,
 )
 from graphmem.text.languages import function_words, language
-from graphmem.text.named_times import NamedTime, named_times, nearness
+from graphmem.text.named_times import NamedTime, RelativeTime, named_times, nearness
 
 LONGEST_RANKED = 2_000
 """The characters of the longest text whose words are compared with the question's."""
@@ -110,12 +111,14 @@ class Cues(Struct, frozen=True):
 
     shares: Mapping[str, float]
     """By stem; together they are 1."""
-    times: Sequence[NamedTime]
+    times: Sequence[NamedTime | RelativeTime]
     spoken: str | None = None
     """The language of the question."""
     knowledge: Knowledge = {}
     """How well the embedding model knows languages."""
     query: str = ""
+    zone: tzinfo = UTC
+    """The time zone of the asker, in which the times are read."""
 
     @property
     def is_known(self) -> bool:
@@ -129,13 +132,19 @@ def cues_of(
     weight: Mapping[str, float],
     spoken: str | None = None,
     knowledge: Knowledge | None = None,
+    now: datetime | None = None,
 ) -> Cues:
-    """Return the cues of a question; `weight` has the words that weigh less than 1."""
+    """Return the cues of a question; `weight` has the words that weigh less than 1.
+
+    Relative times, as `yesterday`, are read at `now`, the question's time in the asker's zone.
+    """
     words = [word for word in words if word not in function_words(spoken)]
     weights = {found: weight.get(word, 1.0) for word in words for found in stems_in(word, spoken)}
     total = sum(weights.values())
     shares = {word: each / total for word, each in weights.items()}
-    return Cues(shares, named_times(query), spoken, knowledge or {}, query)
+    times = named_times(query, now and now.date())
+    zone = now.tzinfo if now and now.tzinfo else UTC
+    return Cues(shares, times, spoken, knowledge or {}, query, zone)
 
 
 class Told(Struct, frozen=True):
@@ -272,7 +281,7 @@ def _by_letters(found: Sequence[Candidate], cues: Cues) -> dict[str, Scores]:
 
 def _told(found: Sequence[Candidate], bm25: Scores, cues: Cues, chat: float) -> Told:
     """Return the signals that compare the candidates with the text of the question."""
-    near = {one.id: nearness(one.occurred_at, cues.times) for one in found if cues.times}
+    near = {one.id: nearness(one.occurred_at, cues.times, cues.zone) for one in found if cues.times}
     if not chat:
         return Told({"time": near})
     lengths = {one.id: one.token_count for one in found}

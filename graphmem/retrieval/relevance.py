@@ -38,15 +38,6 @@ NAMES_SHARE = 0.35
 What is said of others and elsewhere may be much alike; who asks for Melanie wants nothing of Maria's.
 """
 
-# Words of German questions that are no words of English ones. German capitalises every noun.
-_GERMAN = frozenset(
-    """
-    das dem der ein eine einem einen einer ist sind hat haben habe hatte wurde wurden wann warum welche
-    welchem welchen welcher welches wer wie wieso wo woher wohin und oder nicht kein keine ich wir sie mein
-    meine mir uns unser unsere für über mit von vom beim zum zur
-    """.split()  # noqa: SIM905 - a list of words reads better as words
-)
-
 STEMS_KEPT = 65_536
 
 
@@ -115,9 +106,7 @@ def lexical_relevance(query: str, text: str) -> float:
 
 
 def asked_names(question: str) -> list[str]:
-    """Return the names in a question; none in a German one, where a capital letter does not tell a name."""
-    if not _GERMAN.isdisjoint(words_of(question)):
-        return []
+    """Return the names in a question."""
     return [name for _, _, name in names(question)]
 
 

@@ -1,4 +1,4 @@
-"""English words that name nothing: function words, and words that are written in lower case as a rule."""
+"""Words that tell names from other words: English ones that name nothing, and those of German sentences."""
 
 import re
 from functools import lru_cache
@@ -249,6 +249,11 @@ def is_ordinary(word: str) -> bool:
     return bool(parts) and all(map(_is_lower_case, parts))
 
 
+def is_usually_capital(word: str) -> bool:
+    """Tell whether a capitalised word is known, and more frequent so than in lower case."""
+    return vocabulary_place(f" {word}") is not None and _comes_first(word, word.lower())
+
+
 def _is_lower_case(word: str) -> bool:
     if word in FUNCTION_WORDS or word in OPENING_WORDS:
         return True
@@ -271,3 +276,135 @@ def _bases(word: str) -> list[str]:
     longer = [(ending, base) for base, ending in _ENDINGS if len(word) > len(ending) + 2]
     bases = [word.removesuffix(ending) + base for ending, base in longer if word.endswith(ending)]
     return bases + [word.removeprefix(one) for one in _PREFIXES if word.startswith(one)]
+
+
+# German capitalises every noun, so that there only lists and neighbouring words tell names.
+GERMAN_PLACES = frozenset(
+    """
+    aachen afrika amerika amsterdam asien athen augsburg australien basel bayern belgien berlin bern
+    bielefeld bochum bonn brandenburg brasilien bremen brüssel budapest bulgarien chemnitz china
+    deutschland dortmund dresden duisburg dänemark düsseldorf england erfurt europa finnland
+    frankfurt frankreich freiburg genf graz griechenland großbritannien hamburg hannover heidelberg
+    helsinki hessen indien innsbruck irland island israel istanbul italien japan jena kanada karlsruhe
+    kassel kiel kiew klagenfurt koblenz konstanz kopenhagen kroatien köln leipzig linz lissabon london
+    luxemburg lyon lübeck luzern madrid magdeburg mailand mainz mallorca mannheim marburg mexiko moskau
+    mönchengladbach münchen münster neapel niederlande niedersachsen nordrhein-westfalen norwegen nürnberg
+    oldenburg oslo ostsee nordsee paris passau polen portugal potsdam prag regensburg rom rostock rumänien
+    russland saarbrücken sachsen salzburg schleswig-holstein schottland schweden schweiz serbien slowakei
+    slowenien spanien steiermark stockholm straßburg stuttgart südtirol thüringen tirol trier tschechien
+    türkei ukraine ulm ungarn venedig vorarlberg warschau wien wiesbaden wuppertal würzburg zürich
+    österreich
+    """.split()  # noqa: SIM905 - a list of words reads better as words
+)
+
+GERMAN_ROLES = frozenset(
+    """
+    herr herrn frau familie doktor dr professor prof onkel tante oma opa bruder schwester cousin cousine
+    neffe nichte sohn tochter mann ehepaar kunde kunden nachbar nachbarn kollege kollegen freund chef
+    lehrer arzt trainer mitbewohner hausmeister sänger maler autor könig kaiser präsident kanzler minister
+    hund katze kater pferd firma projekt stadt dorf hotel restaurant café gasthof insel band marke verlag
+    kloster burg schloss stadtteil ort
+    """.split()  # noqa: SIM905 - a list of words reads better as words
+)
+"""Nouns that a name follows, as in `Familie Berger`; feminine ones in -in besides."""
+
+GERMAN_NOUNS = frozenset(
+    """
+    abend abende abends anfang angebot angst arbeit art aufgabe auto beginn beruf besuch bedarf betrieb
+    bier bitte blatt blut brot buch bücher butter dank dank daten dauer dezember dienstag dienst ding
+    donnerstag dosen druck dutzend ehren eile eis ende entwurf erfolg essen euro fahrrad februar feier
+    feierabend ferien feuer fisch flasche fleisch form frage freitag freude frieden frist früh frühling
+    frühstück garantie gebrauch geburt gefahr gefühl geld gemüse geschäft gesicht gewicht glas gleis gold
+    glück grad grund grün gruppe gruß grüße guten hälfte haufen haus hause heimat herbst herz hilfe himmel
+    hitze hochzeit holz hunger hälfte idee januar jahr jahre juli juni kaffee kapitel kasse kälte keller
+    kilo kind kinder kilometer kiste kontakt kopf kosten kraft krieg kuchen küche kurs käse lager land
+    last leben leute licht liebe lieber liste liter lohn luft lust länge mai mama mangel markt maß mehl
+    meer menge mensch menschen metall meter milch minuten mitte mittag mitternacht mittwoch monat montag
+    mord morgen musik mutter märz müll nachmittag nacht natur nebel not november nummer obst ofen oktober
+    ordnung ostern paar panik papa papier pause pech pfingsten pflicht physik platz plastik post preis
+    problem prozent punkt rad rat raum recht regen reihe reis rente rest richtung rot ruhe saft salat
+    salz samstag schatten schicht schirm schluss schnee schritt schuld schule schutz sekunden seide seite
+    september server sicht silber silvester sinn sommer sonne sonnabend sonntag sorge spaß sport staub stahl
+    stein stelle stock stoff strom stress stück stunden suppe tabelle tag tage takt tasse tee teil termin
+    test text tisch tod ton tor traum trauer uhr umzug urlaub ursache vater verein verkehr versehen vertrag
+    vieh vormittag wahl wald wand wärme wasser wein weg weihnachten weile weiß welt werk wert wetter wille
+    wind winter woche wochen wolle wort wunsch wut zahl zeit ziel zimmer zorn zoll zucker zufall zug zukunft
+    zweifel öl übung
+    """.split()  # noqa: SIM905 - a list of words reads better as words
+)
+"""Nouns that often have no article before them, or another noun behind them."""
+
+GERMAN_VERBS = frozenset(
+    """
+    antwortet antwortete arbeitet arbeitete beginnt begann besucht besuchte bringt brachte fährt fragt
+    fragte fuhr geht ging glaubt glaubte hat hatte heiratet heiratete heißt hieß holt holte isst kam kauft
+    kaufte kennt kocht kochte kommt kündigt kündigte kümmert lebt lebte leiht leitet leitete lernt lernte
+    liebt macht mag meint meinte möchte nimmt ruft rief sagt sagte schickt schickte schläft schlief
+    schreibt schrieb singt spielt spielte studiert trinkt übernimmt übernahm verkauft verkaufte weiß
+    wechselt wechselte will wohnt wohnte wollte zieht zog
+    """.split()  # noqa: SIM905 - a list of words reads better as words
+)
+"""What persons do: who does it at the beginning of a sentence, without an article, is named."""
+
+GERMAN_DETERMINERS = frozenset(
+    """
+    aller alle allen am ans beim dem den der des die das dein deine deinem deinen deiner dies diese diesem
+    diesen dieser dieses ein eine einem einen einer eines euer eure eurem euren ihr ihre ihrem ihren ihrer
+    im ins jede jedem jeden jeder jedes kein keine keinem keinen keiner mein meine meinem meinen meiner
+    sein seine seinem seinen seiner unser unsere unserem unseren unserer vom welche welchem welchen welcher
+    welches zum zur zwei drei vier fünf sechs sieben acht neun zehn viele wenige mehr manche einige etwas
+    """.split()  # noqa: SIM905 - a list of words reads better as words
+)
+
+GERMAN_PREPOSITIONS = frozenset({"aus", "bei", "in", "nach"})
+"""What stands before places and firms without an article."""
+
+_GERMAN_ENDINGS = (
+    *(
+        "ung",
+        "ungen",
+        "heit",
+        "heiten",
+        "keit",
+        "keiten",
+        "schaft",
+        "schaften",
+        "tion",
+        "tionen",
+        "sion",
+    ),
+    *(
+        "tät",
+        "täten",
+        "ismus",
+        "nis",
+        "nisse",
+        "nissen",
+        "chen",
+        "lein",
+        "tum",
+        "innen",
+        "ment",
+        "enz",
+    ),
+    *("anz", "ling", "ieren", "erei", "zeug", "zeit", "jahr", "woche", "weise", "stück"),
+)
+"""Endings of nouns that are no names."""
+
+_LONGEST_GERMAN = 12
+"""The letters of the longest word that is no compound."""
+
+
+@lru_cache(16_384)
+def is_german_noun(word: str) -> bool:
+    """Tell whether a capitalised word of a German text is an ordinary noun by its form or a list."""
+    base = word.lower()
+    if base in GERMAN_PLACES or base in GIVEN_NAMES:
+        return False
+    return (
+        base in GERMAN_NOUNS
+        or base in GERMAN_ROLES
+        or base in FUNCTION_WORDS
+        or len(base) > _LONGEST_GERMAN
+        or base.endswith(_GERMAN_ENDINGS)
+    )

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from graphmem.text.identifiers import LONGEST, identifiers
-from graphmem.text.names import names, quoted
+from graphmem.text.names import names, quoted, spaced
 
 MOST_ENTITIES = 64
 """The maximum number of names of a memory: those it mentions most, then those it mentions first."""
@@ -50,7 +50,7 @@ def entities(text: str, keywords: Iterable[str] = ()) -> list[Entity]:
     """
     text = text[:SEEN_CHARACTERS]
     text = _without(text, (match.span() for match in _FORMULA.finditer(text)))
-    spelled = list(identifiers(text))
+    spelled = list(identifiers(spaced(text)))
     prose = _without(text, (match.span() for match in _CODE.finditer(text)))
     terms = list(quoted(prose))
     prose = _without(prose, ((start, end) for start, end, _ in spelled))

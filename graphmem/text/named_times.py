@@ -1,11 +1,13 @@
 """Named times: the days and months in a question, and the nearness of a moment to them. Pure.
 
-Days in English words ("3 March", "March 3rd, 2026", "in May") and as numbers (2026-03-03, 2026-03).
+Days in English words ("3 March", "March 3rd, 2026", "in May") and as numbers (2026-03-03, 2026-03); relative
+ones in English and German ("yesterday", "last week", "vor drei Tagen"), the commonest also in Spanish,
+Russian, Chinese and Japanese.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta, tzinfo
 
 from msgspec import Struct
 
@@ -49,25 +51,192 @@ class NamedTime(Struct, frozen=True):
     year: int | None = None
 
 
-def named_times(question: str) -> list[NamedTime]:
-    """Return the days and months that a question names, those in words first; only valid ones."""
+class RelativeTime(Struct, frozen=True):
+    """The first and the last day of a time that a question tells from its own day, as in `last week`."""
+
+    first: date
+    last: date
+
+
+def named_times(question: str, today: date | None = None) -> list[NamedTime | RelativeTime]:
+    """Return the days and months that a question names, those in words first; only valid ones.
+
+    Relative ones too if the day of the question is given.
+    """
     found = [_in_words(match) for match in _IN_WORDS.finditer(question) if _is_month(match)] + [
         NamedTime(int(month), int(day) if day else None, int(year))
         for year, month, day in _IN_NUMBERS.findall(question)
     ]
     possible = [time for time in dict.fromkeys(found) if _spans(time, _years(time, LEAP_YEAR))]
-    return possible[:MOST_TIMES]
+    times: list[NamedTime | RelativeTime] = list(possible)
+    if today is not None:
+        times = [*dict.fromkeys(_relative_times(question, today)), *times]
+    return times[:MOST_TIMES]
 
 
-def nearness(moment: datetime, times: Iterable[NamedTime]) -> float:
-    """Return 1 within a named time, falling to 0 at `NEAR_DAYS` days from it; 0 without one."""
-    day = moment.date()
-    away = [
-        max((first - day).days, (day - last).days, 0)
+def nearness(
+    moment: datetime, times: Iterable[NamedTime | RelativeTime], zone: tzinfo = UTC
+) -> float:
+    """Return 1 within a named time, falling to 0 at `NEAR_DAYS` days from it; 0 without one.
+
+    It falls faster beside a relative time, which is remembered better the shorter it is. The moment's day is
+    that in the zone.
+    """
+    day = (moment if zone is UTC else moment.astimezone(zone)).date()
+    near = [
+        1 - max((first - day).days, (day - last).days, 0) / fades
         for time in times
-        for first, last in _spans(time, _years(time, day.year))
+        for first, last, fades in _near_days(time, day.year)
     ]
-    return max(0.0, 1 - min(away) / NEAR_DAYS) if away else 0.0
+    return max(0.0, *near) if near else 0.0
+
+
+def _near_days(time: NamedTime | RelativeTime, year: int) -> Iterator[tuple[date, date, int]]:
+    """Yield the first and the last day of a time, and the number of days in which nearness falls to 0."""
+    if isinstance(time, RelativeTime):
+        yield time.first, time.last, min((time.last - time.first).days + 2, NEAR_DAYS)
+    else:
+        yield from ((*span, NEAR_DAYS) for span in _spans(time, _years(time, year)))
+
+
+_DAYS_BEFORE: Mapping[str, int] = {
+    "today": 0,
+    "tonight": 0,
+    "yesterday": 1,
+    "last night": 1,
+    "day before yesterday": 2,
+    "heute": 0,
+    "gestern": 1,
+    "vorgestern": 2,
+    "hoy": 0,
+    "ayer": 1,
+    "anteayer": 2,
+    "сегодня": 0,
+    "вчера": 1,
+    "позавчера": 2,
+    "今天": 0,
+    "昨天": 1,
+    "前天": 2,
+    "今日": 0,
+    "昨日": 1,
+    "一昨日": 2,
+}
+_NUMBER_WORDS: Mapping[str, int] = {
+    "a": 1,
+    "an": 1,
+    "couple of": 2,
+    "einem": 1,
+    "einer": 1,
+    **{
+        word: number
+        for words in (
+            "one two three four five six seven eight nine ten eleven twelve",
+            "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+        )
+        for number, word in enumerate(words.split(), start=1)
+    },
+}
+_UNITS: Mapping[str, str] = {
+    "day": "day",
+    "week": "week",
+    "weekend": "weekend",
+    "month": "month",
+    "year": "year",
+    "tag": "day",
+    "woche": "week",
+    "wochenende": "weekend",
+    "monat": "month",
+    "jahr": "year",
+}
+_WEEKDAYS: Mapping[str, int] = {
+    day: place
+    for days in (
+        "monday tuesday wednesday thursday friday saturday sunday",
+        "montag dienstag mittwoch donnerstag freitag samstag sonntag",
+    )
+    for place, day in enumerate(days.split())
+}
+_MOST_AGO = 999
+
+_DAY_WORDS = "|".join(sorted(_DAYS_BEFORE, key=len, reverse=True))
+_MANY = rf"(?P<many>\d{{1,3}}|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))})"
+_ONE = "|".join(sorted({*_UNITS, *_WEEKDAYS}, key=len, reverse=True))
+_BEFORE_TODAY = re.compile(
+    rf"(?P<day>{_DAY_WORDS.replace('|', '(?![a-zа-я])|')}(?![a-zа-я]))"
+    rf"|\b(?:a )?{_MANY} (?P<ago>day|week|month|year)s? ago\b"
+    rf"|\bvor {_MANY.replace('<many>', '<vor>')} (?P<her>tag|woche|monat|jahr)(?:en?|n)?\b"
+    rf"|\b(?:the (?:last|past)|(?:den|die) (?:letzten|vergangenen)) {_MANY.replace('<many>', '<since>')}"
+    r" (?P<long>day|week|month|year|tag|woche|monat|jahr)(?:s|en?|n)?\b"
+    rf"|\b(?P<which>last|past|previous|this|(?:letzt|vorig|vergangen|dies)e[mnrs]?) (?P<unit>{_ONE})\b",
+    re.IGNORECASE,
+)
+_CURRENT = ("this", "dies")
+
+
+def _relative_times(question: str, today: date) -> Iterator[RelativeTime]:
+    """Yield the times that are told from today."""
+    for match in _BEFORE_TODAY.finditer(" ".join(question.split())):
+        try:
+            yield _relative(match, today)
+        except (OverflowError, ValueError):
+            # Before the first year.
+            continue
+
+
+def _relative(match: re.Match[str], today: date) -> RelativeTime:
+    if day := match["day"]:
+        if match.start() and day.isascii() and match.string[match.start() - 1].isalpha():
+            raise ValueError(day)
+        return _days(today - timedelta(days=_DAYS_BEFORE[day.lower()]))
+    if match["ago"] or match["her"]:
+        unit = _UNITS[(match["ago"] or match["her"]).lower()]
+        return _ago(_number(match["many"] or match["vor"]), unit, today)
+    if match["long"]:
+        unit, many = _UNITS[match["long"].lower()], _number(match["since"])
+        return RelativeTime(_ago(many, unit, today).first, today)
+    current = match["which"].lower().startswith(_CURRENT)
+    return _named(match["unit"].lower(), today, current=current)
+
+
+def _number(word: str) -> int:
+    return min(int(word) if word.isdigit() else _NUMBER_WORDS[word.lower()], _MOST_AGO)
+
+
+def _ago(many: int, unit: str, today: date) -> RelativeTime:
+    """Return the day, the seven days, the month or the year that lies so many before today."""
+    if unit == "day":
+        return _days(today - timedelta(days=many))
+    if unit == "week":
+        middle = today - timedelta(weeks=many)
+        return _days(middle - timedelta(days=3), 7)
+    if unit == "month":
+        month = today.year * 12 + today.month - 1 - many
+        return _month(month // 12, month % 12 + 1)
+    return RelativeTime(date(today.year - many, 1, 1), date(today.year - many, 12, 31))
+
+
+def _named(unit: str, today: date, *, current: bool) -> RelativeTime:
+    """Return a week, weekend, month, year or weekday: this one, or the last one before today."""
+    monday = today - timedelta(days=today.weekday())
+    if unit in _WEEKDAYS:
+        if current:
+            return _days(monday + timedelta(days=_WEEKDAYS[unit]))
+        return _days(today - timedelta(days=(today.weekday() - _WEEKDAYS[unit] - 1) % 7 + 1))
+    kind = _UNITS[unit]
+    if kind == "week":
+        return _days(monday if current else monday - timedelta(days=7), 7)
+    if kind == "weekend":
+        return _days(monday + timedelta(days=5 if current else -2), 2)
+    return _ago(0 if current else 1, kind, today)
+
+
+def _days(first: date, number: int = 1) -> RelativeTime:
+    return RelativeTime(first, first + timedelta(days=number - 1))
+
+
+def _month(year: int, month: int) -> RelativeTime:
+    after = date(year + month // 12, month % 12 + 1, 1)
+    return RelativeTime(date(year, month, 1), after - timedelta(days=1))
 
 
 def _is_month(match: re.Match[str]) -> bool:

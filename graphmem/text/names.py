@@ -1,6 +1,8 @@
 """Names: runs of capitalised words and quoted terms in a text of any script.
 
 A word that begins a sentence, and those of headings and labels, count only if they are not ordinary words.
+German capitalises every noun: there lists, and the words beside a word, tell names. Scripts without capitals
+have names only in Latin letters, in quotation marks and beside a title (`UNCASED`).
 
 Every expression either matches possessively or looks at a hundred characters at most, so that the search
 is linear on any text.
@@ -8,11 +10,24 @@ is linear on any text.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from graphmem.text.common_words import ABBREVIATION, FUNCTION_WORDS, is_ordinary
+from graphmem.text.common_words import (
+    ABBREVIATION,
+    FUNCTION_WORDS,
+    GERMAN_DETERMINERS,
+    GERMAN_PLACES,
+    GERMAN_PREPOSITIONS,
+    GERMAN_ROLES,
+    GERMAN_VERBS,
+    GIVEN_NAMES,
+    is_german_noun,
+    is_ordinary,
+    is_usually_capital,
+)
 from graphmem.text.identifiers import LONGEST, Found
+from graphmem.text.languages import function_words, language
 
 MOST_WORDS = 12
 """The maximum number of words of a name."""
@@ -125,7 +140,14 @@ def quoted(text: str) -> Iterator[Found]:
 
 def names(text: str) -> Iterator[Found]:
     """Yield the names in a text: each run of capitalised words, and the readings that it allows."""
-    context = _Context(text)
+    spoken = language(text)
+    if pattern := _TITLED.get(spoken or ""):
+        yield from _titled(text, pattern)
+    text = spaced(text)
+    if spoken == "de":
+        yield from _german_names(text)
+        return
+    context = _Context(text, function_words(spoken))
     for match in _NAME.finditer(text):
         initial = context.begins_a_sentence(match.start())
         if initial and " " in match[0] and context.is_all(match.start(), match.end()):
@@ -136,7 +158,7 @@ def names(text: str) -> Iterator[Found]:
             if label or title:
                 readings = _named_in_label(part, context, least=2 if title else 1)
             else:
-                readings = _readings(part, initial)
+                readings = _readings(_opened(part, context) if initial else part, initial)
             for words in readings:
                 begins = initial and not label and words[0] == part[0]
                 if _is_name(words, begins, context):
@@ -147,8 +169,10 @@ def names(text: str) -> Iterator[Found]:
 class _Context:
     """A text as the evidence that distinguishes names from words that begin sentences."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, common: frozenset[str] = frozenset()) -> None:
         self._text = text
+        self.common = common
+        """The commonest words of the text's language, if it is another one than English."""
 
     def is_label(self, start: int, end: int, initial: bool) -> bool:
         """Tell whether a run is part of a heading, or of the label that a line or a sentence begins with."""
@@ -206,6 +230,16 @@ def _parts(words: list[str]) -> Iterator[list[str]]:
         if not _FIRST_PERSON.fullmatch(word):
             part.append(word)
     yield part
+
+
+def _opened(words: list[str], context: _Context) -> list[str]:
+    """Return a part without the commonest words of its language at the beginning of a sentence."""
+    first = 0
+    while context.common and first < len(words):
+        if _base(words[first]) not in context.common and not is_ordinary(words[first]):
+            break
+        first += 1
+    return words[first:]
 
 
 def _covers(places: Sequence[tuple[int, int]], start: int) -> bool:
@@ -308,12 +342,15 @@ def _is_name(words: list[str], initial: bool, context: _Context) -> bool:
     if len(words) > 1:
         return not (_is_shouted(words, bases) or _is_numbered(words))
     word, base = words[0], bases[0]
-    if len(base.rstrip(".")) < 2 or base in FUNCTION_WORDS or _NEGATED.fullmatch(word):
+    common = base in FUNCTION_WORDS or (base in context.common and not word.isupper())
+    if len(base.rstrip(".")) < 2 or common or _NEGATED.fullmatch(word):
         return False
     if not initial or any(letter.isupper() or letter.isdigit() for letter in word[1:]):
         shouted = word.isupper() and len(word) > ABBREVIATION
         return not ((initial or shouted) and is_ordinary(word))
-    if is_ordinary(word) or base in context.lower_case:
+    # Lists of ordinary words are English.
+    foreign = context.common and not is_usually_capital(word)
+    if is_ordinary(word) or base in context.lower_case or foreign:
         return False
     return not (_ADVERB_OR_PARTICIPLE.fullmatch(base) or _SOUND.fullmatch(base))
 
@@ -332,3 +369,175 @@ def _is_numbered(words: list[str]) -> bool:
 def _base(word: str) -> str:
     """Return a word in lower case, without an apostrophe and the letters after it."""
     return _CONTRACTED.sub("", word).lower()
+
+
+UNCASED: Mapping[str, str] = {
+    "ar": "Arabic",
+    "fa": "Persian and Urdu",
+    "he": "Hebrew",
+    "hi": "Hindi",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "th": "Thai",
+    "zh": "Chinese",
+}
+"""The languages without capital letters: there a name is found only in Latin letters, in quotation marks or,
+in some, beside a title."""
+
+_UNSPACED = re.compile(
+    "[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]"
+)
+
+_SURNAME = (
+    "[王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾"
+    "夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤張劉陳楊黃趙吳孫馬羅鄭許韓馮鄧蕭葉蘇盧鍾譚陸賈]"
+)
+_TITLED: Mapping[str, re.Pattern[str]] = {
+    language: re.compile(pattern)
+    for language, pattern in {
+        "zh": rf"({_SURNAME}[\u4e00-\u9fff]{{0,2}}?)"
+        "(?:先生|女士|小姐|太太|老师|老師|医生|醫生|教授|经理|經理|总监|博士|律师|律師|阿姨|叔叔|师傅)",
+        "ja": r"(?<![\u4e00-\u9fffおご々])(?!お?(?:客|皆|奥|娘|息子|母|父|兄|姉|叔|伯|祖|店員|職人|隣|大家"
+        r"|先輩|医者|看護師|運転手|赤|子))([\u4e00-\u9fff々]{1,5}|[\u30a1-\u30faー]{2,12})"
+        r"(?:さん|ちゃん|くん)"
+        r"|(?<![\u30a1-\u30faー])([\u30a1-\u30faー]{2,12}(?:・[\u30a1-\u30faー]{1,12}){1,3})",
+        "ko": r"(?<!\w)([가-힣]{2,4})[ ](?:씨|선생님|교수님|팀장님|대리님|과장님|부장님|사장님)"
+        r"(?![가-힣]{3})",
+        "ar": r"(?<!\w)(?:[وبل])?(?:السيدة|السيد|الأستاذة|الأستاذ|الدكتورة|الدكتور|المهندسة|المهندس|الشيخ)[ ]"
+        r"([\u0620-\u064a]{3,20}(?:[ ](?:بن|بنت|أبو|آل)[ ][\u0620-\u064a]{2,20})?)"
+        r"|(?<!\w)([\u0620-\u064a]{3,20}[ ]بن[ ][\u0620-\u064a]{3,20})",
+    }.items()
+}
+
+
+def spaced(text: str) -> str:
+    """Return a text of the same length with Latin names apart from Chinese, Japanese and Korean letters."""
+    return text if text.isascii() else _UNSPACED.sub("・", text)
+
+
+def _titled(text: str, pattern: re.Pattern[str]) -> Iterator[Found]:
+    """Yield the names beside a title, such as 先生, in a script without capitals."""
+    for match in pattern.finditer(text):
+        place = match.lastindex or 0
+        yield match.start(place), match.end(place), match[place]
+
+
+_GERMAN_BETWEEN = frozenset({"von", "van", "zu", "der", "de", "da", "di", "del", "la", "al", "bin"})
+_WORD_BEFORE = re.compile(r"([^\W\d_]+|\d+)[ \u00a0]$")
+_WORD_AFTER = re.compile(r"[ \u00a0]([^\W\d_]+)")
+_ADJECTIVE = re.compile(r"\w{2,}e[mnrs]?")
+_NAMING = frozenset({"namens", "heißt", "heißen", "hieß", "genannt"})
+_LOOKED_BEFORE = 30
+"""The characters before a word in which the one before it is looked for."""
+
+
+def _german_names(text: str) -> Iterator[Found]:
+    """Yield the names in a German text, where a capital letter alone tells nothing.
+
+    Names are those of lists, of programs by their spelling, what follows a title, a role, or a preposition
+    without an article, and the subjects of what persons do. A name is one everywhere in its text.
+    """
+    context = _Context(text)
+    known: set[str] = set()
+    undecided: list[Found] = []
+    for match in _NAME.finditer(text):
+        start, end = match.span()
+        lead = _WORD_BEFORE.search(text[max(0, start - _LOOKED_BEFORE) : start])
+        follow = _WORD_AFTER.match(text, end)
+        before = lead[1].lower() if lead else ""
+        begins = context.begins_a_sentence(start)
+        for part in _german_parts(match[0].split()):
+            words, before, begins = _without_determiners(part, before, begins)
+            if name := _german_name(words, before, begins, follow[1] if follow else ""):
+                known |= {" ".join(name), *name}
+                yield start, end, " ".join(name)
+            elif len(words) == 1:
+                undecided.append((start, end, words[0]))
+            before, begins = words[-1].lower() if words else "", False
+    yield from (one for one in undecided if one[2] in known and not is_german_noun(one[2]))
+
+
+def _german_parts(words: list[str]) -> Iterator[list[str]]:
+    """Yield the parts of a run that are read by themselves: those around `und`, and after a genitive."""
+    part: list[str] = []
+    for word in words:
+        if _is_german_possessive(word):
+            yield [*part, word]
+            part = []
+        elif word in _CONNECTORS and not (
+            word in _GERMAN_BETWEEN and part and part[0].lower() in GIVEN_NAMES
+        ):
+            if part:
+                yield part
+            part = []
+        else:
+            part.append(word)
+    if part:
+        yield part
+
+
+def _without_determiners(
+    words: list[str], before: str, begins: bool
+) -> tuple[list[str], str, bool]:
+    """Return a part without the words that open its sentence, and the word before the rest of it."""
+    common = function_words("de")
+    while words and (begins or len(words) > 1) and words[0].lower() in common:
+        before, words, begins = words[0].lower(), words[1:], False
+    return words, before, begins
+
+
+def _german_name(words: list[str], before: str, begins: bool, after: str) -> list[str]:
+    """Return the name in a part of a German run; nothing if it is made of nouns."""
+    while words and (words[-1] in _CONNECTORS or words[-1].isdigit()):
+        words = words[:-1]
+    titled = before in GERMAN_ROLES or before in _NAMING
+    while len(words) > 1 and _is_role(words[0]):
+        words, titled, begins, before = words[1:], True, False, ""
+    if not words or words[0].lower() in function_words("de"):
+        return []
+    determined = before in GERMAN_DETERMINERS or before.isdigit()
+    if _is_german_possessive(words[-1]):
+        return [*words[:-1], words[-1][:-1]]
+    if len(words) > 1:
+        return _german_words(words, determined=determined, titled=titled, begins=begins)
+    word = words[0]
+    if _is_spelled_as_name(word) or word.lower() in GIVEN_NAMES | GERMAN_PLACES:
+        return words
+    alone = titled or (before in GERMAN_PREPOSITIONS and not word.endswith(("en", "ern")))
+    acts = begins and after in GERMAN_VERBS
+    noun = is_german_noun(word) or determined or "-" in word
+    return words if (alone or acts) and not noun else []
+
+
+def _german_words(words: list[str], *, determined: bool, titled: bool, begins: bool) -> list[str]:
+    """Return the name in several capitalised words; behind an article a noun is first."""
+    if words[0].lower() in GIVEN_NAMES or titled:
+        last = len(words)
+        while last > 1 and is_german_noun(words[last - 1]):
+            last -= 1
+        return [] if last == 1 and is_german_noun(words[0]) else words[:last]
+    if any(map(is_german_noun, words)):
+        return [word for word in words if _is_spelled_as_name(word)][:1]
+    if determined:
+        return words[1:] if len(words) == 2 else words
+    return [] if begins and _ADJECTIVE.fullmatch(words[0]) else words
+
+
+def _is_role(word: str) -> bool:
+    """Tell whether a noun is one that a name follows: a role, or the feminine form of one."""
+    return word.rstrip(".").lower() in GERMAN_ROLES or (
+        len(word) > 5 and word.endswith("in") and word.lower() not in GIVEN_NAMES | GERMAN_PLACES
+    )
+
+
+def _is_german_possessive(word: str) -> bool:
+    base = word.lower()
+    return word.endswith("s") and base[:-1] in GIVEN_NAMES and base not in GIVEN_NAMES
+
+
+def _is_spelled_as_name(word: str) -> bool:
+    """Tell whether the letters of a word show that it is no noun: PostgreSQL, NASA, Node.js."""
+    if "-" in word or word.endswith(("In", "Innen")) or word.lower() in function_words("de"):
+        return False
+    inside = any(letter.isupper() or letter.isdigit() for letter in word[1:])
+    return (inside or "." in word[1:-1] or "&" in word) and not is_ordinary(word)

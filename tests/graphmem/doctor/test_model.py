@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -136,5 +137,22 @@ async def test_texts_in_a_language_that_the_model_does_not_know_are_told():
 
 async def test_languages_are_not_told_before_the_model_was_measured():
     assert await languages(ScriptedGraph({STORED_INSTALLATION.name: []})) == []
-    unmeasured = {STORED_INSTALLATION.name: [OURS], STORED_KNOWLEDGE.name: []}
+    unmeasured: dict[str, Any] = {
+        STORED_INSTALLATION.name: [OURS],
+        STORED_KNOWLEDGE.name: [],
+        SAMPLED_QUESTIONS.name: lambda after, **_: (
+            [] if after else [SampledQuestion("acme", "Das Boot ist im Hafen.")]
+        ),
+        SAMPLED_TEXTS.name: [SampledText("Das Boot ist im Hafen.")],
+    }
     assert await languages(ScriptedGraph(unmeasured)) == []
+
+
+async def test_texts_in_a_language_without_capitals_are_told_for_their_names():
+    found = await languages(
+        speaking("昨日は図書館で本を読みました。", "The boat is in the harbour.")
+    )
+
+    [told] = [one for one in found if one.subject == "names"]
+    assert told.severity == "note"
+    assert "Japanese" in told.what

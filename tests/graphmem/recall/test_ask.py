@@ -510,3 +510,32 @@ async def test_words_alone_are_not_degraded_by_a_language(memory: Graphmem):
     found = await memory.recall(ASKED["de"][0], ranking="bm25")
 
     assert found.degraded == []
+
+
+async def test_a_time_zone_shows_its_times_and_reads_yesterday_in_it(memory: Graphmem):
+    await memory.open_conversation("c")
+    times = ("2026-03-05T18:00:00Z", "2026-03-09T23:30:00Z", "2026-03-10T23:30:00Z")
+    for time in times:
+        new = {"role": "user", "content": "We had fish for dinner.", "occurred_at": time}
+        await memory.remember("c", [new | {"session_id": time}])
+    question, now = "What did we have for dinner yesterday?", "2026-03-11T10:00:00Z"
+
+    plain = await memory.recall(question, as_of=now)
+    berlin = await memory.recall(question, as_of=now, time_zone="Europe/Berlin")
+    sessions = await memory.search_contextual(question, as_of=now, time_zone="Europe/Berlin")
+
+    assert [item.session_external_id for item in plain.items] == [times[2], times[1], times[0]]
+    assert plain.context.startswith("## 2026-03-05 18:00\nuser: ")
+    assert [item.session_external_id for item in berlin.items] == [times[1], times[2], times[0]]
+    assert berlin.context.startswith("## 2026-03-05 19:00\nuser: ")
+    assert "## 2026-03-10 00:30\nuser: " in berlin.context
+    assert berlin.items[0].occurred_at == datetime(2026, 3, 9, 23, 30, tzinfo=UTC)
+    assert sessions.contexts[0].session_external_id == times[1]
+
+
+@pytest.mark.parametrize("zone", ["Middle/Earth", "../etc/passwd", "+01:00"])
+async def test_an_unknown_time_zone_is_named(memory: Graphmem, zone: str):
+    with pytest.raises(InvalidInput, match=r"time_zone: there is no time zone .* Europe/Berlin"):
+        await memory.recall("What was yesterday?", time_zone=zone)
+    with pytest.raises(InvalidInput, match="time_zone"):
+        await memory.search_contextual("What was yesterday?", time_zone=zone)

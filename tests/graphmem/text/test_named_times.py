@@ -1,11 +1,18 @@
 """Which days and months a question names, and how near a moment lies to them."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, strategies as some
 
-from graphmem.text.named_times import NEAR_DAYS, NamedTime, named_times, nearness
+from graphmem.text.named_times import (
+    NEAR_DAYS,
+    NamedTime,
+    RelativeTime,
+    named_times,
+    nearness,
+)
 
 
 @pytest.mark.parametrize(
@@ -52,3 +59,62 @@ def test_a_moment_is_near_within_the_time_and_less_so_beside_it() -> None:
 def test_any_question_and_moment_will_do(question: str, moment: datetime) -> None:
     times = [*named_times(question), NamedTime(12), NamedTime(1, 1)]
     assert 0.0 <= nearness(moment, times) <= 1.0
+
+
+WEDNESDAY = date(2026, 3, 11)
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("What did we eat yesterday?", "2026-03-10", "2026-03-10"),
+        ("and the day before yesterday", "2026-03-09", "2026-03-09"),
+        ("Was gab es gestern zu essen?", "2026-03-10", "2026-03-10"),
+        ("vorgestern", "2026-03-09", "2026-03-09"),
+        ("¿Qué comimos ayer?", "2026-03-10", "2026-03-10"),
+        ("что было вчера?", "2026-03-10", "2026-03-10"),
+        ("昨天我们吃了什么", "2026-03-10", "2026-03-10"),
+        ("Who came last week?", "2026-03-02", "2026-03-08"),
+        ("this week", "2026-03-09", "2026-03-15"),
+        ("last weekend", "2026-03-07", "2026-03-08"),
+        ("last Monday", "2026-03-09", "2026-03-09"),
+        ("letzten Mittwoch", "2026-03-04", "2026-03-04"),
+        ("letzte Woche", "2026-03-02", "2026-03-08"),
+        ("vor drei Tagen", "2026-03-08", "2026-03-08"),
+        ("3 days ago", "2026-03-08", "2026-03-08"),
+        ("two weeks ago", "2026-02-22", "2026-02-28"),
+        ("a month ago", "2026-02-01", "2026-02-28"),
+        ("vor zwei Jahren", "2024-01-01", "2024-12-31"),
+        ("in the last 3 days", "2026-03-08", "2026-03-11"),
+        ("in den letzten zwei Monaten", "2026-01-01", "2026-03-11"),
+    ],
+)
+def test_a_relative_time_is_told_from_the_day_of_the_question(
+    question: str, first: str, last: str
+) -> None:
+    named = [RelativeTime(date.fromisoformat(first), date.fromisoformat(last))]
+    assert named_times(question, WEDNESDAY) == named
+    assert named_times(question) == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Who came last?", "the lastweek of it", "What a holidaytoday", "ago", "vor Tagen"],
+)
+def test_what_tells_no_day_is_no_relative_time(question: str) -> None:
+    assert named_times(question, WEDNESDAY) == []
+
+
+def test_a_moment_is_near_a_relative_time_by_its_day_in_the_zone() -> None:
+    times = named_times("yesterday", WEDNESDAY)
+    late = datetime(2026, 3, 9, 23, 30, tzinfo=UTC)
+
+    assert nearness(late, times) == 0.5
+    assert nearness(late, times, ZoneInfo("Europe/Berlin")) == 1.0
+    assert nearness(datetime(2026, 3, 8, 12, tzinfo=UTC), times) == 0.0
+
+
+@given(some.text(), some.dates())
+def test_any_question_of_any_day_will_do(question: str, today: date) -> None:
+    for time in named_times(f"999 years ago, last week, {question}", today):
+        assert isinstance(time, NamedTime) or time.first <= time.last

@@ -1,8 +1,12 @@
 """Names in running text: capitals of any script, sentences that merely begin, quotation marks."""
 
+from pathlib import Path
+
 import pytest
 
 from graphmem.text.names import names, quoted
+
+RESOURCES = Path(__file__).parents[3] / "bench"
 
 
 def found(text: str) -> set[str]:
@@ -198,3 +202,64 @@ def test_a_quoted_term_is_found(text: str, term: str):
 )  # fmt: skip
 def test_what_somebody_said_is_no_term(text: str):
     assert list(quoted(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Der Drucker streikt. Unsere Kundin Berger zieht nach Helsinki.", {"Berger", "Helsinki"}),
+        ("Anna hat MongoDB durch PostgreSQL ersetzt.", {"Anna", "MongoDB", "PostgreSQL"}),
+        (
+            "Am Montag ruft Frau Dr. Müller den Ludwig van Beethoven an.",
+            {"Müller", "Ludwig van Beethoven"},
+        ),
+        ("Annas Hund Bello frisst gern. Später bellt Bello.", {"Anna", "Bello"}),
+        ("Hollmann sagt, dass die Firma Siemens liefert.", {"Hollmann", "Siemens"}),
+        ("Morgen treffe ich Erika Mustermann in Köln.", {"Erika Mustermann", "Köln"}),
+        ("Wir haben zwei Tassen Kaffee und ein Stück Kuchen in der Küche.", set()),
+        ("Letzten Herbst war der Laptop in Reparatur, am Montag kam er aus der Werkstatt.", set()),
+        ("Nach Feierabend esse ich in Ruhe Salat aus Tomaten, ohne Brot und Butter.", set()),
+        ("Was kostet der Hafen-Tarif?", set()),
+    ],
+)
+def test_a_german_noun_is_no_name(text: str, names: set[str]):
+    assert found(text) == names
+
+
+def test_hardly_any_noun_of_german_messages_is_a_name():
+    texts = (RESOURCES / "language_set" / "de.txt").read_text().splitlines()
+
+    assert {name for text in texts for name in found(text.partition(": ")[2])} == {
+        *("Gerd", "TÜV", "Ostsee", "Madeira")
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Собака спит. Вчера мы были у Ольги в Казани.", {"Ольги", "Казани"}),
+        ("Sobre la mesa está el libro. Abrimos a las seis en Soria.", {"Soria"}),
+        ("Demain nous irons à Quimper, mais ma tante ne vient pas.", {"Quimper"}),
+    ],
+)
+def test_a_foreign_word_that_begins_a_sentence_is_no_name(text: str, names: set[str]):
+    assert found(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (
+            "我们用MongoDB吧，PostgreSQL太慢了。王小明先生改了。",
+            {"MongoDB", "PostgreSQL", "王小明"},
+        ),
+        ("MongoDBではなくPostgreSQLを選びました。田中さん。", {"MongoDB", "PostgreSQL", "田中"}),
+        ("皆さん、お客さんはレオナルド・ダ・ヴィンチが好き。", {"レオナルド・ダ・ヴィンチ"}),
+        ("어제 김민수 씨가 PostgreSQL을 골랐다. 날씨가 좋다.", {"김민수", "PostgreSQL"}),
+        ("تحدثت مع الدكتور سامي عن MongoDB.", {"سامي", "MongoDB"}),
+        ("昨天我们在图书馆看书。", set()),
+        ("昨日は図書館で本を読みました。", set()),
+    ],
+)
+def test_without_capitals_a_name_is_in_latin_letters_or_beside_a_title(text: str, names: set[str]):
+    assert found(text) == names
