@@ -192,3 +192,5 @@ def test_a_target_of_make_exists(line: str) -> None:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
+    # A folder of that name is no target.
+    assert "Nothing to be done" not in done.stdout
