@@ -1356,13 +1356,11 @@ class BlockingGraphmem(Blocking[Graphmem]):
             as_of: answer with what was valid on this day.
             known_as_of: answer with what was recorded by this time.
             include_superseded: also search versions that a newer one has replaced.
-            time_zone: the asker's, such as `Europe/Berlin`: the context shows its times, and relative times
-                of the question, such as `yesterday`, are read in it; None for UTC.
+            time_zone: such as `Europe/Berlin`, for shown times and `yesterday`; None for UTC.
             ranking: the order of the memories.
             abstain: return an empty context, and set `abstained`, if nothing is relevant enough.
             min_relevance: leave out memories below this relevance, 0–1.
-            explain: also return the weights of the signals, the milliseconds of each step, and the
-                memories that have lifted each item.
+            explain: also return weights, milliseconds by step, and what has lifted each item.
         """
         return self._wait(
             self._source.recall,
