@@ -43,9 +43,10 @@ from graphmem.retrieval.finding import (
     find_best,
     find_by_passages,
     with_passages,
+    with_texts,
 )
 from graphmem.retrieval.ranking import ranked
-from graphmem.retrieval.relevance import EVERYTHING, asked_stems, meaning, weighed_stems
+from graphmem.retrieval.relevance import EVERYTHING, asked_words, meaning, weighed_stems
 from graphmem.retrieval.understanding import Understood, understand
 from graphmem.sessions.related import RelatedSession, find_related_sessions
 from graphmem.text.named_times import named_times
@@ -95,7 +96,8 @@ async def _understand(query: ContextualQuery, context: Context) -> ContextualSea
     return ContextualSearch(
         query=query,
         question=question,
-        stems=asked_stems(query.query),
+        words=asked_words(query.query, context.calibration.knowledge),
+        knowledge=context.calibration.knowledge,
         times=named_times(query.query, today),
         zone=zone,
         validity=validity,
@@ -125,8 +127,12 @@ async def _find_hits(search: NarrowedSearch, context: Context) -> Hits:
         validity=search.validity,
         tags=frozenset(search.query.tags or ()),
     )
+    if search.words.letters:
+        found = await with_texts(
+            found, search.question.embedding, client_id=context.client_id, graph=context.graph
+        )
     hits: Hits = {id: [] for id in prior}
-    for one, score in answering(found, search.question.words, search.times, search.zone):
+    for one, score in answering(found, search):
         of_session = hits[one.session_id]
         if len(of_session) < search.query.top_k:
             of_session.append((one, score + prior[one.session_id]))
@@ -268,7 +274,7 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
         question, found, await unheard_names(question, filters, context), context.calibration
     )
     composed = await compose(
-        ranked(found, question.words, "bm25" if question.lacks_vector else "default"),
+        ranked(found, question.words, "bm25" if question.lacks_vector else "default", search.cues),
         filters,
         context,
         words=weighed_stems(question.words, question.weight),

@@ -16,14 +16,14 @@ from graphmem.graph.query import Query
 from graphmem.retrieval.filters import Filters, Validity
 from graphmem.retrieval.finding import SEARCHED_TEXTS, Candidate, find_best
 from graphmem.retrieval.fusion import DENSE_SHARE, Scores, by_maximum, min_max, weighted
-from graphmem.retrieval.ranking import ranked
+from graphmem.retrieval.knowledge import Knowledge
+from graphmem.retrieval.ranking import LONGEST_RANKED, Cues, cues_of, ranked
 from graphmem.retrieval.relevance import (
     NAMES_SHARE,
+    AskedWords,
     asked_names,
     asked_stems,
     lexical_relevance,
-    matched_share,
-    relevance,
     stems_in,
 )
 from graphmem.retrieval.understanding import Understood
@@ -124,19 +124,30 @@ class ContextualSearch(Struct, frozen=True, kw_only=True):
 
     query: ContextualQuery
     question: Understood
-    stems: frozenset[str]
+    words: AskedWords
     times: list[NamedTime | RelativeTime]
     """The times that the question names."""
     zone: tzinfo = UTC
     """The time zone of the asker."""
+    knowledge: Knowledge = {}
+    """How well the embedding model knows languages."""
     validity: Validity
     """The times at which memories must be valid and known."""
 
     def relevance(self, cosine: float | None, text: str, scale: Calibration) -> float:
         """Return the relevance, 0–1, of a memory with this text."""
-        if cosine is None:
+        if cosine is None and not self.words.letters:
             return lexical_relevance(self.question.text, text)
-        return relevance(cosine, matched_share(self.stems, text), scale)
+        share = self.words.share(text)
+        return share if cosine is None else self.words.relevance(cosine, share, scale)
+
+    @property
+    def cues(self) -> Cues | None:
+        """The cues by which its messages are ranked, if the embedding model does not know its language."""
+        if not self.words.letters:
+            return None
+        asked = self.question
+        return cues_of(asked.text, asked.words, asked.weight, asked.spoken, self.knowledge)
 
     def enough(self, found: Sequence[ChosenSession], narrowing: Narrowing) -> list[ChosenSession]:
         """Return the sessions that are relevant enough, none if the best is not."""
@@ -159,8 +170,8 @@ class ContextualSearch(Struct, frozen=True, kw_only=True):
         if any(one.cosine is None for one in best):
             return max((self.relevance(one.cosine, text, scale) for one, text in said), default=0.0)
         nearest = max((one.cosine or 0.0 for one in best), default=0.0)
-        words = max((matched_share(self.stems, text) for _, text in said), default=0.0)
-        return relevance(nearest, words, scale)
+        words = max((self.words.share(text) for _, text in said), default=0.0)
+        return self.words.relevance(nearest, words, scale)
 
 
 class NarrowedSearch(ContextualSearch, frozen=True, kw_only=True):
@@ -193,6 +204,8 @@ async def find_candidates(
         filters_of(search, source_type),
         client_id=context.client_id,
         weight=search.question.weight,
+        spoken=search.question.spoken,
+        longest_text=LONGEST_RANKED if search.words.letters else 0,
         graph=context.graph,
         embedder=context.embedder,
     )
@@ -254,7 +267,7 @@ async def _choose_hard(search: ContextualSearch, context: Context) -> list[Chose
 
 async def _match_messages(search: ContextualSearch, context: Context) -> SessionMatches:
     found = await find_candidates(search, context, source_type="message")
-    order = answering(found, search.question.words, search.times, search.zone)
+    order = answering(found, search)
     scores = {one.id: score for one, score in order}
     bm25 = {one.id: one.bm25 for one in found if one.bm25 is not None}
     worded = [one for one in found if one.id in bm25]
@@ -334,16 +347,13 @@ def _pooled(messages: SessionMatches, summaries: SessionMatches) -> list[PooledS
 
 
 def answering(
-    found: Sequence[Candidate],
-    words: Sequence[str],
-    times: Iterable[NamedTime | RelativeTime],
-    zone: tzinfo = UTC,
+    found: Sequence[Candidate], search: ContextualSearch
 ) -> list[tuple[Candidate, float]]:
     """Return the messages as recall ranks them, with a bonus for those of a named time."""
-    times = list(times)
+    times, zone = search.times, search.zone
     scored = [
         (one.candidate, one.score + TIME_SHARE * nearness(one.candidate.occurred_at, times, zone))
-        for one in ranked(found, words, "default")
+        for one in ranked(found, search.question.words, "default", search.cues)
     ]
     return sorted(scored, key=lambda one: -one[1])
 

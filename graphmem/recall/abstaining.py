@@ -17,10 +17,10 @@ from graphmem.retrieval.relevance import (
     EVERYTHING,
     NAMES_SHARE,
     NEUTRAL,
+    AskedWords,
     asked_names,
     asked_stems,
-    matched_share,
-    relevance,
+    asked_words,
     stems_in,
 )
 from graphmem.retrieval.understanding import Understood
@@ -53,7 +53,7 @@ class Judgement(Struct, frozen=True, kw_only=True):
     """What the relevance of a memory depends on, besides the memory."""
 
     asked: str
-    stems: frozenset[str]
+    words: AskedWords
     trust: float
     """Less than 1 if names of the question occur in no memory."""
     scale: Calibration
@@ -65,10 +65,10 @@ class Judgement(Struct, frozen=True, kw_only=True):
         """
         if self.asked.strip() == EVERYTHING:
             return NEUTRAL
-        share = max(
-            matched_share(self.stems, f"{name or ''} {passage}") for passage in _passages(text)
-        )
-        return self.trust * (share if cosine is None else relevance(cosine, share, self.scale))
+        share = max(self.words.share(f"{name or ''} {passage}") for passage in _passages(text))
+        if cosine is None:
+            return self.trust * share
+        return self.trust * self.words.relevance(cosine, share, self.scale)
 
     def judged(self, items: Iterable[Item], known: Mapping[str, float]) -> list[Item]:
         """Return the items with their relevance, the known one where there is one."""
@@ -119,7 +119,7 @@ def judgement(
     unknown = sum(speakers.isdisjoint(stems) for stems in unheard)
     return Judgement(
         asked=asked.text,
-        stems=asked_stems(asked.text),
+        words=asked_words(asked.text, scale.knowledge),
         trust=1 - NAMES_SHARE * unknown / max(len(asked_names(asked.text)), 1),
         scale=scale,
     )

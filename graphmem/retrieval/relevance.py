@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.embedding import Embedder, Vector
@@ -15,8 +16,9 @@ from graphmem.graph.installation import (
     keep_knowledge,
     knowledge,
 )
-from graphmem.retrieval.knowledge import measure_knowledge
-from graphmem.text.languages import ENGLISH, UNSPACED, stem_in
+from graphmem.retrieval.knowledge import KNOWN, Knowledge, knows, measure_knowledge
+from graphmem.retrieval.understanding import runs
+from graphmem.text.languages import ENGLISH, UNSPACED, function_words, language, stem_in
 from graphmem.text.names import names
 from graphmem.text.words import folded, pairs, stem, terms, words_of
 
@@ -62,6 +64,52 @@ def combined(relevance: float, importance: float) -> float:
 def asked_stems(query: str) -> frozenset[str]:
     """Return the stems of a query's terms; question words are dropped unless there are no others."""
     return frozenset(map(stemmed, terms(query)))
+
+
+SHORTEST_RUN = 4
+"""The letters of the shortest run that tells one word from another."""
+
+LEAST_ALIKE = 0.2
+"""The share of a question's runs of letters that any text of its language has."""
+
+
+class AskedWords(Struct, frozen=True):
+    """What of a question is compared with texts, and how far the cosine counts beside it."""
+
+    stems: frozenset[str]
+    spoken: str | None = None
+    """The language of the question, if the embedding model does not know it."""
+    letters: frozenset[str] = frozenset()
+    """The runs of letters of its words, if the model does not know its language."""
+    trust: float = 1.0
+    """The share, 0–1, of the cosine's usual weight: how well the model knows the language."""
+
+    def share(self, text: str) -> float:
+        """Return the share of the words that a text has, 0–1; in an unknown language also by spelling."""
+        if not self.letters:
+            return matched_share(self.stems, text)
+        words = len(self.stems & stems_in(text, self.spoken)) / max(len(self.stems), 1)
+        alike = len(self.letters & frozenset(runs(text))) / len(self.letters)
+        return max(words, (alike - LEAST_ALIKE) / (1 - LEAST_ALIKE), 0.0)
+
+    def relevance(self, cosine: float, share: float, scale: Calibration) -> float:
+        """Return the relevance, 0–1, of a text with this cosine and this share of the words."""
+        meant = self.trust * MEANING_SHARE
+        return meant * meaning(cosine, scale) + (1 - meant) * share
+
+
+def asked_words(query: str, knowledge: Knowledge) -> AskedWords:
+    """Return what of a question is compared with texts, whatever its language."""
+    spoken = language(query)
+    known = knows(knowledge, spoken)
+    if spoken is None or known >= KNOWN:
+        return AskedWords(asked_stems(query))
+    common = function_words(spoken)
+    words = [word for word in terms(query, spoken) if word not in common] or terms(query, spoken)
+    letters = frozenset(run for run in runs(" ".join(words)) if len(run) >= SHORTEST_RUN)
+    if spoken in UNSPACED:
+        letters = frozenset(run for run in runs(query) if len(run) > 1)
+    return AskedWords(stems_in(" ".join(words), spoken), spoken, letters, known)
 
 
 def weighed_stems(words: Iterable[str], weight: Mapping[str, float]) -> dict[str, float]:

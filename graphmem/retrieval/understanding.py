@@ -154,10 +154,17 @@ async def understand(
     (embedding, degraded), shares = await asyncio.gather(
         _embed(query if by_meaning else None, embedder), vocabulary.shares(client_id)
     )
-    if embedding is not None and knows(knowledge, spoken) < KNOWN:
-        DEGRADED.labels(LANGUAGE).inc()
-        degraded = [*degraded, LANGUAGE]
+    if embedding is not None:
+        degraded = [*degraded, *unknown_language(spoken, knowledge)]
     return Understood(query, embedding, words, weights(words, shares), degraded, spoken)
+
+
+def unknown_language(spoken: str | None, knowledge: Knowledge) -> list[str]:
+    """Return what degrades an answer to a question in this language: nothing, or `LANGUAGE`."""
+    if knows(knowledge, spoken) >= KNOWN:
+        return []
+    DEGRADED.labels(LANGUAGE).inc()
+    return [LANGUAGE]
 
 
 async def _embed(query: str | None, embedder: Embedder) -> tuple[Vector | None, list[str]]:

@@ -22,7 +22,7 @@ from graphmem.retrieval.finding import Candidate, Findings, find_matching, find_
 from graphmem.retrieval.heads import Head, at_heads, fetch_heads, heads_of
 from graphmem.retrieval.listing import list_memories
 from graphmem.retrieval.relevance import EVERYTHING, NEUTRAL, asked_stems
-from graphmem.retrieval.understanding import Understood
+from graphmem.retrieval.understanding import Understood, unknown_language
 from graphmem.runs import types
 from graphmem.runs.performing import Done, RunOperation, impatient, new_operation, perform
 from graphmem.runs.stored import fetch_run
@@ -37,6 +37,7 @@ from graphmem.runs.types import (
     continued,
 )
 from graphmem.search.ask import Hit, first_matching, ordered, weigh_first, weighed
+from graphmem.text.languages import language
 from graphmem.text.words import terms, weights
 
 POOL = 20
@@ -205,7 +206,13 @@ async def _deliver(
         has_more=has_more,
         cursor=sealed(access_id) if has_more else None,
         omitted=packed.omitted,
+        degraded=unknown_language(_spoken(question), context.calibration.knowledge),
     )
+
+
+def _spoken(question: RunQuestion) -> str | None:
+    """Return the language of a question; None for a vector."""
+    return language(question.query) if isinstance(question.query, str) else None
 
 
 async def _present(
@@ -331,8 +338,9 @@ async def _understand(question: RunQuestion, context: Context) -> Understood:
         context.embedder.query(question.query),
         context.vocabulary.shares(context.client_id, context.graph),
     )
-    words = terms(question.query)
-    return Understood(question.query, embedding, words, weights(words, shares), [])
+    spoken = language(question.query)
+    words = terms(question.query, spoken)
+    return Understood(question.query, embedding, words, weights(words, shares), [], spoken)
 
 
 async def _hits(
@@ -350,6 +358,7 @@ async def _hits(
             client_id=context.client_id,
             results=wanted,
             weight=understood.weight,
+            spoken=understood.spoken,
             graph=context.graph,
             embedder=context.embedder,
             whole=by_relevance,
@@ -398,6 +407,7 @@ async def _first_hits(
         _sources(question),
         client_id=context.client_id,
         weight=understood.weight,
+        spoken=understood.spoken,
         graph=context.graph,
         embedder=context.embedder,
     )

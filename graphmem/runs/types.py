@@ -177,6 +177,8 @@ class RetrievalResult(Struct, frozen=True, kw_only=True):
     has_more: bool
     cursor: str | None
     omitted: list[LeftOutSpan] = []
+    degraded: list[str] = []
+    """`language` if the embedding model does not know the question's language: words and spelling led."""
     budget: BudgetState | None = None
 
 

@@ -34,12 +34,10 @@ from graphmem.retrieval.relevance import (
     EVERYTHING,
     MEANING_SHARE,
     NEUTRAL,
-    asked_stems,
+    asked_words,
     combined,
     lexical_relevance,
-    matched_shares,
     meaning,
-    relevance,
 )
 from graphmem.retrieval.understanding import Understood, understand
 from graphmem.search.types import (
@@ -386,17 +384,17 @@ def weighed(found: Sequence[Candidate], query: str | None, calibration: Calibrat
 
     Without a query they were found only by a vector, and there are no words to match.
     """
-    stems = asked_stems(query) if query is not None else frozenset()
-    shares = matched_shares(stems, [one.text for one in found])
+    asked = asked_words(query or "", calibration.knowledge)
     ranks = _ranks(found)
     hits = []
-    for one, share in zip(found, shares, strict=True):
+    for one in found:
+        share = asked.share(one.text) if query is not None else 0.0
         if one.cosine is None:
-            relevant = lexical_relevance(query or "", one.text)
+            relevant = share if asked.letters else lexical_relevance(query or "", one.text)
             scores = {"words": relevant}
         else:
             near = meaning(one.cosine, calibration)
-            relevant = near if query is None else relevance(one.cosine, share, calibration)
+            relevant = near if query is None else asked.relevance(one.cosine, share, calibration)
             scores = {"vector": one.cosine, "meaning": near, "words": share}
         if one.bm25 is not None:
             scores["bm25"] = one.bm25

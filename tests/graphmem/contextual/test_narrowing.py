@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from graphmem.contextual.narrowing import (
     TIME_SHARE,
@@ -23,7 +24,7 @@ from graphmem.contextual.types import ContextualQuery, Narrowing
 from graphmem.graph.installation import Calibration
 from graphmem.retrieval.filters import NOW
 from graphmem.retrieval.finding import Candidate
-from graphmem.retrieval.relevance import asked_stems
+from graphmem.retrieval.relevance import asked_words
 from graphmem.retrieval.understanding import Understood
 from graphmem.text.named_times import named_times
 
@@ -67,8 +68,9 @@ def test_a_message_of_a_time_that_is_named_stands_before_its_like(
         candidate(id, cosine=0.8, occurred_at=datetime(2026, month, 3, tzinfo=UTC))
         for id, month in (("may", 5), ("march", 3))
     ]
-    named = answering(found, ["boat"], named_times("The boat, in March?"))
-    plain = answering(found, ["boat"], [])
+    asked = asking("The boat?")
+    named = answering(found, replace(asked, times=named_times("The boat, in March?")))
+    plain = answering(found, asked)
     assert [one.id for one, _ in named] == ["march", "may"]
     assert named[0][1] - named[1][1] == pytest.approx(TIME_SHARE)
     assert [one.id for one, _ in plain] == ["may", "march"]
@@ -94,7 +96,7 @@ def asking(query: str, min_relevance: float | None = None) -> ContextualSearch:
     return ContextualSearch(
         query=ContextualQuery(query=query, min_relevance=min_relevance),
         question=Understood(query, [1.0], [], {}, []),
-        stems=asked_stems(query),
+        words=asked_words(query, {}),
         times=[],
         validity=NOW,
     )

@@ -24,7 +24,7 @@ from graphmem.recall.types import Question
 from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.finding import Candidate
 from graphmem.retrieval.ranking import Ranked
-from graphmem.retrieval.relevance import NAMES_SHARE, NEUTRAL, asked_stems
+from graphmem.retrieval.relevance import NAMES_SHARE, NEUTRAL, asked_words
 from graphmem.retrieval.understanding import Understood
 from graphmem.text.words import terms
 from tests.scripted import ScriptedGraph, scripted_context
@@ -38,7 +38,7 @@ SAID = [
 
 
 def judge(asked: str, trust: float = 1.0) -> Judgement:
-    return Judgement(asked=asked, stems=asked_stems(asked), trust=trust, scale=SCALE)
+    return Judgement(asked=asked, words=asked_words(asked, {}), trust=trust, scale=SCALE)
 
 
 def candidate(id: str, cosine: float | None = 0.7, name: str | None = None) -> Candidate:

@@ -502,8 +502,32 @@ async def test_a_question_in_another_language_finds_by_words_and_spelling_and_th
         assert found.degraded == ([] if spoken == "en" else [LANGUAGE])
         explained = await memory.explain(question, found.items[0].id)
         assert explained.degraded == found.degraded
-    searched = await memory.search(ASKED["ru"][0])
-    assert searched.degraded == [LANGUAGE]
+
+
+async def test_a_question_in_another_language_is_so_answered_by_every_way_of_asking(
+    memory: Graphmem,
+):
+    await memory.open_conversation("c")
+    text_of: dict[str, str] = {}
+    for spoken, texts in SAID.items():
+        told = [{"session_id": spoken, "role": "user", "content": text} for text in texts]
+        text_of |= zip((await memory.remember("c", told)).ids, texts, strict=True)
+
+    for spoken, (question, place) in ASKED.items():
+        degraded = [] if spoken == "en" else [LANGUAGE]
+        searched = await memory.search(question)
+        sessions = await memory.search_contextual(question)
+        recalled = await memory.recall(question, abstain=True)
+
+        assert searched.degraded == sessions.degraded == degraded
+        assert text_of[searched.items[0].id] == SAID[spoken][place]
+        hits = [one for found in sessions.contexts for one in found.messages if one.hit]
+        best = (
+            max(hits, key=lambda one: one.score or 0.0).content if hits else sessions.items[0].text
+        )
+        assert best == SAID[spoken][place]
+        others = [item.relevance for item in recalled.items[1:]]
+        assert recalled.abstained or recalled.items[0].relevance > max(others)
 
 
 async def test_words_alone_are_not_degraded_by_a_language(memory: Graphmem):

@@ -8,6 +8,7 @@ from graphmem.retrieval.relevance import (
     MEANING_SHARE,
     asked_names,
     asked_stems,
+    asked_words,
     combined,
     lexical_relevance,
     matched_share,
@@ -87,3 +88,42 @@ def test_the_lexical_formula_is_the_specification_s(query, text, expected):
 )
 def test_a_question_s_names_are_found_but_not_the_nouns_of_a_german_one(question, named):
     assert asked_names(question) == named
+
+
+STRANGE = {"de": 0.0, "ru": 0.2, "zh": 0.2}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        (
+            "Warum dürfen wir den Kompost nicht umsetzen?",
+            "Der Igel wohnt im Komposthaufen.",
+            "Das Fenster klemmt.",
+        ),
+        ("Кто слушал чтение газет?", "Соседка читает газету вслух.", "Печь дымит при ветре."),
+        ("水管什么时候裂的？", "冬天水管冻裂过一次。", "儿子上课总是画恐龙。"),
+    ],
+)
+def test_words_and_spelling_decide_where_the_model_does_not_know_the_language(
+    question, answer, other
+):
+    asked = asked_words(question, STRANGE)
+
+    assert asked.share(answer) > 0.05
+    assert asked.share(other) == 0.0
+    assert asked.relevance(0.9, 0.0, SCALE) == pytest.approx(asked.trust * MEANING_SHARE)
+    assert asked.trust < 0.3
+
+
+def test_a_question_in_a_known_language_is_compared_as_ever():
+    for query, knowledge in (
+        ("Why did it leak?", STRANGE),
+        ("Warum denn?", {}),
+        ("Kompost", STRANGE),
+    ):
+        asked = asked_words(query, knowledge)
+
+        assert (asked.letters, asked.trust) == (frozenset(), 1.0)
+        assert asked.share("It leaks.") == matched_share(asked_stems(query), "It leaks.")
+        assert asked.relevance(0.8, 0.5, SCALE) == relevance(0.8, 0.5, SCALE)

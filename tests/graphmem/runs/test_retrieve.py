@@ -8,6 +8,7 @@ import pytest
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, RunNotFound
 from graphmem.retrieval import finding
+from graphmem.retrieval.understanding import LANGUAGE
 from graphmem.runs.session import RunSession
 from graphmem.runs.types import RetrievalResult, RetrievedSpan
 from tests.budgeted import fill, span
@@ -292,3 +293,18 @@ async def test_a_span_that_was_deleted_since_is_left_out_of_the_same_answer(
     assert (ids(again), again.tokens_used) == (["span-1"], first.tokens_used)
     [gone] = again.omitted
     assert (gone.span_id, gone.reason, gone.token_count > 0) == ("span-0", "deleted", True)
+
+
+async def test_a_question_in_a_language_that_the_model_does_not_know_is_answered_by_its_spelling(
+    memory: Graphmem,
+) -> None:
+    texts = ["Соседка читает газету вслух.", "Печь дымит при ветре.", "Кота подстригли."]
+    await memory.register_spans([span(place, text) for place, text in enumerate(texts)])
+    run = await run_of(memory)
+
+    strange = await run.retrieve("Кто слушал чтение газет?", max_tokens=1_000)
+    known = await run.retrieve("Who read the papers?", max_tokens=1_000)
+
+    assert strange.degraded == [LANGUAGE]
+    assert strange.spans[0].content == texts[0]
+    assert known.degraded == []
