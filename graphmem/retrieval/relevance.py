@@ -136,11 +136,6 @@ def stems_in(text: str, spoken: str | None = None) -> frozenset[str]:
     return frozenset(stem_in(spoken, folded(word)) for word in words_of(text))
 
 
-def matched_shares(asked: frozenset[str], texts: Sequence[str]) -> list[float]:
-    """Return the share of each text."""
-    return [matched_share(asked, text) for text in texts]
-
-
 def lexical_relevance(query: str, text: str) -> float:
     """Return the share of a query's words that occur in a text, ignoring case.
 
