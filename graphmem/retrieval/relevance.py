@@ -1,7 +1,7 @@
 """Relevance: the degree, from 0 to 1, to which a memory answers; and the cosines that it is calibrated by."""
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from msgspec import Struct
