@@ -262,10 +262,11 @@ image-steps: $(VENV)/development.stamp
 	@GRAPHMEM_IMAGE_STEPS=1 $(BIN)/python -m pytest tests/test_compose.py
 
 COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 \
-	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
+	--no-strip-extras --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
 	--custom-compile-command 'make requirements'
 
-# One resolution for all three, so that they agree.
+# One resolution for all three, so that they agree. The extras of a package are pinned with it: pip before
+# 23.3 looks for the newest version of a package whose extra another package asks for, and has no hash for it.
 .PHONY: requirements
 requirements: $(VENV)/development.stamp
 	$(COMPILE) pyproject.toml --extra dev --extra notebook --group build -o requirements/development.txt

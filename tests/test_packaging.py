@@ -1,5 +1,6 @@
 """The shipped files: the wheel, the pinned requirements, and the command that sets everything up."""
 
+import importlib.metadata
 import os
 import re
 import shutil
@@ -201,6 +202,36 @@ def test_requirements_fulfil_what_is_declared(repository):
             pins = versions.get(canonicalize_name(requirement.name), set())
             assert pins, f"{name} lacks {requirement}: run make requirements"
             assert all(requirement.specifier.contains(pin, prereleases=True) for pin in pins), name
+
+
+@pytest.mark.parametrize("name", REQUIREMENTS)
+def test_an_extra_is_pinned_with_its_package(repository, name):
+    """Without it, an older pip takes the newest version for the extra, for which it has no hash."""
+    entries = pinned((repository / "requirements" / name).read_text("utf-8"))
+    pinned_extras = {
+        (canonicalize_name(one.name), extra) for one, _ in entries for extra in one.extras
+    }
+    wanted = {
+        (canonicalize_name(needed.name), extra)
+        for one, _ in entries
+        for needed in required_by_installed(one)
+        for extra in needed.extras
+    }
+    assert wanted <= pinned_extras, "run make requirements"
+
+
+def required_by_installed(pin: Requirement) -> list[Requirement]:
+    """Return what an installed package requires here; nothing if it is not installed."""
+    try:
+        lines = importlib.metadata.requires(pin.name) or []
+    except importlib.metadata.PackageNotFoundError:
+        return []
+    extras = ("", *pin.extras)
+    return [
+        needed
+        for needed in map(Requirement, lines)
+        if needed.marker is None or any(needed.marker.evaluate({"extra": one}) for one in extras)
+    ]
 
 
 def test_requirements_agree_with_each_other(repository):
