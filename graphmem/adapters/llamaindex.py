@@ -1,10 +1,11 @@
-"""LlamaIndex: a memory that has a chat's history and what is recalled for it."""
+"""LlamaIndex: a memory with a chat's history and what is recalled for it, and a block of its own memory."""
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Self
 
-from graphmem.adapters.memory import History, Spoken
+from graphmem.adapters.memory import History, MemoryAccess, Spoken
 from graphmem.client import Graphmem
 from graphmem.errors import ExtraMissing
 from graphmem.model.vocabulary import GivenRole, Kind
@@ -13,7 +14,7 @@ from graphmem.tokens import TokenCounter
 
 try:
     from llama_index.core.base.llms.types import ChatMessage, MessageRole
-    from llama_index.core.memory import BaseMemory
+    from llama_index.core.memory import BaseMemory, BaseMemoryBlock
     from pydantic import Field, PrivateAttr
 except ImportError as problem:
     raise ExtraMissing("llamaindex", "LlamaIndex") from problem
@@ -141,20 +142,92 @@ class GraphmemMemory(BaseMemory):
             min_relevance=self.min_relevance,
         )
         known = {item.id for item in shown}
-        text = self._context(item for item in recalled.items if item.id not in known)
+        items = [item for item in recalled.items if item.id not in known]
+        text = remembered(items, self.max_tokens, self._tokens)
         context = [ChatMessage(role=MessageRole.SYSTEM, content=text)] if text else []
         return [*context, *map(_message, shown)]
 
-    def _context(self, items: Iterable[Item]) -> str:
-        """Return memories as a text within `max_tokens`; empty if there are none."""
-        text = ""
-        for item in items:
-            speaker = item.name or item.role or item.kind
-            line = f"{item.occurred_at:%Y-%m-%d} {speaker}: {item.text}"
-            longer = f"{text or HEADING}\n{line}"
-            if self._tokens.count(longer) <= self.max_tokens:
-                text = longer
-        return text
+
+class GraphmemBlock(BaseMemoryBlock[str]):
+    """A block of LlamaIndex's memory: `Memory.from_defaults(memory_blocks=[GraphmemBlock(memory=memory)])`.
+
+    `Memory` keeps the latest messages of a chat; those that leave it are remembered here, and a turn gets
+    the memories of all conversations that answer the last message of the user. Raises `InvalidInput` if
+    `memory` is none; when it is used, if another argument is out of range.
+    """
+
+    memory: Any = Field(exclude=True, repr=False)
+    """What `graphmem.open` gives, or a client of a service, with or without `await`."""
+    name: str = "graphmem"
+    """The name of the block: that of the element of the prompt in which the memories stand."""
+    conversation_id: str = "llamaindex"
+    """The conversation of messages without a session; others are in that of their `Memory.session_id`."""
+    max_tokens: int = 1_000
+    """The greatest length of what is recalled."""
+    kinds: list[Kind] | None = None
+    """Recall only memories of these kinds."""
+    tags: list[str] | None = None
+    """Recall only memories that have all of these tags."""
+    min_relevance: float | None = None
+    """Recall only memories at least so relevant, 0–1."""
+
+    _access: MemoryAccess = PrivateAttr()
+    _tokens: TokenCounter = PrivateAttr(default_factory=TokenCounter)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Prepare the way to the memory."""
+        super().model_post_init(context)
+        self._access = MemoryAccess(self.memory)
+        History(self.memory, self.conversation_id, FRAMEWORK)
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **kwargs: object) -> str:
+        asked = (one.content or "" for one in reversed(messages or []) if one.role == "user")
+        question = next(asked, "")
+        if not question.strip():
+            return ""
+        recalled = await self._access.ask(
+            lambda memory: memory.recall(
+                question,
+                kinds=self.kinds,
+                tags=self.tags,
+                max_tokens=self.max_tokens,
+                min_relevance=self.min_relevance,
+            )
+        )
+        return remembered(recalled.items, self.max_tokens, self._tokens, heading="")
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        sessions: dict[str, list[Spoken]] = {}
+        for message in messages:
+            kept = dict(message.additional_kwargs)
+            session = kept.pop("session_id", None) or self.conversation_id
+            spoken = _spoken(message.model_copy(update={"additional_kwargs": kept}))
+            sessions.setdefault(session, []).append(spoken)
+        for session, items in sessions.items():
+            history = History(self.memory, session, FRAMEWORK)
+            await self._access.ask(partial(history.add, items))
+
+    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+        """Return the text without its last memories, the least relevant; None if none is left."""
+        lines = content.splitlines(keepends=True)
+        most = self._tokens.count(content) - tokens_to_truncate
+        while lines and self._tokens.count("".join(lines)) > most:
+            lines.pop()
+        return "".join(lines).rstrip() or None
+
+
+def remembered(
+    items: Iterable[Item], most: int, tokens: TokenCounter, heading: str = HEADING
+) -> str:
+    """Return memories under a heading as a text of at most so many tokens; empty if there are none."""
+    text = ""
+    for item in items:
+        speaker = item.name or item.role or item.kind
+        line = f"{item.occurred_at:%Y-%m-%d} {speaker}: {item.text}"
+        longer = "\n".join(part for part in (text or heading, line) if part)
+        if tokens.count(longer) <= most:
+            text = longer
+    return text
 
 
 def latest(history: Sequence[Spoken], most: int, tokens: TokenCounter) -> Sequence[Spoken]:

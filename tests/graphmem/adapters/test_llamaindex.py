@@ -16,8 +16,10 @@ from llama_index.core.base.llms.types import (
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import MockLLM
 from llama_index.core.llms.mock import MockFunctionCallingLLM
+from llama_index.core.memory import Memory
+from sqlalchemy.ext.asyncio import create_async_engine
 
-from graphmem.adapters.llamaindex import HEADING, GraphmemMemory, latest
+from graphmem.adapters.llamaindex import HEADING, GraphmemBlock, GraphmemMemory, latest
 from graphmem.adapters.memory import AnyMemory, Spoken
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput
@@ -149,3 +151,73 @@ async def test_what_cannot_be_used_is_named(memory: Graphmem) -> None:
     chat = GraphmemMemory(memory=memory, conversation_id="chat")
     with pytest.raises(InvalidInput, match="memory: cannot be waited for in its own event loop"):
         chat.get_all()
+
+
+async def test_a_block_remembers_what_leaves_the_memory_and_gives_it_to_the_next_chat(
+    given: AnyMemory,
+) -> None:
+    engines = [create_async_engine("sqlite+aiosqlite:///:memory:") for _ in range(2)]
+
+    def short_memory(session_id: str) -> Memory:
+        return Memory.from_defaults(
+            session_id=session_id,
+            async_engine=engines.pop(),
+            memory_blocks=[GraphmemBlock(memory=given)],
+            token_limit=60,
+            token_flush_size=1,
+            chat_history_token_ratio=0.5,
+        )
+
+    stored: list[ChatMessage] = []
+    shown: list[ChatMessage] = []
+
+    async def talk() -> None:
+        started = list(engines)
+        first, second = short_memory("one"), short_memory("two")
+        await first.aput_messages(
+            [
+                ChatMessage(role="user", content="Our ferry is called Kestrel."),
+                ChatMessage(role="assistant", content="Noted: the ferry's name is Kestrel."),
+                ChatMessage(role="user", content=" ".join(["And now something else."] * 8)),
+            ]
+        )
+        await second.aput(ChatMessage(role="user", content="What is the name of our ferry?"))
+        stored.extend(await GraphmemMemory(memory=given, conversation_id="one").aget_all())
+        shown.extend(await second.aget())
+        for engine in started:
+            await engine.dispose()
+
+    await awaited(talk, given)
+
+    assert stored[0] == ChatMessage(role="user", content="Our ferry is called Kestrel.")
+    system, question = shown
+    assert "<graphmem>" in (system.content or "")
+    assert "user: Our ferry is called Kestrel." in (system.content or "")
+    assert question.content == "What is the name of our ferry?"
+
+
+async def test_a_block_stays_within_its_tokens_and_gives_up_the_least_relevant_first(
+    memory: Graphmem,
+) -> None:
+    block = GraphmemBlock(memory=memory, conversation_id="log", max_tokens=40)
+    assert await block.aget([ChatMessage(role="user", content="Which ferry?")]) == ""
+    assert await block.aget([]) == ""
+    said = [ChatMessage(role="user", content=f"Ferry number {n} is blue.") for n in range(9)]
+    await block.aput(said)
+    text = await block.aget([ChatMessage(role="user", content="Which ferry is number 4?")])
+    tokens = TokenCounter()
+
+    lines = text.splitlines()
+    assert "Ferry number 4 is blue." in lines[0]
+    assert 1 < len(lines) < len(said)
+    assert tokens.count(text) <= 40
+    assert await block.atruncate(text, 1) == "\n".join(lines[:-1])
+    assert await block.atruncate(text, 1_000) is None
+    assert len(await GraphmemMemory(memory=memory, conversation_id="log").aget_all()) == 9
+
+
+async def test_a_block_names_what_it_cannot_use(memory: Graphmem) -> None:
+    with pytest.raises(InvalidInput, match="conversation_id: does not have the form"):
+        GraphmemBlock(memory=memory, conversation_id="a b")
+    with pytest.raises(InvalidInput, match="memory: is str"):
+        GraphmemBlock(memory="nothing")
