@@ -139,14 +139,15 @@ async def remember(
     summary="Delete a conversation",
     status_code=200,
     response_description="The numbers of deleted nodes",
-    responses=failures(404),
+    responses=failures(404, 409),
 )
 async def delete_conversation(
     conversation_id: ConversationId, context: NamedDependency[Context]
 ) -> Deleted:
     """Delete a conversation with all its contents, and return their number.
 
-    Versions that its memories have in other conversations stay; the newest that is left holds again.
+    Versions that its memories have in other conversations stay; the newest that is left holds again. 409 under
+    a legal hold.
     """
     return await use_case.delete_conversation(conversation_id, context)
 

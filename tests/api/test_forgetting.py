@@ -92,6 +92,24 @@ async def test_an_unclear_request_is_refused(
     assert (answer.status_code, answer.json()["field"]) == (400, field)
 
 
+async def test_the_document_tells_of_every_deletion_that_a_legal_hold_refuses(
+    http: httpx.AsyncClient, memory: Graphmem
+) -> None:
+    talk = (await memory.open_conversation()).id
+    fact = (await memory.remember_fact(SECRET)).id
+    await memory.begin_hold("case 9")
+    paths = (await http.get("/schema/openapi.json")).json()["paths"]
+    for method, template, path, body in (
+        ("DELETE", "/conversations/{conversation_id}", f"/conversations/{talk}", None),
+        ("DELETE", "/memories/{memory_id}", f"/memories/{fact}", None),
+        ("DELETE", "/clients/{client_id}", f"/clients/{memory.client_id}", None),
+        ("POST", "/forget", "/forget", {"memory_ids": [fact]}),
+    ):
+        answer = await http.request(method, f"{PREFIX}{path}", json=body)
+        assert (answer.status_code, answer.json()["code"]) == (409, "legal_hold"), path
+        assert "409" in paths[f"{PREFIX}{template}"][method.lower()]["responses"], template
+
+
 async def test_a_client_forgets_itself_and_an_operator_any(
     keyed: Litestar, asking: Any, memory: Graphmem, rival: Graphmem
 ) -> None:
