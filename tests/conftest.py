@@ -31,8 +31,9 @@ pytest_plugins = ["tests.tiers"]
 hypothesis.settings.register_profile("graphmem", deadline=None)
 hypothesis.settings.load_profile("graphmem")
 
-# A shell that starts the tests in the background makes them and their children ignore Ctrl-C.
+# A shell that starts the tests in the background makes them ignore Ctrl-C, `nohup` a hang-up.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 NEO4J_IMAGE = "neo4j:2026.09.0-community"
 
