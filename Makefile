@@ -12,6 +12,9 @@ BIN := $(VENV)/bin
 PYTHON :=
 PYTHONS := $(PYTHON) python3.13 python3.12 python3.11 python3 python
 
+# Programs that tests start, and assertions that pytest rewrites, are compiled once, not each time.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help
 help:
 	@echo 'make demo              fetch and start Neo4j, load a story, ask it, serve the API'
