@@ -37,6 +37,7 @@ from graphmem.retrieval.finding import CANDIDATES, Candidate, find_best, load_ca
 from graphmem.retrieval.fusion import best_first
 from graphmem.retrieval.ranking import LONGEST_RANKED, Ranked, cues_of, ranked
 from graphmem.retrieval.relevance import weighed_stems
+from graphmem.retrieval.reranking import Reranked, reranked
 from graphmem.retrieval.understanding import Stopwatch, Understood, understand
 from graphmem.retrieval.weighing import chat_share
 from graphmem.text.words import terms
@@ -121,7 +122,8 @@ async def recall(question: Question, context: Context) -> Recalled:
 
     An unknown conversation gives the same empty answer as one without memories. If the embedding model fails,
     only words are searched and `degraded` contains `no_vector`; if it does not know the question's language,
-    words and spelling lead and `degraded` contains `language`. Raises `InvalidInput`, `Unavailable`.
+    words and spelling lead and `degraded` contains `language`; without the word of a reranker that is set,
+    `no_reranker`. Raises `InvalidInput`, `Unavailable`.
     """
     began = context.read_begins()
     answer = await _answer(question, context)
@@ -135,6 +137,7 @@ class RankedSearch(Struct, frozen=True, kw_only=True):
     asked: Understood
     filters: Filters
     ranking: list[Ranked]
+    degraded: list[str]
     judge: Judgement
     admitted: Admitted
 
@@ -157,7 +160,7 @@ async def _answer(question: Question, context: Context) -> Recalled:
         omitted=composed.omitted,
         omitted_total=composed.omitted_total,
         abstained=question.may_abstain and not search.admitted.ranking,
-        degraded=search.asked.degraded,
+        degraded=search.degraded,
         timings=watch.laps() if question.explain else None,
         weights=search.weights if question.explain else None,
     )
@@ -210,13 +213,20 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
     if by_text and is_prose(ranking):
         ranking = await chained(ranking, filters, context)
     watch.lap("rank")
+    read = Reranked(ranking)
+    if by_text and context.reranker is not None:
+        read = await reranked(
+            ranking, query, context.reranker, client_id=context.client_id, graph=context.graph
+        )
+        watch.lap("rerank")
     judge = judgement(asked, found, unheard, context.calibration)
     return RankedSearch(
         asked=asked,
         filters=filters,
-        ranking=ranking,
+        ranking=read.ranking,
+        degraded=[*asked.degraded, *read.degraded],
         judge=judge,
-        admitted=await relevant_enough(ranking, question, judge, context),
+        admitted=await relevant_enough(read.ranking, question, judge, context),
     )
 
 
@@ -250,7 +260,7 @@ async def explain(question: ExplainedQuestion, context: Context) -> Explanation:
         min_relevance=least_relevance(question),
         weights=search.weights,
         candidates=len(search.ranking),
-        degraded=search.asked.degraded,
+        degraded=search.degraded,
     )
     places = {one.id: (rank, one) for rank, one in enumerate(search.ranking, 1)}
     if explanation.filters:
