@@ -23,6 +23,7 @@ from graphmem.recall.abstaining import (
 from graphmem.recall.compose import ComposedContext, compose
 from graphmem.recall.types import ExplainedQuestion, Explanation, Question, Recalled
 from graphmem.recall.why import (
+    before,
     compared,
     exact_ranks,
     excluding,
@@ -140,6 +141,8 @@ class RankedSearch(Struct, frozen=True, kw_only=True):
     degraded: list[str]
     judge: Judgement
     admitted: Admitted
+    by_worth: bool
+    """Whether the budget is filled by worth: for the default order, unless a limit is set."""
 
     @property
     def weights(self) -> dict[str, float]:
@@ -227,6 +230,7 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
         degraded=[*asked.degraded, *read.degraded],
         judge=judge,
         admitted=await relevant_enough(read.ranking, question, judge, context),
+        by_worth=by_text and question.limit is None,
     )
 
 
@@ -238,6 +242,7 @@ async def _compose(search: RankedSearch, question: Question, context: Context) -
         words=weighed_stems(search.asked.words or terms(question.query), search.asked.weight),
         limit=question.limit,
         max_tokens=question.max_tokens,
+        by_worth=search.by_worth,
         zone=zone_of(question.time_zone),
     )
 
@@ -300,7 +305,11 @@ async def _explain_ranked(
         return replace(explanation, stage="taken")
     last = compared(items[-1]) if items else None
     needed, left = room(
-        one, rank, items, question.max_tokens, context.tokens, zone_of(question.time_zone)
+        before(one, rank, items, by_worth=search.by_worth),
+        one,
+        question.max_tokens,
+        context.tokens,
+        zone_of(question.time_zone),
     )
     beyond = len(items) == question.limit and last is not None and rank > last.rank
     return replace(
