@@ -5,6 +5,7 @@ are needed are written here, so that no test needs the package of that name, or 
 """
 
 import json
+import struct
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -49,9 +50,9 @@ def _model() -> bytes:
 
     Tokens up to [SEP] do not count, nor does padding.
     """
-    word = (("ids", "least"), "Greater", "word", b"")
-    nodes = [
-        word,
+    ids = "input_ids"
+    nodes: list[tuple[tuple[str, ...], str, str, bytes]] = [
+        ((ids, "least"), "Greater", "word", b""),
         (("word",), "Cast", "is_word", _attribute("to", FLOAT)),
         (("token_type_ids",), "Cast", "second", _attribute("to", FLOAT)),
         (("one", "second"), "Sub", "first", b""),
@@ -60,18 +61,15 @@ def _model() -> bytes:
         (("asked", "last"), "Unsqueeze", "asked_column", b""),
         (("read", "middle"), "Unsqueeze", "read_row", b""),
         (("asked_column", "read_row"), "Mul", "pairs", b""),
-        (("ids", "last"), "Unsqueeze", "ids_column", b""),
-        (("ids", "middle"), "Unsqueeze", "ids_row", b""),
+        ((ids, "last"), "Unsqueeze", "ids_column", b""),
+        ((ids, "middle"), "Unsqueeze", "ids_row", b""),
         (("ids_column", "ids_row"), "Equal", "equal", b""),
         (("equal",), "Cast", "is_equal", _attribute("to", FLOAT)),
         (("pairs", "is_equal"), "Mul", "shared", b""),
         (("shared", "last"), "ReduceSum", "rows", _attribute("keepdims", 0)),
         (("rows", "middle"), "ReduceSum", "logits", _attribute("keepdims", 1)),
     ]
-    renamed = [
-        (tuple("input_ids" if one == "ids" else one for one in ins), *rest) for ins, *rest in nodes
-    ]
-    graph = b"".join(_bytes(1, _node(*node)) for node in renamed)
+    graph = b"".join(_bytes(1, _node(*node)) for node in nodes)
     graph += _bytes(2, b"shares words")
     constants = {"least": (INT64, [3]), "last": (INT64, [2]), "middle": (INT64, [1])}
     graph += b"".join(_bytes(5, _tensor(name, *value)) for name, value in constants.items())
@@ -92,8 +90,6 @@ def _attribute(name: str, value: int) -> bytes:
 
 
 def _tensor(name: str, kind: int, values: list[int]) -> bytes:
-    import struct
-
     packed = struct.pack(f"<{len(values)}{'q' if kind == INT64 else 'f'}", *values)
     return _number(1, len(values)) + _number(2, kind) + _bytes(8, name.encode()) + _bytes(9, packed)
 
