@@ -19,10 +19,9 @@ from typing import Any
 from msgspec import Struct
 
 from bench.needle_set import Needle, needles
-from bench.quality import say, store
+from bench.quality import cut, say, store
 from bench.reporting import arguments, report
 from graphmem.client import Graphmem
-from graphmem.memories.passages import cut_memories
 from graphmem.runtime import Runtime
 
 BUDGETS = (200, 500, 1_000)
@@ -95,8 +94,7 @@ async def load(memory: Graphmem, chosen: Sequence[Needle], texts: Mapping[str, s
                 for minute, (role, content) in enumerate(said)
             ],
         )
-        while not await cut_memories(memory.runtime.context(memory.client_id)):
-            pass
+        await cut(memory)
         say(f"{memory.client_id} {place + 1} of {len(chosen)}")
 
 

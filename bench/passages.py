@@ -1,7 +1,8 @@
 """How much a hop finds: questions whose evidence lies in several passages, of which one names the other.
 
 Passages are loaded as references, a client of their own, and every question is searched for with and
-without a hop. All-evidence@5 is the share of questions whose whole evidence is among the first five.
+without a hop, and recalled. All-evidence@5 is the share of questions whose whole evidence is among the first
+five.
 
 A set is JSON:
 
@@ -12,7 +13,7 @@ import asyncio
 import random
 import statistics
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -30,9 +31,10 @@ SOURCE_TYPE: SourceType = "knowledge_base"
 
 
 class Found(Struct, frozen=True):
-    """What share of a question's evidence is among the first, without a hop and with one."""
+    """What share of a question's evidence is among the first: searched for, by the hops, and recalled."""
 
     recall: dict[int, float]
+    recalled: float
 
     def whole(self, hops: int) -> bool:
         """Tell whether nothing is missing."""
@@ -54,8 +56,20 @@ async def load(memory: Graphmem, passages: Sequence[dict[str, Any]]) -> None:
         await memory.add_references(cards[start : start + LOADED_AT_ONCE])
 
 
-async def ask(memory: Graphmem, question: dict[str, Any]) -> Found:
-    """Search for one question, without a hop and with one."""
+SOURCES = (
+    "CYPHER 25 MATCH (memory:Memory {client_id: $client_id}) "
+    "RETURN memory.id AS id, memory.source_id AS source_id"
+)
+
+
+async def sources(memory: Graphmem) -> dict[str, str]:
+    """Return the set's ids of a client's passages by ours."""
+    rows = await memory.runtime.graph.execute(SOURCES, client_id=memory.client_id)
+    return {row["id"]: row["source_id"] for row in rows}
+
+
+async def ask(memory: Graphmem, question: dict[str, Any], ids: Mapping[str, str]) -> Found:
+    """Search for one question, without a hop and with one, and recall it."""
     evidence = set(question["evidence"])
     recall = {}
     for hops in HOPS:
@@ -63,7 +77,9 @@ async def ask(memory: Graphmem, question: dict[str, Any]) -> Found:
             question["text"], source_types=[SOURCE_TYPE], max_results=CUT, max_hops=hops
         )
         recall[hops] = len(evidence & {item.source_id for item in answer.items}) / len(evidence)
-    return Found(recall)
+    answered = await memory.recall(question["text"], limit=CUT, max_tokens=200_000)
+    first = {ids[item.id] for item in answered.items}
+    return Found(recall, len(evidence & first) / len(evidence))
 
 
 async def measure(runtime: Runtime, data: dict[str, Any]) -> dict[str, Any]:
@@ -71,10 +87,11 @@ async def measure(runtime: Runtime, data: dict[str, Any]) -> dict[str, Any]:
     memory = Graphmem(runtime, f"passages-{uuid.uuid4().hex}")
     await load(memory, data["passages"])
     callers = asyncio.Semaphore(CALLERS)
+    ids = await sources(memory)
 
     async def one(question: dict[str, Any]) -> Found:
         async with callers:
-            return await ask(memory, question)
+            return await ask(memory, question, ids)
 
     asked = [question for question in data["questions"] if question["evidence"]]
     return report(await asyncio.gather(*map(one, asked)))
@@ -92,6 +109,11 @@ def report(found: Sequence[Found]) -> dict[str, Any]:
                 "interval": interval([one.whole(hops) for one in found]),
             }
             for hops in HOPS
+        },
+        "recalled": {
+            f"all evidence@{CUT}": percent([one.recalled == 1.0 for one in found]),
+            f"recall@{CUT}": percent([one.recalled for one in found]),
+            "interval": interval([one.recalled == 1.0 for one in found]),
         },
         "gain": {f"all evidence@{CUT}": percent(gains), "interval": interval(gains)},
     }
@@ -115,4 +137,5 @@ def show(result: dict[str, Any]) -> None:
     print(f"{'hops':6}" + "".join(f"{name:>18}" for name in names))
     for hops, figures in result["hops"].items():
         print(f"{hops:6}" + "".join(f"{figures[name]:>18.2f}" for name in names))
+    print(f"{'recall':6}" + "".join(f"{result['recalled'][name]:>18.2f}" for name in names))
     print(f"{'gain':6}{result['gain'][names[0]]:>+18.2f}")

@@ -4,7 +4,10 @@
 
 Loads a set of conversations through the public API, a client for each, and asks every question that
 has evidence with every ranking. Recall@k is the mean over questions of |evidence among the first k| /
-|evidence|; evidence in n tokens is the share whose whole text stands in a context of at most n tokens.
+|evidence|; evidence in n tokens is the share whose whole text stands in a context of at most n tokens. Of a
+message that is given as an excerpt nothing counts there; shown in n tokens is the share of the evidence's
+bytes that the context has, excerpts included. `by rank` is a context that is packed in the order of the
+ranking, as with a limit. All long messages are cut into passages before the first question.
 
 A set is JSON:
 
@@ -47,6 +50,7 @@ from bench.reporting import arguments, write
 from graphmem import config
 from graphmem.client import Graphmem
 from graphmem.embedding import Embedder
+from graphmem.memories.passages import cut_memories
 from graphmem.recall.types import Recalled
 from graphmem.runtime import Runtime, running
 
@@ -66,6 +70,9 @@ DEEP = 100
 """How far down a ranking of messages is read for its order of sessions."""
 
 BUDGETS = (512, 1024, 2048)
+BY_RANK = ("1024 by rank", 200, 1024)
+"""A measure's name, limit and budget: with a limit memories are packed by rank."""
+
 APART = "adversarial"
 FOREIGN = 50
 """How many questions about other conversations each is asked."""
@@ -116,7 +123,14 @@ async def load(memory: Graphmem, conversation: dict[str, Any]) -> dict[str, str]
         remembered = await memory.remember(conversation["id"], batch)
         given = (message["external_id"] for message in batch)
         ids |= dict(zip(remembered.ids, given, strict=True))
+    await cut(memory)
     return ids
+
+
+async def cut(memory: Graphmem) -> None:
+    """Cut the long memories of a client into passages, as a service does soon after they are written."""
+    while not await cut_memories(memory.runtime.context(memory.client_id)):
+        pass
 
 
 async def summarize(memory: Graphmem) -> None:
@@ -208,14 +222,27 @@ async def answer(
     sessions = list(dict.fromkeys(loaded.session_of[id] for id in order))
     scores = scored(evidence, order, sessions, loaded)
     violations = broken(memory, wide, 200_000)
-    for budget in BUDGETS:
+    for name, limit, budget in (*((f"{one}", None, one) for one in BUDGETS), BY_RANK):
         tight = await memory.recall(
-            question["text"], max_tokens=budget, kinds=["message"], ranking=ranking
+            question["text"], limit=limit, max_tokens=budget, kinds=["message"], ranking=ranking
         )
-        found = sum(id in loaded.texts and loaded.texts[id] in tight.context for id in evidence)
-        scores[f"evidence in {budget}"] = found / len(evidence)
+        whole, shown = shares(evidence, tight, loaded)
+        scores[f"evidence in {name}"], scores[f"shown in {name}"] = whole, shown
         violations += broken(memory, tight, budget)
     return scores, violations
+
+
+def shares(evidence: Sequence[str], recalled: Recalled, loaded: Loaded) -> tuple[float, float]:
+    """Return the share of the evidence that a context has as a whole, and that of its bytes."""
+    whole = [id in loaded.texts and loaded.texts[id] in recalled.context for id in evidence]
+    excerpts = {one.external_id: one.excerpt for one in recalled.items if one.excerpt}
+    parts = [
+        (excerpt.end - excerpt.start) / len(loaded.texts[id].encode())
+        if (excerpt := excerpts.get(id)) and not is_whole
+        else float(is_whole)
+        for id, is_whole in zip(evidence, whole, strict=True)
+    ]
+    return statistics.fmean(whole), statistics.fmean(parts)
 
 
 def broken(memory: Graphmem, recalled: Recalled, budget: int) -> int:

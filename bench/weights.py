@@ -1,13 +1,13 @@
-"""What each signal of the default ranking gains, and the weights that conversations would learn for a chat.
+"""What each signal of the default ranking gains, and the weights that conversations would learn.
 
     python -m bench.weights --data locomo.json --data beam.json --out weights.json
 
 Loads every set (those of `bench.quality`, of passages too), finds the candidates of each question once, and
 ranks them again without each signal in turn: recall@10, all evidence among the first five, and recall@10 of
 adversarial questions apart. `milliseconds` are processor time of the ranking, with the signals of the text
-and without.
+and without, and of each signal.
 
-`learned` are the weights of a chat that a listwise softmax learns on the first set with adversarial questions
+`learned` are the weights that a listwise softmax learns on a set of conversations with adversarial questions
 included, drawn towards the present ones, and their recall@10 on the questions they were learned from and on
 those of conversations they were not learned from (cross-validated).
 """
@@ -16,9 +16,12 @@ import asyncio
 import json
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from msgspec import Struct
@@ -29,10 +32,21 @@ from bench.quality import APART, load, say, store
 from bench.reporting import arguments, report
 from graphmem.client import Graphmem
 from graphmem.model.vocabulary import Kind
+from graphmem.retrieval import ranking
 from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.finding import Candidate, find_best
-from graphmem.retrieval.ranking import CHAT, LONGEST_RANKED, Cues, Ranked, cues_of, ranked
+from graphmem.retrieval.ranking import (
+    CHAT,
+    LONGEST_RANKED,
+    PROSE,
+    Cues,
+    Ranked,
+    Weights,
+    cues_of,
+    ranked,
+)
 from graphmem.retrieval.understanding import understand
+from graphmem.retrieval.weighing import chat_share
 from graphmem.runtime import Runtime
 
 NAMES = tuple(asdict(CHAT))
@@ -69,8 +83,7 @@ async def gather(runtime: Runtime, data: Mapping[str, Any]) -> list[Asked]:
     if "passages" in data:
         memory = Graphmem(runtime, "weights-passages")
         await passages.load(memory, data["passages"])
-        rows = await memory.runtime.graph.execute(SOURCES, client_id=memory.client_id)
-        ids = {row["id"]: row["source_id"] for row in rows}
+        ids = await passages.sources(memory)
         return await _find(memory, "passages", data["questions"], ids, None)
     for conversation in data["conversations"]:
         memory = Graphmem(runtime, f"weights-{conversation['id']}")
@@ -78,12 +91,6 @@ async def gather(runtime: Runtime, data: Mapping[str, Any]) -> list[Asked]:
         asked += await _find(memory, conversation["id"], conversation["questions"], ids, "message")
         say(f"asked {conversation['id']}")
     return asked
-
-
-SOURCES = (
-    "CYPHER 25 MATCH (memory:Memory {client_id: $client_id}) "
-    "RETURN memory.id AS id, memory.source_id AS source_id"
-)
 
 
 async def _find(
@@ -118,8 +125,10 @@ async def _find_one(
         Filters(kind=frozenset({kind}) if kind else None),
         client_id=memory.client_id,
         weight=understood.weight,
+        spoken=understood.spoken,
         longest_text=LONGEST_RANKED,
         graph=context.graph,
+        embedder=context.embedder,
     )
     return Asked(
         conversation=name,
@@ -127,7 +136,14 @@ async def _find_one(
         evidence=frozenset(question["evidence"]),
         found=found,
         words=understood.words,
-        cues=cues_of(text, understood.words, understood.weight),
+        cues=cues_of(
+            text,
+            understood.words,
+            understood.weight,
+            understood.spoken,
+            context.calibration.knowledge,
+            context.now(),
+        ),
         ids=ids,
     )
 
@@ -199,30 +215,80 @@ def milliseconds(asked: Sequence[Asked]) -> dict[str, float]:
     return result
 
 
+PIECES = {
+    "min_max": "cosine",
+    "by_maximum": "words",
+    "session_prior": "session",
+    "_speaker": "speaker",
+    "nearness": "time",
+    "covered_words": "coverage",
+    "coverage": "coverage",
+    "completed": "completed",
+    "session_coverage": "session_coverage",
+    "substance": "substance",
+}
+"""The signals by the functions of the ranking that compute them; those of neighbours are one function."""
+
+
+def cost_of_each(asked: Sequence[Asked]) -> dict[str, float]:
+    """Return the processor time, in milliseconds a question, in which each signal is computed."""
+    spent: Counter[str] = Counter()
+
+    def timed(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            began = time.process_time_ns()
+            result = function(*given)
+            piece = NEIGHBOURS_BY_OFFSETS[given[-1]] if name == "neighbours" else name
+            spent[piece] += time.process_time_ns() - began
+            return result
+
+        return call
+
+    functions = PIECES | {"neighbour_scores": "neighbours"}
+    with ExitStack() as patches:
+        for function, name in functions.items():
+            patches.enter_context(
+                patch.object(ranking, function, timed(getattr(ranking, function), name))
+            )
+        for one in asked:
+            one.ranked()
+    return {name: round(spent[name] / 1e6 / max(len(asked), 1), 3) for name in NAMES}
+
+
+NEIGHBOURS_BY_OFFSETS = {offsets: name for name, offsets in ranking.NEIGHBOURS.items()}
+
+
 def matrix(
-    asked: Sequence[Asked], rankings: Sequence[Sequence[Ranked]]
+    asked: Sequence[Asked], rankings: Sequence[Sequence[Ranked]], present: Weights
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the signals as scaled for each question, the shares of the evidence, and what is a candidate."""
     most = max(len(each) for each in rankings)
-    present = asdict(CHAT)
     signals = np.zeros((len(asked), most, len(NAMES)))
     right, real = np.zeros((len(asked), most)), np.zeros((len(asked), most), bool)
     for row, (one, each) in enumerate(zip(asked, rankings, strict=True)):
         for column, candidate in enumerate(each):
             real[row, column] = True
             right[row, column] = one.ids.get(candidate.id) in one.evidence
-            signals[row, column] = [
-                candidate.scores.get(name, 0.0) * candidate.weights.get(name, 0.0) / present[name]
-                for name in NAMES
-            ]
+            scale = scales(candidate.weights, present)
+            signals[row, column] = [candidate.scores.get(name, 0.0) * scale[name] for name in NAMES]
     return signals, right / np.maximum(right.sum(1, keepdims=True), 1), real
 
 
-def learned(signals: np.ndarray, right: np.ndarray, real: np.ndarray) -> np.ndarray:
+def scales(used: Weighed, present: Weights) -> dict[str, float]:
+    """Return how far each weight counts for a question: what it is there, divided by what it is at most."""
+    return {
+        name: used.get(name, 0.0) / weight if weight else 1.0
+        for name, weight in asdict(present).items()
+    }
+
+
+def learned(
+    signals: np.ndarray, right: np.ndarray, real: np.ndarray, weighed: Weights
+) -> np.ndarray:
     """Return the weights that a listwise softmax learns, drawn towards the present ones."""
     answered = right.sum(1) > 0
     signals, right, real = signals[answered], right[answered], real[answered]
-    present = np.array(list(asdict(CHAT).values()))
+    present = np.array(list(asdict(weighed).values()))
     weights, mean, square = present.copy(), np.zeros_like(present), np.zeros_like(present)
     for step in range(1, STEPS + 1):
         scores = np.where(real, SHARPNESS * (signals @ weights), -np.inf)
@@ -238,42 +304,50 @@ def learned(signals: np.ndarray, right: np.ndarray, real: np.ndarray) -> np.ndar
 
 
 def learn(asked: Sequence[Asked], rankings: Sequence[Sequence[Ranked]]) -> dict[str, Any]:
-    """Return the learned weights, and their figures fitted and cross-validated over conversations."""
-    signals, right, real = matrix(asked, rankings)
+    """Return the learned weights, and their figures fitted and cross-validated over conversations.
+
+    They begin as those of a chat, or of prose if most questions have no candidates that are a chat.
+    """
+    chats = [chat_share(one.candidate.token_count for one in each) > 0 for each in rankings]
+    present = CHAT if 2 * sum(chats) > len(chats) else PROSE
+    signals, right, real = matrix(asked, rankings, present)
     conversations = np.array([one.conversation for one in asked])
-    whole = learned(signals, right, real)
+    whole = learned(signals, right, real, present)
     others = {
-        name: learned(*(each[conversations != name] for each in (signals, right, real)))
+        name: learned(*(each[conversations != name] for each in (signals, right, real)), present)
         for name in dict.fromkeys(conversations)
     }
 
-    def scaled(weights: np.ndarray) -> Callable[[Weighed], Weighed]:
-        ratio = weights / np.array(list(asdict(CHAT).values()))
-        by_name = dict(zip(NAMES, ratio, strict=True))
-        return lambda used: {name: weight * by_name[name] for name, weight in used.items()}
+    def scaled(weights: np.ndarray, used: Weighed) -> Weighed:
+        scale = scales(used, present)
+        return {
+            name: float(weight) * scale[name] for name, weight in zip(NAMES, weights, strict=True)
+        }
 
     return {
+        "present": asdict(present),
         "weights": {name: round(float(one), 3) for name, one in zip(NAMES, whole, strict=True)},
-        "fitted": figures(asked, rankings, lambda _, used: scaled(whole)(used)),
+        "fitted": figures(asked, rankings, lambda _, used: scaled(whole, used)),
         "cross-validated": figures(
-            asked, rankings, lambda place, used: scaled(others[asked[place].conversation])(used)
+            asked, rankings, lambda place, used: scaled(others[asked[place].conversation], used)
         ),
     }
 
 
 async def measure(runtime: Runtime, sets: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the ablation of every set, and what the first one learns."""
-    result: dict[str, Any] = {"present": asdict(CHAT), "sets": {}}
+    """Return the ablation of every set, and what sets of conversations learn."""
+    result: dict[str, Any] = {"sets": {}}
     for data in sets:
         asked = await gather(runtime, data)
         rankings = [one.ranked() for one in asked]
         result["sets"][data["name"]] = {
             "questions": len(asked),
             "milliseconds": milliseconds(asked),
+            "milliseconds of each signal": cost_of_each(asked),
             "ablation": ablation(asked, rankings),
         }
-        if "learned" not in result:
-            result["learned"] = learn(asked, rankings)
+        if "conversations" in data:
+            result["sets"][data["name"]]["learned"] = learn(asked, rankings)
     return result
 
 

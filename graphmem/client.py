@@ -79,8 +79,7 @@ from graphmem.episodes.types import (
 from graphmem.exploring.running import explore, show_audit
 from graphmem.exploring.types import Audit, AuditAsked, Limits, Outcome, Table, Via
 from graphmem.exports.export import ExportAsked, export
-from graphmem.facts.categories import set_categories, show_categories
-from graphmem.facts.remember import remember_facts
+from graphmem.facts.remember import remember_facts, set_categories, show_categories
 from graphmem.facts.supersede import supersede_fact
 from graphmem.facts.types import (
     DEFAULT_CATEGORY,

@@ -18,6 +18,7 @@ from graphmem.model.validation import told
 
 PREFIX = "GRAPHMEM_"
 SIZE_EXAMPLES = ["512m", "2g"]
+OFF = "off"
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -113,6 +114,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     embedding_threads: Annotated[
         int, Meta(ge=1, le=64, description="threads of the embedding model")
     ] = 1
+    reranker: Annotated[
+        str,
+        Meta(
+            description="a cross-encoder that reads the first memories of a ranking: a name that fastembed "
+            "knows, or a folder; `off`: none"
+        ),
+    ] = OFF
     llm_url: Annotated[
         Annotated[str, Meta(pattern=r"^https?://.+")] | None,
         Meta(
@@ -202,6 +210,7 @@ class SettingsGiven(TypedDict, total=False):
     embedding_model: str | None
     embedding_key: str
     embedding_threads: int
+    reranker: str
     llm_url: str | None
     llm_model: str | None
     llm_key: str

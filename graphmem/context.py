@@ -16,6 +16,7 @@ from graphmem.graph.statements import Statements
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.llm import LanguageModel
 from graphmem.model.times import present
+from graphmem.retrieval.reranking import Reranker
 from graphmem.retrieval.understanding import Vocabulary
 from graphmem.single_flight import SingleFlight
 from graphmem.tokens import TokenCounter
@@ -44,6 +45,7 @@ class Context(Struct, frozen=True, kw_only=True):
     calibration: Calibration
     afterwards: Afterwards = field(default_factory=Afterwards)
     statements: Statements = field(default_factory=Statements)
+    reranker: Reranker | None = None
     llm: LanguageModel | None = None
     turns: SingleFlight[Any] | None = None
     """The cached findings of turns; None if nothing is cached."""

@@ -8,7 +8,8 @@ import itertools
 import math
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -65,7 +66,6 @@ NEEDED_FILES = (
 )
 """The files of a model's folder."""
 
-REMEDY = "mend it, or unset it to use the bundled model"
 HUB_SECONDS = 5.0
 
 
@@ -111,6 +111,37 @@ class Lane:
         """Accept one piece of a caller's work, which it numbers from 0: the first is done in this round."""
         turn = self._rounds.get(priority, 0) + piece
         self._work.put((priority, turn, next(self._order), work))
+
+    def run(
+        self, priority: int, work: Callable[[], Result], piece: int = 0, *, failure: str
+    ) -> "asyncio.Future[Result]":
+        """Have work done for a caller in an event loop; its errors become `Unavailable` with this sentence.
+
+        Work whose future is cancelled before it begins is not done.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Result] = loop.create_future()
+
+        def settle(action: Callable[[Any], None], value: Any) -> None:
+            if not future.done():
+                action(value)
+
+        def do() -> None:
+            if future.cancelled():
+                return
+            try:
+                result = work()
+            except Unavailable as problem:
+                loop.call_soon_threadsafe(settle, future.set_exception, problem)
+            except Exception as problem:
+                error = Unavailable(f"{failure} ({type(problem).__name__})")
+                error.__cause__ = problem
+                loop.call_soon_threadsafe(settle, future.set_exception, error)
+            else:
+                loop.call_soon_threadsafe(settle, future.set_result, result)
+
+        self.submit(priority, do, piece)
+        return future
 
     def waiting(self) -> int:
         """Return the number of pieces of work that wait."""
@@ -219,32 +250,15 @@ class Embedder:
     def _submit(
         self, priority: int, work: Callable[[], Result], piece: int = 0
     ) -> "asyncio.Future[Result]":
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Result] = loop.create_future()
         if self._closed.is_set():
             raise Unavailable("the embedder is closed")
 
-        def settle(action: Callable[[Any], None], value: Any) -> None:
-            if not future.done():
-                action(value)
+        def timed() -> Result:
+            with EMBEDDING_SECONDS.labels(PURPOSES[priority]).time():
+                return work()
 
-        def run() -> None:
-            if future.cancelled():
-                return
-            try:
-                with EMBEDDING_SECONDS.labels(PURPOSES[priority]).time():
-                    result = work()
-            except Unavailable as problem:
-                loop.call_soon_threadsafe(settle, future.set_exception, problem)
-            except Exception as problem:
-                error = Unavailable(f"the embedding model failed ({type(problem).__name__})")
-                error.__cause__ = problem
-                loop.call_soon_threadsafe(settle, future.set_exception, error)
-            else:
-                loop.call_soon_threadsafe(settle, future.set_result, result)
-
-        self._lane(priority).submit(priority, run, piece)
-        return future
+        lane = self._lane(priority)
+        return lane.run(priority, timed, piece, failure="the embedding model failed")
 
 
 def discard(model: Model) -> None:
@@ -307,6 +321,75 @@ class FastembedModel:
         return bool(self._tokenizer.encode(text).overflowing)
 
 
+class ModelSetting(Struct, frozen=True):
+    """A setting that names a model: a folder, or a name that fastembed knows."""
+
+    variable: str
+    remedy: str
+
+    def folder(self, chosen: str) -> Path | None:
+        """Return the folder with a model's files that the setting names; None if it names no folder.
+
+        Raises `SettingError` if there is no such folder, or if it lacks a file.
+        """
+        folder = Path(chosen).expanduser().absolute()
+        if not folder.is_dir() and not chosen.startswith((".", "/", "~")):
+            return None
+        if not folder.is_dir():
+            raise self.wrong(f"there is no folder {folder}")
+        missing = [name for name in NEEDED_FILES if not (folder / name).is_file()]
+        if missing:
+            raise self.wrong(f"the folder {folder} lacks {', '.join(missing)}")
+        return folder
+
+    def known(self, chosen: str, supported: Iterable[str]) -> str:
+        """Return a name as fastembed spells it. Raises `SettingError` with the names that are much alike."""
+        names = {model.casefold(): model for model in supported}
+        if chosen.casefold() in names:
+            return names[chosen.casefold()]
+        short = {name.rpartition("/")[2]: full for name, full in names.items()}
+        found = difflib.get_close_matches(chosen.casefold().rpartition("/")[2], short, n=3)
+        alike = f" (much alike: {', '.join(short[one] for one in found)})" if found else ""
+        raise self.wrong(
+            f"{chosen!r} is no folder, and fastembed knows no model of this name{alike}"
+        )
+
+    def require_hub(self, name: str, cache: str, others: str) -> None:
+        """Raise `SettingError` if the hub cannot be reached: fastembed tries for 39 s before it says so."""
+        from huggingface_hub import constants
+
+        if not constants.HF_HUB_OFFLINE:
+            try:
+                httpx.head(constants.ENDPOINT, timeout=HUB_SECONDS)
+                return
+            except httpx.HTTPError:
+                pass
+        raise SettingError(
+            self.variable,
+            f"{name!r} is not in {cache}, and {constants.ENDPOINT}, from where it is fetched, cannot be "
+            f"reached: connect, copy the model's folder here and name that, or {others}",
+        )
+
+    def wrong(self, sentence: str) -> SettingError:
+        """Return the error that says what is wrong with the value, and what to do."""
+        return SettingError(self.variable, f"{sentence}: {self.remedy}")
+
+    @contextmanager
+    def loading(self, chosen: str) -> Iterator[None]:
+        """Raise `SettingError` for whatever goes wrong while a model is loaded."""
+        try:
+            yield
+        except SettingError:
+            raise
+        except Exception as problem:
+            raise self.wrong(f"{chosen!r} cannot be loaded ({type(problem).__name__})") from problem
+
+
+EMBEDDING_MODEL = ModelSetting(
+    "GRAPHMEM_EMBEDDING_MODEL", "mend it, or unset it to use the bundled model"
+)
+
+
 def load_model(settings: Settings, progress: Progress) -> Model:
     """Load the bundled model, or the one in the settings: a folder, a URL, or fastembed's name of it.
 
@@ -318,49 +401,17 @@ def load_model(settings: Settings, progress: Progress) -> Model:
         return _from_folder(folder, BUNDLED, settings.embedding_threads)
     if is_url(chosen):
         return load_api_model(chosen, settings.embedding_key)
-    folder = Path(chosen).expanduser().absolute()
-    names = {model.casefold(): model for model in _supported()}
-    is_folder = folder.is_dir() or chosen.startswith((".", "/", "~"))
-    if is_folder:
-        _require_files(folder)
-    elif chosen.casefold() not in names:
-        raise _wrong(
-            f"{chosen!r} is no folder, and fastembed knows no model of this name{_near(chosen, names)}"
-        )
-    try:
-        if is_folder:
-            return _from_folder(folder, f"folder/{folder.name}", settings.embedding_threads)
-        return _from_name(names[chosen.casefold()], settings)
-    except SettingError:
-        raise
-    except Exception as problem:
-        raise _wrong(f"{chosen!r} cannot be loaded ({type(problem).__name__})") from problem
+    named = EMBEDDING_MODEL.folder(chosen)
+    with EMBEDDING_MODEL.loading(chosen):
+        if named:
+            return _from_folder(named, f"folder/{named.name}", settings.embedding_threads)
+        return _from_name(EMBEDDING_MODEL.known(chosen, _supported()), settings)
 
 
 def _supported() -> list[str]:
     from fastembed import TextEmbedding
 
     return [model["model"] for model in TextEmbedding.list_supported_models()]
-
-
-def _require_files(folder: Path) -> None:
-    """Raise `SettingError` if a folder lacks one of a model's files."""
-    if not folder.is_dir():
-        raise _wrong(f"there is no folder {folder}")
-    missing = [name for name in NEEDED_FILES if not (folder / name).is_file()]
-    if missing:
-        raise _wrong(f"the folder {folder} lacks {', '.join(missing)}")
-
-
-def _near(chosen: str, names: Mapping[str, str]) -> str:
-    """Return the names that are much like a wrong one, as the end of a sentence."""
-    short = {name.rpartition("/")[2]: full for name, full in names.items()}
-    found = difflib.get_close_matches(chosen.casefold().rpartition("/")[2], short, n=3)
-    return f" (much alike: {', '.join(short[one] for one in found)})" if found else ""
-
-
-def _wrong(sentence: str) -> SettingError:
-    return SettingError("GRAPHMEM_EMBEDDING_MODEL", f"{sentence}: {REMEDY}")
 
 
 def _from_folder(folder: Path, name: str, threads: int) -> FastembedModel:
@@ -380,7 +431,7 @@ def _from_folder(folder: Path, name: str, threads: int) -> FastembedModel:
             model_file=weights.name,
         )
     embedding = TextEmbedding(name, specific_model_path=str(folder), threads=threads)
-    return FastembedModel(name, embedding, _sha256(weights))
+    return FastembedModel(name, embedding, sha256_of(weights))
 
 
 def _from_name(name: str, settings: Settings) -> FastembedModel:
@@ -393,31 +444,15 @@ def _from_name(name: str, settings: Settings) -> FastembedModel:
             name, cache_dir=cache, threads=settings.embedding_threads, local_files_only=True
         )
     except Exception:
-        _require_hub(name, cache)
+        EMBEDDING_MODEL.require_hub(name, cache, "name the URL of an embedding server")
         embedding = TextEmbedding(name, cache_dir=cache, threads=settings.embedding_threads)
     inner: Any = embedding.model
     weights = Path(inner._model_dir) / inner.model_description.model_file
-    return FastembedModel(name, embedding, _sha256(weights))
+    return FastembedModel(name, embedding, sha256_of(weights))
 
 
-def _require_hub(name: str, cache: str) -> None:
-    """Raise `SettingError` if the hub cannot be reached: fastembed tries for 39 s before it says so."""
-    from huggingface_hub import constants
-
-    if not constants.HF_HUB_OFFLINE:
-        try:
-            httpx.head(constants.ENDPOINT, timeout=HUB_SECONDS)
-            return
-        except httpx.HTTPError:
-            pass
-    raise SettingError(
-        "GRAPHMEM_EMBEDDING_MODEL",
-        f"{name!r} is not in {cache}, and {constants.ENDPOINT}, from where it is fetched, cannot be reached: "
-        "connect, copy the model's folder here and name that, or name the URL of an embedding server",
-    )
-
-
-def _sha256(weights: Path) -> str:
+def sha256_of(weights: Path) -> str:
+    """Return the hash of a model's weights."""
     with weights.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -26,6 +26,7 @@ from graphmem.jobs.afterwards import Afterwards
 from graphmem.llm import LanguageModel, language_model
 from graphmem.model.progress import Progress, silent
 from graphmem.observing.metrics import DISK_FREE, NEO4J_RESTARTS
+from graphmem.retrieval.reranking import Reranker, load_reranker
 from graphmem.retrieval.understanding import Vocabulary
 from graphmem.server import folder
 from graphmem.server.private import PrivateServer, always, private_server
@@ -56,6 +57,7 @@ class Runtime(Struct):
     statements: Statements = field(default_factory=Statements)
     llm: LanguageModel | None = None
     turns: SingleFlight[TurnFindings] = field(default_factory=new_turns)
+    reranker: Reranker | None = None
     recorder: Recorder | None = None
     """None if reads are not recorded."""
 
@@ -70,6 +72,7 @@ class Runtime(Struct):
             calibration=self.calibration,
             afterwards=self.afterwards,
             statements=self.statements,
+            reranker=self.reranker,
             llm=self.llm,
             turns=self.turns,
             recorder=self.recorder,
@@ -106,6 +109,9 @@ async def running(
             llm,
             new_turns(settings.turn_cache_mb << 20),
         )
+        if (encoder := await asyncio.to_thread(load_reranker, settings)) is not None:
+            runtime.reranker = Reranker(encoder)
+            stack.push_async_callback(runtime.reranker.close)
         if settings.record == "on":
             days = settings.keep_accesses_days
             runtime.recorder = Recorder(graph, kept=timedelta(days=days) if days else None)

@@ -9,7 +9,7 @@ from litestar.openapi.spec import Example
 from litestar.params import BodyKwarg, PathParameter
 
 from graphmem.context import Context
-from graphmem.facts import categories, remember, supersede
+from graphmem.facts import remember, supersede
 from graphmem.facts.types import Categories, FactVersion, KeptFact, NewFact, NextFact
 from graphmem_api.problems import failures
 
@@ -102,7 +102,7 @@ async def supersede_fact(
 )
 async def show_categories(context: NamedDependency[Context]) -> Categories:
     """List the categories that the client's facts may have: its own, or the default fourteen."""
-    return await categories.show_categories(context)
+    return await remember.show_categories(context)
 
 
 @put(
@@ -116,4 +116,4 @@ async def set_categories(
     data: Annotated[Categories, BodyKwarg(examples=[CHOSEN])], context: NamedDependency[Context]
 ) -> Categories:
     """Choose 1–100 categories; existing facts keep theirs."""
-    return await categories.set_categories(data, context)
+    return await remember.set_categories(data, context)

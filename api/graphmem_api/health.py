@@ -22,6 +22,20 @@ class Health(Struct, frozen=True):
     status: Literal["live", "ready"]
 
 
+class RerankerInUse(Struct, frozen=True):
+    """The cross-encoder that reads the first memories of a ranking."""
+
+    name: str
+    sha256: str
+
+
+class Readiness(Health, frozen=True):
+    """The state of health of a process that can answer."""
+
+    reranker: RerankerInUse | None = None
+    """Null if none is set."""
+
+
 @get("/live", summary="Is it alive?", response_description="It is")
 async def live() -> Health:
     """Say that the process lives, without asking the database."""
@@ -34,7 +48,7 @@ async def live() -> Health:
     response_description="It can",
     responses=described(503),
 )
-async def ready(runtime: NamedDependency[Runtime]) -> Health:
+async def ready(runtime: NamedDependency[Runtime]) -> Readiness:
     """Say that the database answers, or return 503 within two seconds."""
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
@@ -43,7 +57,10 @@ async def ready(runtime: NamedDependency[Runtime]) -> Health:
         raise Unavailable(
             f"the database does not answer within {DEADLINE_SECONDS:g} s"
         ) from problem
-    return Health("ready")
+    if runtime.reranker is None:
+        return Readiness("ready")
+    model = runtime.reranker.model
+    return Readiness("ready", RerankerInUse(model.name, model.sha256))
 
 
 health = Router("/health", route_handlers=[live, ready], tags=["health"])

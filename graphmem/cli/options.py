@@ -31,7 +31,7 @@ NEO4J = (
     "disk_margin_mb",
     "maven_repository",
 )
-RUNNING = (*NEO4J, "embedding_model", "embedding_threads")
+RUNNING = (*NEO4J, "embedding_model", "embedding_threads", "reranker")
 MODEL = ("llm_url", "llm_model")
 KEEPING = ("record", "keep_accesses_days", "keep_runs_days")
 LIMITS = (

@@ -13,9 +13,9 @@ from graphmem.model.vocabulary import Role
 from graphmem.prompts.rendering import one_line
 from graphmem.prompts.truncation import Excerpt, Part, Surroundings
 from graphmem.recall.compose import (
+    LARGE_SHARE,
     MOST_AROUND,
     OMITTED_SHOWN,
-    WHOLE_SHARE,
     first_excerpt,
     shown_excerpt,
 )
@@ -251,7 +251,7 @@ def long_hits(search: SurroundedSearch, tokens: TokenCounter) -> dict[str, LongH
     found: dict[str, LongHit] = {}
     for one, _ in (pair for some in search.hits.values() for pair in some):
         turn = turns.get(one.id)
-        if turn is None or not one.passages or turn.token_count <= WHOLE_SHARE * budget:
+        if turn is None or not one.passages or turn.token_count <= LARGE_SHARE * budget:
             continue
         passage = one.passages[0]
         first = max(0, passage.place - MOST_AROUND)

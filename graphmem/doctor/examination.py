@@ -76,6 +76,7 @@ def surroundings(settings: Settings) -> list[Finding]:
     """Check everything that needs no database."""
     is_private = not settings.neo4j_uri
     findings = machine.cache(settings, private=is_private) + model.files(settings)
+    findings += model.reranker(settings)
     if is_private:
         runs = private.status(settings.data_dir) is not None
         findings = [

@@ -23,6 +23,7 @@ from graphmem.graph.installation import (
 from graphmem.model.validation import counted
 from graphmem.model.vocabulary import FIRST, Side
 from graphmem.retrieval.knowledge import KNOWN, knows
+from graphmem.retrieval.reranking import load_reranker
 from graphmem.retrieval.understanding import SAMPLED_TEXTS
 from graphmem.text.languages import language
 from graphmem.text.names import UNCASED
@@ -56,6 +57,17 @@ def files(settings: Settings) -> list[Finding]:
             )
         ]
     return []
+
+
+def reranker(settings: Settings) -> list[Finding]:
+    """Load the reranker, if one is set and on this machine."""
+    try:
+        model = load_reranker(settings, fetch=False)
+    except SettingError as error:
+        return [refused("reranker", error)]
+    if model is None:
+        return []
+    return [ok("reranker", f"{model.name} (sha256 {model.sha256[:12]}…) reads pairs")]
 
 
 async def agreement(graph: Graph, settings: Settings) -> list[Finding]:

@@ -16,7 +16,6 @@ from graphmem.context import Context
 from graphmem.conversations.remember import lock_conversation
 from graphmem.episodes.types import Consolidated
 from graphmem.errors import ConversationNotFound, InvalidInput, ModelFailed, NotHead
-from graphmem.facts.categories import legal_categories
 from graphmem.facts.remember import (
     FACT_SURROUNDINGS,
     LINK_FACTS,
@@ -24,6 +23,7 @@ from graphmem.facts.remember import (
     checked_fact,
     draft_of,
     keep,
+    legal_categories,
     plain_reinforcement,
 )
 from graphmem.facts.types import DEFAULT_CATEGORY, DEFAULT_SCOPE, KeptFact, NewFact

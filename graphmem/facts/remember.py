@@ -2,6 +2,8 @@
 
 Facts of one conversation, and those of none, have one writer at a time: of two equal facts that arrive
 together one is new and the other reinforces it. `duplicates` decides whether two facts are equal.
+
+The last part are the categories that a client's facts may have.
 """
 
 import re
@@ -16,8 +18,14 @@ from msgspec.structs import replace
 from graphmem.context import Context
 from graphmem.conversations.remember import lock_conversation
 from graphmem.errors import ConversationNotFound, InvalidInput, MemoryNotFound
-from graphmem.facts.categories import check_category
-from graphmem.facts.types import BATCH_FACTS, FACT_BYTES, KeptFact, NewFact, Similar
+from graphmem.facts.types import (
+    BATCH_FACTS,
+    FACT_BYTES,
+    Categories,
+    KeptFact,
+    NewFact,
+    Similar,
+)
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import category_words, tag_words
@@ -25,7 +33,7 @@ from graphmem.memories.write import Draft, Prepared, prepare, write, write_grown
 from graphmem.model.annotations import stored_annotations
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.validation import checked_text
-from graphmem.model.vocabulary import Kind
+from graphmem.model.vocabulary import CATEGORIES, Kind
 from graphmem.retrieval.filters import Filters, scope_groups
 from graphmem.text.extraction import cosine
 from graphmem.text.words import lucene_query, terms
@@ -579,3 +587,53 @@ def _kept(one: FactDecision) -> KeptFact:
         similar=one.similar,
         embedding_truncated=one.memory.embedding.truncated,
     )
+
+
+class ChosenCategories(Struct, frozen=True):
+    """The categories that a client has chosen; empty if it has chosen none."""
+
+    categories: list[str]
+
+
+CHOSEN_CATEGORIES = Query("facts/chosen_categories", ChosenCategories)
+KEEP_CATEGORIES = Query("facts/keep_categories", RowsWritten, writes=True)
+
+
+async def show_categories(context: Context) -> Categories:
+    """Return the categories that a client's facts may have: its own, else the default fourteen.
+
+    Raises `Unavailable`.
+    """
+    rows = await context.graph.rows(CHOSEN_CATEGORIES, client_id=context.client_id)
+    return Categories(categories=legal_categories(rows[0].categories))
+
+
+async def set_categories(chosen: Categories, context: Context) -> Categories:
+    """Set the 1–100 categories of a client's facts; existing facts keep theirs.
+
+    Raises `InvalidInput` when one is given twice, `Unavailable`.
+    """
+    given = chosen.categories
+    twice = next((one for place, one in enumerate(given) if one in given[:place]), None)
+    if twice is not None:
+        raise InvalidInput("categories", f"{twice!r} is given twice; send each once")
+    await context.graph.write(
+        lambda transaction: transaction.rows(
+            KEEP_CATEGORIES, client_id=context.client_id, categories=given
+        )
+    )
+    return Categories(categories=given)
+
+
+def legal_categories(chosen: Sequence[str]) -> list[str]:
+    """Return a client's own categories, else the default fourteen."""
+    return list(chosen) or list(CATEGORIES)
+
+
+def check_category(category: str, chosen: Sequence[str], field: str) -> None:
+    """Raise `InvalidInput`, which lists the legal ones, for a category that is not legal for the client."""
+    legal = legal_categories(chosen)
+    if category not in legal:
+        raise InvalidInput(
+            field, f"{category!r} is not one of this client's categories: {', '.join(legal)}"
+        )

@@ -52,6 +52,11 @@ EMBEDDING_SECONDS = Histogram(
     ["purpose"],
     buckets=FAST,
 )
+RERANKING_SECONDS = Histogram(
+    "graphmem_reranking_duration_seconds",
+    "Duration of the reranker's work on a few memories of a question, without the wait",
+    buckets=FAST,
+)
 REEMBEDDED = Gauge(
     "graphmem_reembedding_memories",
     "Memories that a change of the embedding model has done, and those that are left; 0 without one",

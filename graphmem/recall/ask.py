@@ -23,6 +23,7 @@ from graphmem.recall.abstaining import (
 from graphmem.recall.compose import ComposedContext, compose
 from graphmem.recall.types import ExplainedQuestion, Explanation, Question, Recalled
 from graphmem.recall.why import (
+    before,
     compared,
     exact_ranks,
     excluding,
@@ -37,6 +38,7 @@ from graphmem.retrieval.finding import CANDIDATES, Candidate, find_best, load_ca
 from graphmem.retrieval.fusion import best_first
 from graphmem.retrieval.ranking import LONGEST_RANKED, Ranked, cues_of, ranked
 from graphmem.retrieval.relevance import weighed_stems
+from graphmem.retrieval.reranking import Reranked, reranked
 from graphmem.retrieval.understanding import Stopwatch, Understood, understand
 from graphmem.retrieval.weighing import chat_share
 from graphmem.text.words import terms
@@ -121,7 +123,8 @@ async def recall(question: Question, context: Context) -> Recalled:
 
     An unknown conversation gives the same empty answer as one without memories. If the embedding model fails,
     only words are searched and `degraded` contains `no_vector`; if it does not know the question's language,
-    words and spelling lead and `degraded` contains `language`. Raises `InvalidInput`, `Unavailable`.
+    words and spelling lead and `degraded` contains `language`; without the word of a reranker that is set,
+    `no_reranker`. Raises `InvalidInput`, `Unavailable`.
     """
     began = context.read_begins()
     answer = await _answer(question, context)
@@ -135,8 +138,11 @@ class RankedSearch(Struct, frozen=True, kw_only=True):
     asked: Understood
     filters: Filters
     ranking: list[Ranked]
+    degraded: list[str]
     judge: Judgement
     admitted: Admitted
+    by_worth: bool
+    """Whether the budget is filled by worth: for the default order, unless a limit is set."""
 
     @property
     def weights(self) -> dict[str, float]:
@@ -157,7 +163,7 @@ async def _answer(question: Question, context: Context) -> Recalled:
         omitted=composed.omitted,
         omitted_total=composed.omitted_total,
         abstained=question.may_abstain and not search.admitted.ranking,
-        degraded=search.asked.degraded,
+        degraded=search.degraded,
         timings=watch.laps() if question.explain else None,
         weights=search.weights if question.explain else None,
     )
@@ -210,13 +216,21 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
     if by_text and is_prose(ranking):
         ranking = await chained(ranking, filters, context)
     watch.lap("rank")
+    read = Reranked(ranking)
+    if by_text and context.reranker is not None:
+        read = await reranked(
+            ranking, query, context.reranker, client_id=context.client_id, graph=context.graph
+        )
+        watch.lap("rerank")
     judge = judgement(asked, found, unheard, context.calibration)
     return RankedSearch(
         asked=asked,
         filters=filters,
-        ranking=ranking,
+        ranking=read.ranking,
+        degraded=[*asked.degraded, *read.degraded],
         judge=judge,
-        admitted=await relevant_enough(ranking, question, judge, context),
+        admitted=await relevant_enough(read.ranking, question, judge, context),
+        by_worth=by_text and question.limit is None,
     )
 
 
@@ -228,6 +242,7 @@ async def _compose(search: RankedSearch, question: Question, context: Context) -
         words=weighed_stems(search.asked.words or terms(question.query), search.asked.weight),
         limit=question.limit,
         max_tokens=question.max_tokens,
+        by_worth=search.by_worth,
         zone=zone_of(question.time_zone),
     )
 
@@ -250,7 +265,7 @@ async def explain(question: ExplainedQuestion, context: Context) -> Explanation:
         min_relevance=least_relevance(question),
         weights=search.weights,
         candidates=len(search.ranking),
-        degraded=search.asked.degraded,
+        degraded=search.degraded,
     )
     places = {one.id: (rank, one) for rank, one in enumerate(search.ranking, 1)}
     if explanation.filters:
@@ -290,7 +305,11 @@ async def _explain_ranked(
         return replace(explanation, stage="taken")
     last = compared(items[-1]) if items else None
     needed, left = room(
-        one, rank, items, question.max_tokens, context.tokens, zone_of(question.time_zone)
+        before(one, rank, items, by_worth=search.by_worth),
+        one,
+        question.max_tokens,
+        context.tokens,
+        zone_of(question.time_zone),
     )
     beyond = len(items) == question.limit and last is not None and rank > last.rank
     return replace(

@@ -21,9 +21,18 @@ from graphmem.retrieval.heads import Head, Loaded, at_heads, fetch_heads, heads_
 from graphmem.retrieval.ranking import Ranked
 from graphmem.tokens import TokenCounter
 
-WHOLE_SHARE = 0.25
-"""The share of the budget up to which a text is given whole, or whatever its length if no passage of it was
-found; else an excerpt is given."""
+WHOLE_SHARE, LARGE_SHARE = 0.7, 0.25
+WHOLE_TOKENS = 1_000
+"""The share of the budget up to which a text of at most so many tokens is given whole, and for longer ones.
+
+A text beyond that is given as an excerpt, but whole, whatever its length, if no passage of it was found.
+"""
+
+COST_EXPONENT = 0.08
+"""How much the length of a text counts against its score: ten times as long, a sixth less worth."""
+
+SHORTEST_TOKENS = 8
+"""The length up to which texts cost the same: a prefix and a line cost something too."""
 
 FIRST_SHARE = 0.1
 FIRST_TOKENS = range(40, 120)
@@ -78,11 +87,14 @@ async def compose(
     words: Mapping[str, float],
     limit: int | None,
     max_tokens: int,
+    by_worth: bool = False,
     zone: tzinfo = UTC,
 ) -> ComposedContext:
-    """Pack memories by rank into `max_tokens`, headings and separators included, and at most `limit`, if set.
+    """Pack memories into `max_tokens`, headings and separators included, and at most `limit`, if set.
 
-    Of a text that is longer than a quarter of it an excerpt is packed, around the passage that was found;
+    They are packed by rank, or `by_worth`.
+
+    Of a text that takes much of it (`most_whole`) an excerpt is packed, around the passage that was found;
     `words`, the weights of the question's stems, decide where it begins. The room that is left is given to
     the excerpts, the best first.
 
@@ -91,7 +103,9 @@ async def compose(
     the search is replaced by its head, if the filters admit that.
     """
     most = len(ranking) if limit is None else limit
-    packing = Packing(ranking, filters, words, most, max_tokens, context.tokens, zone)
+    packing = Packing(
+        ranking, filters, words, most, max_tokens, context.tokens, zone, by_worth=by_worth
+    )
     wanted, named = packing.wanted(), packing.named()
     while wanted or named:
         # The second is done before the first, whose rows are longer.
@@ -135,14 +149,18 @@ class Packing:
         max_tokens: int,
         tokens: TokenCounter,
         zone: tzinfo = UTC,
+        *,
+        by_worth: bool = False,
     ) -> None:
         self._zone = zone
         self._ranking = list(ranking)
+        self._by_worth = by_worth
         self._filters = filters
         self._words = words
         self._limit = limit
         self._max_tokens = max_tokens
         self._tokens = tokens
+        self._order = self._ordered()
         self._estimates = self._estimated()
         self._asked: set[str] = set()
         self._known: set[str] = set()
@@ -184,6 +202,7 @@ class Packing:
         self._known |= {one.id for one in (*texts, *standing)}
         if heads := heads_of((*texts, *standing)):
             self._ranking = at_heads(self._ranking, heads, self._filters.admit, _moved)
+            self._order = self._ordered()
             self._estimates = self._estimated()
             self._asked |= {text.id for text in texts}
         for candidate in self._with_texts():
@@ -232,12 +251,18 @@ class Packing:
 
     def _hit(self, candidate: Candidate) -> FoundPassage | None:
         """Return the passage around which a memory is given as an excerpt; None if it is given whole."""
-        fits = candidate.token_count <= WHOLE_SHARE * self._max_tokens
+        fits = candidate.token_count <= most_whole(self._max_tokens)
         return None if fits or not candidate.passages else candidate.passages[0]
 
     def _estimated(self) -> dict[str, Parcel]:
-        """Return the costs of all candidates by id, in the order of the ranking."""
-        return {one.candidate.id: self._estimate(one.candidate) for one in self._ranking}
+        """Return the costs of all candidates by id, in the order in which they are packed."""
+        return {one.candidate.id: self._estimate(one.candidate) for one in self._order}
+
+    def _ordered(self) -> list[Ranked]:
+        """Return the candidates in the order in which they are packed."""
+        if not self._by_worth:
+            return self._ranking
+        return sorted(self._ranking, key=lambda one: -worth(one.score, one.candidate.token_count))
 
     def _estimate(self, candidate: Candidate) -> Parcel:
         """Return the cost by the stored token count; a text after its prefix may cost a token less."""
@@ -248,7 +273,7 @@ class Packing:
         return _parcel(candidate, cost, self._tokens, self._zone)
 
     def _with_texts(self) -> list[Candidate]:
-        return [one.candidate for one in self._ranking if one.candidate.id in self._texts]
+        return [one.candidate for one in self._order if one.candidate.id in self._texts]
 
     def _measure(self, candidate: Candidate) -> None:
         """Make the excerpt of a long memory, and count the tokens of whatever is shown of it."""
@@ -305,6 +330,19 @@ class Packing:
         if excerpt is None or hit is None:
             return item
         return replace(item, text=excerpt.text, excerpt=shown_excerpt(excerpt, hit))
+
+
+def worth(score: float, tokens: int) -> float:
+    """Return the worth of a memory for a budget: of two that answer alike the shorter one leaves more room.
+
+    The long answers at the end of what fits cost most of a budget, and each says little of what is asked.
+    """
+    return score / max(tokens, SHORTEST_TOKENS) ** COST_EXPONENT
+
+
+def most_whole(max_tokens: int) -> float:
+    """Return the tokens up to which a text is given whole: a reader then misses nothing of it."""
+    return max(LARGE_SHARE * max_tokens, min(WHOLE_SHARE * max_tokens, WHOLE_TOKENS))
 
 
 def first_room(max_tokens: int) -> int:

@@ -75,7 +75,8 @@ class ShownExcerpt(Struct, frozen=True, kw_only=True):
     """The part of a long memory that its text shows: bytes from `start` up to `end`, exclusive, in UTF-8.
 
     `scores` are those of the passage that was found there: the reason for this part. A memory is given as an
-    excerpt if it is longer than a quarter of the budget; chunk and peek give the whole.
+    excerpt if it is longer than .7 of the budget, or than 1,000 tokens and a quarter of it; in contextual
+    search than a quarter. Chunk and peek give the whole.
     """
 
     start: int

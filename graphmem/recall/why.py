@@ -11,6 +11,7 @@ from graphmem.errors import MemoryNotFound
 from graphmem.graph.query import Query
 from graphmem.model.vocabulary import KINDS, Kind, Leg
 from graphmem.prompts.rendering import Entry, heading, markdown, prefix
+from graphmem.recall.compose import worth
 from graphmem.recall.types import Compared, Explanation, Item, Lift, Question
 from graphmem.retrieval.filters import Filters, conditions
 from graphmem.retrieval.finding import MOST_CANDIDATES, ONLY_RANKED, IndexQuery, find
@@ -182,17 +183,25 @@ def compared(item: Item) -> Compared:
     )
 
 
+def before(ranked: Ranked, rank: int, items: Sequence[Item], *, by_worth: bool) -> list[Item]:
+    """Return the items that are packed before a memory."""
+    own = worth(ranked.score, ranked.candidate.token_count)
+    return [
+        item
+        for item in items
+        if (worth(item.score, item.token_count) >= own if by_worth else item.rank < rank)
+    ]
+
+
 def room(
+    before: Sequence[Item],
     ranked: Ranked,
-    rank: int,
-    items: Sequence[Item],
     max_tokens: int,
     tokens: TokenCounter,
     zone: tzinfo = UTC,
 ) -> tuple[int, int]:
     """Return the tokens that a memory needs in a context, and those that the items before it left."""
     one = ranked.candidate
-    before = [item for item in items if item.rank < rank]
     needed = one.token_count + tokens.count(prefix(one.name or one.role or ""))
     groups = {item.session_id or item.kind for item in before}
     if (one.session_id or one.kind) not in groups:

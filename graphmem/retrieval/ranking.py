@@ -22,6 +22,7 @@ from graphmem.retrieval.knowledge import KNOWN, Knowledge, knows
 from graphmem.retrieval.relevance import stems_in
 from graphmem.retrieval.understanding import spelling
 from graphmem.retrieval.weighing import (
+    asked_role,
     chat_share,
     completed,
     coverage,
@@ -66,20 +67,20 @@ PLAIN = Weights(
 """For a search that adds signals of its own, as contextual search does."""
 
 PROSE = Weights(
-    cosine=0.75, words=0.25, before=0.1, after=0.3, around=0.1, session=0.4, speaker=0.1, time=0.4
+    cosine=0.6, words=0.25, before=0.0, after=0.25, around=0.1, session=0.4, speaker=0.15, time=0.4
 )
-"""For long answers and passages. What answers a message follows it."""
+"""For long answers and passages; near those that BEAM learns. What answers a message follows it."""
 
 CHAT = Weights(
     cosine=0.5,
     words=0.25,
-    before=0.1,
+    before=0.2,
     after=0.15,
     around=0.1,
     session=0.4,
-    speaker=0.15,
+    speaker=0.2,
     time=0.7,
-    coverage=0.3,
+    coverage=0.4,
     completed=0.4,
     session_coverage=0.3,
     substance=0.25,
@@ -248,7 +249,7 @@ def _fused(
             for name, offsets in NEIGHBOURS.items()
         },
         "session": session_prior(hybrid, {one.id: one.session_id for one in found}),
-        "speaker": speaker_named(words, {one.id: one.name for one in found}),
+        "speaker": _speaker(found, words, cues),
         **told.signals,
     }
     weights = asdict(_weights(chat, told.most) if cues else PLAIN)
@@ -256,6 +257,15 @@ def _fused(
         signals |= _by_letters(found, cues) | {"substance": substance(lengths)}
         weights = UNKNOWN
     return signals, {name: weights[name] for name in signals if name in weights}
+
+
+def _speaker(found: Sequence[Candidate], words: Sequence[str], cues: Cues | None) -> Scores:
+    """Return 1 for the memories of the speaker whom the question names, else of the role it asks for."""
+    named = speaker_named(words, {one.id: one.name for one in found})
+    if named or cues is None:
+        return named
+    role = asked_role(cues.query, cues.spoken)
+    return {one.id: 1.0 for one in found if role and one.role == role}
 
 
 def _trusted(cosine: Scores, found: Iterable[Candidate], cues: Cues) -> Scores:

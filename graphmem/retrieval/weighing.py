@@ -1,8 +1,10 @@
 """Weighing: the signals of a memory besides those of the two legs; pure."""
 
+import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Set
 
+from graphmem.model.vocabulary import Role
 from graphmem.retrieval.fusion import Scores, by_maximum
 from graphmem.retrieval.relevance import stemmed, stems_in
 from graphmem.text.languages import ENGLISH
@@ -22,6 +24,11 @@ CHAT_FROM, CHAT_TO = 0.4, 0.8
 
 WORDED_MESSAGES = 5
 """The messages of a session, those with the best scores by words, that decide its coverage."""
+
+FIRST_PERSON = frozenset({"i", "me", "my", "mine", "myself"})
+SECOND_PERSON = frozenset({"you", "your", "yours", "yourself"})
+_REQUEST = re.compile(r"\b(can|could|would|will) you\b")
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 Covered = Mapping[str, frozenset[str]]
 """By memory the stems of the question that it has; only memories with at least one."""
@@ -70,6 +77,19 @@ def speaker_named(words: Iterable[str], names: Mapping[str, str | None]) -> Scor
     if len(named) != 1:
         return {}
     return {id: 1.0 for id, name in names.items() if name in named}
+
+
+def asked_role(question: str, spoken: str | None = None) -> Role | None:
+    """Return the role whose words an English question asks for; None if it tells none.
+
+    What I said is said by the user, what you said by the assistant; `can you` asks for nothing said.
+    """
+    if spoken not in (None, ENGLISH):
+        return None
+    words = set(_LETTERS.findall(_REQUEST.sub("", question.lower())))
+    if words & FIRST_PERSON:
+        return "user"
+    return "assistant" if words & SECOND_PERSON else None
 
 
 def brevity(length: int) -> float:

@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from graphmem.accesses import ReadBegan, Seen, ShownMemory
 from graphmem.context import Context
-from graphmem.facts.categories import check_category, show_categories
+from graphmem.facts.remember import check_category, show_categories
 from graphmem.graph.query import Query
 from graphmem.model.times import END
 from graphmem.model.validation import checked_text

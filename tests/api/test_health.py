@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,8 +12,11 @@ import pytest_asyncio
 from graphmem_api.app import create_app
 from msgspec.structs import replace
 
+from graphmem import config
 from graphmem.graph.driver import Graph
+from graphmem.retrieval.reranking import Reranker, load_reranker
 from graphmem.runtime import Runtime
+from tests.cross_encoder import make_cross_encoder
 
 
 @pytest_asyncio.fixture
@@ -25,7 +29,19 @@ async def without_database(offline: Runtime, unused_tcp_port: int) -> AsyncItera
 
 async def test_alive_and_ready(http: httpx.AsyncClient) -> None:  # B7
     assert (await http.get("/health/live")).json() == {"status": "live"}
-    assert (await http.get("/health/ready")).json() == {"status": "ready"}
+    assert (await http.get("/health/ready")).json() == {"status": "ready", "reranker": None}
+
+
+async def test_readiness_names_the_reranker(runtime: Runtime, asking: Any, tmp_path: Path) -> None:
+    encoder = load_reranker(config.load({}, reranker=str(make_cross_encoder(tmp_path / "mine"))))
+    assert encoder is not None
+    reranker = Reranker(encoder)
+
+    async with asking(create_app(replace(runtime, reranker=reranker))) as http:
+        answer = await http.get("/health/ready")
+    await reranker.close()
+
+    assert answer.json()["reranker"] == {"name": "folder/mine", "sha256": encoder.sha256}
 
 
 async def test_without_the_database_it_lives_but_is_not_ready(

@@ -45,7 +45,9 @@ async def test_a_set_is_loaded_asked_and_reported(runtime: Runtime, passages: di
 
 
 def test_figures_are_percent_of_questions_and_of_evidence():
-    result = report([Found({0: 0.5, 1: 1.0}), Found({0: 1.0, 1: 1.0}), Found({0: 1.0, 1: 0.5})])
+    result = report(
+        [Found({0: 0.5, 1: 1.0}, 1.0), Found({0: 1.0, 1: 1.0}, 1.0), Found({0: 1.0, 1: 0.5}, 0.5)]
+    )
 
     assert result["hops"]["0"]["all evidence@5"] == 66.67
     assert result["hops"]["0"]["recall@5"] == 83.33

@@ -7,9 +7,19 @@ import numpy as np
 import pytest
 from msgspec.structs import asdict
 
-from bench.weights import NAMES, Asked, ablation, figures, learn, learned, matrix
+from bench.weights import (
+    NAMES,
+    Asked,
+    ablation,
+    cost_of_each,
+    figures,
+    learn,
+    learned,
+    matrix,
+    scales,
+)
 from graphmem.retrieval.finding import Candidate
-from graphmem.retrieval.ranking import CHAT, cues_of
+from graphmem.retrieval.ranking import CHAT, PROSE, Weights, cues_of
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -69,9 +79,9 @@ def test_a_signal_that_is_left_out_has_no_weight(asked: list[Asked]) -> None:
 
 
 def test_what_tells_the_evidence_gains_weight(asked: list[Asked]) -> None:
-    signals, right, real = matrix(asked, [one.ranked() for one in asked])
+    signals, right, real = matrix(asked, [one.ranked() for one in asked], CHAT)
 
-    weights = dict(zip(NAMES, learned(signals, right, real), strict=True))
+    weights = dict(zip(NAMES, learned(signals, right, real, CHAT), strict=True))
 
     assert weights["substance"] > CHAT.substance
     assert weights["speaker"] == pytest.approx(CHAT.speaker)
@@ -82,12 +92,32 @@ def test_a_conversation_is_judged_by_the_weights_of_the_others(
 ) -> None:
     sizes: list[int] = []
 
-    def counted(signals: Any, right: Any, real: Any) -> Any:
+    def counted(signals: Any, right: Any, real: Any, present: Weights) -> Any:
         sizes.append(len(signals))
-        return np.array(list(asdict(CHAT).values()))
+        return np.array(list(asdict(present).values()))
 
     monkeypatch.setattr("bench.weights.learned", counted)
     report = learn(asked, [one.ranked() for one in asked])
 
     assert sizes == [3, 2, 1]
+    assert report["present"] == asdict(CHAT)
     assert report["fitted"] == report["cross-validated"]
+
+
+def test_a_weight_counts_for_a_question_as_far_as_its_share_of_the_present_one() -> None:
+    used = {"cosine": PROSE.cosine, "after": PROSE.after / 2, "coverage": 0.0}
+
+    scale = scales(used, PROSE)
+
+    assert (scale["cosine"], scale["after"]) == (1.0, 0.5)
+    # A signal without a weight can learn one.
+    assert scale["before"] == 1.0
+    assert scales(used, CHAT)["coverage"] == 0.0
+
+
+def test_each_signal_has_its_time(asked: list[Asked]) -> None:
+    spent = cost_of_each(asked)
+
+    assert set(spent) == set(NAMES)
+    assert all(milliseconds >= 0 for milliseconds in spent.values())
+    assert spent["cosine"] > 0

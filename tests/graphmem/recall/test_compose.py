@@ -5,7 +5,15 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from graphmem.recall.compose import OMITTED_SHOWN, TEXTS, ComposedContext, MemoryText, compose
+from graphmem.recall.compose import (
+    OMITTED_SHOWN,
+    SHORTEST_TOKENS,
+    TEXTS,
+    ComposedContext,
+    MemoryText,
+    compose,
+    worth,
+)
 from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.finding import Candidate
 from graphmem.retrieval.heads import HEADS, Head, Standing
@@ -59,6 +67,7 @@ async def composed(
     max_tokens: int,
     tokens: TokenCounter | None = None,
     heads: dict[str, str | None] | None = None,
+    by_worth: bool = False,
 ) -> tuple[ComposedContext, ScriptedGraph]:
     """Compose texts that stand in their order of rank; `heads` have taken places, None of the deleted."""
     counter = tokens or TokenCounter()
@@ -76,7 +85,13 @@ async def composed(
     ranking = [ranked(id, counter.count(text)) for id, text in texts.items()]
     context = scripted_context(graph, tokens=counter)
     answer = await compose(
-        ranking, Filters(), context, words={}, limit=limit, max_tokens=max_tokens
+        ranking,
+        Filters(),
+        context,
+        words={},
+        limit=limit,
+        max_tokens=max_tokens,
+        by_worth=by_worth,
     )
     return answer, graph
 
@@ -113,6 +128,21 @@ async def test_without_a_limit_the_budget_alone_decides():
     assert graph.names.count(TEXTS.name) == 1
     everything, _ = await composed(texts, limit=None, max_tokens=10_000)
     assert (len(everything.items), everything.omitted_total) == (120, 0)
+
+
+async def test_of_like_scores_the_shorter_text_is_packed_first_where_worth_decides():
+    texts = {"a": "word " * 80, "b": "short", "c": "word " * 30}
+    by_worth, _ = await composed(texts, limit=None, max_tokens=110, by_worth=True)
+    by_rank, _ = await composed(texts, limit=None, max_tokens=110)
+
+    # Items keep their ranks.
+    assert [(item.id, item.rank) for item in by_worth.items] == [("b", 2), ("c", 3)]
+    assert [item.id for item in by_rank.items] == ["a", "b"]
+
+
+def test_a_much_better_answer_is_worth_its_length():
+    assert worth(1.0, 800) > worth(0.8, 80) > worth(1.0, 3_000)
+    assert worth(1.0, 1) == worth(1.0, SHORTEST_TOKENS)
 
 
 async def test_a_short_text_far_below_fills_the_last_room_in_one_round_trip():

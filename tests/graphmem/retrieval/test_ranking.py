@@ -96,6 +96,23 @@ def test_default_adds_neighbours_session_and_speaker(candidate: Make) -> None:
     assert total["c"] == 0.0
 
 
+def test_a_question_in_the_first_person_asks_for_the_user_s_words(candidate: Make) -> None:
+    found = [
+        candidate("said", cosine=0.5),
+        candidate("answered", cosine=0.5, role="assistant", name="Quill"),
+    ]
+
+    def speakers(question: str, *words: str) -> dict[str, float]:
+        ranking = ranked(found, words, "default", cues_of(question, words, {}))
+        return {one.id: one.scores["speaker"] for one in ranking if "speaker" in one.scores}
+
+    assert speakers("What did I plan?") == {"said": 1.0}
+    assert speakers("What did you plan?") == {"answered": 1.0}
+    # A name tells more.
+    assert speakers("What did I ask Quill?", "quill") == {"answered": 1.0}
+    assert speakers("What was planned?") == {}
+
+
 def text(content: str) -> CandidateSource:
     return CandidateSource(
         source_type="message",

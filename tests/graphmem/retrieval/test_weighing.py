@@ -7,6 +7,7 @@ from graphmem.retrieval.weighing import (
     SESSION_BEST,
     SHORT_TOKENS,
     WORDED_MESSAGES,
+    asked_role,
     chat_share,
     completed,
     coverage,
@@ -81,6 +82,23 @@ def test_a_speaker_counts_when_named_alone(words: list[str], expected: dict[str,
     names = {"a": "Mara Lindqvist", "b": "Quill", "c": "Mara Lindqvist", "d": None, "e": ""}
 
     assert speaker_named(words, names) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "spoken", "expected"),
+    [
+        ("When does my first sprint end?", None, "user"),
+        ("Can you list what I've tried?", "en", "user"),
+        ("How did you recommend structuring it?", "en", "assistant"),
+        ("Can you list the libraries?", "en", None),
+        ("When did Mara move?", None, None),
+        ("Wo bin i?", "de", None),
+    ],
+)
+def test_who_is_asked_about_tells_whose_words_answer(
+    question: str, spoken: str | None, expected: str | None
+) -> None:
+    assert asked_role(question, spoken) == expected
 
 
 def test_a_text_covers_the_words_of_which_it_has_another_form() -> None:
