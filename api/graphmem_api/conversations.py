@@ -146,8 +146,8 @@ async def delete_conversation(
 ) -> Deleted:
     """Delete a conversation with all its contents, and return their number.
 
-    Versions that its memories have in other conversations stay; the newest that is left holds again. 409 under
-    a legal hold.
+    Versions that its memories have in other conversations stay; the newest that is left holds again.
+    409 under a legal hold.
     """
     return await use_case.delete_conversation(conversation_id, context)
 
