@@ -265,8 +265,14 @@ class Killed(Exception):
 
 @pytest.mark.parametrize("phase", ["nodes", "edges", "embedding"])
 async def test_an_import_that_ended_anywhere_goes_on_there(
-    phase: str, lived: Graphmem, rival: Graphmem, tmp_path: Path
+    phase: str,
+    lived: Graphmem,
+    rival: Graphmem,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(loading, "NODES_AT_ONCE", 20)
+    monkeypatch.setattr(loading, "EDGES_AT_ONCE", 20)
     path = await exported(lived, tmp_path / "life.jsonl", vectors=phase != "embedding")
     asked = 0
 
