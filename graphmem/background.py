@@ -20,6 +20,7 @@ from graphmem.graph.driver import Graph, Transaction
 from graphmem.jobs.outbox import Claim, Due, Effect, queue_alone
 from graphmem.jobs.worker import STOP_SECONDS, Handler, Worker
 from graphmem.memories.passages import PASSAGES_JOB, cut_memories, queue_passages
+from graphmem.memories.write import NAMES_JOB, find_due_names, queue_names
 from graphmem.model.times import present
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import FORGOTTEN, WORKER_CRASHES
@@ -138,6 +139,15 @@ async def _cut_memories(held: Claim, runtime: Runtime) -> None:
     await queue_alone(again, client_id=held.client_id, now=now, graph=runtime.graph)
 
 
+async def _find_names(held: Claim, runtime: Runtime) -> None:
+    """Find the names in some of a client's old memories; the job comes due again while some are left."""
+    if await find_due_names(runtime.context(held.client_id)):
+        return
+    now = present()
+    again = Due(id=held.id, kind=held.kind, key=held.key, run_at=now, earliest=True)
+    await queue_alone(again, client_id=held.client_id, now=now, graph=runtime.graph)
+
+
 async def _reembed(held: Claim, runtime: Runtime) -> None:
     """Embed some memories with another model; the job comes due again while memories are left."""
     work = Reembedding(now=present, graph=runtime.graph, embedder=runtime.embedder)
@@ -166,6 +176,7 @@ WORK: Mapping[str, Work] = {
     RETAIN: _delete_old_records,
     ALIASES: _find_aliases,
     PASSAGES_JOB: _cut_memories,
+    NAMES_JOB: _find_names,
     REEMBED: _reembed,
 }
 """The code for each kind of job. A job of another kind waits for a process that has code for it."""
@@ -176,6 +187,9 @@ END_SECONDS = STOP_SECONDS + 3.0
 NOTICE_EVERY = timedelta(seconds=5)
 """The interval at which new names and long memories are looked for: the writes of these queue nothing."""
 
+NAMES_EVERY = timedelta(minutes=1)
+"""The interval at which memories without names are looked for: only an upgrade or an import brings some."""
+
 
 async def _queue_aliases(graph: Graph) -> None:
     """Queue alias detection for the clients with new names."""
@@ -185,6 +199,11 @@ async def _queue_aliases(graph: Graph) -> None:
 async def _queue_passages(graph: Graph) -> None:
     """Queue the cutting of long memories for the clients that have some left."""
     await queue_passages(now=present(), new_id=random_id, graph=graph)
+
+
+async def _queue_names(graph: Graph) -> None:
+    """Queue the search for names for the clients with memories from before there were any."""
+    await queue_names(now=present(), new_id=random_id, graph=graph)
 
 
 async def _queue_expired(graph: Graph) -> None:
@@ -202,6 +221,7 @@ async def _queue_retention(graph: Graph) -> None:
 REGULAR: Mapping[str, tuple[Callable[[Graph], Awaitable[None]], timedelta]] = {
     ALIASES: (_queue_aliases, NOTICE_EVERY),
     PASSAGES_JOB: (_queue_passages, NOTICE_EVERY),
+    NAMES_JOB: (_queue_names, NAMES_EVERY),
     EXPIRE: (_queue_expired, NOTICE_EVERY),
     RETAIN: (_queue_retention, RETAIN_EVERY),
 }

@@ -111,6 +111,7 @@ async def examine_store(reached: ReachedDatabase, settings: Settings) -> list[Fi
         ("languages", lambda: model.languages(graph)),
         ("graph", lambda: integrity.agreement(graph)),
         ("memories", lambda: integrity.amount(graph)),
+        ("memories", lambda: integrity.unfinished(graph)),
         ("size", lambda: server.fits(graph, reached.pid)),
     ]
     for subject, check in checks:

@@ -4,16 +4,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from graphmem.conversations.remember import SEGMENT, SUMMARIZE_SESSIONS
 from graphmem.doctor.findings import Finding, note, ok, problem
 from graphmem.doctor.schema import searched_properties
 from graphmem.graph.driver import Graph
 from graphmem.graph.inspection import (
     BROKEN_CHAINS,
+    CONVERSATIONS_TO_WORK_ON,
     COUNTED_MEMORIES,
     COUNTED_PASSAGES,
     EDGES_BETWEEN_CLIENTS,
     KNOWN_NAMES,
     MEMORIES_TO_CUT,
+    MEMORIES_TO_NAME,
     MEMORIES_WITHOUT_CONVERSATION,
     MEMORIES_WITHOUT_EMBEDDING,
     MEMORIES_WITHOUT_FILTERS,
@@ -38,6 +41,9 @@ from graphmem.graph.schema import (
     declared_nodes,
     edge_sources,
 )
+from graphmem.memories.passages import PASSAGES_JOB
+from graphmem.memories.write import NAMES_JOB
+from graphmem.model.times import present
 from graphmem.model.validation import counted
 
 SCANNED = 1_000_000
@@ -133,21 +139,66 @@ async def amount(graph: Graph, *, scanned: int = SCANNED) -> list[Finding]:
     """Report the number of memories, and whether all are checked."""
     [row] = await graph.rows(COUNTED_MEMORIES)
     [parts] = await graph.rows(COUNTED_PASSAGES)
-    [left] = await graph.rows(MEMORIES_TO_CUT)
-    return list(_amount(row.memories, parts.passages, left.memories, scanned))
+    return list(_amount(row.memories, parts.passages, scanned))
 
 
-def _amount(memories: int, passages: int, left: int, scanned: int) -> Iterator[Finding]:
+def _amount(memories: int, passages: int, scanned: int) -> Iterator[Finding]:
     also = f", and {counted(passages, 'passage')} of the long ones" if passages else ""
     yield ok("memories", f"{counted(memories, 'memory')} stored{also}")
-    if left:
-        what = f"{counted(left, 'long memory')} not cut into all passages yet"
-        remedy = (
-            "nothing: the job `passages` of `graphmem serve` does it; till then words find the rest"
-        )
-        yield note("memories", what, remedy)
     if memories > scanned:
         yield note("integrity", f"only the first {scanned:,} of each kind are looked at")
+
+
+async def unfinished(graph: Graph) -> list[Finding]:
+    """Report the work on stored memories that waits for the jobs, as after an upgrade."""
+    [uncut] = await graph.rows(MEMORIES_TO_CUT)
+    [unnamed] = await graph.rows(MEMORIES_TO_NAME)
+    waiting = {
+        kind: (await graph.rows(CONVERSATIONS_TO_WORK_ON, kind=kind, now=present()))[0]
+        for kind in (SUMMARIZE_SESSIONS, SEGMENT)
+    }
+    return list(
+        _unfinished(
+            uncut.memories,
+            unnamed.memories,
+            summaries=waiting[SUMMARIZE_SESSIONS].conversations,
+            episodes=waiting[SEGMENT].conversations,
+        )
+    )
+
+
+def _unfinished(uncut: int, unnamed: int, *, summaries: int, episodes: int) -> Iterator[Finding]:
+    """Return a note for each kind of work that is left."""
+    left = (
+        (
+            f"{counted(uncut, 'long memory')} not cut into all passages yet",
+            PASSAGES_JOB,
+            "; till then words find the rest",
+            uncut,
+        ),
+        (
+            f"{counted(unnamed, 'memory')} whose names are still to be found",
+            NAMES_JOB,
+            "",
+            unnamed,
+        ),
+        (
+            f"{counted(summaries, 'conversation')} with sessions to summarize",
+            SUMMARIZE_SESSIONS,
+            "",
+            summaries,
+        ),
+        (
+            f"{counted(episodes, 'conversation')} to segment into episodes",
+            SEGMENT,
+            "",
+            episodes,
+        ),
+    )
+    for what, job, till_then, number in left:
+        if number:
+            remedy = f"nothing: the job `{job}` of `graphmem serve` does it{till_then}"
+            yield note("memories", what, remedy)
 
 
 NODES_SCANNED = 10_000

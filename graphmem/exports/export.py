@@ -5,13 +5,13 @@ anything was. Memories come first and the counters of sessions and conversations
 never behind a message.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable
 from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from graphmem.context import Context
 from graphmem.errors import Unavailable
@@ -27,7 +27,7 @@ from graphmem.exports.lines import (
     line,
 )
 from graphmem.graph.installation import installation
-from graphmem.graph.plain import to_json
+from graphmem.graph.plain import read_as_exported, to_json
 from graphmem.graph.query import Query
 from graphmem.graph.schema import schema_files
 from graphmem.model.pages import GivenCursor, Listing, foreign, listing
@@ -54,7 +54,7 @@ NOT_EXPORTED = {
 }
 """The labels of a client's other nodes, each with the reason."""
 
-FEWEST, MOST = 16, 512
+FEWEST, MOST = 16, 1_024
 """The least and the greatest number of nodes on a page."""
 
 PAGE_BYTES = 4_000_000
@@ -63,7 +63,7 @@ PAGE_BYTES = 4_000_000
 DERIVED = frozenset({"client_id", "scope_words", "locked", "lease", "other_truncated"})
 """Properties that an import makes, or that only a process at work needs."""
 
-OF_IMPORT = frozenset({"import_sha256", "import_place"})
+NOT_WRITTEN = DERIVED | {"import_sha256", "import_place"}
 FILE_EMBEDDING = "embedding"
 """The name of a memory's vector in a file, whichever property holds it in a database."""
 
@@ -78,7 +78,7 @@ class ExportAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     cursor: GivenCursor | None = None
 
 
-class ExportedEdge(Struct, frozen=True):
+class ExportedEdge(Struct, frozen=True, array_like=True):
     """An edge to another node of the client."""
 
     type: str
@@ -87,14 +87,20 @@ class ExportedEdge(Struct, frozen=True):
     properties: dict[str, Any]
 
 
-class ExportedNode(Struct, frozen=True):
-    """A node with the edges that begin at it."""
+class ExportedNode(Struct, frozen=True, array_like=True):
+    """A node with the edges that begin at it; a property that it does not have may be None."""
 
     labels: list[str]
     key: str
-    properties: list[tuple[str, Any]]
-    times: list[tuple[str, str]]
+    properties: dict[str, Any]
     edges: list[ExportedEdge]
+
+
+class ExportedPage(Struct, frozen=True):
+    """Some nodes of a label, at least one."""
+
+    label: str
+    nodes: list[ExportedNode]
 
 
 class ClientState(Struct, frozen=True):
@@ -111,18 +117,23 @@ class ClientState(Struct, frozen=True):
 
 
 class ExportPlace(Struct, frozen=True):
-    """The end of a page, and all that the next one needs: nothing is kept between them."""
+    """The end of a page, and all that the next ones need: nothing is kept between them.
+
+    `limit` is the number of nodes of the next page, and `limit_after` that of the page behind it: the next
+    one is read before the length of this one is known.
+    """
 
     label: str
     after: str
     limit: int
+    limit_after: int
     nodes: int
     edges: int
     sha256: str
     state: str
 
 
-EXPORTED_NODES = Query("exports/exported_nodes", ExportedNode)
+EXPORTED_NODES = Query("exports/exported_nodes", ExportedNode, reads=read_as_exported)
 CLIENT_STATE = Query("exports/client_state", ClientState)
 
 
@@ -137,7 +148,7 @@ async def export(asked: ExportAsked, context: Context) -> AsyncIterator[bytes]:
     header = await _header(asked, context)
     [state] = await context.graph.rows(CLIENT_STATE, client_id=context.client_id)
     first = line(header)
-    place = ExportPlace(LABELS[0], "", FEWEST, 0, 0, chained("", first), state.told)
+    place = ExportPlace(LABELS[0], "", FEWEST, FEWEST, 0, 0, chained("", first), state.told)
     return _lines(first, place, asked, listed, context)
 
 
@@ -166,25 +177,42 @@ async def _lines(
 ) -> AsyncIterator[bytes]:
     if first:
         yield first
+    side, model = context.graph.side, context.embedder.key
+    coming = asyncio.create_task(_read(place.label, place.after, place.limit, asked, context))
+    try:
+        while (page := await coming) is not None:
+            # While this page is written, in a thread, the database makes the next one.
+            after = page.nodes[-1].key
+            coming = asyncio.create_task(
+                _read(page.label, after, place.limit_after, asked, context)
+            )
+            lines = await asyncio.to_thread(_written, page.nodes, side, model)
+            place = await asyncio.to_thread(_after, place, page, lines)
+            yield lines + line(PageLine(_page(place, listed)))
+    finally:
+        coming.cancel()
+        await asyncio.gather(coming, return_exceptions=True)
+    yield await _end(place, context)
+
+
+async def _read(
+    label: str, after: str, limit: int, asked: ExportAsked, context: Context
+) -> ExportedPage | None:
+    """Return the next nodes, of the label or of the first one behind it that has some; None at the end."""
     while True:
         nodes = await context.graph.rows(
             EXPORTED_NODES,
             client_id=context.client_id,
-            label=place.label,
-            after=place.after,
-            limit=place.limit,
-            hidden=_hidden(context.graph.side, asked),
+            label=label,
+            after=after,
+            limit=limit,
+            hidden=sorted(_hidden_vectors(context.graph.side, asked)),
         )
-        is_last = len(nodes) < place.limit
         if nodes:
-            lines = _written(nodes, context.graph.side, context.embedder.key)
-            place = _after(place, nodes, lines)
-            yield lines + line(PageLine(_page(place, listed)))
-        if is_last and place.label == LABELS[-1]:
-            break
-        if is_last:
-            place = replace(place, label=LABELS[LABELS.index(place.label) + 1], after="")
-    yield await _end(place, context)
+            return ExportedPage(label, nodes)
+        if label == LABELS[-1]:
+            return None
+        label, after = LABELS[LABELS.index(label) + 1], ""
 
 
 def _written(nodes: Iterable[ExportedNode], side: Side, model: str) -> bytes:
@@ -211,16 +239,18 @@ def _label(labels: list[str]) -> str:
     return "Memory" if "Memory" in labels else labels[0]
 
 
-def _hidden(side: Side, asked: ExportAsked) -> list[str]:
-    """Return the properties that are not read: those that another database makes, and vectors."""
-    vectors = VECTORS - {side.embedding, "whole_embedding"} if asked.vectors else VECTORS
-    return sorted(DERIVED | OF_IMPORT | vectors)
+def _hidden_vectors(side: Side, asked: ExportAsked) -> frozenset[str]:
+    """Return the vectors that are not read: those of another model, or all."""
+    return VECTORS - {side.embedding, "whole_embedding"} if asked.vectors else VECTORS
 
 
 def _portable(node: ExportedNode, side: Side, model: str) -> dict[str, Any]:
     """Return the properties as any other database can take them; `model` is that of the vectors."""
-    own = {name: to_json(value) for name, value in node.properties}
-    own |= {name: {"datetime": text} for name, text in node.times}
+    own = {
+        name: to_json(value)
+        for name, value in node.properties.items()
+        if value is not None and name not in NOT_WRITTEN
+    }
     if node.labels == ["Job"]:
         own["state"] = "queued"
     # A session's vector is made anew where it is missing or of another model.
@@ -232,13 +262,15 @@ def _portable(node: ExportedNode, side: Side, model: str) -> dict[str, Any]:
     return own
 
 
-def _after(place: ExportPlace, nodes: list[ExportedNode], lines: bytes) -> ExportPlace:
-    """Return the place after a page; the next one has as many nodes as seem to fit."""
+def _after(place: ExportPlace, page: ExportedPage, lines: bytes) -> ExportPlace:
+    """Return the place after a page; the page behind the next one has as many nodes as seem to fit."""
+    nodes = page.nodes
     fitting = len(nodes) * PAGE_BYTES // max(len(lines), 1)
     return ExportPlace(
-        label=place.label,
+        label=page.label,
         after=nodes[-1].key,
-        limit=max(FEWEST, min(MOST, fitting, 4 * len(nodes))),
+        limit=place.limit_after,
+        limit_after=max(FEWEST, min(MOST, fitting, 4 * len(nodes))),
         nodes=place.nodes + len(nodes),
         edges=place.edges + sum(len(node.edges) for node in nodes),
         sha256=chained(place.sha256, lines),

@@ -5,7 +5,7 @@ was, and nothing is made twice.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,7 +29,7 @@ from graphmem.exports.lines import (
 )
 from graphmem.graph.driver import Transaction
 from graphmem.graph.installation import installation
-from graphmem.graph.plain import from_json
+from graphmem.graph.plain import from_json, vector_of
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.schema import declared_nodes, schema_files
 from graphmem.graph.scope import scope_word, scope_words
@@ -37,6 +37,9 @@ from graphmem.model.progress import Progress, silent
 from graphmem.reembedding import BATCH, Stored, embedded_text, keep_vectors
 
 NODES, EDGES, VECTORS = "nodes", "edges", "vectors"
+
+NODES_AT_ONCE, EDGES_AT_ONCE = 2_000, 5_000
+"""The least number of nodes and of edges of whole pages that one transaction writes."""
 
 Value = TypeVar("Value")
 
@@ -192,8 +195,10 @@ Write = Callable[[Transaction, Any, Loading], Any]
 async def _load_pages(loading: Loading, phase: str, after: int, write: Write) -> str:
     """Write the lines of one kind from a place of the file on; return the place of the end."""
     before = str(after) if after or phase != NODES else ""
-    prefix, read = (NODE, _nodes) if phase == NODES else (EDGE, _edges)
-    pages = _read(read_pages(loading.path, prefix, after), read, loading)
+    if phase == NODES:
+        pages = _read(read_pages(loading.path, NODE, after), _nodes, loading, NODES_AT_ONCE)
+    else:
+        pages = _read(read_pages(loading.path, EDGE, after), _edges, loading, EDGES_AT_ONCE)
     coming = asyncio.create_task(asyncio.to_thread(next, pages, None))
     stage = f"importing {phase}"
     try:
@@ -255,10 +260,20 @@ def _told(place: tuple[str, str]) -> str:
 
 
 def _read(
-    pages: Iterator[Lines], read: Callable[[Lines, Loading], Value], loading: Loading
-) -> Iterator[tuple[str, Value]]:
+    pages: Iterable[Lines],
+    read: Callable[[Lines, Loading], list[Any]],
+    loading: Loading,
+    at_once: int,
+) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the rows of one or more pages, with the place after them."""
+    rows: list[Any] = []
     for page in pages:
-        yield str(page.after), read(page, loading)
+        rows += read(page, loading)
+        if len(rows) >= at_once:
+            yield str(page.after), rows
+            rows = []
+    if rows:
+        yield str(page.after), rows
 
 
 def _nodes(page: Lines, loading: Loading) -> list[dict[str, Any]]:
@@ -279,7 +294,11 @@ def _row(one: NodeLine, loading: Loading) -> dict[str, Any]:
     """Return the row of a node. Its times go to the database as texts: the driver is slow with times."""
     times = [[name, value["datetime"]] for name, value in one.properties.items() if _is_time(value)]
     moments = {name for name, _ in times}
-    given = {name: _value(value) for name, value in one.properties.items() if name not in moments}
+    given = {
+        name: value if type(value) in _AS_THEY_ARE else _value(value, name)
+        for name, value in one.properties.items()
+        if name not in moments
+    }
     vectors = {name: given.pop(name) for name in _VECTORS if given.get(name) is not None}
     if not loading.takes_vectors:
         vectors = {}
@@ -298,9 +317,13 @@ def _is_time(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("datetime"), str)
 
 
-def _value(value: Any) -> Any:
+_AS_THEY_ARE = frozenset({str, int, bool})
+
+
+def _value(value: Any, name: str = "") -> Any:
+    """Return the value of a property. Raises `Damaged`."""
     try:
-        return from_json(value)
+        return vector_of(value) if name in _VECTORS else from_json(value)
     except (ValueError, TypeError, KeyError) as problem:
         raise Damaged(f"a value of a property cannot be read ({problem})") from problem
 

@@ -416,6 +416,8 @@ async def _rows(result: neo4j.AsyncResult, query: Query[Row]) -> list[Row]:
 
     The driver awaits each record by itself: a hundred of them cost more than their query.
     """
+    if query.reads is not None:
+        query.reads(result)
     records = [record async for record in result]
     if tuple(result.keys()) == (LISTED,):
         rows = records[0][LISTED]

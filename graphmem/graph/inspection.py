@@ -41,6 +41,12 @@ class ServerSetting(Struct, frozen=True):
     value: str | None
 
 
+class ConversationCount(Struct, frozen=True):
+    """The number of conversations."""
+
+    conversations: int
+
+
 class MemoryCount(Struct, frozen=True):
     """The number of memories."""
 
@@ -110,6 +116,8 @@ STORED_EDGES = Query("graph/stored_edges", StoredEdges)
 COUNTED_MEMORIES = Query("graph/counted_memories", MemoryCount)
 COUNTED_PASSAGES = Query("graph/counted_passages", PassageCount)
 MEMORIES_TO_CUT = Query("graph/memories_to_cut", MemoryCount)
+MEMORIES_TO_NAME = Query("graph/memories_to_name", MemoryCount)
+CONVERSATIONS_TO_WORK_ON = Query("graph/conversations_to_work_on", ConversationCount)
 MEMORIES_NOT_EMBEDDED = Query("graph/memories_not_embedded", MemoryCount)
 REACHED_ADDRESS = Query("graph/reached_address", LinesLoaded)
 MESSAGES_WITHOUT_SESSION = Query("graph/messages_without_session", Defect)

@@ -199,7 +199,8 @@ class Memory(AsyncStructuredNode):
     """Anything that is remembered; a property on which an index filters is '' or a far time, never absent.
 
     Its embedding is in `embedding` or `embedding_2`, or in both while the model is being changed. A long one
-    that still lacks some of its passages is marked by `passages_due`. `metadata` is JSON.
+    that still lacks some of its passages is marked by `passages_due`, one without a search for names by
+    `names_due`. `metadata` is JSON.
     """
 
     client_id = StringProperty(required=True)
@@ -232,6 +233,7 @@ class Memory(AsyncStructuredNode):
     embedding_2 = ArrayProperty(FloatProperty())
     other_truncated = BooleanProperty()
     passages_due = BooleanProperty()
+    names_due = BooleanProperty()
 
     mentions = _many("Entity", "MENTIONS")
     spells_out = _many("Entity", "SPELLS_OUT", SpelledOut)

@@ -7,7 +7,8 @@ import sys
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Any
 
 import neo4j
@@ -20,6 +21,11 @@ from neo4j.types import UnsupportedType
 from neo4j.vector import Vector
 
 from graphmem.model.vocabulary import VECTORS
+
+EPOCH = datetime(1970, 1, 1)  # a time of an offset is counted from it
+
+FLOAT32 = b"\xc6"
+"""The mark of a vector of numbers of four bytes, as Bolt sends it."""
 
 SHORTEST_EMBEDDING = 64
 """The least length of an embedding: every model has at least as many dimensions."""
@@ -201,6 +207,45 @@ def keep_far_times(result: neo4j.AsyncResult) -> None:
         functions[tag] = _spelling(functions[tag], spelled)
 
 
+def read_as_exported(result: neo4j.AsyncResult) -> None:
+    """Have a result's times and vectors read as `to_json` writes them, in a tenth of the time.
+
+    The driver makes an object of each time, and looks at each entry of each list and map once more. Like
+    `keep_far_times` this replaces its functions; what it cannot read `to_json` refuses.
+    """
+    scope: Any = result._hydration_scope
+    scope._struct_hydration_functions |= {b"I": _offset_time, b"V": _short_vector}
+    for kind in (list, dict):
+        scope.hydration_hooks.pop(kind, None)
+
+
+@lru_cache(maxsize=4_096)
+def _offset_time(seconds: int, nanoseconds: int, offset: int) -> dict[str, str]:
+    """Return a time of an offset as JSON; the same ones come again and again."""
+    try:
+        moment = (EPOCH + timedelta(seconds=seconds + offset)).isoformat()
+    except OverflowError:
+        return {"datetime": _zoned_time(seconds, nanoseconds, offset)}
+    fraction = f".{nanoseconds:09}".rstrip("0") if nanoseconds else ""
+    zone = "Z" if not offset else datetime.min.replace(tzinfo=_zone(offset)).isoformat()[19:]
+    return {"datetime": f"{moment}{fraction}{zone}"}
+
+
+def _zone(offset: int) -> timezone:
+    return timezone(timedelta(seconds=offset))
+
+
+def _short_vector(kind: bytes, data: bytes) -> dict[str, str]:
+    """Return a vector of numbers of four bytes as JSON; the driver has them in the order of the network."""
+    if kind != FLOAT32:
+        raise Unwritable(f"a vector of the kind {kind!r} cannot be exported")
+    numbers = array("f")
+    numbers.frombytes(data)
+    # A file has the other order: whatever that of this machine is, the bytes of each number are reversed.
+    numbers.byteswap()
+    return {"float32": _base64(numbers)}
+
+
 def _spelling(read: Callable[..., Any], spelled: Callable[..., str]) -> Callable[..., Any]:
     """Return a function that reads a time, or spells it."""
     seconds = 1 if spelled is _date else DAY_SECONDS
@@ -302,6 +347,16 @@ def from_json(value: Any) -> Any:
     return value
 
 
+def vector_of(value: Any) -> Any:
+    """Return a vector as `from_json` does, but as bytes where the file has these: they are sent as they are.
+
+    Raises `ValueError`.
+    """
+    if isinstance(value, dict) and value.keys() == {"float32"}:
+        return Vector(b64decode(value["float32"], validate=True), "f32", byteorder="little")
+    return from_json(value)
+
+
 def _float(value: float) -> Any:
     return value if math.isfinite(value) else {"float": str(value)}
 
@@ -390,6 +445,7 @@ _WRITERS: Mapping[type, Callable[[Any], Any]] = {
     Duration: _duration,
     bytes: lambda value: {"bytes": _base64(value)},
     bytearray: lambda value: {"bytes": _base64(value)},
+    dict: lambda value: value,  # no property is a map: `read_as_exported` has written it
 }
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "float": float,

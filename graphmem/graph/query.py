@@ -4,11 +4,12 @@ An include is a block of Cypher that several files share, written once in `cyphe
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Generic, TypeVar
 
 from msgspec import Struct
+from neo4j import AsyncResult
 
 from graphmem import config
 from graphmem.model.vocabulary import FIRST, Side
@@ -127,13 +128,21 @@ class Query(Generic[Row]):
     """A query file and the type of its rows.
 
     Each row has a column for each field of the struct `row`; a query with many rows returns them as one
-    list of maps, `rows`.
+    list of maps, `rows`. `reads` sets how the values of a result are read, before the first one is.
     """
 
-    def __init__(self, name: str, row: type[Row], *, writes: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        row: type[Row],
+        *,
+        writes: bool = False,
+        reads: Callable[[AsyncResult], None] | None = None,
+    ) -> None:
         self.name = name
         self.row = row
         self.writes = writes
+        self.reads = reads
         self._texts: dict[Side, str] = {}
 
     def __repr__(self) -> str:

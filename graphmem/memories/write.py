@@ -10,7 +10,9 @@ missing: a process that does not know of the change yet embeds the memory a seco
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -19,10 +21,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from graphmem.context import Context
 from graphmem.embedding import Embedder, Embedding, loaded
-from graphmem.graph.driver import Transaction
+from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_words
+from graphmem.jobs.outbox import Due, queue_alone
 from graphmem.memories.passages import (
     CURRENT,
     EmbeddedPassage,
@@ -39,6 +43,18 @@ from graphmem.tokens import TokenCounter
 
 WRITTEN_AT_ONCE = 500
 """The number of memories that one statement writes; larger statements were not faster."""
+
+NAMES_JOB = "names"
+"""The kind of the job that finds the names in memories written before graphmem did."""
+
+NAMED_AT_ONCE = 200
+"""The number of memories in which the job finds the names in one transaction."""
+
+NAMES_SECONDS = 5.0
+"""The length of a piece of the job, so that other jobs run in between."""
+
+LOOKED_AT = 1_000
+"""The number of memories that are examined for clients with work."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -70,14 +86,20 @@ class Draft(Struct, frozen=True, kw_only=True):
     """The properties that only its kind has."""
 
 
-class TextAnalysis(Struct, frozen=True):
+class FoundNames(Struct, frozen=True):
+    """The entities in a memory's text."""
+
+    mentions: Sequence[Entity] = ()
+    names: Sequence[Entity] = ()
+    """Those of the title of a reference's source."""
+    forms: Mapping[str, Sequence[str]] = {}
+    """The long forms that the text gives for short names, both in normal form."""
+
+
+class TextAnalysis(FoundNames, frozen=True, kw_only=True):
     """The length of a memory's text, and the entities in it."""
 
     token_count: int
-    mentions: Sequence[Entity] = ()
-    names: Sequence[Entity] = ()
-    forms: Mapping[str, Sequence[str]] = {}
-    """The long forms that the text gives for short names, both in normal form."""
 
 
 class Prepared(Struct, frozen=True):
@@ -141,10 +163,28 @@ class WrittenMemory(Struct, frozen=True):
     id: str
 
 
+class MemoryToName(Struct, frozen=True):
+    """A memory whose names are still to be found, and the text that holds them."""
+
+    id: str
+    text: str
+
+
+class ClientToName(Struct, frozen=True):
+    """A client with memories whose names are still to be found."""
+
+    client_id: str
+
+
 WRITE_MEMORIES = Query("memories/write_memories", MemoriesWritten, writes=True)
 KEEP_EMBEDDINGS = Query("memories/keep_embeddings", RowsWritten, writes=True)
 WRITE_MENTIONS = Query("memories/write_mentions", RowsWritten, writes=True)
 WRITTEN_MEMORIES = Query("memories/written_memories", WrittenMemory)
+CLIENTS_TO_NAME = Query("memories/clients_to_name", ClientToName)
+NEXT_TO_NAME = Query("memories/next_to_name", MemoryToName)
+LOCK_TO_NAME = Query("memories/lock_to_name", WrittenMemory, writes=True)
+
+log = logging.getLogger(__name__)
 
 
 async def prepare(
@@ -211,7 +251,7 @@ async def write(transaction: Transaction, memories: Sequence[Prepared], *, clien
         await write_passages(
             transaction, passages, client_id=client_id, embedder=memories[0].embedder
         )
-    if rows := _mentions(memories):
+    if rows := _mentions((memory.draft.id, memory) for memory in memories):
         await transaction.rows(WRITE_MENTIONS, client_id=client_id, rows=rows)
 
 
@@ -235,7 +275,8 @@ async def write_grown(
         if one is not None:
             await _replace_embeddings(transaction, after, one, client_id=client_id)
     known = [_analysed(draft, tokens).mentions for draft, _ in grown]
-    if rows := _mentions(map(_mentioning_besides, after, known)):
+    besides = map(_mentioning_besides, after, known)
+    if rows := _mentions((memory.draft.id, memory) for memory in besides):
         await transaction.rows(WRITE_MENTIONS, client_id=client_id, rows=rows)
 
 
@@ -310,12 +351,22 @@ async def _add_embeddings(
 def _analysed(draft: Draft, tokens: TokenCounter) -> TextAnalysis:
     names = titles(draft.names) if draft.names else []
     chosen = [word for key in ("keywords", "topics") for word in draft.own.get(key) or ()]
-    pairs = spelled_out(draft.search_text)
-    chosen += [name for pair in pairs for name in (pair.short, pair.form)]
-    found = entities(draft.search_text, chosen)
+    found = _found_names(draft.search_text, chosen, names)
+    return TextAnalysis(
+        token_count=tokens.count(draft.text),
+        mentions=found.mentions,
+        names=found.names,
+        forms=found.forms,
+    )
+
+
+def _found_names(text: str, chosen: Sequence[str] = (), names: Sequence[Entity] = ()) -> FoundNames:
+    """Return the entities of a text; `chosen` are words that count as names, `names` those known already."""
+    pairs = spelled_out(text)
+    found = entities(text, [*chosen, *(name for pair in pairs for name in (pair.short, pair.form))])
     known = {entity.normalized for entity in names}
     mentions = [*names, *(entity for entity in found if entity.normalized not in known)]
-    return TextAnalysis(tokens.count(draft.text), mentions, names, _forms(pairs, mentions))
+    return FoundNames(mentions, names, _forms(pairs, mentions))
 
 
 def _forms(pairs: Sequence[SpelledOut], mentions: Sequence[Entity]) -> dict[str, list[str]]:
@@ -329,10 +380,10 @@ def _forms(pairs: Sequence[SpelledOut], mentions: Sequence[Entity]) -> dict[str,
     return forms
 
 
-def _mentions(memories: Iterable[Prepared]) -> list[dict[str, Any]]:
-    """Return the rows of `write_mentions` for all memories of a write: each entity once, in order."""
+def _mentions(memories: Iterable[tuple[str, FoundNames | Prepared]]) -> list[dict[str, Any]]:
+    """Return the rows of `write_mentions` for memories by their ids: each entity once, in order."""
     rows: dict[str, dict[str, Any]] = {}
-    for memory in memories:
+    for id, memory in memories:
         for key, mentioned in (("mentioned_by", memory.mentions), ("named_by", memory.names)):
             for entity in mentioned:
                 row = rows.setdefault(
@@ -340,9 +391,47 @@ def _mentions(memories: Iterable[Prepared]) -> list[dict[str, Any]]:
                     msgspec.structs.asdict(entity)
                     | {"mentioned_by": [], "named_by": [], "spelled_out": [], "met": False},
                 )
-                row[key].append(memory.draft.id)
+                row[key].append(id)
         for given in met(entity.normalized for entity in memory.mentions):
             rows[given]["met"] = True
         for short, forms in memory.forms.items():
-            rows[short]["spelled_out"] += [{"by": memory.draft.id, "form": form} for form in forms]
+            rows[short]["spelled_out"] += [{"by": id, "form": form} for form in forms]
     return [rows[normalized] for normalized in sorted(rows)]
+
+
+async def queue_names(*, now: datetime, new_id: Callable[[], str], graph: Graph) -> None:
+    """Queue the job for every client with memories whose names are still to be found."""
+    for waiting in await graph.rows(CLIENTS_TO_NAME, looked_at=LOOKED_AT):
+        due = Due(id=new_id(), kind=NAMES_JOB, key=NAMES_JOB, run_at=now, earliest=True)
+        await queue_alone(due, client_id=waiting.client_id, now=now, graph=graph)
+
+
+async def find_due_names(context: Context, *, seconds: float = NAMES_SECONDS) -> bool:
+    """Find the names in a client's memories that lack them, for a while; return whether none is left.
+
+    Raises `Unavailable`.
+    """
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        due = await context.graph.rows(
+            NEXT_TO_NAME, client_id=context.client_id, limit=NAMED_AT_ONCE
+        )
+        if not due:
+            return True
+        await _write_names(due, context)
+    return False
+
+
+async def _write_names(due: Sequence[MemoryToName], context: Context) -> None:
+    """Join memories to the names in their texts, unless another process has done so meanwhile."""
+    found = await asyncio.to_thread(lambda: [(one.id, _found_names(one.text)) for one in due])
+
+    async def work(transaction: Transaction) -> None:
+        ids = [one.id for one in due]
+        locked = await transaction.rows(LOCK_TO_NAME, client_id=context.client_id, ids=ids)
+        still_due = {one.id for one in locked}
+        if rows := _mentions((id, names) for id, names in found if id in still_due):
+            await transaction.rows(WRITE_MENTIONS, client_id=context.client_id, rows=rows)
+
+    await context.graph.write(work)
+    log.info("the names in %d memories are found", len(due))

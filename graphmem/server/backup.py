@@ -1,8 +1,8 @@
 """A copy of the private Neo4j's store, taken while the server runs, and brought back while none does.
 
-Neo4j Community cannot copy a database that is in use. So the server is suspended for as long as its files are
-copied: it writes nothing then, and the copy is what a `kill -9` at that moment would leave, from which Neo4j
-recovers every commit. Callers only wait.
+Neo4j Community cannot copy a database that is in use. So its files are copied while it works, then the server
+is suspended, and those that have changed meanwhile are copied again: it writes nothing then, and the copy is
+what a `kill -9` at that moment would leave, from which Neo4j recovers every commit. Callers only wait.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -46,7 +46,8 @@ PATIENCE = 60.0
 STOP_SECONDS = 10.0
 """How long all threads of a server may take to stop."""
 
-BLOCK = 1 << 20
+CLOCK_NANOSECONDS = 2_000_000_000
+"""Two changes of a file within this time may have the same time: some file systems count in two seconds."""
 
 CONTINUE = "import os, signal, sys; sys.stdin.read(); os.kill(int(sys.argv[1]), signal.SIGCONT)"
 """The program that continues a suspended server when the process that suspended it ends, however it ends."""
@@ -75,6 +76,24 @@ class StoreCopied(Struct, frozen=True):
 
     files: list[BackupFile]
     paused_seconds: float
+
+
+class FileState(Struct, frozen=True):
+    """What tells whether a file has been changed since."""
+
+    size: int
+    changed_at: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: Path) -> "FileState":
+        """Return the state of a file."""
+        found = path.stat()
+        return cls(found.st_size, found.st_mtime_ns, found.st_ino)
+
+    def is_settled(self, now: int) -> bool:
+        """Tell whether a later change would show: it has another time then, as coarse as its clock may be."""
+        return self.changed_at < now - CLOCK_NANOSECONDS
 
 
 class BackupDamaged(InvalidInput):
@@ -130,9 +149,10 @@ async def copy_store(data_dir: Path, backup: Path) -> StoreCopied:
         raise ServerFailed(f"there is no store in {data_dir}: nothing can be backed up")
     async with changing(data_dir, PATIENCE):
         process = living(read_record(data_dir), data_dir) or next(iter(servers(data_dir)), None)
+        copied = await asyncio.to_thread(_copy_tree, store, backup / STORE, {})
         began = time.perf_counter()
         with suspended(process) if process else contextlib.nullcontext():
-            await asyncio.to_thread(_copy_tree, store, backup / STORE)
+            await asyncio.to_thread(_copy_tree, store, backup / STORE, copied)
         paused = time.perf_counter() - began if process else 0.0
     write_private(backup / PASSWORD, folder.password(data_dir) + "\n")
     files = await asyncio.to_thread(_described_tree, backup)
@@ -255,13 +275,33 @@ def _copy_checked(manifest: Manifest, backup: Path, into: Path) -> None:
             )
 
 
-def _copy_tree(store: Path, into: Path) -> None:
-    for path in sorted(store.rglob("*")):
-        target = into / path.relative_to(store)
-        if path.is_dir():
-            target.mkdir(mode=0o700, parents=True, exist_ok=True)
-        elif path.name != "store_lock":
-            shutil.copyfile(path, target)
+def _copy_tree(store: Path, into: Path, copied: Mapping[Path, FileState]) -> dict[Path, FileState]:
+    """Copy the files that were not copied or may have changed since; return the states of those that stay so.
+
+    While the server works a file may vanish; the next copy does not have it then.
+    """
+    states: dict[Path, FileState] = {}
+    there = set(_files(store, into))
+    for relative in sorted(there):
+        path, now = store / relative, time.time_ns()
+        with contextlib.suppress(FileNotFoundError):
+            state = FileState.of(path)
+            if copied.get(relative) != state:
+                shutil.copyfile(path, into / relative)
+            if state.is_settled(now):
+                states[relative] = state
+    for relative in set(_files(into, into)) - there:
+        (into / relative).unlink()
+    return states
+
+
+def _files(folder: Path, into: Path) -> Iterator[Path]:
+    """Yield the paths of the files in a folder, but not of its lock; make their folders in another one."""
+    for place, folders, files in os.walk(folder):
+        inside = Path(place).relative_to(folder)
+        for name in folders:
+            (into / inside / name).mkdir(mode=0o700, exist_ok=True)
+        yield from (inside / name for name in files if name != "store_lock")
 
 
 def _described_tree(backup: Path) -> list[BackupFile]:

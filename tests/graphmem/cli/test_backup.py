@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
+import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +23,15 @@ from graphmem.cli.main import commands
 from graphmem.client import Graphmem
 from graphmem.config import Settings, load
 from graphmem.errors import InvalidInput
+from graphmem.memories.write import Prepared, write
 from graphmem.model.times import present
 from graphmem.runtime import Runtime, running
-from graphmem.server import private
+from graphmem.server import backup as backup_module, private
 from graphmem.server.backup import (
     MANIFEST,
     BackupDamaged,
     Manifest,
+    _copy_tree,
     begin_backup,
     copy_store,
     described,
@@ -36,11 +40,16 @@ from graphmem.server.backup import (
     suspended,
 )
 from graphmem.server.folder import home
+from tests.planted import draft
 
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SAID: Any = {"session_id": "s", "role": "user", "content": "The spare key is under the fern."}
-WRITE = "CREATE (:Written {client_id: 'beside', number: $number})"
-WRITTEN = "MATCH (one:Written) WITH one.number AS number ORDER BY number RETURN collect(number) AS numbers"
+WRITTEN = """CYPHER 25
+MATCH (memory:Memory {client_id: 'beside'})
+WHERE memory.embedding IS NOT NULL AND memory.scope_words IS NOT NULL
+RETURN collect(memory.id) AS ids"""
+WRITERS = 8
+EMPTY_BESIDE = "MATCH (node {client_id: 'beside'}) DETACH DELETE node"
 EMPTY = "MATCH (node) WHERE node.client_id IS NOT NULL DETACH DELETE node"
 
 
@@ -56,32 +65,46 @@ def own(tmp_path: Path, own_server: None, monkeypatch: pytest.MonkeyPatch) -> Se
     )
 
 
-async def write_on(runtime: Runtime, acknowledged: list[int]) -> None:
-    """Write one node after the other for ever; remember those that were acknowledged."""
+async def write_on(runtime: Runtime, acknowledged: list[str], begun: list[str]) -> None:
+    """Write one memory after the other for ever; remember those that were begun, and acknowledged."""
+    [embedding] = await runtime.embedder.passages(["An entry."])
     while True:
-        await runtime.graph.execute(WRITE, number=len(acknowledged))
-        acknowledged.append(len(acknowledged))
+        one = Prepared(draft("beside", "fact", f"Entry {len(begun)}."), embedding, 3)
+        begun.append(one.draft.id)
+        await runtime.graph.write(partial(write, memories=[one], client_id="beside"))
+        acknowledged.append(one.draft.id)
 
 
 async def test_what_was_acknowledged_before_a_backup_is_there_after_the_store_was_destroyed(
-    own: Settings, tmp_path: Path
+    own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    acknowledged: list[int] = []
+    acknowledged: list[str] = []
+    begun: list[str] = []
+    at_its_moment: list[set[str]] = []
+
+    @contextlib.contextmanager
+    def suspended_and_noted(process: psutil.Process) -> Iterator[None]:
+        with suspended(process):
+            at_its_moment.append(set(acknowledged))
+            yield
+
+    monkeypatch.setattr(backup_module, "suspended", suspended_and_noted)
     async with running(own) as runtime:
         memory = Graphmem(runtime, "ann")
         await memory.open_conversation("c")
         await memory.remember("c", [SAID])
-        writing = asyncio.create_task(write_on(runtime, acknowledged))
-        while len(acknowledged) < 50:
+        writing = [
+            asyncio.create_task(write_on(runtime, acknowledged, begun)) for _ in range(WRITERS)
+        ]
+        while len(acknowledged) < 200:
             await asyncio.sleep(0.01)
-        before = len(acknowledged)
         made = await _back_up(tmp_path / "backup", own)
-        after = len(acknowledged)
-        while len(acknowledged) < after + 20:
+        after = set(begun)
+        while len(acknowledged) < len(after) + 20:
             await asyncio.sleep(0.01)
-        writing.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await writing
+        for one in writing:
+            one.cancel()
+        await asyncio.gather(*writing, return_exceptions=True)
         with pytest.raises(InvalidInput, match="is not empty"):
             await _back_up(tmp_path / "backup", own)
     assert (made.kind, made.clients, made.paused_seconds > 0) == ("store", [], True)
@@ -93,10 +116,10 @@ async def test_what_was_acknowledged_before_a_backup_is_there_after_the_store_wa
     )
     async with running(own) as runtime:
         [row] = await runtime.graph.execute(WRITTEN)
-        assert row["numbers"] == list(range(len(row["numbers"])))
-        assert before <= len(row["numbers"]) <= after + 1
+        assert at_its_moment[0] <= set(row["ids"]) <= after
         found = await Graphmem(runtime, "ann").recall("Where is the spare key?")
         assert found.items[0].text == SAID["content"]
+        await runtime.graph.execute(EMPTY_BESIDE)
         await export_and_import(runtime, own, tmp_path)
 
 
@@ -193,6 +216,44 @@ async def test_an_interrupted_backup_can_be_made_again(quiet: Path, tmp_path: Pa
     (backup / "store" / "half").write_text("half")
     await backed_up(quiet, backup)
     assert not (backup / "store" / "half").exists()
+
+
+def written(path: Path, text: str, *, ago: float) -> None:
+    """Write a file, as if it had been some seconds ago."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    moment = time.time() - ago
+    os.utime(path, (moment, moment))
+
+
+def test_the_second_copy_has_what_changed_since_the_first(tmp_path: Path) -> None:
+    store, into = tmp_path / "store", tmp_path / "into"
+    into.mkdir()
+    for name in ("still", "changed", "longer", "gone", "a/b/changed just now"):
+        written(store / name, "before", ago=0 if "now" in name else 100)
+    first = _copy_tree(store, into, {})
+    assert set(map(str, first)) == {"still", "changed", "longer", "gone"}
+
+    written(into / "still", "not copied again", ago=0)
+    written(store / "changed", "behind", ago=50)
+    written(store / "longer", "before and behind", ago=100)
+    just_now = store / "a/b/changed just now"
+    kept = just_now.stat().st_mtime_ns
+    just_now.write_text("behind")
+    os.utime(just_now, ns=(kept, kept))
+    (store / "gone").unlink()
+    written(store / "c/new", "new", ago=100)
+    written(store / "store_lock", "", ago=100)
+    _copy_tree(store, into, first)
+
+    copies = {str(path.relative_to(into)): path for path in into.rglob("*") if path.is_file()}
+    assert {name: path.read_text() for name, path in copies.items()} == {
+        "still": "not copied again",
+        "changed": "behind",
+        "longer": "before and behind",
+        "a/b/changed just now": "behind",
+        "c/new": "new",
+    }
 
 
 def invoked(*arguments: str) -> Result:

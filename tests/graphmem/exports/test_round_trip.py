@@ -1,7 +1,8 @@
 """A client's whole life through a file: afterwards nothing differs, and all answers are the same."""
 
 import hashlib
-from collections.abc import Mapping
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from graphmem.exports.load import AnotherImport, ClientTaken, ImportedExport, lo
 from graphmem.graph.plain import from_json
 from graphmem.graph.schema import declared_nodes
 from graphmem.graph.scope import scope_words
+from graphmem.memories.types import Memory
 from graphmem.runtime import Runtime
 from tests.patterned import ASKED, live
 from tests.planted import plant, plant_content, reference
@@ -51,6 +53,14 @@ QUESTIONS = (
 LIFE = "5b0e1f5c-6d5a-4a3e-9c58-0f6f2b7d9a11"
 
 SPRING = "2026-03-20T00:00:00Z"
+MOMENTS = (SPRING, "2026-01-01T00:00:00Z", "2026-06-01T00:00:00Z", "2026-11-01T00:00:00Z")
+
+FADING = """CYPHER 25
+MATCH (episode:Episode {client_id: $client})
+RETURN episode.id AS id, episode.stability AS stability, episode.difficulty AS difficulty,
+  episode.last_reviewed_at AS last_reviewed_at, episode.fsrs_state AS state, episode.fsrs_step AS step,
+  COUNT { (episode)<-[:RATED|RETURNED]-(:Review) } AS reviews
+ORDER BY id"""
 
 LONG = " ".join(
     f"On day {day} the crew of the Marlin logged wind force {day % 9} and a calm night."
@@ -190,6 +200,76 @@ async def test_after_a_round_trip_nothing_differs_and_all_answers_are_the_same(
     assert await answers(rival) == await answers(lived)
 
 
+ASKED_IN_ALL = 200
+
+
+async def questions(memory: Graphmem) -> list[str]:
+    """Return questions of three words each from the texts of a client's memories."""
+    chance = random.Random(20)
+    texts = sorted({one.text for one in await all_memories(memory)})
+    return [
+        f"What about {' '.join(chance.sample(words, min(3, len(words))))}?"
+        for words in (chance.choice(texts).split() for _ in range(ASKED_IN_ALL))
+    ]
+
+
+async def all_memories(memory: Graphmem) -> list[Memory]:
+    """Return all versions of all memories."""
+    pages = memory.pages(memory.memories, include_superseded=True, limit=200)
+    return [one async for page in pages for one in page.memories]
+
+
+def way_of_asking(
+    memory: Graphmem, place: int, question: str, known: Sequence[Memory]
+) -> Awaitable[Any]:
+    """Return one of ten ways of asking, in turn; `known` are the client's memories in order."""
+    one = known[place % len(known)]
+    moment = MOMENTS[place % len(MOMENTS)]
+    ways: list[Callable[[], Awaitable[Any]]] = [
+        lambda: memory.recall(question, max_tokens=300),
+        lambda: memory.recall(question, max_tokens=300, as_of=moment),
+        lambda: memory.recall(question, tags=["to do"]),
+        lambda: memory.search(question, max_results=8),
+        lambda: memory.search_with_hops(question),
+        lambda: memory.search_contextual(question),
+        lambda: memory.retrieve_memory(question, conversation_id=LIFE, raw=True),
+        lambda: memory.versions(one.id),
+        lambda: memory.memory(one.id),
+        lambda: memory.memories(kinds=[one.kind], as_of=moment, include_superseded=True),
+    ]
+    return ways[place % len(ways)]()
+
+
+async def test_after_a_round_trip_two_hundred_questions_have_the_same_answers(
+    lived: Graphmem, rival: Graphmem, tmp_path: Path, bulk_data: None
+) -> None:
+    asked = await questions(lived)
+    every = await all_memories(lived)
+    # What has versions or fades comes first: the ways that take a memory take these.
+    known = sorted(every, key=lambda one: (one.kind not in {"fact", "episode"}, one.id))
+    await loaded(await exported(lived, tmp_path / "life.jsonl"), rival)
+    found: list[list[Any]] = [[], []]
+    for place, question in enumerate(asked):
+        for answers_, memory in zip(found, (lived, rival), strict=True):
+            answer = await way_of_asking(memory, place, question, known)
+            answers_.append(said(msgspec.to_builtins(answer)))
+
+    assert len(found[0]) == ASKED_IN_ALL
+    assert [
+        (asked[place], place % 10)
+        for place, (before, after) in enumerate(zip(*found, strict=True))
+        if before != after
+    ] == []
+    assert sum(one not in ({}, []) and bool(one) for one in found[0]) == ASKED_IN_ALL
+    assert await fading(lived) == await fading(rival) != []
+    assert max(len((await rival.versions(one.id)).versions) for one in known[:20]) > 1
+
+
+async def fading(memory: Graphmem) -> list[dict[str, Any]]:
+    """Return all that decides how the episodes of a client fade, exactly."""
+    return await memory.runtime.graph.execute(FADING, client=memory.client_id)
+
+
 def labels_in(nodes: list[str]) -> set[str]:
     return {label for label in LABELS if any(f"'{label}'" in node for node in nodes)}
 
@@ -265,8 +345,14 @@ class Killed(Exception):
 
 @pytest.mark.parametrize("phase", ["nodes", "edges", "embedding"])
 async def test_an_import_that_ended_anywhere_goes_on_there(
-    phase: str, lived: Graphmem, rival: Graphmem, tmp_path: Path
+    phase: str,
+    lived: Graphmem,
+    rival: Graphmem,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(loading, "NODES_AT_ONCE", 20)
+    monkeypatch.setattr(loading, "EDGES_AT_ONCE", 20)
     path = await exported(lived, tmp_path / "life.jsonl", vectors=phase != "embedding")
     asked = 0
 

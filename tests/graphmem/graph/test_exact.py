@@ -1,6 +1,7 @@
 """Values of every type of Neo4j's properties, to JSON and back."""
 
 import math
+import struct
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -10,7 +11,15 @@ from hypothesis import given, settings, strategies
 from neo4j.spatial import CartesianPoint, WGS84Point
 from neo4j.time import Date, DateTime, Duration, Time
 
-from graphmem.graph.plain import Unwritable, from_json, to_json
+from graphmem.graph.plain import (
+    FLOAT32,
+    Unwritable,
+    _offset_time,
+    _short_vector,
+    from_json,
+    to_json,
+    vector_of,
+)
 from graphmem.runtime import Runtime
 
 NEAR = DateTime(2026, 3, 2, 9, 30, 1, 123_456_789, tzinfo=timezone(timedelta(hours=2)))
@@ -102,3 +111,30 @@ def test_an_unknown_type_is_refused() -> None:
         to_json({1})
     with pytest.raises(ValueError, match="'map' is no type"):
         from_json({"map": 1})
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ((0, 0, 0), "1970-01-01T00:00:00Z"),
+        ((-1, 120_000_000, 0), "1969-12-31T23:59:59.12Z"),
+        ((1, 123_456_789, 7_200), "1970-01-01T02:00:01.123456789+02:00"),
+        ((0, 1, -12_600), "1969-12-31T20:30:00.000000001-03:30"),
+        ((253_402_300_799, 0, 0), "9999-12-31T23:59:59Z"),
+        ((253_402_300_800, 0, 0), "+10000-01-01T00:00:00.000000000+00:00"),
+        ((-62_167_219_200, 0, 0), "0000-01-01T00:00:00.000000000+00:00"),
+    ],
+)
+def test_a_time_of_an_offset_is_written_without_the_driver(
+    fields: tuple[int, int, int], text: str
+) -> None:
+    assert _offset_time(*fields) == {"datetime": text}
+
+
+def test_a_vector_from_the_driver_is_written_as_its_list_is() -> None:
+    numbers = [place / 64 for place in range(64)]
+    assert _short_vector(FLOAT32, struct.pack(">64f", *numbers)) == to_json(numbers)
+    assert vector_of(to_json(numbers)).to_native() == numbers
+    assert vector_of(to_json([0.1] * 64)) == [0.1] * 64
+    with pytest.raises(Unwritable):
+        _short_vector(b"\xc1", struct.pack(">64d", *numbers))

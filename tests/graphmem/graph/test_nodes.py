@@ -174,6 +174,7 @@ async def test_what_is_declared_is_in_the_database(written: Graphmem, runtime: R
         "embedding_2",
         "other_truncated",
         "passages_due",
+        "names_due",
         "summarized_idx",
         "taken_back",
         "whole_embedding",

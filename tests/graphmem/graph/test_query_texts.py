@@ -32,6 +32,8 @@ from tests.graphmem.graph.query_files import (
 
 Rule = Callable[[str, str], Iterator[str]]
 
+EXPORTING = "exports/exported_nodes"
+
 SIMILARITY = re.compile(r"vector\.similarity\.\w+\([^()]*\)")
 
 
@@ -83,7 +85,9 @@ def client(name: str, text: str) -> Iterator[str]:
 
 
 def returned_embeddings(name: str, text: str) -> Iterator[str]:
-    """Say which parts of a text return an embedding, or all properties of a node."""
+    """Say which parts of a text return an embedding, or all properties of a node, as an export alone does."""
+    if name == EXPORTING:
+        return
     _, *returned = re.split(r"\bRETURN\b", SIMILARITY.sub("", body(text)))
     for part in returned:
         if found := re.search(r"\.embedding\b|\{\s*\.\*", part):
@@ -234,6 +238,8 @@ def test_a_statement_of_the_schema_may_be_repeated() -> None:
         if not re.search(r"\bIF (NOT )?EXISTS\b", statement)
         # A mark that is set again has no effect: the job that it is for finds nothing to do.
         and not re.search(r"^  SET memory\.\w+_due = true$", statement, re.MULTILINE)
+        # A job that is there already is not changed.
+        and not re.search(r"^  MERGE \(job:Job .*\n  ON CREATE SET$", statement, re.MULTILINE)
         # A word that is there already is not added again.
         and not re.search(
             r"NOT span\.scope_words CONTAINS '( \w+)'.* \+ '\1'", statement, re.DOTALL

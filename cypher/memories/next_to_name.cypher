@@ -1,0 +1,11 @@
+CYPHER 25
+// The next memories of a client whose names are still to be found, with the texts that hold them.
+//
+// $client_id  string  the client
+// $limit      int     the maximum number
+MATCH (memory:Memory {names_due: true, client_id: $client_id})
+WHERE memory.id IS NOT NULL // names every property: else the index is not used
+WITH memory
+ORDER BY memory.id
+LIMIT $limit
+RETURN collect(memory {.id, text: memory.search_text}) AS rows
