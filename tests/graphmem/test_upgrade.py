@@ -135,7 +135,8 @@ def old_row(client_id: str, session: str, idx: int, position: int, text: str) ->
 
 async def write_as_then(graph: Graph, client_id: str) -> None:
     """Write a client as that version did."""
-    rows, links = [], []
+    rows: list[dict[str, Any]] = []
+    links: list[dict[str, Any]] = []
     for session, texts in SAID.items():
         for idx, text in enumerate(texts):
             position = len(rows)

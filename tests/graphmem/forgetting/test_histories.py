@@ -284,6 +284,7 @@ class History:
 
     async def selected(self, way: str) -> tuple[dict[str, Any], list[str]]:
         """Return a selection, and the memories of the model that it means."""
+        asked: dict[str, Any]
         held, model = self.model.held, self.model
         if way == "ids" and held:
             one = self.chance.choice(list(held.values()))
@@ -363,7 +364,7 @@ WAYS = ("ids", "tag", "time", "name", "session", "conversation", "name in a conv
 
 async def live_on(history: History, rival: Graphmem, *, steps: int, ways: list[str]) -> None:
     """Let a history run beside another client with the same ids, and forget it in these ways."""
-    others = History(rival, rival.runtime, random.Random(1))  # type: ignore[arg-type]
+    others = History(rival, rival.runtime, random.Random(1))
     for one in (history, others):
         for step in (one.say, one.state, one.say, one.refer, one.tell, one.log):
             await step()
