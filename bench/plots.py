@@ -97,6 +97,14 @@ def _needles(report: Any) -> Chart:
     return Chart("Sentences found", "percent", series, rows)
 
 
+def _peers(report: Any) -> Chart:
+    first = next(iter(report["sets"]))
+    keys = ("evidence in 512", "evidence in 1024")
+    found = {name: one.get("sets", {}).get(first, {}) for name, one in report["peers"].items()}
+    title = f"Evidence of {first} in a context"
+    return Chart(title, "percent", ("512 tokens", "1,024 tokens"), _rows(found, *keys))
+
+
 def _runs(report: Any) -> Chart:
     few, many = (report["callers"][callers]["milliseconds"] for callers in ("1", "8"))
     rows = tuple((name, (few[name]["p50"], many[name]["p50"])) for name in few)
@@ -121,6 +129,7 @@ PLOTS: Mapping[str, Callable[[Any], Chart]] = {
     "languages": _languages,
     "latency": _latency,
     "needles": _needles,
+    "peers": _peers,
     "runs": _runs,
     "themes": _themes,
 }

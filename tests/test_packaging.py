@@ -39,6 +39,9 @@ REGISTRIES = [
 ]
 GENERATED = {".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 REQUIREMENTS = ("build.txt", "development.txt", "runtime.txt")
+PEERS = tuple(
+    f"peers/{name}.txt" for name in ("agent-memory", "graphiti", "graphrag", "hindsight", "mem0")
+)
 MIRRORED = {"cypher": "graphmem/_data/cypher", "seed": "graphmem/_data/seed"}
 
 
@@ -173,7 +176,7 @@ def test_the_wheel_has_its_license(wheel):
     assert any(entry.endswith(".dist-info/licenses/LICENSE") for entry in wheel)
 
 
-@pytest.mark.parametrize("name", REQUIREMENTS)
+@pytest.mark.parametrize("name", [*REQUIREMENTS, *PEERS])
 def test_requirements_are_pinned_by_hash_and_name_no_address(repository, name):
     text = (repository / "requirements" / name).read_text("utf-8")
     assert "://" not in text

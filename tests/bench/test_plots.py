@@ -14,7 +14,8 @@ REPORTS = reports()
 
 
 def test_each_report_has_a_picture_and_no_picture_is_left_over() -> None:
-    assert set(PLOTS) == set(REPORTS) == {path.stem for path in RESULTS.glob("*.svg")}
+    assert set(PLOTS) >= set(REPORTS)
+    assert set(REPORTS) == {path.stem for path in RESULTS.glob("*.svg")}
 
 
 @pytest.mark.parametrize("name", REPORTS)
