@@ -314,8 +314,9 @@ def learn(asked: Sequence[Asked], rankings: Sequence[Sequence[Ranked]]) -> dict[
     conversations = np.array([one.conversation for one in asked])
     whole = learned(signals, right, real, present)
     others = {
-        name: learned(*(each[conversations != name] for each in (signals, right, real)), present)
+        name: learned(signals[kept], right[kept], real[kept], present)
         for name in dict.fromkeys(conversations)
+        if (kept := conversations != name).any()
     }
 
     def scaled(weights: np.ndarray, used: Weighed) -> Weighed:

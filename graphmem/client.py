@@ -115,7 +115,7 @@ from graphmem.memories.links import (
 )
 from graphmem.memories.lists import Memories, MemoriesAsked, list_memories
 from graphmem.memories.memory import annotate, delete_memory, show_memory
-from graphmem.memories.types import Memory
+from graphmem.memories.types import Memory, OwnerAsked
 from graphmem.memories.versions import Versions, VersionsAsked, show_versions
 from graphmem.model.annotations import ChangedAnnotations
 from graphmem.model.validation import validated
@@ -123,6 +123,7 @@ from graphmem.model.vocabulary import (
     ClientId,
     GivenStep,
     Kind,
+    OtherReads,
     Ranking,
     Rating,
     ReferenceType,
@@ -226,14 +227,23 @@ class Graphmem:
     `Unavailable` when the database does not answer. Ids of other clients are treated as unknown.
     """
 
-    def __init__(self, runtime: Runtime, client_id: str = DEFAULT_CLIENT) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        client_id: str = DEFAULT_CLIENT,
+        *,
+        reads: Sequence[str] | None = None,
+    ) -> None:
+        """See it as a client that may read these others, by default those of the setting `reads`."""
         self.runtime = runtime
         self.client_id = validated(client_id, ClientId)
+        others = runtime.settings.reads if reads is None else reads
+        self.reads = tuple(validated(list(others), OtherReads))
 
     @property
     def _context(self) -> Context:
         """The dependencies of this client's use cases, as of now."""
-        return self.runtime.context(self.client_id)
+        return self.runtime.context(self.client_id, self.reads)
 
     @property
     def _tokens(self) -> TokenCounter:
@@ -241,7 +251,7 @@ class Graphmem:
 
     def for_client(self, client_id: str) -> "Graphmem":
         """Return the same graphmem as another client sees it."""
-        return Graphmem(self.runtime, client_id)
+        return Graphmem(self.runtime, client_id, reads=self.reads)
 
     @staticmethod
     async def pages(
@@ -502,9 +512,13 @@ class Graphmem:
 
     # Single memories
 
-    async def memory(self, memory_id: str) -> Memory:
-        """Return one memory of any kind. Raises `MemoryNotFound`."""
-        return await show_memory(memory_id, self._context)
+    async def memory(self, memory_id: str, *, client_id: str | None = None) -> Memory:
+        """Return one memory of any kind, that of another client by the `client_id` of its item.
+
+        Raises `MemoryNotFound`.
+        """
+        asked = _made(OwnerAsked, client_id=client_id)
+        return await show_memory(memory_id, self._context.of(asked.client_id))
 
     async def memories(
         self,
@@ -526,11 +540,13 @@ class Graphmem:
         order: Literal["newest", "oldest"] = "newest",
         limit: int = 50,
         cursor: str | None = None,
+        client_id: str | None = None,
     ) -> Memories:
         """Return a page of 1–200 memories in the order of their times, and their total number.
 
         Without a time, only memories that are valid now. `since` is inclusive, `until` exclusive.
-        `session_id` is the id that graphmem gave to the session.
+        `session_id` is the id that graphmem gave to the session. `client_id` lists those of another client
+        that may be read.
         """
         asked = _made(
             MemoriesAsked,
@@ -551,6 +567,7 @@ class Graphmem:
             order=order,
             limit=limit,
             cursor=cursor,
+            client_id=client_id,
         )
         return await list_memories(asked, self._context)
 
@@ -715,12 +732,14 @@ class Graphmem:
         sort_by: SortBy | None = None,
         max_hops: int = 0,
         link_types: Sequence[GivenStep] | None = None,
+        reads: Sequence[str] | None = None,
     ) -> SearchResult:
         """Return the memories that match a query, `*` for all, and those linked within `max_hops` (0–3).
 
         Without `source_types` everything is searched, including messages, facts and episodes. Hops follow
         links, summaries and names unless `link_types` is given. `since` is inclusive, `until` exclusive.
-        `match="exact"` finds the texts of a session or conversation that contain the query.
+        `match="exact"` finds the texts of a session or conversation that contain the query. `reads` are the
+        other clients to search; None searches all that may be read.
         """
         asked = _made(
             SearchQuery,
@@ -742,6 +761,7 @@ class Graphmem:
             sort_by=sort_by,
             max_hops=max_hops,
             link_types=link_types,
+            reads=reads,
         )
         return await search(asked, self._context)
 
@@ -766,6 +786,7 @@ class Graphmem:
         min_relevance: float | None = None,
         sort_by: SortBy | None = None,
         link_types: Sequence[GivenStep] | None = None,
+        reads: Sequence[str] | None = None,
     ) -> SearchResult:
         """Return the results of `search`, with the memories linked within `max_hops`, by default one."""
         return await self.search(
@@ -787,6 +808,7 @@ class Graphmem:
             sort_by=sort_by,
             max_hops=max_hops,
             link_types=link_types,
+            reads=reads,
         )
 
     async def search_spans(
@@ -817,9 +839,13 @@ class Graphmem:
         )
         return await search_spans(asked, self._context)
 
-    async def peek(self, memory_id: str) -> PeekResult:
-        """Return a memory's card without its content. Raises `MemoryNotFound`."""
-        return await peek(memory_id, self._context)
+    async def peek(self, memory_id: str, *, client_id: str | None = None) -> PeekResult:
+        """Return a memory's card without its content, that of another client by the `client_id` of its item.
+
+        Raises `MemoryNotFound`.
+        """
+        asked = _made(OwnerAsked, client_id=client_id)
+        return await peek(memory_id, self._context.of(asked.client_id))
 
     async def chunk(
         self,
@@ -828,16 +854,19 @@ class Graphmem:
         max_tokens: int,
         truncation_strategy: TruncationStrategy = "end",
         include_header: bool = False,
+        client_id: str | None = None,
     ) -> ChunkResult:
         """Return the part of a memory's text that fits into 1–1,000,000 tokens.
 
-        Raises `ItemNotFound`, `ContentDamaged`.
+        That of a memory of another client by the `client_id` of its item. Raises `ItemNotFound`,
+        `ContentDamaged`.
         """
         options = _made(
             ChunkOptions,
             max_tokens=max_tokens,
             truncation_strategy=truncation_strategy,
             include_header=include_header,
+            client_id=client_id,
         )
         return await chunk(memory_id, options, self._context)
 
@@ -911,26 +940,25 @@ class Graphmem:
         abstain: bool = False,
         min_relevance: float | None = None,
         explain: bool = False,
+        reads: Sequence[str] | None = None,
     ) -> Recalled:
         """Return the best context for a question: as many memories as fit into `max_tokens`.
 
         Args:
             query: the question, 1–8,192 characters.
-            conversation_id: search this conversation only; None searches all memories of the client.
-            kinds: search these kinds only.
-            tags: search memories that have all of these tags.
+            conversation_id: search this conversation only; None searches all memories.
+            kinds, tags: search these kinds only, and memories that have all of these tags.
             limit: the maximum number of memories, 1–200; None lets the budget decide.
             max_tokens: the budget of the context, 1–200,000 tokens.
-            since: the beginning of a period, inclusive.
-            until: the end of a period, exclusive.
-            as_of: answer with what was valid on this day.
-            known_as_of: answer with what was recorded by this time.
+            since, until: the beginning of a period, inclusive, and its end, exclusive.
+            as_of, known_as_of: answer with what was valid on this day, and recorded by this time.
             include_superseded: also search versions that a newer one has replaced.
             time_zone: such as `Europe/Berlin`, for shown times and `yesterday`; None for UTC.
             ranking: the order of the memories.
             abstain: return an empty context, and set `abstained`, if nothing is relevant enough.
             min_relevance: leave out memories below this relevance, 0–1.
             explain: also return weights, milliseconds by step, and what has lifted each item.
+            reads: the other clients to ask; None asks all that may be read.
         """
         question = _made(
             Question,
@@ -950,6 +978,7 @@ class Graphmem:
             abstain=abstain,
             min_relevance=min_relevance,
             explain=explain,
+            reads=reads,
         )
         return await recall(question, self._context)
 
@@ -973,11 +1002,14 @@ class Graphmem:
         abstain: bool = False,
         min_relevance: float | None = None,
         explain: bool = False,
+        reads: Sequence[str] | None = None,
+        client_id: str | None = None,
     ) -> Explanation:
         """Return the stage at which `recall` leaves out a memory, and by how much it fell short.
 
-        The other arguments are those of `recall`. For a memory that is no candidate, the rank is computed
-        from all memories that pass the filters. That takes longer than a recall.
+        `client_id` is that of the memory's item; the other arguments are those of `recall`. For a memory that
+        is no candidate, the rank is computed from all memories of its client that pass the filters, which
+        takes longer than a recall.
         """
         question = _made(
             ExplainedQuestion,
@@ -998,6 +1030,8 @@ class Graphmem:
             abstain=abstain,
             min_relevance=min_relevance,
             explain=explain,
+            reads=reads,
+            client_id=client_id,
         )
         return await explain_memory(question, self._context)
 
@@ -1016,10 +1050,12 @@ class Graphmem:
         as_of: When | None = None,
         known_as_of: When | None = None,
         time_zone: str | None = None,
+        reads: Sequence[str] | None = None,
     ) -> ContextualResult:
         """Return the sessions that answer a query, with hits, neighbouring messages, and related sessions.
 
-        `time_zone`, such as `Europe/Berlin`, is the asker's, in which `yesterday` is read.
+        `time_zone`, such as `Europe/Berlin`, is the asker's, in which `yesterday` is read. `reads` are the
+        other clients to ask; None asks all that may be read.
         """
         asked = _made(
             ContextualQuery,
@@ -1035,6 +1071,7 @@ class Graphmem:
             as_of=as_of,
             known_as_of=known_as_of,
             time_zone=time_zone,
+            reads=reads,
         )
         return await search_contextual(asked, self._context)
 
@@ -1048,10 +1085,12 @@ class Graphmem:
         max_tokens: int = 1024,
         as_of: When | None = None,
         known_as_of: When | None = None,
+        client_id: str | None = None,
     ) -> MoreTurns:
         """Return more messages of a session: around `memory_id`, or of `session_id`; give exactly one.
 
-        Raises `MemoryNotFound`, `SessionNotFound`.
+        `client_id` is that of the item, or of the session, in an answer. Raises `MemoryNotFound`,
+        `SessionNotFound`.
         """
         asked = _made(
             ExpansionAsked,
@@ -1062,6 +1101,7 @@ class Graphmem:
             max_tokens=max_tokens,
             as_of=as_of,
             known_as_of=known_as_of,
+            client_id=client_id,
         )
         return await expand_context(asked, self._context)
 

@@ -5,7 +5,7 @@ in capitals. An empty variable counts as unset.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin
 
@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 
 from graphmem.errors import SettingError
 from graphmem.model.validation import told
+from graphmem.model.vocabulary import MOST_READS, ClientId
 
 PREFIX = "GRAPHMEM_"
 SIZE_EXAMPLES = ["512m", "2g"]
@@ -130,6 +131,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = None
     llm_model: Annotated[str | None, Meta(description="the language model's name there")] = None
     llm_key: Annotated[str, Meta(description="the key that it asks for")] = ""
+    reads: Annotated[
+        tuple[ClientId, ...],
+        Meta(
+            max_length=MOST_READS,
+            description="the clients, separated by commas, that every client may read beside its own; with a "
+            "keys file each key has its own (`graphmem keys create --reads`)",
+            examples=["team", "team,handbook"],
+        ),
+    ] = ()
     jobs: Annotated[
         Literal["on", "off"], Meta(description="`off`: leave background work to other processes")
     ] = "on"
@@ -214,6 +224,7 @@ class SettingsGiven(TypedDict, total=False):
     llm_url: str | None
     llm_model: str | None
     llm_key: str
+    reads: Sequence[str]
     jobs: Literal["on", "off"]
     record: Literal["on", "off"]
     cypher: Literal["keys", "on", "off"]
@@ -250,11 +261,18 @@ def load(environ: Mapping[str, str] | None = None, **given: Any) -> Settings:
 def _converted(field: msgspec.structs.FieldInfo, value: Any) -> Any:
     if isinstance(value, Path):
         return value.expanduser().absolute()
+    if field.name == "reads":
+        value = _separated(value)
     try:
         return msgspec.convert(value, field.type, strict=False, dec_hook=_decoded)
     except msgspec.ValidationError as problem:
         sentence = f"{told(str(problem))}{_legal(field)}"
         raise SettingError(variable(field.name), sentence) from problem
+
+
+def _separated(value: Any) -> Any:
+    """Return the items of a list, which a variable separates by commas."""
+    return [one.strip() for one in value.split(",")] if isinstance(value, str) else list(value)
 
 
 def _legal(field: msgspec.structs.FieldInfo) -> str:

@@ -1,21 +1,26 @@
-"""The context of a use case: its client, and the parts of a running graphmem."""
+"""The context of a use case: its client, the others that it reads, and the parts of a running graphmem."""
 
+import asyncio
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from graphmem.accesses import ReadBegan, ReadRecord, Recorder, Seen
 from graphmem.embedding import Embedder
+from graphmem.errors import InvalidInput
 from graphmem.graph.driver import Graph
 from graphmem.graph.installation import Calibration
 from graphmem.graph.statements import Statements
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.llm import LanguageModel
 from graphmem.model.times import present
+from graphmem.model.vocabulary import bare_id, marked_id, owner_of
 from graphmem.retrieval.reranking import Reranker
 from graphmem.retrieval.understanding import Vocabulary
 from graphmem.single_flight import SingleFlight
@@ -23,6 +28,17 @@ from graphmem.tokens import TokenCounter
 
 RELEVANT = 0.35
 """The least relevance, 0–1, of a memory that counts as found in the record of a read."""
+
+
+Row = TypeVar("Row")
+Result = TypeVar("Result")
+
+CLIENTS_AT_ONCE = 3
+"""The clients that one request reads at the same time: each takes some connections to the database."""
+
+_IDS = ("id", "session_id", "from_id", "related_to")
+_LISTS = ("chain", "cut_at")
+"""The fields of rows with ids of memories and sessions, which are unique only within a client."""
 
 
 def random_id() -> str:
@@ -38,6 +54,12 @@ class Context(Struct, frozen=True, kw_only=True):
     """
 
     client_id: str
+    permitted: tuple[str, ...] = ()
+    """The other clients that the caller may read; see `reading`."""
+    reads: tuple[str, ...] = ()
+    """The other clients that this use case reads beside its own."""
+    mark: str = ""
+    """The client with which the ids of its results are marked; '' for the caller's own."""
     graph: Graph
     embedder: Embedder
     tokens: TokenCounter
@@ -53,6 +75,81 @@ class Context(Struct, frozen=True, kw_only=True):
     """None if reads are not recorded."""
     now: Callable[[], datetime] = present
     new_id: Callable[[], str] = random_id
+
+    def reading(self, wanted: Sequence[str] | None) -> "Context":
+        """Return a context that also reads the wanted other clients, by default all that are permitted.
+
+        Raises `InvalidInput` for a client that is not permitted, whether it exists or not.
+        """
+        others = self.permitted if wanted is None else tuple(dict.fromkeys(wanted))
+        for one in others:
+            self._check(one, "reads")
+        others = tuple(one for one in others if one != self.client_id)
+        return replace(self, reads=others) if others else self
+
+    def of(self, client_id: str | None) -> "Context":
+        """Return the context of the client to which an item belongs, None for the caller's own.
+
+        Raises `InvalidInput` as `reading` does.
+        """
+        if client_id is None or client_id == self.client_id:
+            return self
+        self._check(client_id, "client_id")
+        return self._other(client_id)
+
+    def _check(self, client_id: str, field: str) -> None:
+        if client_id != self.client_id and client_id not in self.permitted:
+            others = ", ".join(self.permitted) or "none"
+            raise InvalidInput(
+                field, f"{client_id!r} is no client that you may read; beside your own: {others}"
+            )
+
+    def _other(self, client_id: str) -> "Context":
+        """Return the context of another client, in which nothing is recorded or kept."""
+        return replace(
+            self,
+            client_id=client_id,
+            permitted=(),
+            reads=(),
+            mark=client_id,
+            turns=None,
+            recorder=None,
+        )
+
+    @property
+    def every(self) -> list["Context"]:
+        """The contexts of all clients that are read, the caller's own first."""
+        if not self.reads:
+            return [self]
+        return [replace(self, reads=()), *map(self._other, self.reads)]
+
+    async def each(self, work: Callable[["Context"], Awaitable[Iterable[Row]]]) -> list[Row]:
+        """Return the results of all clients that are read, at the same time; ids of others are marked."""
+        if not self.reads:
+            return list(await work(self))
+        every = self.every
+        parts = await a_few_at_once([partial(work, one) for one in every])
+        return [row for one, part in zip(every, parts, strict=True) for row in one.marked(part)]
+
+    async def each_of(
+        self,
+        ids: Iterable[str],
+        work: Callable[["Context", list[str]], Awaitable[Iterable[Row]]],
+    ) -> list[Row]:
+        """Return the results for ids, each of which is looked up in its own client and nowhere else."""
+        if not self.reads:
+            return list(await work(self, list(ids)))
+        wanted: dict[str, list[str]] = {}
+        for id in ids:
+            wanted.setdefault(owner_of(id), []).append(bare_id(id))
+        # An id whose mark names no client that is read is looked up nowhere.
+        some = [one for one in self.every if one.mark in wanted]
+        parts = await a_few_at_once([partial(work, one, wanted[one.mark]) for one in some])
+        return [row for one, part in zip(some, parts, strict=True) for row in one.marked(part)]
+
+    def marked(self, rows: Iterable[Row]) -> list[Row]:
+        """Return results, of another client with marked ids."""
+        return [_marked(row, self.mark) for row in rows] if self.mark else list(rows)
 
     def read_begins(self) -> ReadBegan:
         """Return the start of a read, for `record_read`."""
@@ -81,3 +178,30 @@ class Context(Struct, frozen=True, kw_only=True):
             )
 
         self.recorder.note(record)
+
+
+async def a_few_at_once(works: Sequence[Callable[[], Awaitable[Result]]]) -> list[Result]:
+    """Return the results of some work for each of several clients, in their order."""
+    free = asyncio.Semaphore(CLIENTS_AT_ONCE)
+
+    async def do(work: Callable[[], Awaitable[Result]]) -> Result:
+        async with free:
+            return await work()
+
+    return await asyncio.gather(*map(do, works))
+
+
+def _marked(row: Any, client_id: str) -> Any:
+    """Return an id, or a row with its ids, marked with their client."""
+    if isinstance(row, str):
+        return marked_id(client_id, row)
+    changes: dict[str, Any] = {}
+    for name in _IDS:
+        if isinstance(id := getattr(row, name, None), str):
+            changes[name] = marked_id(client_id, id)
+    for name in _LISTS:
+        if ids := getattr(row, name, None):
+            changes[name] = type(ids)(marked_id(client_id, id) for id in ids)
+    if (head := getattr(row, "head", None)) is not None:
+        changes["head"] = _marked(head, client_id)
+    return replace(row, **changes)

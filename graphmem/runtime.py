@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -61,10 +61,11 @@ class Runtime(Struct):
     recorder: Recorder | None = None
     """None if reads are not recorded."""
 
-    def context(self, client_id: str) -> Context:
-        """Return the context of a use case for one client, as of now."""
+    def context(self, client_id: str, permitted: Iterable[str] = ()) -> Context:
+        """Return the context of a use case for one client, as of now, and the others that it may read."""
         return Context(
             client_id=client_id,
+            permitted=tuple(one for one in dict.fromkeys(permitted) if one != client_id),
             graph=self.graph,
             embedder=self.embedder,
             tokens=self.tokens,

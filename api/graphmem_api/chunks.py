@@ -10,8 +10,10 @@ from litestar.params import BodyKwarg
 from graphmem.context import Context
 from graphmem.memories import chunk as chunks
 from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult
+from graphmem.memories.types import OwnerAsked
 from graphmem_api.memories import MemoryId
 from graphmem_api.problems import failures
+from graphmem_api.queries import query
 
 CHUNK = Example(
     summary="At most 200 tokens, whole sentences, under a header",
@@ -25,10 +27,13 @@ CHUNK = Example(
     response_description="The memory, without its content",
     tags=["memories"],
     responses=failures(404),
+    **query(OwnerAsked),
 )
-async def peek(memory_id: MemoryId, context: NamedDependency[Context]) -> PeekResult:
+async def peek(
+    memory_id: MemoryId, context: NamedDependency[Context], asked: NamedDependency[OwnerAsked]
+) -> PeekResult:
     """Show a memory without its content: its kind, its length and its links; free of any budget."""
-    return await chunks.peek(memory_id, context)
+    return await chunks.peek(memory_id, context.of(asked.client_id))
 
 
 @post(

@@ -49,6 +49,13 @@ class Guard:
 
     def __init__(self, settings: Settings) -> None:
         self._keys = Keys(settings.keys_file) if settings.keys_file else None
+        self._reads = settings.reads
+        if settings.keys_file and settings.reads:
+            raise SettingError(
+                variable("reads"),
+                "it is for a service without keys; with keys each line of the keys file says what its key "
+                "reads: graphmem keys create CLIENT --reads team",
+            )
 
     async def refuse_foreign_pages(self, connection: Connection, _: BaseRouteHandler) -> None:
         """Raise 403 for a page of elsewhere where no key protects; for routes that need none."""
@@ -63,7 +70,8 @@ class Guard:
         """
         if self._keys is None:
             refuse_foreign_pages(connection)
-            client = Client(_named(connection) or DEFAULT_CLIENT, "operator")
+            named = _named(connection) or DEFAULT_CLIENT
+            client = Client(named, "operator", self._reads)
         else:
             client = _by_key(connection, self._keys)
         connection.scope["state"]["client"] = client
@@ -81,8 +89,8 @@ def current_client(scope: Scope) -> Client:
 
 
 def current_context(client: NamedDependency[Client], runtime: NamedDependency[Runtime]) -> Context:
-    """Return the context of the request's client for a use case."""
-    return runtime.context(client.id)
+    """Return the context of the request's client for a use case, with the others that it may read."""
+    return runtime.context(client.id, client.reads)
 
 
 def check_listener(settings: Settings) -> None:

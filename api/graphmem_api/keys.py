@@ -1,7 +1,8 @@
 """Keys: the file that holds their digests, its changes, and the client of a key.
 
-A line is `client role sha256-of-key`, then `created=TIME` and `expires=TIME` if they are known. Nothing in
-the file opens anything: a key is shown once, when it is made.
+A line is `client role sha256-of-key`, then `created=TIME` and `expires=TIME` if they are known, and
+`reads=CLIENT,CLIENT` if the key may read other clients. Nothing in the file opens anything: a key is shown
+once, when it is made.
 """
 
 import errno
@@ -25,7 +26,7 @@ from graphmem.config import variable
 from graphmem.errors import InvalidInput, SettingError, Unavailable
 from graphmem.model.times import Time
 from graphmem.model.validation import validated
-from graphmem.model.vocabulary import ClientId
+from graphmem.model.vocabulary import MOST_READS, ClientId, OtherReads
 from graphmem_api.roles import ROLES, Role
 
 PREFIX = "gm_"
@@ -41,7 +42,7 @@ WRITABLE_BY_OTHERS = 0o022
 SETTLED_SECONDS = 2.0
 """A file changed more recently may change again without a new timestamp: it is read once more."""
 
-FORM = "`client role sha256-of-key`, then `created=TIME` and `expires=TIME` or nothing"
+FORM = "`client role sha256-of-key`, then any of `created=TIME`, `expires=TIME` and `reads=CLIENT,CLIENT`"
 
 Stamp = tuple[int, int, int, int]
 
@@ -49,10 +50,11 @@ log = logging.getLogger(__name__)
 
 
 class Client(Struct, frozen=True):
-    """The client of a request, and its role."""
+    """The client of a request, its role, and the other clients that it may read."""
 
     id: str
     role: Role
+    reads: tuple[str, ...] = ()
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -73,11 +75,12 @@ class Entry(Struct, frozen=True, kw_only=True):
         return self.expires is not None and self.expires <= now
 
 
-class Times(Struct, frozen=True, forbid_unknown_fields=True):
-    """The times of a key."""
+class Additions(Struct, frozen=True, forbid_unknown_fields=True):
+    """The rest of a line: the times of a key, and the other clients that it may read."""
 
     created: Time | None = None
     expires: Time | None = None
+    reads: str | None = None
 
 
 class Keys:
@@ -233,6 +236,7 @@ def _line(entry: Entry) -> str:
     words = [entry.client.id, entry.client.role, entry.digest.hex()]
     times = {"created": entry.created, "expires": entry.expires}
     words += [f"{name}={at.isoformat('T', 'seconds')}" for name, at in times.items() if at]
+    words += [f"reads={','.join(entry.client.reads)}"] if entry.client.reads else []
     return " ".join(words)
 
 
@@ -248,20 +252,33 @@ def _entry(words: list[str], place: str) -> Entry:
         raise _unusable(f"{place}: the role is one of {', '.join(ROLES)}")
     if not DIGEST.fullmatch(digest):
         raise _unusable(f"{place}: a key's SHA-256 is 64 hexadecimal digits")
-    times = _times(words[3:], place)
+    rest = _additions(words[3:], place)
     return Entry(
-        client=Client(client, role),
+        client=Client(client, role, _reads(rest.reads, place)),
         digest=bytes.fromhex(digest),
-        created=times.created,
-        expires=times.expires,
+        created=rest.created,
+        expires=rest.expires,
     )
 
 
-def _times(words: list[str], place: str) -> Times:
+def _reads(given: str | None, place: str) -> tuple[str, ...]:
+    """Return the clients that a line names; all of them at once cannot be named."""
+    if given is None:
+        return ()
+    try:
+        return tuple(validated(given.split(","), OtherReads))
+    except InvalidInput as problem:
+        raise _unusable(
+            f"{place}: reads= names 1–{MOST_READS} clients, separated by commas; each is 1–128 of letters, "
+            "digits and `. _ : -`"
+        ) from problem
+
+
+def _additions(words: list[str], place: str) -> Additions:
     given = dict(word.partition("=")[::2] for word in words)
     try:
         if len(given) == len(words):
-            return msgspec.convert(given, Times, strict=False)
+            return msgspec.convert(given, Additions, strict=False)
     except msgspec.ValidationError as problem:
         raise _unusable(f"{place}: expected {FORM}; a time has a zone") from problem
     raise _unusable(f"{place}: expected {FORM}")

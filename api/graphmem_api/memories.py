@@ -11,7 +11,7 @@ from graphmem.context import Context
 from graphmem.conversations.types import Deleted
 from graphmem.memories import lists, memory as single
 from graphmem.memories.lists import Memories, MemoriesAsked
-from graphmem.memories.types import Memory
+from graphmem.memories.types import Memory, OwnerAsked
 from graphmem.model.annotations import ChangedAnnotations
 from graphmem_api.problems import failures
 from graphmem_api.queries import query
@@ -29,10 +29,13 @@ MemoryId = Annotated[str, PathParameter(description="the memory's id")]
     summary="Show a memory",
     response_description="The memory",
     responses=failures(404),
+    **query(OwnerAsked),
 )
-async def show_memory(memory_id: MemoryId, context: NamedDependency[Context]) -> Memory:
+async def show_memory(
+    memory_id: MemoryId, context: NamedDependency[Context], asked: NamedDependency[OwnerAsked]
+) -> Memory:
     """Show one memory of any kind; fields that its kind does not have are null."""
-    return await single.show_memory(memory_id, context)
+    return await single.show_memory(memory_id, context.of(asked.client_id))
 
 
 @patch(

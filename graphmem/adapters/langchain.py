@@ -88,6 +88,7 @@ class GraphmemRetriever(BaseRetriever):
 def _document(item: Item) -> Document:
     known = {
         "kind": item.kind,
+        "client_id": item.client_id,
         "relevance": item.relevance,
         "score": item.score,
         "role": item.role,

@@ -257,7 +257,12 @@ async def _ranked_first(op: SearchOp, end: int, memory: Graphmem) -> AsyncIterat
     if op.query and op.query.strip():
         results = MOST_RANKED if op.filter else min(end, MOST_RANKED)
         answer = await memory.search(
-            op.query, source_types=["reference"], tags=[_tag(prefix)], max_results=results
+            op.query,
+            source_types=["reference"],
+            tags=[_tag(prefix)],
+            max_results=results,
+            # A store has the items that it may change.
+            reads=[],
         )
         for hit in answer.items:
             item = _decoded(hit.metadata)

@@ -149,6 +149,7 @@ class BlockingRetriever(Blocking[MemoryRetriever]):
         sort_by: SortBy | None = None,
         max_hops: int | None = None,
         link_types: Sequence[GivenStep] | None = None,
+        reads: Sequence[str] | None = None,
     ) -> SearchResult:
         """Return the memories that match a query, `*` for all.
 
@@ -175,6 +176,7 @@ class BlockingRetriever(Blocking[MemoryRetriever]):
             sort_by=sort_by,
             max_hops=max_hops,
             link_types=link_types,
+            reads=reads,
         )
 
     def search_with_hops(
@@ -198,6 +200,7 @@ class BlockingRetriever(Blocking[MemoryRetriever]):
         min_relevance: float | None = None,
         sort_by: SortBy | None = None,
         link_types: Sequence[GivenStep] | None = None,
+        reads: Sequence[str] | None = None,
     ) -> SearchResult:
         """Return the results of `search`, with the memories one link away unless `max_hops` (0–3) is given.
 
@@ -223,11 +226,12 @@ class BlockingRetriever(Blocking[MemoryRetriever]):
             min_relevance=min_relevance,
             sort_by=sort_by,
             link_types=link_types,
+            reads=reads,
         )
 
-    def peek(self, memory_id: str) -> PeekResult | None:
+    def peek(self, memory_id: str, *, client_id: str | None = None) -> PeekResult | None:
         """Return a memory without its content; None if it does not exist. Raises `Unavailable`."""
-        return self._wait(self._source.peek, memory_id)
+        return self._wait(self._source.peek, memory_id, client_id=client_id)
 
     def chunk(
         self,
@@ -237,6 +241,7 @@ class BlockingRetriever(Blocking[MemoryRetriever]):
         max_tokens: int | None = None,
         truncation_strategy: TruncationStrategy | None = None,
         include_header: bool | None = None,
+        client_id: str | None = None,
     ) -> ChunkResult:
         """Return the part of a memory that fits into `max_tokens`.
 
@@ -250,6 +255,7 @@ class BlockingRetriever(Blocking[MemoryRetriever]):
             max_tokens=max_tokens,
             truncation_strategy=truncation_strategy,
             include_header=include_header,
+            client_id=client_id,
         )
 
     def create_context(
@@ -940,9 +946,12 @@ class BlockingGraphmem(Blocking[Graphmem]):
         """Choose the 1–100 categories that new facts may have; stored facts keep theirs."""
         return self._wait(self._source.set_categories, categories)
 
-    def memory(self, memory_id: str) -> Memory:
-        """Return one memory of any kind. Raises `MemoryNotFound`."""
-        return self._wait(self._source.memory, memory_id)
+    def memory(self, memory_id: str, *, client_id: str | None = None) -> Memory:
+        """Return one memory of any kind, that of another client by the `client_id` of its item.
+
+        Raises `MemoryNotFound`.
+        """
+        return self._wait(self._source.memory, memory_id, client_id=client_id)
 
     def memories(
         self,
@@ -964,11 +973,13 @@ class BlockingGraphmem(Blocking[Graphmem]):
         order: Literal["newest", "oldest"] = "newest",
         limit: int = 50,
         cursor: str | None = None,
+        client_id: str | None = None,
     ) -> Memories:
         """Return a page of 1–200 memories in the order of their times, and their total number.
 
         Without a time, only memories that are valid now. `since` is inclusive, `until` exclusive.
-        `session_id` is the id that graphmem gave to the session.
+        `session_id` is the id that graphmem gave to the session. `client_id` lists those of another client
+        that may be read.
         """
         return self._wait(
             self._source.memories,
@@ -989,6 +1000,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             order=order,
             limit=limit,
             cursor=cursor,
+            client_id=client_id,
         )
 
     def annotate(
@@ -1149,12 +1161,14 @@ class BlockingGraphmem(Blocking[Graphmem]):
         sort_by: SortBy | None = None,
         max_hops: int = 0,
         link_types: Sequence[GivenStep] | None = None,
+        reads: Sequence[str] | None = None,
     ) -> SearchResult:
         """Return the memories that match a query, `*` for all, and those linked within `max_hops` (0–3).
 
         Without `source_types` everything is searched, including messages, facts and episodes. Hops follow
         links, summaries and names unless `link_types` is given. `since` is inclusive, `until` exclusive.
-        `match="exact"` finds the texts of a session or conversation that contain the query.
+        `match="exact"` finds the texts of a session or conversation that contain the query. `reads` are the
+        other clients to search; None searches all that may be read.
         """
         return self._wait(
             self._source.search,
@@ -1176,6 +1190,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             sort_by=sort_by,
             max_hops=max_hops,
             link_types=link_types,
+            reads=reads,
         )
 
     def search_with_hops(
@@ -1199,6 +1214,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         min_relevance: float | None = None,
         sort_by: SortBy | None = None,
         link_types: Sequence[GivenStep] | None = None,
+        reads: Sequence[str] | None = None,
     ) -> SearchResult:
         """Return the results of `search`, with the memories linked within `max_hops`, by default one."""
         return self._wait(
@@ -1221,6 +1237,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             min_relevance=min_relevance,
             sort_by=sort_by,
             link_types=link_types,
+            reads=reads,
         )
 
     def search_spans(
@@ -1250,9 +1267,12 @@ class BlockingGraphmem(Blocking[Graphmem]):
             min_relevance=min_relevance,
         )
 
-    def peek(self, memory_id: str) -> PeekResult:
-        """Return a memory's card without its content. Raises `MemoryNotFound`."""
-        return self._wait(self._source.peek, memory_id)
+    def peek(self, memory_id: str, *, client_id: str | None = None) -> PeekResult:
+        """Return a memory's card without its content, that of another client by the `client_id` of its item.
+
+        Raises `MemoryNotFound`.
+        """
+        return self._wait(self._source.peek, memory_id, client_id=client_id)
 
     def chunk(
         self,
@@ -1261,10 +1281,12 @@ class BlockingGraphmem(Blocking[Graphmem]):
         max_tokens: int,
         truncation_strategy: TruncationStrategy = "end",
         include_header: bool = False,
+        client_id: str | None = None,
     ) -> ChunkResult:
         """Return the part of a memory's text that fits into 1–1,000,000 tokens.
 
-        Raises `ItemNotFound`, `ContentDamaged`.
+        That of a memory of another client by the `client_id` of its item. Raises `ItemNotFound`,
+        `ContentDamaged`.
         """
         return self._wait(
             self._source.chunk,
@@ -1272,6 +1294,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             max_tokens=max_tokens,
             truncation_strategy=truncation_strategy,
             include_header=include_header,
+            client_id=client_id,
         )
 
     def create_context(
@@ -1341,26 +1364,25 @@ class BlockingGraphmem(Blocking[Graphmem]):
         abstain: bool = False,
         min_relevance: float | None = None,
         explain: bool = False,
+        reads: Sequence[str] | None = None,
     ) -> Recalled:
         """Return the best context for a question: as many memories as fit into `max_tokens`.
 
         Args:
             query: the question, 1–8,192 characters.
-            conversation_id: search this conversation only; None searches all memories of the client.
-            kinds: search these kinds only.
-            tags: search memories that have all of these tags.
+            conversation_id: search this conversation only; None searches all memories.
+            kinds, tags: search these kinds only, and memories that have all of these tags.
             limit: the maximum number of memories, 1–200; None lets the budget decide.
             max_tokens: the budget of the context, 1–200,000 tokens.
-            since: the beginning of a period, inclusive.
-            until: the end of a period, exclusive.
-            as_of: answer with what was valid on this day.
-            known_as_of: answer with what was recorded by this time.
+            since, until: the beginning of a period, inclusive, and its end, exclusive.
+            as_of, known_as_of: answer with what was valid on this day, and recorded by this time.
             include_superseded: also search versions that a newer one has replaced.
             time_zone: such as `Europe/Berlin`, for shown times and `yesterday`; None for UTC.
             ranking: the order of the memories.
             abstain: return an empty context, and set `abstained`, if nothing is relevant enough.
             min_relevance: leave out memories below this relevance, 0–1.
             explain: also return weights, milliseconds by step, and what has lifted each item.
+            reads: the other clients to ask; None asks all that may be read.
         """
         return self._wait(
             self._source.recall,
@@ -1380,6 +1402,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             abstain=abstain,
             min_relevance=min_relevance,
             explain=explain,
+            reads=reads,
         )
 
     def explain(
@@ -1402,11 +1425,14 @@ class BlockingGraphmem(Blocking[Graphmem]):
         abstain: bool = False,
         min_relevance: float | None = None,
         explain: bool = False,
+        reads: Sequence[str] | None = None,
+        client_id: str | None = None,
     ) -> Explanation:
         """Return the stage at which `recall` leaves out a memory, and by how much it fell short.
 
-        The other arguments are those of `recall`. For a memory that is no candidate, the rank is computed
-        from all memories that pass the filters. That takes longer than a recall.
+        `client_id` is that of the memory's item; the other arguments are those of `recall`. For a memory that
+        is no candidate, the rank is computed from all memories of its client that pass the filters, which
+        takes longer than a recall.
         """
         return self._wait(
             self._source.explain,
@@ -1427,6 +1453,8 @@ class BlockingGraphmem(Blocking[Graphmem]):
             abstain=abstain,
             min_relevance=min_relevance,
             explain=explain,
+            reads=reads,
+            client_id=client_id,
         )
 
     def search_contextual(
@@ -1444,10 +1472,12 @@ class BlockingGraphmem(Blocking[Graphmem]):
         as_of: When | None = None,
         known_as_of: When | None = None,
         time_zone: str | None = None,
+        reads: Sequence[str] | None = None,
     ) -> ContextualResult:
         """Return the sessions that answer a query, with hits, neighbouring messages, and related sessions.
 
-        `time_zone`, such as `Europe/Berlin`, is the asker's, in which `yesterday` is read.
+        `time_zone`, such as `Europe/Berlin`, is the asker's, in which `yesterday` is read. `reads` are the
+        other clients to ask; None asks all that may be read.
         """
         return self._wait(
             self._source.search_contextual,
@@ -1463,6 +1493,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             as_of=as_of,
             known_as_of=known_as_of,
             time_zone=time_zone,
+            reads=reads,
         )
 
     def expand_context(
@@ -1475,10 +1506,12 @@ class BlockingGraphmem(Blocking[Graphmem]):
         max_tokens: int = 1024,
         as_of: When | None = None,
         known_as_of: When | None = None,
+        client_id: str | None = None,
     ) -> MoreTurns:
         """Return more messages of a session: around `memory_id`, or of `session_id`; give exactly one.
 
-        Raises `MemoryNotFound`, `SessionNotFound`.
+        `client_id` is that of the item, or of the session, in an answer. Raises `MemoryNotFound`,
+        `SessionNotFound`.
         """
         return self._wait(
             self._source.expand_context,
@@ -1489,6 +1522,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             max_tokens=max_tokens,
             as_of=as_of,
             known_as_of=known_as_of,
+            client_id=client_id,
         )
 
     def hyde_retrieve(

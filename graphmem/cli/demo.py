@@ -56,7 +56,7 @@ async def _ask_story(settings: Settings, progress: Progress, *, full: bool) -> T
     from graphmem.runtime import running
 
     async with running(settings, progress) as runtime:
-        memory = Graphmem(runtime, CLIENT)
+        memory = Graphmem(runtime, CLIENT, reads=())
         story = StoryLoader(memory)
         memories = len(await story.load(progress))
         messages = sum(key.startswith("message:") for key in story.ids)

@@ -13,6 +13,7 @@ from graphmem.cli.showing import say_json
 from graphmem.config import Settings, variable
 from graphmem.errors import SettingError
 from graphmem.model.validation import counted
+from graphmem.model.vocabulary import MOST_READS
 
 if TYPE_CHECKING:
     from graphmem_api.keys import Entry
@@ -32,6 +33,7 @@ also sees what concerns all clients: their list, metrics, legal holds and Cypher
 Examples:
   graphmem keys create acme --keys-file keys.txt
   KEY=$(graphmem keys create acme --role reader --days 90 --keys-file keys.txt)
+  graphmem keys create alice --reads team,handbook --keys-file keys.txt
   graphmem keys list --keys-file keys.txt
   graphmem keys revoke 3f0c9a525d0e --keys-file keys.txt
 """
@@ -50,6 +52,7 @@ class KeyShown(Struct, frozen=True, kw_only=True, omit_defaults=True):
     created: datetime | None
     expires: datetime | None
     expired: bool
+    reads: list[str] = []
     key: str | None = None
 
 
@@ -70,10 +73,27 @@ def _checked_key_id(context: click.Context, parameter: click.Parameter, value: A
     return value
 
 
+def _checked_reads(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(value.split(","))) if value is not None else ()
+    for name in names:
+        checked_id(context, parameter, name)
+    if len(names) > MOST_READS:
+        raise click.BadParameter(f"at most {MOST_READS} clients, separated by commas")
+    return names
+
+
 @keys.command(cls=Command)
 @click.argument("client_id", metavar="CLIENT", callback=checked_id)
 @click.option(
     "--role", type=click.Choice(ROLES), default="agent", show_default=True, help="What it may do."
+)
+@click.option(
+    "--reads",
+    metavar="CLIENTS",
+    callback=_checked_reads,
+    help="Other clients, separated by commas, that recall and searches read beside its own.",
 )
 @click.option(
     "--days",
@@ -82,21 +102,32 @@ def _checked_key_id(context: click.Context, parameter: click.Parameter, value: A
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @settings_options("keys_file")
-def create(client_id: str, role: Any, days: int | None, as_json: bool, settings: Settings) -> None:
+def create(
+    *,
+    client_id: str,
+    role: Any,
+    reads: tuple[str, ...],
+    days: int | None,
+    as_json: bool,
+    settings: Settings,
+) -> None:
     """Make a key for a client, and print it: it is shown this once."""
     from graphmem_api.keys import Client, create_key
 
     path, now = _path(settings), datetime.now(UTC).replace(microsecond=0)
     expires_in = timedelta(days=days) if days else None
-    key, entry = create_key(path, Client(client_id, role), expires_in=expires_in, now=now)
+    others = tuple(one for one in reads if one != client_id)
+    client = Client(client_id, role, others)
+    key, entry = create_key(path, client, expires_in=expires_in, now=now)
     if as_json:
         say_json(_shown(entry, now, key))
         return
     click.echo(key)
     until = f"until {entry.expires:%Y-%m-%d %H:%M} UTC" if entry.expires else "until it is revoked"
+    beside = f" that also reads {', '.join(others)}" if others else ""
     click.echo(
-        f"a key of {client_id} for the role {role}, {until}; its id is {entry.id}. It is shown only now: "
-        f"{path} holds its SHA-256",
+        f"a key of {client_id} for the role {role}{beside}, {until}; its id is {entry.id}. It is shown only "
+        f"now: {path} holds its SHA-256",
         err=True,
     )
 
@@ -105,7 +136,7 @@ def create(client_id: str, role: Any, days: int | None, as_json: bool, settings:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @settings_options("keys_file")
 def list_keys(as_json: bool, settings: Settings) -> None:
-    """List the keys: ids, clients, roles and times, never a key."""
+    """List the keys: ids, clients, roles, times and the other clients that they read, never a key."""
     from graphmem_api.keys import read_keys
 
     path, now = _path(settings), datetime.now(UTC)
@@ -114,7 +145,7 @@ def list_keys(as_json: bool, settings: Settings) -> None:
         say_json(Keys(shown))
         return
     for one in shown:
-        click.echo(f"{one.id}  {one.client}  {one.role}  {_times(one)}")
+        click.echo(f"{one.id}  {one.client}  {one.role}  {_about(one)}")
     click.echo(f"{counted(len(shown), 'key')} in {path}", err=True)
 
 
@@ -149,12 +180,15 @@ def _shown(entry: "Entry", now: datetime, key: str | None = None) -> KeyShown:
         created=entry.created,
         expires=entry.expires,
         expired=entry.has_expired(now),
+        reads=list(entry.client.reads),
         key=key,
     )
 
 
-def _times(one: KeyShown) -> str:
+def _about(one: KeyShown) -> str:
     told = [f"made {one.created:%Y-%m-%d}"] if one.created else []
     if one.expires:
         told.append(f"{'EXPIRED' if one.expired else 'expires'} {one.expires:%Y-%m-%d %H:%M} UTC")
+    if one.reads:
+        told.append(f"reads {' '.join(one.reads)}")
     return ", ".join(told)

@@ -54,7 +54,7 @@ Examples:
 )
 @click.option("--read-only", is_flag=True, help="Offer only tools that change nothing.")
 @click.option("--structured", is_flag=True, help="Answer as data too, not only as text.")
-@settings_options("record", *RUNNING)
+@settings_options("record", "reads", *RUNNING)
 def mcp(
     *, client_id: str, tools: str, read_only: bool, structured: bool, settings: Settings
 ) -> None:

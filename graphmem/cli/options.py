@@ -47,6 +47,7 @@ LISTENING = (
     "port",
     "keys_file",
     *LIMITS,
+    "reads",
     "jobs",
     *KEEPING,
     "cypher",
@@ -161,4 +162,4 @@ def _default(field: msgspec.structs.FieldInfo) -> str:
     value = field.default
     if field.default_factory is not msgspec.NODEFAULT:
         value = str(field.default_factory()).replace(str(Path.home()), "~", 1)
-    return f"; default: {value}" if value not in (None, "") else ""
+    return f"; default: {value}" if value not in (None, "", ()) else ""

@@ -17,6 +17,7 @@ from graphmem.recall.types import Question, Recalled
 
 if TYPE_CHECKING:
     from graphmem.client import Graphmem
+    from graphmem.context import Context
 
 # The options by the names of the API's fields.
 OPTIONS = {
@@ -70,7 +71,7 @@ class Answer(Struct, frozen=True):
 @click.option("--explain", is_flag=True, help="Say why each memory is in or left out.")
 @client_option
 @click.option("--json", "as_json", is_flag=True, help="Print what the API answers.")
-@settings_options(*RUNNING)
+@settings_options("reads", *RUNNING)
 def recall(
     *,
     question: str,
@@ -122,10 +123,13 @@ async def ask(question: Question, memory: "Graphmem", *, warm: bool = False) -> 
     """
     from graphmem.recall.ask import recall as find
 
+    def context() -> "Context":
+        return memory.runtime.context(memory.client_id, memory.reads)
+
     if warm:
-        await find(question, memory.runtime.context(memory.client_id))
+        await find(question, context())
     began = time.perf_counter()
-    recalled = await find(question, memory.runtime.context(memory.client_id))
+    recalled = await find(question, context())
     return Answer(question, recalled, round(1000 * (time.perf_counter() - began), 1))
 
 

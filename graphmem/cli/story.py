@@ -128,7 +128,7 @@ class StoryLoader:
     async def _find_ids(self, kind: SourceType) -> dict[str | None, str]:
         """Return the ids of the conversation's facts by text, or of its episodes by title."""
         where: Record = {"source_types": [kind], "conversation_id": self.conversation_id}
-        found = await self.memory.search("*", **where, max_results=PAGE)
+        found = await self.memory.search("*", **where, max_results=PAGE, reads=[])
         return {item.snippet if kind == "fact" else item.label: item.id for item in found.items}
 
     def _fact(self, record: Record) -> Record:

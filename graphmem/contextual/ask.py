@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import asdict
 
 from graphmem.accesses import Seen, ShownMemory
-from graphmem.context import Context
+from graphmem.context import RELEVANT, Context
 from graphmem.contextual.assemble import (
     AnsweredSearch,
     NearbyTurn,
@@ -32,9 +32,9 @@ from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
 from graphmem.model.times import zone_of
 from graphmem.model.validation import checked_text
-from graphmem.model.vocabulary import QUERY_CHARACTERS
+from graphmem.model.vocabulary import QUERY_CHARACTERS, bare_id, marked_id
 from graphmem.recall.abstaining import judgement, unheard_names
-from graphmem.recall.compose import compose
+from graphmem.recall.compose import compose, unmarked_item
 from graphmem.retrieval.filters import NOW, Filters, Validity, scope_groups, validity_asked
 from graphmem.retrieval.finding import (
     CANDIDATES,
@@ -43,11 +43,11 @@ from graphmem.retrieval.finding import (
     find_best,
     find_by_passages,
     with_passages,
-    with_texts,
 )
 from graphmem.retrieval.ranking import ranked
 from graphmem.retrieval.relevance import EVERYTHING, asked_words, meaning, weighed_stems
 from graphmem.retrieval.understanding import Understood, understand
+from graphmem.search.ask import load_whole
 from graphmem.sessions.related import RelatedSession, find_related_sessions
 from graphmem.text.named_times import named_times
 from graphmem.text.words import lucene_query
@@ -70,11 +70,13 @@ TURNS_AROUND = Query("contextual/turns_around", NearbyTurn)
 async def search_contextual(query: ContextualQuery, context: Context) -> ContextualResult:
     """Return the sessions that answer, with their messages that do and the messages around these.
 
-    With `as_of` or `known_as_of` only the messages, summaries and links of that time are found. When no
-    session is relevant enough everything is searched, and `fallback` is `global`. An unknown conversation
-    gives an empty answer. When the embedding model fails the words alone decide, and `degraded` holds
-    `no_vector`. Raises `InvalidInput`, `Unavailable`.
+    Other clients that may be read are asked too, and each session says whose it is. With `as_of` or
+    `known_as_of` only the messages, summaries and links of that time are found. When no session is relevant
+    enough everything is searched, and `fallback` is `global`. An unknown conversation gives an empty answer.
+    When the embedding model fails the words alone decide, and `degraded` holds `no_vector`. Raises
+    `InvalidInput`, `Unavailable`.
     """
+    context = context.reading(query.reads)
     began = context.read_begins()
     answer = await _answer(await _understand(query, context), context)
     context.record_read("contextual", began, lambda: _seen(query, answer))
@@ -92,6 +94,7 @@ async def _understand(query: ContextualQuery, context: Context) -> ContextualSea
         embedder=context.embedder,
         vocabulary=context.vocabulary,
         knowledge=context.calibration.knowledge,
+        beside=context.reads,
     )
     return ContextualSearch(
         query=query,
@@ -120,17 +123,18 @@ async def _find_messages(search: NarrowedSearch, context: Context) -> AnsweredSe
 async def _find_hits(search: NarrowedSearch, context: Context) -> Hits:
     """Return by session the messages that answer best, with their scores."""
     prior = {one.head.id: one.prior for one in search.sessions}
-    found = await find_in_sessions(
-        search.question,
-        list(prior),
-        context,
-        validity=search.validity,
-        tags=frozenset(search.query.tags or ()),
+    found = await context.each_of(
+        prior,
+        lambda one, ids: find_in_sessions(
+            search.question,
+            ids,
+            one,
+            validity=search.validity,
+            tags=frozenset(search.query.tags or ()),
+        ),
     )
     if search.words.letters:
-        found = await with_texts(
-            found, search.question.embedding, client_id=context.client_id, graph=context.graph
-        )
+        found = await load_whole(found, search.question.embedding, context)
     hits: Hits = {id: [] for id in prior}
     for one, score in answering(found, search):
         of_session = hits[one.session_id]
@@ -157,6 +161,7 @@ async def find_in_sessions(
         tags=tags,
         **asdict(validity),
     )
+    weight = question.weight_in(context.client_id)
     if question.embedding is None:
         return await find_best(
             None,
@@ -164,7 +169,7 @@ async def find_in_sessions(
             inside,
             client_id=context.client_id,
             wanted=IN_SESSION,
-            weight=question.weight,
+            weight=weight,
             spoken=question.spoken,
             graph=context.graph,
         )
@@ -172,7 +177,7 @@ async def find_in_sessions(
     asked = IndexQuery(
         embeddings=[question.embedding],
         words=question.words,
-        weight=question.weight,
+        weight=weight,
         spoken=question.spoken,
         filters=inside,
         wanted=CANDIDATES,
@@ -183,7 +188,7 @@ async def find_in_sessions(
             client_id=context.client_id,
             session_ids=list(session_ids),
             embedding=question.embedding,
-            words=lucene_query(question.words, groups, question.weight, question.spoken),
+            words=lucene_query(question.words, groups, weight, question.spoken),
             limit=IN_SESSION,
             tags=sorted(tags),
             **validity.of_messages,
@@ -202,6 +207,8 @@ async def _find_links(search: NarrowedSearch, context: Context) -> list[RelatedS
         chosen, context, conversation_id=search.query.conversation_id, validity=search.validity
     )
     links: dict[tuple[str, str], RelatedSession] = {}
+    if context.reads:
+        found = sorted(found, key=lambda link: -link.score)
     for link in found:
         if link.session_id not in chosen:
             links.setdefault((link.session_id, link.basis), link)
@@ -222,18 +229,26 @@ async def _surround(search: AnsweredSearch, context: Context) -> SurroundedSearc
 async def _load_turns(search: AnsweredSearch, context: Context) -> dict[str, list[NearbyTurn]]:
     """Return by session the hits and the messages around them, in their order."""
     reach = search.query.neighbours
-    rows = await context.graph.rows(
-        TURNS_AROUND,
-        client_id=context.client_id,
-        places=[
-            {"session_id": one.session_id, "idx": one.idx}
-            for of_session in search.hits.values()
-            for one, _ in of_session
-        ],
-        before=reach,
-        after=reach + 1,
-        **search.validity.of_messages,
-    )
+    found = {one.id: one for some in search.hits.values() for one, _ in some}
+
+    async def load(one: Context, ids: list[str]) -> list[NearbyTurn]:
+        hits = [found[marked_id(one.mark, id) if context.reads else id] for id in ids]
+        return await one.graph.rows(
+            TURNS_AROUND,
+            client_id=one.client_id,
+            places=[
+                {
+                    "session_id": bare_id(hit.session_id) if one.mark else hit.session_id,
+                    "idx": hit.idx,
+                }
+                for hit in hits
+            ],
+            before=reach,
+            after=reach + 1,
+            **search.validity.of_messages,
+        )
+
+    rows = await context.each_of(found, load)
     turns: dict[str, list[NearbyTurn]] = {id: [] for id in search.hits}
     for row in sorted(rows, key=lambda row: row.idx):
         turns[row.session_id].append(row)
@@ -282,17 +297,18 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
         max_tokens=query.max_tokens or FALLBACK_TOKENS,
         zone=search.zone,
     )
-    sessions = {one.id: one.session_id for one in found}
+    sessions = {one.id: bare_id(one.session_id) if one.owner else one.session_id for one in found}
     return ContextualResult(
         contexts=[],
         cross_links=[],
         fallback="global",
-        items=judge.judged(composed.items, {}),
+        items=[unmarked_item(one) for one in judge.judged(composed.items, {})],
         prompt=composed.context,
         tokens_used=composed.tokens_used,
         omitted=[
             OmittedTurn(
-                id=one.id,
+                id=bare_id(one.id) if one.client_id else one.id,
+                client_id=one.client_id,
                 session_id=sessions.get(one.id) or None,
                 hit=True,
                 tokens=one.tokens,
@@ -311,18 +327,28 @@ def _matches(found: Candidate, scale: Calibration) -> bool:
 
 
 def _seen(query: ContextualQuery, answer: ContextualResult) -> Seen:
-    """Return the record of the hits; when no session was relevant enough none counts as found."""
+    """Return the record of the hits; when no session was relevant enough none counts as found.
+
+    It holds nothing of other clients; see that of a recall.
+    """
     hits = [
-        (one.id, one.score or 0.0)
+        (one.id, one.score or 0.0, context.client_id)
         for context in answer.contexts
         for one in context.messages
         if one.hit
     ]
-    hits += [(one.id, one.score) for one in answer.items]
+    hits += [(one.id, one.score, one.client_id) for one in answer.items]
+    others = any(one.client_id for one in answer.contexts) or any(
+        one.client_id for one in answer.items if one.relevance >= RELEVANT
+    )
     return Seen(
-        question=query.query,
+        question="" if others else query.query,
         conversation_id=query.conversation_id,
         tokens=answer.tokens_used,
         found=0 if answer.fallback else len(hits),
-        shown=[ShownMemory(id, rank, score) for rank, (id, score) in enumerate(hits, start=1)],
+        shown=[
+            ShownMemory(id, rank, score)
+            for rank, (id, score, owner) in enumerate(hits, start=1)
+            if owner is None
+        ],
     )

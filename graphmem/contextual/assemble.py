@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from graphmem.contextual.narrowing import ChosenSession, NarrowedSearch, around
 from graphmem.contextual.types import ContextualResult, ContextualTurn, OmittedTurn, SessionContext
-from graphmem.model.vocabulary import Role
+from graphmem.model.vocabulary import Role, bare_id, owner_of
 from graphmem.prompts.rendering import one_line
 from graphmem.prompts.truncation import Excerpt, Part, Surroundings
 from graphmem.recall.compose import (
@@ -58,9 +58,10 @@ class LinkLine(Struct, frozen=True):
     line: str
 
 
-def heading(title: str) -> str:
-    """Return the first two lines of a session."""
-    return f"## Session: {one_line(title)[:HEADING_CHARACTERS]}...\nRelevant exchanges:"
+def heading(title: str, owner: str = "") -> str:
+    """Return the first two lines of a session; that of another client names the client."""
+    whose = f" ({owner})" if owner else ""
+    return f"## Session{whose}: {one_line(title)[:HEADING_CHARACTERS]}...\nRelevant exchanges:"
 
 
 def hit_line(role: str, content: str) -> str:
@@ -75,9 +76,10 @@ def context_line(turns: Sequence[tuple[str, str]]) -> str:
     return "    Context: " + " ".join(f"[{role}]: {one_line(content)}" for role, content in turns)
 
 
-def link_line(title: str) -> str:
-    """Return the line of a related session."""
-    return f"- {one_line(title)[:LINK_CHARACTERS]}..."
+def link_line(title: str, owner: str = "") -> str:
+    """Return the line of a related session; that of another client names the client."""
+    whose = f"({owner}) " if owner else ""
+    return f"- {whose}{one_line(title)[:LINK_CHARACTERS]}..."
 
 
 def prompt(passages: Sequence[Passage], links: Sequence[LinkLine]) -> str:
@@ -206,7 +208,7 @@ def assembled(search: SurroundedSearch, tokens: TokenCounter) -> ContextualResul
     long = long_hits(search, tokens)
     search = _with_excerpts(search, long)
     links = [
-        LinkLine(one.session_id, link_line(search.titles[one.session_id]))
+        LinkLine(one.session_id, link_line(search.titles[one.session_id], owner_of(one.session_id)))
         for one in search.links
         if one.session_id in search.titles
     ]
@@ -230,7 +232,7 @@ def assembled(search: SurroundedSearch, tokens: TokenCounter) -> ContextualResul
     omitted = _omitted(search, _shown(passages) - _shown(kept))
     return ContextualResult(
         contexts=_contexts(search, kept),
-        cross_links=[one for one in search.links if one.session_id in linked],
+        cross_links=[_unmarked(one) for one in search.links if one.session_id in linked],
         fallback=None,
         items=[],
         prompt=text,
@@ -345,7 +347,8 @@ def _passages(search: SurroundedSearch, hits: set[str]) -> list[Passage]:
             )
             for place, near in sorted(nearby.items())
         ]
-        passages.append(Passage(one.head.id, heading(one.head.title), exchanges))
+        title = heading(one.head.title, owner_of(one.head.id))
+        passages.append(Passage(one.head.id, title, exchanges))
     return passages
 
 
@@ -387,7 +390,8 @@ def _contexts(search: SurroundedSearch, kept: Sequence[Passage]) -> list[Session
 def _context(session: ChosenSession, search: SurroundedSearch, shown: set[str]) -> SessionContext:
     head = session.head
     return SessionContext(
-        session_id=head.id,
+        session_id=bare_id(head.id),
+        client_id=owner_of(head.id) or None,
         session_external_id=head.external_id,
         conversation_id=head.conversation_id,
         started_at=head.started_at,
@@ -401,10 +405,22 @@ def _context(session: ChosenSession, search: SurroundedSearch, shown: set[str]) 
     )
 
 
+def _unmarked(link: RelatedSession) -> RelatedSession:
+    """Return a related session with the ids that its client knows."""
+    if not (owner := owner_of(link.session_id)):
+        return link
+    return replace(
+        link,
+        session_id=bare_id(link.session_id),
+        related_to=bare_id(link.related_to),
+        client_id=owner,
+    )
+
+
 def turn_of(turn: NearbyTurn, score: float | None = None) -> ContextualTurn:
     """Return a message as part of an answer; a hit has a score."""
     return ContextualTurn(
-        id=turn.id,
+        id=bare_id(turn.id),
         idx=turn.idx,
         role=turn.role,
         name=turn.name,
@@ -422,8 +438,9 @@ def _omitted(search: SurroundedSearch, ids: set[str]) -> list[OmittedTurn]:
     turns.sort(key=lambda one: (-search.scores.get(one.id, -1.0), one.session_id, one.idx))
     return [
         OmittedTurn(
-            id=one.id,
-            session_id=one.session_id,
+            id=bare_id(one.id),
+            client_id=owner_of(one.id) or None,
+            session_id=bare_id(one.session_id),
             hit=one.id in search.scores,
             tokens=one.token_count,
         )

@@ -66,7 +66,7 @@ async def expand_context(asked: ExpansionAsked, context: Context) -> MoreTurns:
     Raises `InvalidInput`, `MemoryNotFound`, `SessionNotFound`, `Unavailable`.
     """
     began = context.read_begins()
-    answer = await _answer(asked, context)
+    answer = await _answer(asked, context.of(asked.client_id))
     context.record_read("expand", began, lambda: _seen(answer))
     return answer
 
@@ -94,15 +94,19 @@ async def _answer(asked: ExpansionAsked, context: Context) -> MoreTurns:
     )
     left = [one for one in sizes if one.id not in known]
     head = heads[middle.session_id]
+    owner = context.mark or None
     return MoreTurns(
         session_id=head.id,
+        client_id=owner,
         session_external_id=head.external_id,
         conversation_id=head.conversation_id,
         started_at=head.started_at,
         messages=[turn_of(turn) for turn in turns],
         tokens_used=sum(turn.token_count for turn in turns),
         omitted=[
-            OmittedTurn(id=one.id, session_id=head.id, hit=False, tokens=one.token_count)
+            OmittedTurn(
+                id=one.id, session_id=head.id, hit=False, tokens=one.token_count, client_id=owner
+            )
             for one in omitted[:OMITTED_SHOWN]
         ],
         omitted_total=len(omitted),
@@ -170,13 +174,18 @@ async def _find_middle(asked: ExpansionAsked, context: Context) -> Middle:
 
 
 def _seen(answer: MoreTurns) -> Seen:
-    """Return the record of an expansion: it has no question, and its messages no score."""
+    """Return the record of an expansion: it has no question, and its messages no score.
+
+    That of another client's session names nothing of it.
+    """
+    is_own = answer.client_id is None
     return Seen(
         question="",
-        conversation_id=answer.conversation_id,
+        conversation_id=answer.conversation_id if is_own else None,
         tokens=answer.tokens_used,
         found=len(answer.messages),
         shown=[
-            ShownMemory(turn.id, rank, 0.0) for rank, turn in enumerate(answer.messages, start=1)
+            ShownMemory(turn.id, rank, 0.0)
+            for rank, turn in enumerate(answer.messages if is_own else [], start=1)
         ],
     )

@@ -13,8 +13,9 @@ from graphmem.context import Context
 from graphmem.contextual.types import ContextualQuery, Narrowing
 from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
+from graphmem.recall.ask import find_in_each
 from graphmem.retrieval.filters import Filters, Validity
-from graphmem.retrieval.finding import SEARCHED_TEXTS, Candidate, find_best
+from graphmem.retrieval.finding import SEARCHED_TEXTS, Candidate
 from graphmem.retrieval.fusion import DENSE_SHARE, Scores, by_maximum, min_max, weighted
 from graphmem.retrieval.knowledge import Knowledge
 from graphmem.retrieval.ranking import LONGEST_RANKED, Cues, cues_of, ranked
@@ -198,16 +199,11 @@ async def find_candidates(
     search: ContextualSearch, context: Context, *, source_type: str | None = None
 ) -> list[Candidate]:
     """Return the candidates of a source type, without one those of everything."""
-    return await find_best(
-        search.question.embedding,
-        search.question.words,
+    return await find_in_each(
+        search.question,
         filters_of(search, source_type),
-        client_id=context.client_id,
-        weight=search.question.weight,
-        spoken=search.question.spoken,
+        context,
         longest_text=LONGEST_RANKED if search.words.letters else 0,
-        graph=context.graph,
-        embedder=context.embedder,
     )
 
 
@@ -230,12 +226,15 @@ async def load_heads(
     characters: int = BEGINNING_CHARACTERS,
 ) -> dict[str, SessionHead]:
     """Return the heads of existing sessions by id, with at most so many characters of their beginning."""
-    rows = await context.graph.rows(
-        SESSION_HEADS,
-        client_id=context.client_id,
-        session_ids=list(dict.fromkeys(session_ids)),
-        characters=characters,
-        **validity.of_versions,
+    rows = await context.each_of(
+        dict.fromkeys(session_ids),
+        lambda one, ids: one.graph.rows(
+            SESSION_HEADS,
+            client_id=one.client_id,
+            session_ids=ids,
+            characters=characters,
+            **validity.of_versions,
+        ),
     )
     return {row.id: row for row in rows}
 
@@ -295,8 +294,9 @@ async def _choose_relevant(
 
 
 async def _load_texts(found: Sequence[Candidate], context: Context) -> dict[str, str]:
-    rows = await context.graph.rows(
-        SEARCHED_TEXTS, client_id=context.client_id, ids=sorted({one.id for one in found})
+    rows = await context.each_of(
+        sorted({one.id for one in found}),
+        lambda one, ids: one.graph.rows(SEARCHED_TEXTS, client_id=one.client_id, ids=ids),
     )
     return {row.id: row.text for row in rows}
 

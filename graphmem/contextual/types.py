@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 
 from graphmem.model.annotations import Tag
 from graphmem.model.times import AS_OF, KNOWN_AS_OF, Time, TimeZone
-from graphmem.model.vocabulary import QUERY_CHARACTERS, Role
+from graphmem.model.vocabulary import QUERY_CHARACTERS, OtherReads, Owner, Role
 from graphmem.recall.types import Item, Reason, ShownExcerpt
 from graphmem.sessions.related import RelatedSession
 
@@ -75,6 +75,7 @@ class ContextualQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
     time_zone: TimeZone | None = None
+    reads: OtherReads | None = None
 
 
 class ContextualTurn(Struct, frozen=True, kw_only=True):
@@ -110,16 +111,22 @@ class SessionContext(Struct, frozen=True, kw_only=True):
     relevance: float
     summary: str | None
     messages: list[ContextualTurn]
+    client_id: str | None = None
+    """The client that it belongs to; null for the caller's own."""
 
 
 class OmittedTurn(Struct, frozen=True, kw_only=True):
-    """A memory that was found and omitted; `session_id` is null if it belongs to none."""
+    """A memory that was found and omitted; `session_id` is null if it belongs to none.
+
+    `client_id` is null for one of the caller's own client.
+    """
 
     id: str
     session_id: str | None
     hit: bool
     tokens: int
     reason: Reason = "no_room"
+    client_id: str | None = None
 
 
 class ContextualResult(Struct, frozen=True, kw_only=True):
@@ -153,6 +160,7 @@ class ExpansionAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_tokens: Annotated[int, Meta(ge=1, le=200_000)] = 1024
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
+    client_id: Owner | None = None
 
 
 class MoreTurns(Struct, frozen=True, kw_only=True):
@@ -171,3 +179,5 @@ class MoreTurns(Struct, frozen=True, kw_only=True):
     omitted_total: int
     more_earlier: bool
     more_later: bool
+    client_id: str | None = None
+    """The client that it belongs to; null for the caller's own."""

@@ -12,7 +12,7 @@ from graphmem.errors import ContentDamaged, ItemNotFound, MemoryNotFound
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.memories.cards import Location, StoredCard, card_of, load_cards, load_stored_cards
-from graphmem.model.vocabulary import Kind, SourceType, TruncationStrategy
+from graphmem.model.vocabulary import Kind, Owner, SourceType, TruncationStrategy
 from graphmem.prompts.truncation import truncated
 from graphmem.tokens import TokenCounter
 
@@ -49,6 +49,7 @@ class ChunkOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_tokens: Annotated[int, Meta(ge=1, le=CHUNK_TOKENS)]
     truncation_strategy: TruncationStrategy = "end"
     include_header: bool = False
+    client_id: Owner | None = None
 
 
 class ChunkResult(Struct, frozen=True, kw_only=True):
@@ -135,7 +136,8 @@ async def chunk(memory_id: str, options: ChunkOptions, context: Context) -> Chun
     Raises `ItemNotFound`, also for a memory of another client; `ContentDamaged` when the stored content is
     incomplete or does not match its SHA-256; `Unavailable`.
     """
-    source = await load_chunk_source(memory_id, client_id=context.client_id, graph=context.graph)
+    owner = context.of(options.client_id)
+    source = await load_chunk_source(memory_id, client_id=owner.client_id, graph=owner.graph)
     if source is None:
         raise ItemNotFound(memory_id)
     return await asyncio.to_thread(chunk_of, source, options, context.tokens)

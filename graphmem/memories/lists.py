@@ -21,7 +21,7 @@ from graphmem.model.times import (
     Time,
     utc,
 )
-from graphmem.model.vocabulary import KINDS, Kind, SourceType
+from graphmem.model.vocabulary import KINDS, Kind, Owner, SourceType
 from graphmem.retrieval.filters import validity_asked
 from graphmem.retrieval.listing import PassingCount
 
@@ -62,6 +62,7 @@ class MemoriesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     order: Order = "newest"
     limit: PageSize = 50
     cursor: GivenCursor | None = None
+    client_id: Owner | None = None
 
 
 class Memories(Struct, frozen=True, kw_only=True):
@@ -82,9 +83,10 @@ COUNT_OF_EXTERNAL_ID = Query("memories/count_of_external_id", PassingCount)
 async def list_memories(asked: MemoriesAsked, context: Context) -> Memories:
     """Return a page of a client's memories by the time when they happened, and the number of all.
 
-    What was there throughout is on exactly one page, whatever is written meanwhile. Raises `InvalidInput`,
-    `Unavailable`.
+    Of another client that may be read, if it is named. What was there throughout is on exactly one page,
+    whatever is written meanwhile. Raises `InvalidInput`, `Unavailable`.
     """
+    context = context.of(asked.client_id)
     listed, is_newest = listing(asked), asked.order == "newest"
     place, place_id = listed.position(asked.cursor, FIRST if is_newest else EARLIEST)
     conditions = _conditions(asked)

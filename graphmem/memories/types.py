@@ -5,7 +5,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from graphmem.model.vocabulary import Kind, Role
+from graphmem.model.vocabulary import Kind, Owner, Role
+
+
+class OwnerAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The client to which a memory belongs."""
+
+    client_id: Owner | None = None
 
 
 class Memory(Struct, frozen=True, kw_only=True):

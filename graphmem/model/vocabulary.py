@@ -182,6 +182,35 @@ Id = Annotated[
     ),
 ]
 ClientId = Id
+
+MOST_READS = 8
+"""The maximum number of clients that a caller reads beside its own: each is searched by itself."""
+
+READS = "the clients to read beside one's own; default: all that the key, or the setting, permits"
+OWNER = "the client that it belongs to, as the item says; default: one's own"
+
+OtherReads = Annotated[list[ClientId], Meta(max_length=MOST_READS, description=READS)]
+Owner = Annotated[ClientId, Meta(description=OWNER)]
+
+MARK_END = "\x1f"
+"""The end of the client in a marked id; no client's id contains it."""
+
+
+def marked_id(client_id: str, id: str) -> str:
+    """Return an id of another client so that no id of any other client is equal; '' stays ''."""
+    return f"{client_id}{MARK_END}{id}" if client_id and id else id
+
+
+def owner_of(id: str) -> str:
+    """Return the client of a marked id; '' for an id of the caller's own client."""
+    return id.partition(MARK_END)[0] if MARK_END in id else ""
+
+
+def bare_id(id: str) -> str:
+    """Return an id as its client knows it."""
+    return id.partition(MARK_END)[2] if MARK_END in id else id
+
+
 Importance = Annotated[float, Meta(ge=0.0, le=1.0)]
 SourceId = Annotated[str, Meta(min_length=1, max_length=256)]
 Byte = Annotated[int, Meta(ge=0, le=2**53)]

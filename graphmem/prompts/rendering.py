@@ -43,13 +43,21 @@ class Entry(Struct, frozen=True, kw_only=True):
     occurred_at: datetime
     idx: int
     speaker: str
+    owner: str = ""
+    """The client that it belongs to; '' for the reader's own."""
 
 
-def heading(kind: Kind, session_id: str, begins: datetime, zone: tzinfo = UTC) -> str:
-    """Return a group's heading: a session's time in a zone, or the kind of memories without a session."""
+def heading(
+    kind: Kind, session_id: str, begins: datetime, zone: tzinfo = UTC, owner: str = ""
+) -> str:
+    """Return a group's heading: a session's time in a zone, or the kind of memories without a session.
+
+    That of another client's memories names the client.
+    """
+    whose = f" ({owner})" if owner else ""
     if not session_id:
-        return f"## {TRAITS[kind].heading}\n"
-    return f"## {begins.astimezone(zone):%Y-%m-%d %H:%M}\n"
+        return f"## {TRAITS[kind].heading}{whose}\n"
+    return f"## {begins.astimezone(zone):%Y-%m-%d %H:%M}{whose}\n"
 
 
 def prefix(speaker: str) -> str:
@@ -62,9 +70,9 @@ def markdown(entries: Iterable[Entry], zone: tzinfo = UTC) -> str:
 
     The times of headings are those in the zone.
     """
-    groups: dict[tuple[str, str], list[Entry]] = {}
+    groups: dict[tuple[str, str, str], list[Entry]] = {}
     for entry in entries:
-        key = (entry.session_id, "" if entry.session_id else entry.kind)
+        key = (entry.owner, entry.session_id, "" if entry.session_id else entry.kind)
         groups.setdefault(key, []).append(entry)
     for group in groups.values():
         group.sort(key=lambda entry: (entry.idx, entry.occurred_at, entry.id))
@@ -75,10 +83,11 @@ def markdown(entries: Iterable[Entry], zone: tzinfo = UTC) -> str:
             _begins(group),
             group[0].session_id,
             group[0].kind,
+            group[0].owner,
         ),
     )
     return "\n".join(
-        heading(group[0].kind, group[0].session_id, _begins(group), zone)
+        heading(group[0].kind, group[0].session_id, _begins(group), zone, group[0].owner)
         + "".join(f"{prefix(entry.speaker)}{entry.text}\n" for entry in group)
         for group in ordered
     )

@@ -1,14 +1,15 @@
 """Abstaining: how relevant a memory is, whatever else was found, and whether anything answers at all."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.context import Context
+from graphmem.context import Context, a_few_at_once
 from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
-from graphmem.recall.compose import TEXTS
+from graphmem.recall.compose import load_texts
 from graphmem.recall.types import Item, Question
 from graphmem.retrieval.filters import Filters, scope_groups
 from graphmem.retrieval.finding import Candidate
@@ -88,9 +89,19 @@ async def unheard_names(
 ) -> list[frozenset[str]]:
     """Return the names in a question, as stems, of which no word occurs in any memory that the filters pass.
 
-    A word that is common in the client's memories occurs, and is not looked up.
+    In no client that is read. A word that is common in a client's memories occurs, and is not looked up.
     """
-    common = frozenset(map(stem, asked.weight))
+    of_each = await a_few_at_once(
+        [partial(_unheard_in, one, asked, filters) for one in context.every]
+    )
+    return [one for one in of_each[0] if all(one in others for others in of_each[1:])]
+
+
+async def _unheard_in(
+    context: Context, asked: Understood, filters: Filters
+) -> list[frozenset[str]]:
+    """Return the names of which no word occurs in any memory of one client."""
+    common = frozenset(map(stem, asked.weight_in(context.client_id)))
     names = [(name, stems) for name in asked_names(asked.text) if (stems := asked_stems(name))]
     rare = [(name, stems) for name, stems in names if common.isdisjoint(stems)]
     if not rare or filters.impossible:
@@ -161,10 +172,7 @@ async def relevance_by_id(
     """Return the relevance of ranked memories; of those deleted meanwhile none."""
     if not ranking:
         return {}
-    ids = [one.id for one in ranking]
-    rows = await context.graph.rows(
-        TEXTS, client_id=context.client_id, ids=ids, around={}, now_only=False
-    )
+    rows = await load_texts([one.id for one in ranking], context)
     texts = {row.id: row.text for row in rows}
     return {
         one.id: judge.relevance(one.candidate.cosine, one.candidate.name, texts[one.id])

@@ -1,16 +1,25 @@
 """Recall: the best context for a question within a token budget."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from graphmem.accesses import Seen, ShownMemory
-from graphmem.context import RELEVANT, Context
+from graphmem.context import RELEVANT, Context, a_few_at_once
 from graphmem.model.times import BEGINNING, END, utc, zone_of
 from graphmem.model.validation import checked_text
-from graphmem.model.vocabulary import KINDS, QUERY_CHARACTERS, Ranking
+from graphmem.model.vocabulary import (
+    KINDS,
+    QUERY_CHARACTERS,
+    GivenStep,
+    Ranking,
+    bare_id,
+    marked_id,
+    owner_of,
+)
 from graphmem.recall.abstaining import (
     Admitted,
     Judgement,
@@ -20,7 +29,12 @@ from graphmem.recall.abstaining import (
     relevant_enough,
     unheard_names,
 )
-from graphmem.recall.compose import ComposedContext, compose
+from graphmem.recall.compose import (
+    ComposedContext,
+    compose,
+    unmarked_item,
+    unmarked_omitted,
+)
 from graphmem.recall.types import ExplainedQuestion, Explanation, Question, Recalled
 from graphmem.recall.why import (
     before,
@@ -32,13 +46,20 @@ from graphmem.recall.why import (
     room,
     sentence,
 )
-from graphmem.retrieval.expansion import expand, joined
+from graphmem.retrieval.expansion import Expansion, expand, joined
 from graphmem.retrieval.filters import Filters, Sources, validity_asked
-from graphmem.retrieval.finding import CANDIDATES, Candidate, find_best, load_candidates
+from graphmem.retrieval.finding import (
+    CANDIDATES,
+    Candidate,
+    SearchedText,
+    cut,
+    find_best,
+    load_candidates,
+)
 from graphmem.retrieval.fusion import best_first
 from graphmem.retrieval.ranking import LONGEST_RANKED, Ranked, cues_of, ranked
 from graphmem.retrieval.relevance import weighed_stems
-from graphmem.retrieval.reranking import Reranked, reranked
+from graphmem.retrieval.reranking import Reranked, fetch_texts, reranked
 from graphmem.retrieval.understanding import Stopwatch, Understood, understand
 from graphmem.retrieval.weighing import chat_share
 from graphmem.text.words import terms
@@ -64,20 +85,60 @@ async def chained(ranking: Sequence[Ranked], filters: Filters, context: Context)
     own = {one.id: min(1.0, max(0.0, one.score / best)) for one in ranking} if best > 0 else {}
     if not own:
         return list(ranking)
-    expansion = await expand(
+    expansion = await expand_in_each(
         {one.id: own[one.id] for one in ranking[:SEEDS]},
         own,
+        context,
         hops=1,
         steps=["mentions"],
         sources=_sources(filters),
-        client_id=context.client_id,
-        graph=context.graph,
     )
     reached = expansion.reached()
     others = [id for id in reached if id not in own]
-    found = await load_candidates(others, client_id=context.client_id, graph=context.graph)
+
+    async def load(one: Context, ids: list[str]) -> Iterable[Candidate]:
+        known = await load_candidates(ids, client_id=one.client_id, graph=one.graph)
+        return known.values()
+
+    found = await context.each_of(others, load)
     inherited = {id: row.inherited for id, row in reached.items()}
-    return with_hop(ranking, own, inherited, found)
+    return with_hop(ranking, own, inherited, {one.id: one for one in found})
+
+
+async def expand_in_each(
+    seeds: Mapping[str, float],
+    own: Mapping[str, float],
+    context: Context,
+    *,
+    hops: int,
+    steps: Sequence[GivenStep] | None,
+    sources: Sources,
+) -> Expansion:
+    """Follow the links of some memories, each inside its own client; see `expand`. Raises `Unavailable`."""
+
+    def inside(scores: Mapping[str, float], one: Context) -> dict[str, float]:
+        if not context.reads:
+            return dict(scores)
+        return {bare_id(id): score for id, score in scores.items() if owner_of(id) == one.mark}
+
+    async def follow(one: Context) -> Expansion:
+        return await expand(
+            inside(seeds, one),
+            inside(own, one),
+            hops=hops,
+            steps=steps,
+            sources=sources,
+            client_id=one.client_id,
+            graph=one.graph,
+        )
+
+    every = context.every
+    expansions = await a_few_at_once([partial(follow, one) for one in every])
+    if not context.reads:
+        return expansions[0]
+    return Expansion.of_clients(
+        {one.mark: part for one, part in zip(every, expansions, strict=True)}, own
+    )
 
 
 def with_hop(
@@ -121,11 +182,13 @@ MOST_CANDIDATES = 1_000
 async def recall(question: Question, context: Context) -> Recalled:
     """Return the memories that answer a question best, as a text of at most `max_tokens`.
 
+    Other clients that may be read are asked too: one ranking, one budget, and each memory says whose it is.
     An unknown conversation gives the same empty answer as one without memories. If the embedding model fails,
     only words are searched and `degraded` contains `no_vector`; if it does not know the question's language,
     words and spelling lead and `degraded` contains `language`; without the word of a reranker that is set,
     `no_reranker`. Raises `InvalidInput`, `Unavailable`.
     """
+    context = context.reading(question.reads)
     began = context.read_begins()
     answer = await _answer(question, context)
     context.record_read("recall", began, lambda: _seen(question, answer))
@@ -156,11 +219,13 @@ async def _answer(question: Question, context: Context) -> Recalled:
     composed = await _compose(search, question, context)
     watch.lap("compose")
     items = search.judge.judged(composed.items, search.admitted.relevance)
+    if question.explain:
+        items = lifted(items, search.ranking)
     return Recalled(
-        items=lifted(items, search.ranking) if question.explain else items,
+        items=[unmarked_item(one) for one in items],
         context=composed.context,
         tokens_used=composed.tokens_used,
-        omitted=composed.omitted,
+        omitted=[unmarked_omitted(one) for one in composed.omitted],
         omitted_total=composed.omitted_total,
         abstained=question.may_abstain and not search.admitted.ranking,
         degraded=search.degraded,
@@ -180,22 +245,15 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
         knowledge=context.calibration.knowledge,
         by_meaning=question.ranking != "bm25",
         by_words=question.ranking != "vector",
+        beside=context.reads,
     )
     watch.lap("embed")
     order: Ranking = "bm25" if asked.lacks_vector else question.ranking
     by_text = order == "default"
+    longest_text = LONGEST_RANKED if by_text else 0
     found, unheard = await asyncio.gather(
-        find_best(
-            asked.embedding,
-            asked.words,
-            filters,
-            client_id=context.client_id,
-            wanted=_candidates(question),
-            weight=asked.weight,
-            spoken=asked.spoken,
-            longest_text=LONGEST_RANKED if by_text else 0,
-            graph=context.graph,
-            embedder=context.embedder,
+        find_in_each(
+            asked, filters, context, wanted=_candidates(question), longest_text=longest_text
         ),
         unheard_names(asked, filters, context),
     )
@@ -219,7 +277,7 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
     read = Reranked(ranking)
     if by_text and context.reranker is not None:
         read = await reranked(
-            ranking, query, context.reranker, client_id=context.client_id, graph=context.graph
+            ranking, query, context.reranker, partial(_fetch_texts, context=context)
         )
         watch.lap("rerank")
     judge = judgement(asked, found, unheard, context.calibration)
@@ -232,6 +290,42 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
         admitted=await relevant_enough(read.ranking, question, judge, context),
         by_worth=by_text and question.limit is None,
     )
+
+
+async def _fetch_texts(places: Mapping[str, int | None], *, context: Context) -> list[SearchedText]:
+    """Return the texts that a reranker reads, those of each client from there."""
+
+    async def fetch(one: Context, ids: list[str]) -> list[SearchedText]:
+        own = {id: places[marked_id(one.mark, id)] for id in ids}
+        return await fetch_texts(own, client_id=one.client_id, graph=one.graph)
+
+    return await context.each_of(places, fetch)
+
+
+async def find_in_each(
+    asked: Understood,
+    filters: Filters,
+    context: Context,
+    *,
+    wanted: int = CANDIDATES,
+    longest_text: int = 0,
+) -> list[Candidate]:
+    """Return the best candidates of each leg over all clients that are read. Raises `Unavailable`."""
+    found = await context.each(
+        lambda one: find_best(
+            asked.embedding,
+            asked.words,
+            filters,
+            client_id=one.client_id,
+            wanted=wanted,
+            weight=asked.weight_in(one.client_id),
+            spoken=asked.spoken,
+            longest_text=longest_text,
+            graph=one.graph,
+            embedder=one.embedder,
+        )
+    )
+    return cut(found, wanted) if context.reads else found
 
 
 async def _compose(search: RankedSearch, question: Question, context: Context) -> ComposedContext:
@@ -253,14 +347,17 @@ async def explain(question: ExplainedQuestion, context: Context) -> Explanation:
     Raises `InvalidInput`, `MemoryNotFound`, also for a memory of another client, and `Unavailable`.
     """
     filters = _filters(question)
-    memory = await load_memory(question.memory_id, filters, context)
+    context, owner = context.reading(question.reads), context.of(question.client_id)
+    unread = ["reads"] if owner.mark and owner.mark not in context.reads else []
+    memory = await load_memory(question.memory_id, filters, owner)
     search = await _search(question, context, Stopwatch())
     explanation = Explanation(
         memory_id=memory.id,
+        client_id=owner.mark or None,
         external_id=memory.external_id,
         kind=memory.kind,
         stage="filtered",
-        filters=excluding(memory, question, filters),
+        filters=[*unread, *excluding(memory, question, filters)],
         superseded_by=memory.superseded_by,
         min_relevance=least_relevance(question),
         weights=search.weights,
@@ -270,10 +367,10 @@ async def explain(question: ExplainedQuestion, context: Context) -> Explanation:
     places = {one.id: (rank, one) for rank, one in enumerate(search.ranking, 1)}
     if explanation.filters:
         pass
-    elif place := places.get(memory.id):
+    elif place := places.get(marked_id(owner.mark, memory.id)):
         explanation = await _explain_ranked(explanation, *place, search, question, context)
     else:
-        ranks, scores = await exact_ranks(memory, search.asked, filters, context)
+        ranks, scores = await exact_ranks(memory, search.asked, filters, owner)
         explanation = replace(explanation, stage="not_a_candidate", ranks=ranks, scores=scores)
     return replace(explanation, reason=sentence(explanation))
 
@@ -342,11 +439,20 @@ def _filters(question: Question) -> Filters:
 
 
 def _seen(question: Question, answer: Recalled) -> Seen:
-    """Return the record of a recall; it counts the memories that a search would call relevant."""
+    """Return the record of a recall; it counts the memories that a search would call relevant.
+
+    It holds nothing of other clients: they could not make it forgotten. So a question that has found a
+    relevant memory of another client is not kept.
+    """
+    relevant = [one for one in answer.items if one.relevance >= RELEVANT]
     return Seen(
-        question=question.query,
+        question="" if any(one.client_id for one in relevant) else question.query,
         conversation_id=question.conversation_id,
         tokens=answer.tokens_used,
-        found=sum(one.relevance >= RELEVANT for one in answer.items),
-        shown=[ShownMemory(one.id, one.rank, one.score, one.token_count) for one in answer.items],
+        found=len(relevant),
+        shown=[
+            ShownMemory(one.id, one.rank, one.score, one.token_count)
+            for one in answer.items
+            if one.client_id is None
+        ],
     )

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from graphmem.context import Context
 from graphmem.graph.query import Query
 from graphmem.model.annotations import decoded
+from graphmem.model.vocabulary import bare_id, marked_id, owner_of
 from graphmem.prompts.rendering import Entry, heading, markdown, prefix
 from graphmem.prompts.truncation import Excerpt, Parcel, Part, Surroundings, fitting
 from graphmem.recall.types import Item, Omitted, Reason, ShownExcerpt
@@ -111,11 +112,11 @@ async def compose(
         # The second is done before the first, whose rows are longer.
         texts, standing = await asyncio.gather(
             _load_texts(wanted, packing.around(), filters, context),
-            fetch_heads(
+            context.each_of(
                 named.difference(wanted),
-                client_id=context.client_id,
-                graph=context.graph,
-                now_only=filters.only_active,
+                lambda one, ids: fetch_heads(
+                    ids, client_id=one.client_id, graph=one.graph, now_only=filters.only_active
+                ),
             ),
         )
         packing.add(wanted, texts, standing)
@@ -128,13 +129,36 @@ async def _load_texts(
 ) -> list[MemoryText]:
     if not ids:
         return []
-    return await context.graph.rows(
-        TEXTS,
-        client_id=context.client_id,
-        ids=ids,
+    return await load_texts(
+        ids,
+        context,
         around={id: around[id] for id in ids if id in around},
         now_only=filters.only_active,
     )
+
+
+async def load_texts(
+    ids: Iterable[str],
+    context: Context,
+    *,
+    around: Mapping[str, Any] | None = None,
+    now_only: bool = False,
+) -> list[MemoryText]:
+    """Return the texts of memories, those of each client from there; none of one that was deleted.
+
+    Of those in `around` only the passages from its `first` to its `last`. Raises `Unavailable`.
+    """
+
+    async def load(one: Context, own: list[str]) -> list[MemoryText]:
+        passages = {bare_id(id): row for id, row in (around or {}).items() if is_of(one, id)}
+        return await one.graph.rows(
+            TEXTS, client_id=one.client_id, ids=own, around=passages, now_only=now_only
+        )
+
+    def is_of(one: Context, id: str) -> bool:
+        return not context.reads or owner_of(id) == one.mark
+
+    return await context.each_of(ids, load)
 
 
 class Packing:
@@ -337,7 +361,8 @@ def worth(score: float, tokens: int) -> float:
 
     The long answers at the end of what fits cost most of a budget, and each says little of what is asked.
     """
-    return score / max(tokens, SHORTEST_TOKENS) ** COST_EXPONENT
+    cost: float = max(tokens, SHORTEST_TOKENS) ** COST_EXPONENT
+    return score / cost
 
 
 def most_whole(max_tokens: int) -> float:
@@ -387,10 +412,10 @@ def _most_that_fit(estimates: Iterable[Parcel], max_tokens: int) -> int:
 
 
 def _parcel(candidate: Candidate, cost: int, tokens: TokenCounter, zone: tzinfo) -> Parcel:
-    head = heading(candidate.kind, candidate.session_id, candidate.occurred_at, zone)
-    return Parcel(
-        candidate.id, cost, candidate.session_id or candidate.kind, tokens.count_again(f"\n{head}")
-    )
+    owner = candidate.owner
+    head = heading(candidate.kind, candidate.session_id, candidate.occurred_at, zone, owner)
+    group = candidate.session_id or marked_id(owner, candidate.kind)
+    return Parcel(candidate.id, cost, group, tokens.count_again(f"\n{head}"))
 
 
 def speaker(candidate: Candidate) -> str:
@@ -407,6 +432,7 @@ def _entry(candidate: Candidate, text: str) -> Entry:
         occurred_at=candidate.occurred_at,
         idx=candidate.idx or 0,
         speaker=speaker(candidate),
+        owner=candidate.owner,
     )
 
 
@@ -414,6 +440,7 @@ def _item(ranked: Ranked, rank: int, text: MemoryText) -> Item:
     candidate = ranked.candidate
     return Item(
         id=candidate.id,
+        client_id=candidate.owner or None,
         external_id=candidate.external_id,
         kind=candidate.kind,
         rank=rank,
@@ -435,10 +462,29 @@ def _item(ranked: Ranked, rank: int, text: MemoryText) -> Item:
     )
 
 
+def unmarked_item(item: Item) -> Item:
+    """Return an item with the ids that its client knows."""
+    if item.client_id is None:
+        return item
+    lifts = item.lifted_by
+    return replace(
+        item,
+        id=bare_id(item.id),
+        session_id=bare_id(item.session_id) if item.session_id else None,
+        lifted_by=lifts and [replace(one, id=bare_id(one.id)) for one in lifts],
+    )
+
+
+def unmarked_omitted(one: Omitted) -> Omitted:
+    """Return an omitted memory with the id that its client knows."""
+    return replace(one, id=bare_id(one.id)) if one.client_id else one
+
+
 def _omitted(ranked: Ranked, rank: int, reason: Reason) -> Omitted:
     candidate = ranked.candidate
     return Omitted(
         id=candidate.id,
+        client_id=candidate.owner or None,
         external_id=candidate.external_id,
         rank=rank,
         score=ranked.score,

@@ -7,7 +7,15 @@ from msgspec import Meta, Struct
 
 from graphmem.model.annotations import WantedTags
 from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time, TimeZone
-from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg, Ranking, Role
+from graphmem.model.vocabulary import (
+    QUERY_CHARACTERS,
+    Kind,
+    Leg,
+    OtherReads,
+    Owner,
+    Ranking,
+    Role,
+)
 
 LIMIT = (
     "The greatest number of memories in the context; without one as many as fit into `max_tokens`."
@@ -46,6 +54,7 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     abstain: Annotated[bool, Meta(description=ABSTAIN)] = False
     min_relevance: Annotated[float, Meta(ge=0.0, le=1.0, description=MIN_RELEVANCE)] | None = None
     explain: bool = False
+    reads: OtherReads | None = None
 
     @property
     def may_abstain(self) -> bool:
@@ -57,6 +66,7 @@ class ExplainedQuestion(Question, frozen=True, kw_only=True, forbid_unknown_fiel
     """A question to recall, and the memory whose place in the answer is to be explained."""
 
     memory_id: Annotated[str, Meta(min_length=1, max_length=128)]
+    client_id: Owner | None = None
 
 
 class Lift(Struct, frozen=True, kw_only=True):
@@ -110,10 +120,12 @@ class Item(Struct, frozen=True, kw_only=True):
     """With `explain`: the memories beside it, and the best of its session, that have lifted it."""
     excerpt: ShownExcerpt | None = None
     """The part that is shown of a long memory; null if `text` is the whole."""
+    client_id: str | None = None
+    """The client that it belongs to; null for the caller's own."""
 
 
 class Omitted(Struct, frozen=True, kw_only=True):
-    """One memory that was found and omitted."""
+    """One memory that was found and omitted; `client_id` is null for one of the caller's own client."""
 
     id: str
     external_id: str | None
@@ -121,6 +133,7 @@ class Omitted(Struct, frozen=True, kw_only=True):
     score: float
     tokens: int
     reason: Reason
+    client_id: str | None = None
 
 
 class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=False):
@@ -154,12 +167,16 @@ class Compared(Struct, frozen=True, kw_only=True):
     rank: int
     score: float
     scores: dict[str, float]
+    client_id: str | None = None
+    """The client that it belongs to; null for the caller's own."""
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
     """The stage at which a memory falls out of the answer to a question, and by how much."""
 
     memory_id: str
+    client_id: str | None = None
+    """The client that it belongs to; null for the caller's own."""
     external_id: str | None
     kind: Kind
     stage: Stage

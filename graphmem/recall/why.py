@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from graphmem.context import Context
 from graphmem.errors import MemoryNotFound
 from graphmem.graph.query import Query
-from graphmem.model.vocabulary import KINDS, Kind, Leg
+from graphmem.model.vocabulary import KINDS, Kind, Leg, bare_id, marked_id
 from graphmem.prompts.rendering import Entry, heading, markdown, prefix
 from graphmem.recall.compose import worth
 from graphmem.recall.types import Compared, Explanation, Item, Lift, Question
@@ -122,7 +122,7 @@ async def exact_ranks(
     if asked.words:
         query = IndexQuery(
             words=asked.words,
-            weight=asked.weight,
+            weight=asked.weight_in(context.client_id),
             spoken=asked.spoken,
             filters=filters,
             wanted=MOST_CANDIDATES,
@@ -175,7 +175,8 @@ def _lift(signal: str, one: Ranked) -> Lift:
 def compared(item: Item) -> Compared:
     """Return what of an item another memory is compared with."""
     return Compared(
-        id=item.id,
+        id=bare_id(item.id),
+        client_id=item.client_id,
         external_id=item.external_id,
         rank=item.rank,
         score=item.score,
@@ -203,9 +204,9 @@ def room(
     """Return the tokens that a memory needs in a context, and those that the items before it left."""
     one = ranked.candidate
     needed = one.token_count + tokens.count(prefix(one.name or one.role or ""))
-    groups = {item.session_id or item.kind for item in before}
-    if (one.session_id or one.kind) not in groups:
-        needed += tokens.count(heading(one.kind, one.session_id, one.occurred_at, zone))
+    groups = {item.session_id or marked_id(item.client_id or "", item.kind) for item in before}
+    if (one.session_id or marked_id(one.owner, one.kind)) not in groups:
+        needed += tokens.count(heading(one.kind, one.session_id, one.occurred_at, zone, one.owner))
     return needed, max_tokens - tokens.count(markdown(map(_entry, before), zone))
 
 
@@ -218,6 +219,7 @@ def _entry(item: Item) -> Entry:
         occurred_at=item.occurred_at,
         idx=item.idx or 0,
         speaker=item.name or item.role or "",
+        owner=item.client_id or "",
     )
 
 

@@ -7,10 +7,11 @@ checked at each; an entity that two memories mention is one step between them.
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.model.vocabulary import DEFAULT_STEPS, GivenStep, Step, stored_type
+from graphmem.model.vocabulary import DEFAULT_STEPS, GivenStep, Step, marked_id, stored_type
 from graphmem.retrieval.filters import Sources
 from graphmem.retrieval.finding import Candidate
 
@@ -31,12 +32,16 @@ HUB = 32
 
 
 class HopPath(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One step of the path to a memory; `entity` is the name that both of its ends mention."""
+    """One step of the path to a memory; `entity` is the name that both of its ends mention.
+
+    `client_id` is the client of both; left out for the caller's own.
+    """
 
     from_id: str = field(name="from")
     to_id: str = field(name="to")
     link_type: Step
     entity: str | None = None
+    client_id: str | None = None
 
 
 class HopCandidate(Candidate, frozen=True, kw_only=True):
@@ -65,6 +70,20 @@ class Expansion:
         self.cut_at: list[str] = []
         """The memories of which some links were not followed, in the order of their discovery."""
         self._depths: dict[str, int] = {}
+
+    @classmethod
+    def of_clients(cls, parts: Mapping[str, "Expansion"], own: Mapping[str, float]) -> "Expansion":
+        """Return the expansions of several clients as one; `parts` is keyed by the marks of their ids."""
+        whole = cls(own)
+        for mark, part in parts.items():
+            for depth, level in enumerate(part.levels):
+                if depth == len(whole.levels):
+                    whole.levels.append({})
+                for id, row in level.items():
+                    whole.levels[depth][marked_id(mark, id)] = _marked(row, mark)
+            whole.cut_at += [marked_id(mark, id) for id in part.cut_at]
+            whole._depths |= {marked_id(mark, id): n for id, n in part._depths.items()}
+        return whole
 
     def add(self, rows: Sequence[HopCandidate], seeds: Mapping[str, float]) -> dict[str, float]:
         """Add the memories that a hop has reached; return the next frontier, best first.
@@ -120,6 +139,15 @@ class Expansion:
 
 
 HOP = Query("retrieval/hop", HopCandidate)
+
+
+def _marked(row: HopCandidate, mark: str) -> HopCandidate:
+    return replace(
+        row,
+        id=marked_id(mark, row.id),
+        session_id=marked_id(mark, row.session_id),
+        from_id=marked_id(mark, row.from_id),
+    )
 
 
 async def expand(

@@ -18,7 +18,7 @@ from graphmem.embedding import Embedder, Vector
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.graph.scope import SCOPED, Property, scope_word
-from graphmem.model.vocabulary import KINDS, Kind, Role
+from graphmem.model.vocabulary import KINDS, Kind, Role, bare_id, owner_of
 from graphmem.retrieval.filters import Filters, Sources, conditions, ranges, scope_groups
 from graphmem.retrieval.fusion import DENSE_SHARE, best_first, by_maximum, min_max, weighted
 from graphmem.retrieval.relevance import weighed_stems
@@ -119,6 +119,11 @@ class Candidate(Struct, frozen=True, kw_only=True):
     """None if it was not requested."""
     passages: list[FoundPassage] = []
     """The passages of a long memory that were found, the best first, which gives its scores too."""
+
+    @property
+    def owner(self) -> str:
+        """The client that it belongs to; '' for the caller's own."""
+        return owner_of(self.id)
 
     @property
     def text(self) -> str:
@@ -518,16 +523,26 @@ async def _find_of_sources(
             )
         ),
     )
-    every = [*branches, *long]
-    return Findings(
-        with_passages(
-            united(one for branch in branches for one in branch.found),
-            [one for branch in long for one in branch.found],
-        ),
-        all(branch.all_by_vector for branch in every),
-        all(branch.all_by_words for branch in every),
-        max((branch.least_cosine for branch in every), default=-1.0),
+    found = with_passages(
+        united(one for branch in branches for one in branch.found),
+        [one for branch in long for one in branch.found],
     )
+    return replace(together([*branches, *long]), found=found)
+
+
+def together(parts: Sequence[Findings]) -> Findings:
+    """Return the findings of searches of different memories as one."""
+    return Findings(
+        [one for part in parts for one in part.found],
+        all(part.all_by_vector for part in parts),
+        all(part.all_by_words for part in parts),
+        max((part.least_cosine for part in parts), default=-1.0),
+    )
+
+
+def unmarked(one: Candidate) -> Candidate:
+    """Return a candidate of another client with the ids that it has there."""
+    return replace(one, id=bare_id(one.id), session_id=bare_id(one.session_id))
 
 
 async def find(query: IndexQuery, *, client_id: str, graph: Graph) -> Findings:

@@ -7,7 +7,7 @@ answer waits for it for a limited time: without its word, the answer is that of 
 import asyncio
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -54,6 +54,8 @@ NOT_COMMERCIAL = "cc-by-nc"
 """The licences that forbid commercial use begin so."""
 
 READ_TEXTS = Query("retrieval/read_texts", SearchedText)
+
+Fetch = Callable[[Mapping[str, int | None]], Awaitable[list[SearchedText]]]
 
 log = logging.getLogger(__name__)
 
@@ -140,19 +142,18 @@ async def reranked(
     ranking: Sequence[Ranked],
     question: str,
     reranker: Reranker | None,
-    *,
-    client_id: str,
-    graph: Graph,
+    fetch: Fetch,
 ) -> Reranked:
     """Return a ranking whose first memories a cross-encoder has read; as it is without one, or if it fails.
 
-    Of a long memory it reads the best passage. Raises `Unavailable` if the database fails.
+    Of a long memory it reads the best passage; `fetch` is `fetch_texts` for each client that is read. Raises
+    `Unavailable` if the database fails.
     """
     first = list(ranking[:PAIRS])
     if reranker is None or len(first) < 2:
         return Reranked(list(ranking))
     with span("rerank", {"graphmem.texts": len(first)}):
-        texts = await _texts(first, client_id, graph)
+        texts = await _texts(first, fetch)
         try:
             scores = await reranker.scores(question, texts)
         except Unavailable as problem:
@@ -178,23 +179,27 @@ def with_signal(ranking: Sequence[Ranked], told: Mapping[str, float]) -> list[Ra
     return [scored[one.id] for one in order]
 
 
-async def _texts(first: Sequence[Ranked], client_id: str, graph: Graph) -> list[str]:
+async def _texts(first: Sequence[Ranked], fetch: Fetch) -> list[str]:
     """Return the texts to read, with their speakers; of a long memory its best passage."""
-    wanted = [
-        {"id": one.id, "place": passages[0].place if passages else None}
+    wanted = {
+        one.id: passages[0].place if passages else None
         for one in first
         if (passages := one.candidate.passages) or not one.candidate.text
-    ]
-    rows = (
-        await graph.rows(READ_TEXTS, client_id=client_id, wanted=wanted, longest=TEXT_CHARACTERS)
-        if wanted
-        else []
-    )
+    }
+    rows = await fetch(wanted) if wanted else []
     texts = {one.id: one.candidate.text for one in first} | {row.id: row.text for row in rows}
     return [
         f"{one.candidate.name}: {texts[one.id]}" if one.candidate.name else texts[one.id]
         for one in first
     ]
+
+
+async def fetch_texts(
+    places: Mapping[str, int | None], *, client_id: str, graph: Graph
+) -> list[SearchedText]:
+    """Return the texts to read of memories, by id with the place of a passage. Raises `Unavailable`."""
+    wanted = [{"id": id, "place": place} for id, place in places.items()]
+    return await graph.rows(READ_TEXTS, client_id=client_id, wanted=wanted, longest=TEXT_CHARACTERS)
 
 
 def load_reranker(settings: Settings, *, fetch: bool = True) -> CrossEncoder | None:

@@ -6,7 +6,7 @@ import math
 import re
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -109,6 +109,12 @@ class Understood(Struct, frozen=True):
     degraded: list[str]
     spoken: str | None = None
     """The code of its language, if the text tells it."""
+    weights: Mapping[str, Mapping[str, float]] = {}
+    """The weights in each client, if several are searched; `weight` has their means then."""
+
+    def weight_in(self, client_id: str) -> Mapping[str, float]:
+        """Return the weights of the words by the statistics of a client."""
+        return self.weights.get(client_id, self.weight)
 
     @property
     def lacks_vector(self) -> bool:
@@ -143,20 +149,33 @@ async def understand(
     knowledge: Knowledge,
     by_meaning: bool = True,
     by_words: bool = True,
+    beside: Sequence[str] = (),
 ) -> Understood:
     """Embed a question and weigh its words, once for all legs.
 
-    If the embedding model fails only the words remain, and `degraded` contains `no_vector`; `language` if it
-    does not know the question's language.
+    `beside` are other clients that are searched too: each has its own statistics of words. If the embedding
+    model fails only the words remain, and `degraded` contains `no_vector`; `language` if it does not know the
+    question's language.
     """
     spoken = language(query)
     words = terms(query, spoken) if by_words else []
+    clients = (client_id, *beside)
     (embedding, degraded), shares = await asyncio.gather(
-        _embed(query if by_meaning else None, embedder), vocabulary.shares(client_id)
+        _embed(query if by_meaning else None, embedder),
+        asyncio.gather(*map(vocabulary.shares, clients)),
     )
     if embedding is not None:
         degraded = [*degraded, *unknown_language(spoken, knowledge)]
-    return Understood(query, embedding, words, weights(words, shares), degraded, spoken)
+    weighed = {one: weights(words, known) for one, known in zip(clients, shares, strict=True)}
+    if not beside:
+        return Understood(query, embedding, words, weighed[client_id], degraded, spoken)
+    return Understood(query, embedding, words, _means(weighed.values()), degraded, spoken, weighed)
+
+
+def _means(weighed: Collection[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean weights of the words that weigh less than 1 in some client."""
+    words = {word for one in weighed for word in one}
+    return {word: sum(one.get(word, 1.0) for one in weighed) / len(weighed) for word in words}
 
 
 def unknown_language(spoken: str | None, knowledge: Knowledge) -> list[str]:

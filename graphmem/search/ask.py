@@ -1,30 +1,34 @@
 """Search: the memories that match a query, with relevance and reasons, and on request along their links."""
 
 import asyncio
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Container, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from graphmem.accesses import Seen, ShownMemory
-from graphmem.context import RELEVANT, Context
+from graphmem.context import RELEVANT, Context, a_few_at_once
 from graphmem.embedding import Vector
 from graphmem.errors import InvalidInput
 from graphmem.graph.installation import Calibration
 from graphmem.memories.cards import Card, card_of, load_stored_cards
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.validation import checked_text
-from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg
+from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg, bare_id, marked_id, owner_of
+from graphmem.recall.ask import expand_in_each
 from graphmem.recall.compose import OMITTED_SHOWN
 from graphmem.recall.types import Reason
-from graphmem.retrieval.expansion import Expansion, HopPath, expand, joined
+from graphmem.retrieval.expansion import Expansion, HopPath, joined
 from graphmem.retrieval.filters import Sources, sources_asked, validity_asked
 from graphmem.retrieval.finding import (
     Candidate,
     Findings,
     find_matching,
     find_pool,
+    together,
+    unmarked,
     with_texts,
 )
 from graphmem.retrieval.fusion import best_first
@@ -114,10 +118,12 @@ class PackedHits(Struct, frozen=True):
 async def search(query: SearchQuery, context: Context, *, only: Kind | None = None) -> SearchResult:
     """Return the memories that match a query, best first, within `max_results` and `max_tokens`.
 
-    `only` restricts the search to one kind, whatever the source type. An unknown source or conversation gives
+    Other clients that may be read are searched too: one order, and each item says whose it is. `only`
+    restricts the search to one kind, whatever the source type. An unknown source or conversation gives
     the same empty answer as an empty one. If the embedding model fails, only words are searched and
     `degraded` contains `no_vector`. Raises `InvalidInput`, `Unavailable`.
     """
+    context = context.reading(query.reads)
     began = context.read_begins()
     answer = await _answer(query, only, context)
     context.record_read("search", began, lambda: _seen(query, answer))
@@ -178,14 +184,13 @@ async def _expand(
     hits: Sequence[Hit], query: SearchQuery, sources: Sources, context: Context
 ) -> Expansion:
     """Follow the links of the best hits."""
-    return await expand(
+    return await expand_in_each(
         {hit.id: hit.relevance for hit in hits[: query.max_results]},
         {hit.id: hit.relevance for hit in hits},
+        context,
         hops=query.max_hops,
         steps=query.link_types,
         sources=sources,
-        client_id=context.client_id,
-        graph=context.graph,
     )
 
 
@@ -220,30 +225,46 @@ async def _match_exactly(query: SearchQuery, sources: Sources, context: Context)
     """Return the texts of a session or a conversation that contain the query; all are equally relevant."""
     if query.session_id is None and query.conversation_id is None:
         raise InvalidInput("match", "exact needs a session_id or a conversation_id to look into")
-    found, exact = await find_text(
-        query.query,
-        sources,
-        session_id=query.session_id,
-        conversation_id=query.conversation_id,
-        client_id=context.client_id,
-        graph=context.graph,
-    )
-    hits = [Hit(found=one, relevance=1.0, scores={"exact": 1.0}) for one in found]
-    return Matches(hits, len(hits), exact, [])
+    are_all: list[bool] = []
+
+    async def find(one: Context) -> list[Candidate]:
+        found, is_all = await find_text(
+            query.query,
+            sources,
+            session_id=query.session_id,
+            conversation_id=query.conversation_id,
+            client_id=one.client_id,
+            graph=one.graph,
+        )
+        are_all.append(is_all)
+        return found
+
+    hits = [
+        Hit(found=one, relevance=1.0, scores={"exact": 1.0}) for one in await context.each(find)
+    ]
+    return Matches(hits, len(hits), all(are_all), [])
 
 
 async def _list_all(query: SearchQuery, sources: Sources, context: Context) -> Matches:
     """Return all memories that pass the filters, up to a limit; all are equally relevant."""
     if (query.min_relevance or 0.0) > NEUTRAL:
         return Matches([], 0, True, [])
-    found, total = await list_memories(
-        sources,
-        by_importance=query.sort_by in {"importance", "combined"},
-        client_id=context.client_id,
-        limit=query.max_results + (TRIED if query.max_tokens else OMITTED_SHOWN),
-        graph=context.graph,
-    )
-    return Matches([Hit(found=one, relevance=NEUTRAL, scores={}) for one in found], total, True, [])
+    totals: list[int] = []
+
+    async def list_some(one: Context) -> list[Candidate]:
+        found, total = await list_memories(
+            sources,
+            by_importance=query.sort_by in {"importance", "combined"},
+            client_id=one.client_id,
+            limit=query.max_results + (TRIED if query.max_tokens else OMITTED_SHOWN),
+            graph=one.graph,
+        )
+        totals.append(total)
+        return found
+
+    found = await context.each(list_some)
+    hits = [Hit(found=one, relevance=NEUTRAL, scores={}) for one in found]
+    return Matches(hits, sum(totals), True, [])
 
 
 async def _match_relevant(
@@ -259,33 +280,69 @@ async def _match_relevant(
         embedder=context.embedder,
         vocabulary=context.vocabulary,
         knowledge=context.calibration.knowledge,
+        beside=context.reads,
     )
     whole = _needs_relevant(query)
-    candidates = await find_pool(
-        question.embedding,
-        question.words,
-        sources,
-        client_id=context.client_id,
-        results=query.max_results,
-        weight=question.weight,
-        spoken=question.spoken,
-        graph=context.graph,
-        embedder=context.embedder,
-        whole=whole,
+    candidates = await _find_in_each(
+        context,
+        lambda one: find_pool(
+            question.embedding,
+            question.words,
+            sources,
+            client_id=one.client_id,
+            results=query.max_results,
+            weight=question.weight_in(one.client_id),
+            spoken=question.spoken,
+            graph=one.graph,
+            embedder=one.embedder,
+            whole=whole,
+        ),
     )
     scale, least, found = context.calibration, query.min_relevance or 0.0, candidates.found
     is_all = _is_all(candidates, scale, least, question.embedding)
     if not whole:
         if not is_all:
             return await _match_first([], question, query, sources, context)
-        found = await with_texts(
-            found, question.embedding, client_id=context.client_id, graph=context.graph
-        )
+        found = await load_whole(found, question.embedding, context)
     hits = await asyncio.to_thread(weighed, found, query.query, scale)
     matching = [hit for hit in hits if hit.passes(least)]
     if is_all or by_relevance:
         return Matches(matching, len(matching), is_all, question.degraded)
     return await _match_first(matching, question, query, sources, context)
+
+
+async def _find_in_each(
+    context: Context, find: Callable[[Context], Awaitable[Findings]]
+) -> Findings:
+    """Return the findings in all clients that are read."""
+    if not context.reads:
+        return await find(context)
+    every = context.every
+    parts = await a_few_at_once([partial(find, one) for one in every])
+    return together(
+        [
+            replace(part, found=one.marked(part.found))
+            for one, part in zip(every, parts, strict=True)
+        ]
+    )
+
+
+async def load_whole(
+    found: Sequence[Candidate], embedding: Vector | None, context: Context
+) -> list[Candidate]:
+    """Return candidates with all their properties, those of each client from there; see `with_texts`."""
+    by_id = {one.id: one for one in found}
+
+    async def load(one: Context, ids: list[str]) -> list[Candidate]:
+        some = [by_id[marked_id(one.mark, id) if context.reads else id] for id in ids]
+        return await with_texts(
+            [unmarked(candidate) for candidate in some] if context.reads else some,
+            embedding,
+            client_id=one.client_id,
+            graph=one.graph,
+        )
+
+    return await context.each_of(by_id, load)
 
 
 def _needs_relevant(query: SearchQuery) -> bool:
@@ -310,15 +367,18 @@ async def _match_first(
     combined order either.
     """
     scale, least = context.calibration, query.min_relevance or 0.0
-    pool = await find_matching(
-        question.embedding,
-        question.words,
-        sources,
-        client_id=context.client_id,
-        weight=question.weight,
-        spoken=question.spoken,
-        graph=context.graph,
-        embedder=context.embedder,
+    pool = await _find_in_each(
+        context,
+        lambda one: find_matching(
+            question.embedding,
+            question.words,
+            sources,
+            client_id=one.client_id,
+            weight=question.weight_in(one.client_id),
+            spoken=question.spoken,
+            graph=one.graph,
+            embedder=one.embedder,
+        ),
     )
     candidates = first_matching(pool.found, query.sort_by, scale)
     hits, count = await weigh_first(
@@ -367,12 +427,7 @@ async def weigh_first(
     hits: list[Hit] = []
     count = 0
     while count < len(candidates) and len(hits) < wanted:
-        some = await with_texts(
-            candidates[count : count + WEIGHED_AT_ONCE],
-            embedding,
-            client_id=context.client_id,
-            graph=context.graph,
-        )
+        some = await load_whole(candidates[count : count + WEIGHED_AT_ONCE], embedding, context)
         count = min(count + WEIGHED_AT_ONCE, len(candidates))
         found = await asyncio.to_thread(weighed, some, query, context.calibration)
         hits += [replace(hit, ranks=ranks.get(hit.id, {})) for hit in found if hit.passes(least)]
@@ -463,11 +518,14 @@ async def _pack(
     # So many that of each that is named, taken or not, it is known what stands in its place.
     step = query.max_results + OMITTED_SHOWN
     while not _is_full(taken, query) and (some := _next(found, asked, step)):
-        stored = await load_stored_cards(
+        stored = await context.each_of(
             some,
-            client_id=context.client_id,
-            graph=context.graph,
-            now_only=sources.validity.only_active,
+            lambda one, ids: load_stored_cards(
+                ids,
+                client_id=one.client_id,
+                graph=one.graph,
+                now_only=sources.validity.only_active,
+            ),
         )
         cards |= {one.id: card_of(one) for one in stored}
         if new := heads_of(stored):
@@ -499,7 +557,10 @@ async def _admitted(
     ids = {head.id for head in heads if sources.admit(head)}
     if query.match != "exact" or not ids:
         return ids
-    return await contain_text(query.query, ids, client_id=context.client_id, graph=context.graph)
+    return await context.each_of(
+        ids,
+        lambda one, own: contain_text(query.query, own, client_id=one.client_id, graph=one.graph),
+    )
 
 
 def _at_head(hit: Hit, head: Head) -> Hit:
@@ -545,7 +606,8 @@ def _left_out(
 
     return [
         LeftOut(
-            id=hit.id,
+            id=bare_id(hit.id),
+            client_id=hit.found.owner or None,
             rank=rank,
             relevance=hit.relevance,
             combined_score=hit.combined,
@@ -562,7 +624,7 @@ def _result(
     items = [_item(rank, hit, card, packed.heads) for rank, hit, card in packed.taken]
     total = matches.total - packed.twice
     return SearchResult(
-        items=items,
+        items=[_unmarked(item) for item in items],
         total_count=total,
         total_is_exact=matches.exact and not expansion.cut_at,
         tokens_used=sum(item.token_estimate for item in items),
@@ -570,8 +632,8 @@ def _result(
         omitted_total=total - len(items),
         degraded=[*matches.degraded, *([FAN_OUT] if expansion.cut_at else [])],
         hops_used=max((item.hop for item in items), default=0),
-        hop_paths=_paths(items, expansion, packed.heads),
-        fan_out=expansion.cut_at[:OMITTED_SHOWN],
+        hop_paths=[_unmarked_path(path) for path in _paths(items, expansion, packed.heads)],
+        fan_out=[id for id in expansion.cut_at if not owner_of(id)][:OMITTED_SHOWN],
         query=query,
     )
 
@@ -589,6 +651,23 @@ def _paths(
     return list(paths.values())
 
 
+def _unmarked(item: SearchItem) -> SearchItem:
+    """Return an item with the ids that its client knows."""
+    if item.client_id is None:
+        return item
+    return replace(
+        item,
+        id=bare_id(item.id),
+        hop_from=None if item.hop_from is None else bare_id(item.hop_from),
+    )
+
+
+def _unmarked_path(path: HopPath) -> HopPath:
+    if not (owner := owner_of(path.to_id)):
+        return path
+    return replace(path, from_id=bare_id(path.from_id), to_id=bare_id(path.to_id), client_id=owner)
+
+
 def _shown_id(id: str, heads: Mapping[str, Head]) -> str:
     return heads[id].id if id in heads else id
 
@@ -596,6 +675,7 @@ def _shown_id(id: str, heads: Mapping[str, Head]) -> str:
 def _item(rank: int, hit: Hit, card: Card, heads: Mapping[str, Head]) -> SearchItem:
     return SearchItem(
         id=card.id,
+        client_id=owner_of(card.id) or None,
         kind=card.kind,
         source_type=card.source_type,
         source_id=card.source_id,
@@ -616,14 +696,16 @@ def _item(rank: int, hit: Hit, card: Card, heads: Mapping[str, Head]) -> SearchI
 
 
 def _seen(query: SearchQuery, answer: SearchResult) -> Seen:
-    """Return the record of a search."""
+    """Return the record of a search, which holds nothing of other clients; see that of a recall."""
+    relevant = [one for one in answer.items if one.relevance >= RELEVANT]
     return Seen(
-        question=query.query,
+        question="" if any(one.client_id for one in relevant) else query.query,
         conversation_id=query.conversation_id,
         tokens=answer.tokens_used,
-        found=sum(one.relevance >= RELEVANT for one in answer.items),
+        found=len(relevant),
         shown=[
             ShownMemory(one.id, one.rank, one.combined_score, one.token_estimate)
             for one in answer.items
+            if one.client_id is None
         ],
     )

@@ -43,7 +43,7 @@ class Retrievable(Protocol):
         ...
 
     @property
-    def peek(self) -> Callable[[str], Awaitable[PeekResult]]:
+    def peek(self) -> Callable[..., Awaitable[PeekResult]]:
         """`Graphmem.peek`."""
         ...
 
@@ -109,6 +109,7 @@ class MemoryRetriever:
         sort_by: SortBy | None = None,
         max_hops: int | None = None,
         link_types: Sequence[GivenStep] | None = None,
+        reads: Sequence[str] | None = None,
     ) -> SearchResult:
         """Return the memories that match a query, `*` for all.
 
@@ -133,6 +134,7 @@ class MemoryRetriever:
             "sort_by": sort_by,
             "max_hops": max_hops,
             "link_types": link_types,
+            "reads": reads,
         }
         return await self._memory.search(**_fields(self._asked(query, options)))
 
@@ -157,6 +159,7 @@ class MemoryRetriever:
         min_relevance: float | None = None,
         sort_by: SortBy | None = None,
         link_types: Sequence[GivenStep] | None = None,
+        reads: Sequence[str] | None = None,
     ) -> SearchResult:
         """Return the results of `search`, with the memories one link away unless `max_hops` (0–3) is given.
 
@@ -181,12 +184,13 @@ class MemoryRetriever:
             sort_by=sort_by,
             max_hops=max_hops,
             link_types=link_types,
+            reads=reads,
         )
 
-    async def peek(self, memory_id: str) -> PeekResult | None:
+    async def peek(self, memory_id: str, *, client_id: str | None = None) -> PeekResult | None:
         """Return a memory without its content; None if it does not exist. Raises `Unavailable`."""
         try:
-            return await self._memory.peek(memory_id)
+            return await self._memory.peek(memory_id, client_id=client_id)
         except MemoryNotFound:
             return None
 
@@ -198,6 +202,7 @@ class MemoryRetriever:
         max_tokens: int | None = None,
         truncation_strategy: TruncationStrategy | None = None,
         include_header: bool | None = None,
+        client_id: str | None = None,
     ) -> ChunkResult:
         """Return the part of a memory that fits into `max_tokens`.
 
@@ -208,6 +213,7 @@ class MemoryRetriever:
             "max_tokens": max_tokens,
             "truncation_strategy": truncation_strategy,
             "include_header": include_header,
+            "client_id": client_id,
         }
         default = {"max_tokens": self.config.default_max_tokens_per_chunk}
         asked = validated(default | _fields(options) | _given(given), ChunkOptions)

@@ -7,7 +7,14 @@ from msgspec import Meta, Struct
 
 from graphmem.model.annotations import WantedTags
 from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
-from graphmem.model.vocabulary import QUERY_CHARACTERS, GivenStep, Kind, Leg, SourceType
+from graphmem.model.vocabulary import (
+    QUERY_CHARACTERS,
+    GivenStep,
+    Kind,
+    Leg,
+    OtherReads,
+    SourceType,
+)
 from graphmem.recall.types import Reason
 from graphmem.retrieval.expansion import HopPath
 
@@ -59,6 +66,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     sort_by: SortBy | None = None
     max_hops: Annotated[int, Meta(ge=0, le=MOST_HOPS)] = 0
     link_types: Annotated[list[GivenStep], Meta(min_length=1, max_length=10)] | None = None
+    reads: OtherReads | None = None
 
 
 class SpanQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -93,6 +101,7 @@ class SpanQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             include_superseded=self.include_superseded,
             max_results=self.limit,
             min_relevance=self.min_relevance,
+            reads=[],
         )
 
 
@@ -121,10 +130,12 @@ class SearchItem(Struct, frozen=True, kw_only=True):
     ranks: dict[Leg, int]
     hop: int = 0
     hop_from: str | None = None
+    client_id: str | None = None
+    """The client that it belongs to; null for the caller's own."""
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
-    """One memory that was found and omitted."""
+    """One memory that was found and omitted; `client_id` is null for one of the caller's own client."""
 
     id: str
     rank: int
@@ -132,6 +143,7 @@ class LeftOut(Struct, frozen=True, kw_only=True):
     combined_score: float
     token_estimate: int
     reason: Reason
+    client_id: str | None = None
 
 
 class FoundSpan(SearchItem, frozen=True, kw_only=True):
@@ -150,7 +162,7 @@ class SearchResult(Struct, frozen=True, kw_only=True):
 
     `total_count` is the number of matches; if the search has not seen everything, `total_is_exact` is false
     and there may be more. `hops_used` is the depth of the deepest item. If a memory has more links than a hop
-    follows, `degraded` contains `fan_out`, and `fan_out` the first 50 such memories.
+    follows, `degraded` contains `fan_out`, and `fan_out` the first 50 such memories of the caller's own.
     """
 
     items: list[SearchItem]

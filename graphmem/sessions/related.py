@@ -30,6 +30,8 @@ class RelatedSession(Struct, frozen=True, kw_only=True):
     basis: Basis
     score: float
     entities: list[str] = []
+    client_id: str | None = None
+    """The client that both belong to; null for the caller's own."""
 
 
 class RelatedSessions(Struct, frozen=True, kw_only=True):
@@ -74,11 +76,14 @@ async def find_related_sessions(
 
     With times in `validity` these are the links and the summaries that were valid then.
     """
-    return await context.graph.rows(
-        RELATED_SESSIONS,
-        client_id=context.client_id,
-        session_ids=list(session_ids),
-        conversation_ids=[conversation_id] if conversation_id else [],
-        most=MOST_RELATED,
-        **validity.of_versions,
+    return await context.each_of(
+        session_ids,
+        lambda one, ids: one.graph.rows(
+            RELATED_SESSIONS,
+            client_id=one.client_id,
+            session_ids=ids,
+            conversation_ids=[conversation_id] if conversation_id else [],
+            most=MOST_RELATED,
+            **validity.of_versions,
+        ),
     )

@@ -54,6 +54,15 @@ def test_a_key_is_added_beside_the_others_and_their_comments(path: Path) -> None
     assert Keys(path).client("ours") == OURS
 
 
+def test_a_line_says_what_a_key_reads_beside_its_own_client(path: Path) -> None:
+    client = Client("us", "reader", ("team", "hand.book"))
+    key, entry = create_key(path, client, expires_in=timedelta(days=1), now=NOW)
+    assert path.read_text().endswith(" reads=team,hand.book\n")
+    assert read_keys(path)[entry.digest] == entry
+    assert Keys(path).client(key) == client
+    assert Keys(path).client("ours") == OURS
+
+
 def test_no_two_keys_are_alike(path: Path) -> None:
     made = {create_key(path, OURS, expires_in=None, now=NOW)[0] for _ in range(20)}
     assert len(made) == 20
@@ -193,7 +202,13 @@ A_DIGEST = "ab" * 32
         ),
         (f"a agent {A_DIGEST} expires=tomorrow", "line 1: expected"),
         (f"a agent {A_DIGEST} expires=2026-01-01T00:00:00", "a time has a zone"),
-        (f"a agent {A_DIGEST} reads=b", "line 1: expected"),
+        (f"a agent {A_DIGEST} writes=b", "line 1: expected"),
+        (f"a agent {A_DIGEST} reads=*", "line 1: reads= names 1–8 clients"),
+        (f"a agent {A_DIGEST} reads=", "line 1: reads= names"),
+        (f"a agent {A_DIGEST} reads=b,", "line 1: reads= names"),
+        (f"a agent {A_DIGEST} reads=b,c/d", "line 1: reads= names"),
+        (f"a agent {A_DIGEST} reads={','.join('bcdefghij')}", "line 1: reads= names"),
+        (f"a agent {A_DIGEST} reads=b reads=c", "line 1: expected"),
         (f"a agent {A_DIGEST} created=2026-01-01T00:00:00Z created=2026-01-01T00:00:00Z", "line 1"),
         (b"\xff\xfe", "it is not UTF-8"),
         (None, "cannot be read"),

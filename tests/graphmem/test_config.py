@@ -44,6 +44,15 @@ def test_every_setting_comes_from_its_variable() -> None:
     assert settings.keys_file == Path("keys").absolute()
 
 
+def test_the_clients_to_read_are_separated_by_commas() -> None:
+    assert config.load({"GRAPHMEM_READS": "team, handbook"}).reads == ("team", "handbook")
+    assert config.load({}, reads=["team"]).reads == ("team",)
+    assert config.load({"GRAPHMEM_READS": "team"}, reads=[]).reads == ()
+    for wrong in ("*", "team,*", "team,", "a b", ",".join("abcdefghi")):
+        with pytest.raises(SettingError, match=r"GRAPHMEM_READS: .*written like team"):
+            config.load({"GRAPHMEM_READS": wrong})
+
+
 def test_a_variable_is_named_after_its_setting() -> None:
     assert variable("neo4j_uri") == "GRAPHMEM_NEO4J_URI"
 

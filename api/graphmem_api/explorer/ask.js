@@ -126,15 +126,20 @@ function budget(found, asked) {
   return make("div", { class: "budget" }, bar(parts, asked.max_tokens, sentence), make("p", { class: "soft" }, sentence));
 }
 
+const same = (one, other) => one.id === other.id && one.client_id === other.client_id;
+
+// A memory of another client cannot be opened here: the page is about one client.
+const opened = (one, text) => (one.client_id ? [text, " ", make("span", { class: "soft" }, "of ", inline(one.client_id))] : link("node", { id: one.id }, text));
+
 function item(one, found, asked, other) {
-  const elsewhere = other?.items.find((its) => its.id === one.id);
+  const elsewhere = other?.items.find((its) => same(its, one));
   return make(
     "li",
     { "data-id": one.id },
-    make("div", {}, `${one.rank}. `, link("node", { id: one.id }, one.kind), " ", one.name && inline(one.name, 60), " ", one.role, " ", time(one.occurred_at), " ", tags(one.tags), other && compared(one, elsewhere)),
+    make("div", {}, `${one.rank}. `, opened(one, one.kind), " ", one.name && inline(one.name, 60), " ", one.role, " ", time(one.occurred_at), " ", tags(one.tags), other && compared(one, elsewhere)),
     block(one.text),
     make("div", {}, "Relevance ", make("meter", { min: 0, max: 1, value: one.relevance, "aria-label": `relevance ${one.relevance.toFixed(2)}` }), ` ${one.relevance.toFixed(2)}, score ${number(one.score)}, ${counted(one.token_count, "token")}`),
-    one.session_id && link("session", { conversation_id: one.conversation_id, id: one.session_id, hit: one.id }, "its session"),
+    one.session_id && !one.client_id && link("session", { conversation_id: one.conversation_id, id: one.session_id, hit: one.id }, "its session"),
     make("details", {}, make("summary", {}, `Why it is here (rank ${one.rank})`), reasons(one, found.weights), lifts(one), excerpt(one)),
   );
 }
@@ -159,7 +164,7 @@ function reasons(one, weights) {
 
 function lifts(one) {
   if (!one.lifted_by?.length) return null;
-  return [make("p", {}, "Lifted by"), make("ul", {}, one.lifted_by.map((lift) => make("li", {}, `${words(lift.signal)}: `, link("node", { id: lift.id }, lift.external_id ?? lift.id), ` (${number(lift.score)})`)))];
+  return [make("p", {}, "Lifted by"), make("ul", {}, one.lifted_by.map((lift) => make("li", {}, `${words(lift.signal)}: `, opened({ ...lift, client_id: one.client_id }, lift.external_id ?? lift.id), ` (${number(lift.score)})`)))];
 }
 
 function excerpt(one) {
@@ -171,16 +176,16 @@ function omitted(found, asked, other) {
   if (!found.omitted_total) return empty("Nothing was left out.");
   const rows = found.omitted.map((one) => {
     const why = make("div");
-    const taken = other?.items.some((its) => its.id === one.id);
+    const taken = other?.items.some((its) => same(its, one));
     return make(
       "li",
       { "data-id": one.id },
       `${one.rank}. `,
-      link("node", { id: one.id }, one.external_id ?? one.id),
+      opened(one, one.external_id ?? one.id),
       ` ${REASONS[one.reason] ?? words(one.reason)}; ${counted(one.tokens, "token")}, score ${number(one.score)} `,
       taken && make("span", { class: "only" }, "taken on the other side"),
       " ",
-      button("Why", () => fill(why, () => explained(one.id, asked))),
+      button("Why", () => fill(why, () => explained(one.id, asked, one.client_id))),
       why,
     );
   });
@@ -196,13 +201,13 @@ function whyNot(asked) {
   return make("details", {}, make("summary", {}, "Why is another memory not here?"), form({}, asking, field("Its id ", make("input", { name: "memory_id", required: true })), " ", make("button", {}, "Explain")), place);
 }
 
-async function explained(id, asked) {
-  const told = await post("/explain", { ...asked, memory_id: id });
+async function explained(id, asked, owner) {
+  const told = await post("/explain", { ...asked, memory_id: id, client_id: owner ?? undefined });
   const rows = [told, told.last_taken].filter(Boolean).map((one, index) => ({ memory: index ? "the last one taken" : "this one", rank: one.rank, score: one.score, ...one.scores }));
   const columns = ["memory", "rank", "score", ...Object.keys(told.scores ?? {})];
   return [
     make("p", { class: "explained" }, make("strong", {}, words(told.stage)), ": ", inline(told.reason, 600)),
-    about([["relevance", told.relevance], ["min_relevance", told.min_relevance], ["filters", told.filters.length ? told.filters : null], ["tokens_needed", told.tokens_needed], ["tokens_left", told.tokens_left], ["candidates", told.candidates], ["superseded_by", told.superseded_by && link("node", { id: told.superseded_by }, told.superseded_by)]]),
+    about([["relevance", told.relevance], ["min_relevance", told.min_relevance], ["filters", told.filters.length ? told.filters : null], ["tokens_needed", told.tokens_needed], ["tokens_left", told.tokens_left], ["candidates", told.candidates], ["superseded_by", told.superseded_by && opened({ id: told.superseded_by, client_id: told.client_id }, told.superseded_by)]]),
     table(columns, rows, { label: "Scores compared" }),
   ];
 }

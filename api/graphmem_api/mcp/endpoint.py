@@ -147,7 +147,8 @@ def _manager(runtime: Runtime, turn: Turning) -> Any:
 
     async def calling(context: Any) -> Caller:
         state = context.request.scope["state"]
-        memory = Graphmem(runtime, state["client"].id)
+        client = state["client"]
+        memory = Graphmem(runtime, client.id, reads=client.reads)
         return Caller(
             memory, offering(context), state["request_id"], turn=lambda: turn(memory.client_id)
         )

@@ -28,10 +28,12 @@ from graphmem.model.validation import counted
 from graphmem.model.vocabulary import (
     BATCH_MESSAGES,
     QUERY_CHARACTERS,
+    ClientId,
     GivenRole,
     Id,
     Importance,
     Kind,
+    OtherReads,
 )
 from graphmem.patterns.types import Pattern, PatternAnswer, Patterns
 from graphmem.recall.types import Recalled
@@ -129,6 +131,7 @@ class RecallAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ids: Annotated[
         bool, Meta(description="whether to list ids, which supersede_fact and forget need")
     ] = False
+    reads: OtherReads | None = None
 
 
 class SearchContextualAsked(ContextualQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -194,6 +197,12 @@ class WhatDoYouKnowAsked(Struct, frozen=True, kw_only=True, forbid_unknown_field
     limit: Annotated[int, Meta(ge=1, le=200)] = 20
     cursor: (
         Annotated[str, Meta(description="the cursor of the last answer, for the next page")] | None
+    ) = None
+    client_id: (
+        Annotated[
+            ClientId, Meta(description="another client that you may read, as recall names it")
+        ]
+        | None
     ) = None
     max_tokens: Most = 2_000
 
@@ -297,11 +306,19 @@ async def recall(asked: RecallAsked, memory: Graphmem) -> Said:
         return Said(_nothing(found), found)
     if not wants_ids:
         return Said(found.context, found)
-    ids = [f"- {one.kind} {one.id}: {clipped(one.text, 60)}" for one in found.items]
+    ids = [
+        f"- {one.kind} {one.id}{_whose(one.client_id)}: {clipped(one.text, 60)}"
+        for one in found.items
+    ]
     tokens = memory.runtime.tokens
     room = most - tokens.count(found.context) - tokens.count("\n\nIds:\n") - 1
     shown = ids[: fitting(ids, room, tokens)]
     return Said("\n".join([found.context, "", "Ids:", *shown]), found)
+
+
+def _whose(client_id: str | None) -> str:
+    """Return the client of a memory as a list names it: another one can neither be changed nor forgotten."""
+    return f" ({client_id})" if client_id else ""
 
 
 def _nothing(found: Recalled) -> str:

@@ -277,11 +277,11 @@ export class Client {
     return this.#api.PUT("/api/v0/categories", { body: { categories }, ...this.#as(ALWAYS, options) }).then(answer);
   }
 
-  /** Return one memory of any kind. */
-  memory(memoryId: string, options?: Options) {
+  /** Return one memory of any kind, that of another client by the `client_id` of its item. */
+  memory(memoryId: string, more: Query<"show_memory"> = {}, options?: Options) {
     return this.#api
       .GET("/api/v0/memories/{memory_id}", {
-        params: { path: { memory_id: memoryId } },
+        params: { path: { memory_id: memoryId }, query: more },
         ...this.#as(ALWAYS, options),
       })
       .then(answer);
@@ -441,11 +441,11 @@ export class Client {
       .then(answer);
   }
 
-  /** Return a memory's card without its content. */
-  peek(memoryId: string, options?: Options) {
+  /** Return a memory's card without its content, that of another client by the `client_id` of its item. */
+  peek(memoryId: string, more: Query<"peek"> = {}, options?: Options) {
     return this.#api
       .GET("/api/v0/memories/{memory_id}/peek", {
-        params: { path: { memory_id: memoryId } },
+        params: { path: { memory_id: memoryId }, query: more },
         ...this.#as(ALWAYS, options),
       })
       .then(answer);

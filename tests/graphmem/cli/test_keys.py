@@ -35,6 +35,17 @@ def test_the_key_alone_is_printed_and_it_opens(keys: Any, path: Path) -> None:
     assert key not in result.stderr
 
 
+def test_a_key_may_read_other_clients(keys: Any, path: Path) -> None:
+    result = keys("create", "alice", "--reads", "team,alice,handbook,team")
+    assert result.exit_code == 0, result.output
+    key = result.stdout.removesuffix("\n")
+    assert Keys(path).client(key) == Client("alice", "agent", ("team", "handbook"))
+    assert "that also reads team, handbook" in result.stderr
+    assert "reads team handbook" in keys("list").stdout
+    [listed] = json.loads(keys("list", "--json").stdout)["keys"]
+    assert listed["reads"] == ["team", "handbook"]
+
+
 def test_a_list_shows_ids_and_times_but_no_key(keys: Any, path: Path) -> None:
     made = json.loads(keys("create", "acme", "--json").stdout)
     keys("create", "other", "--days", "1")
@@ -66,6 +77,10 @@ def test_a_key_is_revoked_by_its_id(keys: Any, path: Path) -> None:
         ("create", "a b"),
         ("create", "acme", "--role", "boss"),
         ("create", "acme", "--days", "0"),
+        ("create", "acme", "--reads", "*"),
+        ("create", "acme", "--reads", "team,"),
+        ("create", "acme", "--reads", ""),
+        ("create", "acme", "--reads", ",".join("abcdefghi")),
         ("revoke", "abc"),
         ("revoke", "acme12"),
     ],

@@ -66,12 +66,12 @@ async def test_a_question_is_validated_once(monkeypatch: pytest.MonkeyPatch):
         )
 
     monkeypatch.setattr("graphmem.recall.ask.recall", answer)
-    runtime = SimpleNamespace(context=lambda client_id: f"of {client_id}")
-    memory: Any = SimpleNamespace(client_id="c", runtime=runtime)
+    runtime = SimpleNamespace(context=lambda client_id, reads: f"of {client_id} {reads}")
+    memory: Any = SimpleNamespace(client_id="c", reads=("team",), runtime=runtime)
     question = Question(query="lighthouse")
     assert (await ask(question, memory)).asked is question
     assert asked[0][0] is question
-    assert asked[0][1] == "of c"
+    assert asked[0][1] == "of c ('team',)"
 
 
 def test_explain_says_why(invoke, remembered):

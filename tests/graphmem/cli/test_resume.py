@@ -40,7 +40,7 @@ class Database(Graphmem):
         assert id is not None
         return Conversation(id=id, created=not self.stored)
 
-    async def memory(self, memory_id: str) -> Any:
+    async def memory(self, memory_id: str, *, client_id: str | None = None) -> Any:
         if memory_id not in self.stored:
             raise MemoryNotFound(memory_id)
         return self.stored[memory_id]

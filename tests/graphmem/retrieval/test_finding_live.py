@@ -19,7 +19,7 @@ from graphmem.embedding import Embedder, Embedding, Vector
 from graphmem.graph.scope import SCOPED
 from graphmem.memories.write import Draft, prepare, write
 from graphmem.model.times import BEGINNING, END
-from graphmem.model.vocabulary import KINDS, Ranking
+from graphmem.model.vocabulary import KINDS, MOST_READS, Ranking
 from graphmem.retrieval import finding as module
 from graphmem.retrieval.filters import Filters, conditions, ranges, scope_groups
 from graphmem.retrieval.finding import (
@@ -562,6 +562,56 @@ async def test_recall_finds_all_of_a_handful_in_every_ranking(
 
         assert {item.id for item in answer.items} == set(client.drafts)
         assert not answer.omitted_total
+
+
+async def test_readers_of_others_see_their_own_and_what_is_permitted_and_nothing_else(
+    runtime: Runtime, crowd: list[Client]
+) -> None:
+    chance = random.Random(7)
+    small = crowd[8:]
+
+    async def looked(reader: Client) -> None:
+        others = chance.sample(small, chance.randint(0, MOST_READS))
+        memory = Graphmem(runtime, reader.id, reads=[one.id for one in others])
+        narrowed = chance.sample(others, chance.randint(0, len(others)))
+        for reads in (None, [one.id for one in narrowed]):
+            permitted = others if reads is None else narrowed
+            mine = {(None, id) for id in reader.drafts}
+            expected = mine | {
+                (one.id, id) for one in permitted if one is not reader for id in one.drafts
+            }
+            for way, found in (await every_way(memory, reads)).items():
+                assert found == expected, (way, reader.id)
+
+    for reader in chance.sample(small, 12):
+        await looked(reader)
+
+
+async def every_way(
+    memory: Graphmem, reads: Sequence[str] | None
+) -> dict[str, set[tuple[str | None, str]]]:
+    """Return the clients and ids that each way of asking finds."""
+    recalled = await memory.recall(QUESTION, limit=200, max_tokens=200_000, reads=reads)
+    answers: dict[str, Sequence[Any]] = {
+        "recall": recalled.items,
+        "search": (await memory.search(QUESTION, max_results=200, reads=reads)).items,
+        "everything": (await memory.search("*", max_results=200, reads=reads)).items,
+        "exact": (
+            await memory.search(
+                "lantern",
+                match="exact",
+                conversation_id="harbour",
+                max_results=200,
+                reads=reads,
+            )
+        ).items,
+        "contextual": (
+            await memory.search_contextual(
+                QUESTION, top_sessions=20, top_k=50, max_tokens=200_000, reads=reads
+            )
+        ).items,
+    }
+    return {way: {(one.client_id, one.id) for one in items} for way, items in answers.items()}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from graphmem.retrieval.reranking import (
     CrossEncoder,
     Reranked,
     Reranker,
+    fetch_texts,
     load_reranker,
     reranked,
     with_signal,
@@ -84,7 +86,9 @@ async def read_by(model: CrossEncoder, ranking: list[Ranked], *texts: SearchedTe
     reranker = Reranker(model)
     graph = ScriptedGraph({READ_TEXTS.name: texts})
     try:
-        return await reranked(ranking, QUESTION, reranker, client_id="x", graph=graph)
+        return await reranked(
+            ranking, QUESTION, reranker, partial(fetch_texts, client_id="x", graph=graph)
+        )
     finally:
         await reranker.close()
 
@@ -214,7 +218,12 @@ async def test_of_a_long_memory_the_best_passage_is_read_with_its_speaker(candid
     model = Model()
     reranker = Reranker(model)
 
-    await reranked(ranking_of(long, other), QUESTION, reranker, client_id="x", graph=graph)
+    await reranked(
+        ranking_of(long, other),
+        QUESTION,
+        reranker,
+        partial(fetch_texts, client_id="x", graph=graph),
+    )
 
     await reranker.close()
     assert model.read == ["Lena: passage", "beginning"]
