@@ -53,6 +53,8 @@ from graphmem.errors import (
     SettingError as SettingError,
     SetupError as SetupError,
     SpanNotFound as SpanNotFound,
+    StoreDamaged as StoreDamaged,
+    StoreUnreadable as StoreUnreadable,
     TooDeep as TooDeep,
     TookTooLong as TookTooLong,
     TookTooMuch as TookTooMuch,

@@ -40,6 +40,7 @@
     ├── BodyLate                the body of a request did not arrive in time
     ├── Unavailable             temporary: the database or the embedder does not answer now
     │   ├── DiskFull            … or its disk has too little room to write
+    │   ├── StoreDamaged        … or its store cannot be read: only a backup helps
     │   ├── Overloaded          … or the service has as many requests in progress as it takes
     │   ├── DeadlineExceeded    … or the request was cut off at its deadline
     │   └── ModelFailed         … or the language model does not, or its answer cannot be used
@@ -48,6 +49,7 @@
         ├── JavaNotFound        no Java 21 or newer
         ├── FetchFailed         a jar or a model could not be fetched, or is not the expected one
         ├── ServerFailed        the private Neo4j did not start, or died
+        │   └── StoreUnreadable  … because it cannot open its store
         ├── DataFolderInUse     another process holds the data folder
         ├── SchemaError         this version cannot use the database's schema
         ├── PatternDamaged      the header of a pattern's file is incomplete or wrong
@@ -452,6 +454,17 @@ class DiskFull(Unavailable):
         )
 
 
+class StoreDamaged(Unavailable):
+    """The store of the database cannot be read as it was written."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the store of the database is damaged, or another program has changed it ({reason}): end "
+            "graphmem and bring a backup back with `graphmem restore`, which puts this store aside",
+            retry_after=60,
+        )
+
+
 class Overloaded(Unavailable):
     """The service has as much in progress as it takes; nothing of this request was done."""
 
@@ -505,6 +518,10 @@ class FetchFailed(SetupError):
 
 class ServerFailed(SetupError):
     """The private Neo4j did not start, did not answer in time, or died."""
+
+
+class StoreUnreadable(ServerFailed):
+    """The private Neo4j cannot open its store."""
 
 
 class DataFolderInUse(SetupError):

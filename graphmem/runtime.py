@@ -15,7 +15,7 @@ from graphmem.artifacts.fetch import MEGABYTE
 from graphmem.config import Settings
 from graphmem.context import Context
 from graphmem.embedding import Embedder, load_model
-from graphmem.errors import DiskFull, GraphmemError
+from graphmem.errors import DiskFull, GraphmemError, StoreDamaged, StoreUnreadable
 from graphmem.forgetting.expiry import Expiries
 from graphmem.graph.driver import Graph, connect
 from graphmem.graph.inspection import Pulse
@@ -34,8 +34,8 @@ from graphmem.serving import Load, Models, Serving
 from graphmem.single_flight import SingleFlight
 from graphmem.tokens import TokenCounter
 
-WATCH_SECONDS = 1.0
-"""The interval at which the private server is checked."""
+WATCH_SECONDS, MOST_PAUSE_SECONDS = 1.0, 8.0
+"""The interval at which the private server is checked, and the longest one while it cannot be started."""
 
 log = logging.getLogger(__name__)
 
@@ -160,16 +160,22 @@ class Watch:
         self._pulse = Pulse()
         self._statements = LostStatements()
         self._is_full = False
+        self._pause = WATCH_SECONDS
 
     async def run(self) -> None:
-        """Look every second, until cancelled."""
+        """Look every second, and less often while the server cannot be started; until cancelled."""
         while True:
-            await asyncio.sleep(WATCH_SECONDS)
+            await asyncio.sleep(self._pause)
             try:
                 self._look_at_disk()
                 await self._look_at_server()
+                self._pause = WATCH_SECONDS
+                self._graph.report_damage(None)
             except (GraphmemError, OSError) as problem:
                 log.error("the private Neo4j is down: %s", problem)
+                self._pause = min(2 * self._pause, MOST_PAUSE_SECONDS)
+                if isinstance(problem, StoreUnreadable):
+                    self._graph.report_damage(StoreDamaged("Neo4j cannot open it"))
 
     def _look_at_disk(self) -> None:
         """Refuse writes while less than the margin is free, and until a tenth more is."""

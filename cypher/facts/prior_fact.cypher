@@ -14,6 +14,7 @@ RETURN
   coalesce(fact.keywords, []) AS keywords,
   fact.importance AS importance,
   fact.valid_at AS valid_at,
+  fact.created_at AS created_at,
   fact.metadata AS metadata,
   fact.tags AS tags,
   fact.expires_at AS expires_at

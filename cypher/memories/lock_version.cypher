@@ -10,6 +10,7 @@ RETURN
   memory.id AS id,
   memory.kind AS kind,
   coalesce(memory.version, 1) AS version,
+  memory.created_at AS created_at,
   // The lock only protects the next version: further on, the chain may grow while it is read.
   COLLECT {
     MATCH (memory)<-[:SUPERSEDES]-(next:Memory {client_id: $client_id})

@@ -18,6 +18,7 @@ RETURN collect(run {
   .max_retries,
   .retries,
   .retries_given,
+  started_at: toString(run.started_at),
   deadline: toString(run.deadline),
   children: COLLECT {
     MATCH (run)-[:SPAWNED]->(child {client_id: $client_id})

@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import logging
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from graphmem.artifacts.maven import list_hash, read_list
+from graphmem.artifacts.maven import list_hash, read_list, sha256_of
 from graphmem.errors import FetchFailed, SetupError
 from graphmem.model.progress import Progress
 
@@ -21,6 +22,8 @@ MEGABYTE = 1_000_000
 FULL = {errno.ENOSPC, errno.EDQUOT}
 FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 POLL_SECONDS = 0.2
+
+log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -140,6 +143,37 @@ def fetch(
         folder.mkdir(parents=True, exist_ok=True)
         with locked(cache_dir / f"{list_name}.lock", lambda: progress(_waiting(list_name))):
             return _fetch_unless_remembered(list_name, stamp_file, progress, repository)
+
+
+def damaged(list_name: str, cache_dir: Path) -> list[Path]:
+    """Return the files of a fetched list whose contents have changed since they were verified."""
+    files = read_stamp(cache_dir / "maven" / f"{list_name}.stamp", list_hash(list_name)) or []
+    return [
+        file
+        for file, coordinates in zip(files, read_list(list_name), strict=False)
+        if sha256_of(file) != coordinates.sha256
+    ]
+
+
+def fetch_damaged(
+    list_name: str, cache_dir: Path, progress: Progress, *, repository: str | None = None
+) -> list[Path]:
+    """Fetch the files again whose contents have changed; return them. Raises `FetchFailed`."""
+    found = damaged(list_name, cache_dir)
+    if not found:
+        return []
+    names = ", ".join(map(str, found))
+    log.warning("files of the cache are damaged and are fetched again: %s", names)
+    with disk_faults(cache_dir):
+        for file in found:
+            file.unlink(missing_ok=True)
+    try:
+        fetch(list_name, cache_dir, progress, repository=repository)
+    except FetchFailed as problem:
+        raise FetchFailed(
+            f"{names} was damaged and has to be fetched again: {problem}"
+        ) from problem
+    return found
 
 
 def _waiting(list_name: str) -> str:

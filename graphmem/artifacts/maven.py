@@ -82,7 +82,7 @@ class Artifact:
         """Return the verified file; one with a wrong hash is removed and fetched once more."""
         for _ in range(2):
             self._download()
-            if _sha256(self.path) == self.coordinates.sha256:
+            if sha256_of(self.path) == self.coordinates.sha256:
                 return self.path
             self.path.unlink()
         raise FetchFailed(
@@ -122,6 +122,7 @@ def _unfetched(coordinates: Coordinates, fault: Exception) -> FetchFailed:
     )
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """Return the hash of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -90,6 +90,7 @@ async def _back_up(folder: Path, settings: Settings) -> BackedUp:
     from graphmem.cli.running import show_progress
     from graphmem.model.times import present
     from graphmem.server.backup import Manifest, begin_backup, end_backup
+    from graphmem.server.folder import note_backup
 
     began, made_at = time.perf_counter(), present()
     begin_backup(folder)
@@ -101,6 +102,8 @@ async def _back_up(folder: Path, settings: Settings) -> BackedUp:
             kind, clients = "store", []
             files, neo4j, paused = await _copy(folder, settings, progress)
     end_backup(folder, Manifest(kind=kind, made_at=made_at, neo4j=neo4j, files=files))
+    if kind == "store":
+        note_backup(settings.data_dir, folder, made_at)
     return BackedUp(
         kind=kind,
         files=len(files),

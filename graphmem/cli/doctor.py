@@ -1,6 +1,10 @@
 """`graphmem doctor`: find problems, and name their remedies."""
 
 import stat
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,7 +14,11 @@ from graphmem.config import Settings
 from graphmem.doctor.findings import SEVERITIES, Examination, Finding
 from graphmem.errors import SettingError
 
+if TYPE_CHECKING:
+    from graphmem_api.keys import Entry
+
 MARKS = {"ok": "✓", "note": "·", "warning": "!", "problem": "✗"}
+SOON = timedelta(days=7)
 COLOURS = {"ok": "green", "note": "cyan", "warning": "yellow", "problem": "red"}
 
 EPILOG = """\b
@@ -76,10 +84,29 @@ def listening(settings: Settings) -> list[Finding]:
         findings = [
             note("keys", f"{settings.keys_file} holds no key, so nobody may ask", "add one")
         ]
+    findings += _expiring(list(keys.values()), settings.keys_file)
     if stat.S_IMODE(settings.keys_file.stat().st_mode) & WRITABLE_BY_OTHERS:
         what = f"{settings.keys_file} can be changed by other users: each could add a key"
         findings.append(warning("keys", what, f"chmod go-w {settings.keys_file}"))
     return findings
+
+
+def _expiring(keys: "Sequence[Entry]", path: Path) -> list[Finding]:
+    """Tell which keys have ended, and which end within a week."""
+    from graphmem.doctor.findings import note, warning
+    from graphmem.model.times import present
+
+    now, found = present(), list[Finding]()
+    ended = [key.id for key in keys if key.has_expired(now)]
+    soon = [key.id for key in keys if key.has_expired(now + SOON) and key.id not in ended]
+    remedy = (
+        f"`graphmem keys create` makes new ones, `graphmem keys revoke ID` removes one from {path}"
+    )
+    if ended:
+        found.append(note("keys", f"have expired and get 401: {', '.join(ended)}", remedy))
+    if soon:
+        found.append(warning("keys", f"expire within {SOON.days} days: {', '.join(soon)}", remedy))
+    return found
 
 
 def _show(examination: Examination) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -22,9 +22,10 @@ from graphmem.doctor.findings import (
     warning,
     ways,
 )
-from graphmem.errors import GraphmemError, ServerFailed, SetupError
+from graphmem.errors import GraphmemError, ServerFailed, SetupError, StoreDamaged
 from graphmem.graph.driver import Graph, connect
 from graphmem.model.progress import Progress, silent
+from graphmem.model.times import present
 from graphmem.model.vocabulary import FIRST, Side
 from graphmem.runtime import database
 from graphmem.server import private, process
@@ -55,6 +56,7 @@ async def examine(
 ) -> Examination:
     """Check everything; with `start` the private server is started or joined for the checks."""
     findings = await asyncio.to_thread(surroundings, settings)
+    findings += await model.language_model(settings)
     connection = None
     try:
         async with _connect(settings, start=start, progress=progress) as reached:
@@ -97,6 +99,10 @@ async def examine_store(reached: ReachedDatabase, settings: Settings) -> list[Fi
         # The results of another version would be meaningless.
         return findings
 
+    is_private = not settings.neo4j_uri
+    if unread := await _check("database", lambda: server.answers(graph, private=is_private)):
+        # Each further check would fail in the same way.
+        return findings + unread
     graph = graph.on(await _side(graph))
 
     async def drift() -> list[Finding]:
@@ -104,11 +110,14 @@ async def examine_store(reached: ReachedDatabase, settings: Settings) -> list[Fi
 
     checks: list[tuple[str, Check]] = [
         ("settings", lambda: server.settings(graph)),
-        ("statements", lambda: server.statements(graph, private=not settings.neo4j_uri)),
+        ("statements", lambda: server.statements(graph, private=is_private)),
+        ("clock", lambda: server.clock(graph, present)),
         ("migrations", lambda: schema.migrations(graph)),
         ("schema", drift),
         ("embedding model", lambda: model.agreement(graph, settings)),
+        ("calibration", lambda: model.measured(graph)),
         ("languages", lambda: model.languages(graph)),
+        ("jobs", lambda: server.jobs(graph, present())),
         ("graph", lambda: integrity.agreement(graph)),
         ("memories", lambda: integrity.amount(graph)),
         ("memories", lambda: integrity.unfinished(graph)),
@@ -116,7 +125,17 @@ async def examine_store(reached: ReachedDatabase, settings: Settings) -> list[Fi
     ]
     for subject, check in checks:
         findings += await _check(subject, check)
-    return findings + await _integrity(graph)
+    return joined([*findings, *await _integrity(graph)])
+
+
+def joined(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings, those with the same words about several subjects as one."""
+    alike: dict[Finding, list[str]] = {}
+    for one in findings:
+        subjects = alike.setdefault(replace(one, subject=""), [])
+        if one.subject not in subjects:
+            subjects.append(one.subject)
+    return [replace(one, subject=", ".join(subjects)) for one, subjects in alike.items()]
 
 
 async def _side(graph: Graph) -> Side:
@@ -142,6 +161,8 @@ async def _check(subject: str, check: Check) -> list[Finding]:
     try:
         async with asyncio.timeout(CHECK_SECONDS):
             return await check()
+    except StoreDamaged as error:
+        return [server.damage(error)]
     except GraphmemError as error:
         reason = str(error)
     except TimeoutError:

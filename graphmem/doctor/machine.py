@@ -6,19 +6,21 @@ import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import psutil
 from msgspec import Struct
 
-from graphmem.artifacts.fetch import LISTINGS, MEGABYTE, read_stamp
+from graphmem.artifacts.fetch import LISTINGS, MEGABYTE, damaged, read_stamp
 from graphmem.artifacts.maven import list_hash
 from graphmem.config import Settings
 from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
 from graphmem.errors import JavaNotFound
+from graphmem.model.times import present
 from graphmem.server import private
 from graphmem.server.command import VECTOR_MODULE, find_java
-from graphmem.server.folder import BYTES_NEEDED, home, read_record
+from graphmem.server.folder import BYTES_NEEDED, home, read_backup_note, read_record
 from graphmem.server.process import free_port, servers
 
 COMFORTABLE_BYTES = 2_000 * MEGABYTE
@@ -71,12 +73,23 @@ def cache(settings: Settings, *, private: bool) -> list[Finding]:
         wanted.remove("embedding")
     needed = sum(LISTINGS[name].bytes_needed for name in wanted)
     findings = [_disk("disk of the cache", folder, needed, "GRAPHMEM_CACHE_DIR", comfortable=0)]
+    if private:
+        findings += _damaged(folder)
     if wanted:
         titles = " and ".join(LISTINGS[name].title for name in wanted)
         findings.append(
             note("cache", f"{titles} will be fetched at the next start, which takes a network")
         )
     return findings
+
+
+def _damaged(cache_dir: Path) -> Iterator[Finding]:
+    for file in damaged("neo4j", cache_dir):
+        yield problem(
+            "cache",
+            f"{file} is not the file that was fetched: Neo4j may not start, or fail while it runs",
+            "remove it: the next start fetches it again",
+        )
 
 
 def memory(settings: Settings, *, runs: bool) -> list[Finding]:
@@ -140,6 +153,7 @@ def _gigabytes(number: int) -> str:
 
 
 OTHERS = 0o077
+OLD_BACKUP = timedelta(days=7)
 STOP = "`graphmem stop` ends it"
 
 
@@ -160,6 +174,7 @@ def folder(data_dir: Path) -> list[Finding]:
         *_strangers(data_dir),
         *_store_lock(data_dir),
         *_modes(data_dir),
+        *_backup(data_dir, present()),
     ]
 
 
@@ -244,6 +259,20 @@ def _store_lock(data_dir: Path) -> Iterator[Finding]:
         )
     except OSError:
         return
+
+
+def _backup(data_dir: Path, now: datetime) -> Iterator[Finding]:
+    """Check the age of the last backup of a store."""
+    if not (home(data_dir) / "data" / "databases" / "neo4j").exists():
+        return
+    last, remedy = read_backup_note(data_dir), "`graphmem backup DIR`, every night"
+    if last is None:
+        yield note("backup", f"{data_dir} was never backed up by graphmem", remedy)
+    elif now - last.made_at > OLD_BACKUP:
+        days = (now - last.made_at).days
+        yield warning("backup", f"the last backup, in {last.place}, is {days} days old", remedy)
+    else:
+        yield ok("backup", f"the last one is of {last.made_at:%Y-%m-%d %H:%M} UTC, in {last.place}")
 
 
 def _modes(data_dir: Path) -> Iterator[Finding]:

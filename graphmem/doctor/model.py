@@ -7,14 +7,16 @@ from pathlib import Path
 
 import msgspec
 
+from graphmem import llm
 from graphmem.artifacts.model import MEMBERS, NAME
 from graphmem.config import Settings
 from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
 from graphmem.embedding import BUNDLED, BUNDLED_DIMENSIONS
 from graphmem.embedding_api import is_url, load_api_model, url_and_name
-from graphmem.errors import ModelMismatch, SettingError
+from graphmem.errors import ModelFailed, ModelMismatch, SettingError
 from graphmem.graph.driver import Graph
 from graphmem.graph.installation import (
+    STORED_CALIBRATION,
     STORED_INSTALLATION,
     Installation,
     knowledge,
@@ -37,6 +39,9 @@ CLIENTS, TEXTS = 20, 60
 
 SPOKEN_SHARE = 0.05
 """The share of these texts from which a language counts as spoken."""
+
+LLM_SECONDS = 20.0
+"""The time that the language model has for one word."""
 
 MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 
@@ -93,6 +98,45 @@ async def agreement(graph: Graph, settings: Settings) -> list[Finding]:
         ),
         *changing,
     ]
+
+
+async def measured(graph: Graph) -> list[Finding]:
+    """Tell if it was never measured how similar texts are in the model: relevance is then a guess."""
+    stored = await graph.rows(STORED_INSTALLATION)
+    if not stored or await graph.rows(STORED_CALIBRATION):
+        return []
+    what = f"the similarities of {stored[0].embedding_model} were not measured for this database"
+    return [note("calibration", what, "nothing: the next start measures and stores them")]
+
+
+async def language_model(settings: Settings) -> list[Finding]:
+    """Check whether the language model's URL answers, if there is one."""
+    given = (settings.llm_url, settings.llm_model, settings.llm_key)
+    if not any(given):
+        return []
+    model = llm.language_model(settings)
+    if model is None:
+        missing = "GRAPHMEM_LLM_MODEL" if settings.llm_url else "GRAPHMEM_LLM_URL"
+        return [warning("language model", f"none is used, since {missing} is not set", "set it")]
+    try:
+        await model.reply("Say yes.", seconds=LLM_SECONDS, most_tokens=5)
+    except ModelFailed as failed:
+        return [unanswered(failed, settings)]
+    finally:
+        await model.close()
+    return [ok("language model", f"{model.name} answers at {settings.llm_url}")]
+
+
+def unanswered(failed: ModelFailed, settings: Settings) -> Finding:
+    """Return the finding for a language model that gave no answer."""
+    remedy = (
+        "set GRAPHMEM_LLM_KEY to a key that it takes"
+        if failed.status in (401, 403)
+        else "start it, or mend GRAPHMEM_LLM_URL and GRAPHMEM_LLM_MODEL; meanwhile no hypotheses are written "
+        "and no episodes become facts"
+    )
+    what = f"{settings.llm_model} at {settings.llm_url} gives no answer: {failed}"
+    return warning("language model", what, remedy)
 
 
 async def languages(graph: Graph) -> list[Finding]:

@@ -1,17 +1,25 @@
 """The server: its version, its settings, and the size of its memory compared with the stored data."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
 
 import psutil
 from msgspec import Struct
 
 from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
 from graphmem.doctor.machine import size
-from graphmem.errors import SchemaError
+from graphmem.errors import SchemaError, StoreDamaged, Unavailable
 from graphmem.graph.driver import Graph
-from graphmem.graph.inspection import COUNTED_MEMORIES, SERVER_SETTINGS, reaches_addresses
+from graphmem.graph.inspection import (
+    ANSWERS,
+    COUNTED_MEMORIES,
+    SERVER_SETTINGS,
+    SERVER_TIME,
+    reaches_addresses,
+)
 from graphmem.graph.schema import check_server
 from graphmem.graph.statements import STATEMENTS_AT_WORK
+from graphmem.jobs.outbox import LATE_JOBS, count_open_jobs
 from graphmem.model.validation import counted
 
 AUTH = "dbms.security.auth_enabled"
@@ -70,6 +78,75 @@ WEAKNESSES = (
 )
 
 
+LATE = timedelta(minutes=10)
+"""The time after which a job that is due should have been begun."""
+
+APART_SECONDS = 30.0
+"""The difference of two clocks that is told."""
+
+
+async def answers(graph: Graph, *, private: bool) -> list[Finding]:
+    """Check whether the database can read at all; without that nothing else can be looked at."""
+    try:
+        await graph.rows(ANSWERS)
+    except StoreDamaged as damaged:
+        return [damage(damaged)]
+    except Unavailable as failed:
+        remedy = (
+            "a running `graphmem serve` restarts the private Neo4j within half a minute; otherwise `graphmem "
+            "stop`, look for room on its disk, and start again; if it stays, `graphmem restore` brings a "
+            "backup back"
+            if private
+            else "look at Neo4j's log and at the room on its disk, and restart it"
+        )
+        return [problem("database", f"it takes connections, and {failed}", remedy)]
+    return []
+
+
+async def jobs(graph: Graph, now: datetime) -> list[Finding]:
+    """Check whether background work was given up, or is done by nobody."""
+    found = []
+    counts = {row.state: row.jobs for row in await count_open_jobs(graph)}
+    if dead := counts.get("dead", 0):
+        found.append(
+            warning(
+                "jobs",
+                f"{counted(dead, 'job')} of background work given up after several tries",
+                "GET /api/v0/jobs?state=dead shows a client's with the kind of error; the log of that time "
+                "has more",
+            )
+        )
+    [late] = await graph.rows(LATE_JOBS, before=now - LATE)
+    if late.first is not None:
+        minutes = (now - late.first) // timedelta(minutes=1)
+        found.append(
+            warning(
+                "jobs",
+                f"{counted(late.jobs, 'job')} due for up to {minutes:,} minutes, which nobody does",
+                "let `graphmem serve` run with GRAPHMEM_JOBS=on; if it runs, look at its log",
+            )
+        )
+    return found or [ok("jobs", "none was given up, none is late")]
+
+
+async def clock(graph: Graph, now: Callable[[], datetime]) -> list[Finding]:
+    """Compare this machine's clock with the server's."""
+    before = now()
+    [shown] = await graph.rows(SERVER_TIME)
+    after = now()
+    apart = max((before - shown.now).total_seconds(), (shown.now - after).total_seconds())
+    if apart < APART_SECONDS:
+        return []
+    ahead = "behind" if before > shown.now else "ahead of"
+    return [
+        warning(
+            "clock",
+            f"the server's clock is {apart:,.0f} s {ahead} this machine's",
+            "let both follow the same time (NTP): runs, contexts and leases end by the clocks of services",
+        )
+    ]
+
+
 async def version(graph: Graph) -> list[Finding]:
     """Check whether the server is new enough."""
     try:
@@ -88,6 +165,12 @@ async def settings(graph: Graph) -> list[Finding]:
     return found or [
         ok("settings", "queries read neither files nor addresses; memories are not logged")
     ]
+
+
+def damage(error: StoreDamaged) -> Finding:
+    """Return the finding about a damaged store."""
+    what, _, remedy = str(error).partition(": ")
+    return problem("store", what, remedy)
 
 
 def weak(shown: Mapping[str, str]) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
 from graphmem.memories.versions import supersede
 from graphmem.memories.write import Prepared, prepare
+from graphmem.model.times import after
 from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import Kind
 
@@ -36,6 +37,7 @@ class PriorFact(Struct, frozen=True):
     keywords: list[str]
     importance: float
     valid_at: datetime
+    created_at: datetime
     metadata: str | None = None
     tags: list[str] | None = None
     expires_at: datetime | None = None
@@ -50,10 +52,11 @@ async def supersede_fact(fact_id: str, new: NextFact, context: Context) -> FactV
     Raises `InvalidInput`, `TooLarge`, `MemoryNotFound` for the fact or a source, `ConversationNotFound`,
     `NotHead` when another version was written first, `Unavailable`.
     """
-    client_id, now = context.client_id, context.now()
+    client_id = context.client_id
     if new.reason is not None:
         checked_text(new.reason, "reason", most_bytes=REASON_BYTES)
     prior = await _find_prior(fact_id, client_id, context.graph)
+    now = after(prior.created_at, context.now())
     fact = checked_fact(_inherited(new, prior, now), "", now)
     draft = draft_of(fact, context.new_id(), client_id=client_id, now=now)
     inherited = {name: getattr(prior, name) for name in ("metadata", "tags", "expires_at")}

@@ -26,7 +26,14 @@ from neo4j.exceptions import (
 from neo4j.time import DateTime
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind
 
-from graphmem.errors import DiskFull, GraphmemError, ServerFailed, TookTooLong, Unavailable
+from graphmem.errors import (
+    DiskFull,
+    GraphmemError,
+    ServerFailed,
+    StoreDamaged,
+    TookTooLong,
+    Unavailable,
+)
 from graphmem.graph.query import Query
 from graphmem.model.vocabulary import FIRST, Side
 from graphmem.observing.spans import span
@@ -64,6 +71,15 @@ CUT_OFF = {
 """The error codes of a query that exceeded its time limit."""
 
 TERMINATED = "Transaction.Terminated"
+
+DAMAGE = (
+    "InvalidRecordException",
+    "InconsistentDataRead",
+    "UnderlyingStorageException",
+    # None of our queries divides by zero: the length of a record that Neo4j reads is 0.
+    "/ by zero",
+)
+"""The signs of a damaged store in the message of Neo4j's error."""
 
 log = logging.getLogger(__name__)
 
@@ -103,6 +119,8 @@ class DriverInUse(Struct):
     """Deletes what has expired before a client's read."""
     full: DiskFull | None = None
     """The reason for which nothing may be written now."""
+    damaged: StoreDamaged | None = None
+    """The reason for which the database does not come back, if that is known."""
 
     def admit(self, access: str) -> None:
         """Raise `DiskFull` for a write if nothing may be written."""
@@ -268,6 +286,10 @@ class Graph:
         """Refuse every write from now on with this error; with None admit them again."""
         self._link.full = full
 
+    def report_damage(self, damaged: StoreDamaged | None) -> None:
+        """Give this as the reason where the database does not answer from now on; None forgets it."""
+        self._link.damaged = damaged
+
     async def reconnect(self, uri: str, user: str, password: str) -> None:
         """Continue with the same database at another address."""
         old, apart = self._link.driver, self._link.apart
@@ -307,9 +329,7 @@ class Graph:
                 # A node that is deleted while it is read shows null properties for a moment.
                 faults += 1
                 if faults > FAULTS:
-                    if isinstance(problem, DatabaseError):
-                        raise Unavailable(f"the database failed ({_name(problem)})") from problem
-                    raise
+                    raise _stays(problem) from problem
                 log.warning("read again: %s", _name(problem))
                 continue
             except ConstraintError as problem:
@@ -326,7 +346,7 @@ class Graph:
                 collisions += is_deadlock
                 is_spared = is_deadlock and collisions <= COLLISIONS
                 if time.monotonic() + pause > deadline and not is_spared:
-                    raise Unavailable(
+                    raise self._link.damaged or Unavailable(
                         f"the database does not answer ({_name(problem)})"
                     ) from problem
                 log.info("database blinked: %s; trying again", _name(problem))
@@ -376,6 +396,19 @@ def _explained(uri: str, user: str) -> Iterator[None]:
         ) from problem
 
 
+def _stays(problem: Exception) -> Unavailable:
+    """Return the error of a call that failed each time; a damaged store gives rows that cannot be."""
+    if not isinstance(problem, DatabaseError):
+        return StoreDamaged("it returns values that graphmem never writes")
+    if _shows_damage(problem):
+        return StoreDamaged(_name(problem))
+    return Unavailable(f"the database failed ({_name(problem)})")
+
+
+def _shows_damage(problem: Exception) -> bool:
+    return any(sign in str(problem) for sign in DAMAGE)
+
+
 def _cut_off(seconds: float | None) -> GraphmemError:
     """Return the error of a call that exceeded its own time limit, or the server's."""
     if seconds is not None:
@@ -391,6 +424,8 @@ def _raise_unless_it_passes(problem: Exception) -> None:
             "an index is not there: ask again in a few seconds; if it stays away, "
             "`graphmem doctor` says why"
         ) from problem
+    if _shows_damage(problem):
+        raise StoreDamaged(_name(problem)) from problem
     if not _passes(problem):
         raise problem
 

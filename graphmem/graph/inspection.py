@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
@@ -45,6 +46,12 @@ class ConversationCount(Struct, frozen=True):
     """The number of conversations."""
 
     conversations: int
+
+
+class ServerTime(Struct, frozen=True):
+    """The time of the server's clock."""
+
+    now: datetime
 
 
 class MemoryCount(Struct, frozen=True):
@@ -110,6 +117,7 @@ class LinesLoaded(Struct, frozen=True):
 SHOWN_INDEXES = Query("graph/shown_indexes", ShownIndex)
 SHOWN_CONSTRAINTS = Query("graph/shown_constraints", ShownConstraint)
 SERVER_SETTINGS = Query("graph/server_settings", ServerSetting)
+SERVER_TIME = Query("graph/server_time", ServerTime)
 KNOWN_NAMES = Query("graph/known_names", KnownNames)
 STORED_NODES = Query("graph/stored_nodes", StoredNodes)
 STORED_EDGES = Query("graph/stored_edges", StoredEdges)

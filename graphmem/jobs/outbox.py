@@ -317,7 +317,15 @@ class JobCount(Struct, frozen=True):
     jobs: int
 
 
+class LateJobs(Struct, frozen=True):
+    """The number of jobs that came due before a time, and when the first did."""
+
+    jobs: int
+    first: datetime | None
+
+
 JOBS = Query("jobs/jobs", Job)
+LATE_JOBS = Query("jobs/late_jobs", LateJobs)
 JOBS_BY_STATE = Query("jobs/jobs_by_state", JobCount)
 
 

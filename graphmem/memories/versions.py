@@ -16,8 +16,8 @@ from graphmem.errors import InvalidInput, MemoryNotFound, NotHead
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_word
-from graphmem.memories.write import Prepared, write
-from graphmem.model.times import END, Time, utc
+from graphmem.memories.write import Draft, Prepared, write
+from graphmem.model.times import END, Time, after, utc
 from graphmem.model.vocabulary import Kind
 
 
@@ -67,6 +67,7 @@ class Head(Struct, frozen=True):
     id: str
     kind: str
     version: int
+    created_at: datetime
     superseded_by: list[str]
     """The id of the next version; empty for the head."""
     newest: list[str]
@@ -109,6 +110,7 @@ async def supersede(
 ) -> int:
     """Write a new version of a memory and end the old one; return the new version's number.
 
+    A chain's times only go forward: if the clock was set back, the version is recorded just after its head.
     Repeating it in another try of the same transaction changes nothing. Raises `MemoryNotFound`, `NotHead`
     when another version was written first, `InvalidInput` when the kinds differ.
     """
@@ -123,8 +125,11 @@ async def supersede(
         raise NotHead(head_id, head.newest[0])
     if head.kind != new.draft.kind:
         raise InvalidInput("kind", f"a {new.draft.kind} cannot supersede a {head.kind}")
-    own = new.draft.own | {"version": version}
-    await write(transaction, [replace(new, draft=replace(new.draft, own=own))], client_id=client_id)
+    recorded = after(head.created_at, now)
+    draft = replace(new.draft, own=new.draft.own | {"version": version})
+    if recorded > now:
+        draft = _recorded(draft, recorded, now)
+    await write(transaction, [replace(new, draft=draft)], client_id=client_id)
     await transaction.rows(
         SUPERSEDE,
         client_id=client_id,
@@ -132,6 +137,12 @@ async def supersede(
         head_id=head.id,
         active_word=scope_word(client_id, "active"),
         reason=reason,
-        now=now,
+        now=recorded,
     )
     return version
+
+
+def _recorded(draft: Draft, recorded: datetime, now: datetime) -> Draft:
+    """Return a memory as it is recorded at another time than now; a given valid time stays."""
+    valid_at = recorded if draft.valid_at == now else draft.valid_at
+    return replace(draft, created_at=recorded, valid_at=valid_at)

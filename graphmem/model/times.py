@@ -55,6 +55,12 @@ def present() -> datetime:
     return datetime.now(UTC)
 
 
+def after(earlier: datetime, now: datetime) -> datetime:
+    """Return the time of what follows something: now, or the moment after it if the clock was set back."""
+    # What the driver returns names its zone, and would be stored with that name.
+    return max(now, (earlier + timedelta(microseconds=1)).astimezone(UTC))
+
+
 def utc(moment: datetime, field: str) -> datetime:
     """Return the same moment in UTC; raise `InvalidInput` if it has no zone or is out of range."""
     if moment.tzinfo is None:

@@ -19,7 +19,7 @@ from graphmem.memories.versions import supersede
 from graphmem.memories.write import Draft, Prepared, find_unwritten, prepare, write
 from graphmem.model.annotations import checked_expiry, checked_tags, encoded
 from graphmem.model.pages import listing, page
-from graphmem.model.times import BEGINNING, utc
+from graphmem.model.times import BEGINNING, after, utc
 from graphmem.model.validation import checked_text
 from graphmem.references.spans import chunked, hashed, registered
 from graphmem.references.types import (
@@ -110,10 +110,11 @@ async def put_content(reference_id: str, new: NewContent, context: Context) -> C
     `InvalidInput`, `TooLarge`, `MemoryNotFound`, `NotHead` when the reference has been superseded,
     `ContentChanged` when another content was stored first, `Unavailable`.
     """
-    now, client_id, graph = context.now(), context.client_id, context.graph
+    client_id, graph = context.client_id, context.graph
     checked_text(new.content, "content", most_bytes=CONTENT_BYTES)
     rows = await graph.rows(REFERENCE_STANDING, client_id=client_id, id=reference_id)
     reference = _head(reference_id, rows)
+    now = after(reference.created_at, context.now())
     if reference.content_sha256 == hashed(new.content):
         return await _put_again(reference, new.content, now, context)
     put = await _prepare(reference, new.content, now, context)

@@ -20,6 +20,7 @@ from graphmem.errors import (
     InvalidInput,
     NotFound,
     Overloaded,
+    StoreDamaged,
     TooManyRequests,
     Unauthorized,
     Unavailable,
@@ -396,7 +397,7 @@ def _mentioned(name: str, given: Mapping[str, str], problem: Problem) -> str | N
 
 def _may_pass(error: GraphmemError) -> bool:
     """Tell whether the same request may succeed soon."""
-    return isinstance(error, Unavailable) and not isinstance(error, DiskFull)
+    return isinstance(error, Unavailable) and not isinstance(error, DiskFull | StoreDamaged)
 
 
 def _retry_after(response: httpx.Response) -> float | None:

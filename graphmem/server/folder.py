@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,7 @@ from graphmem.model.progress import Progress, silent
 # Two transaction logs of 32 MB are laid out at the first start; the rest is room to work.
 BYTES_NEEDED = 150 * MEGABYTE
 VARIABLE = "GRAPHMEM_DATA_DIR"
+BACKED_UP = "last-backup.json"
 
 
 class Record(Struct, frozen=True):
@@ -116,6 +118,27 @@ def read_record(data_dir: Path) -> Record | None:
 def write_record(data_dir: Path, record: Record) -> None:
     """Write the record for other processes."""
     write_private(_record_file(data_dir), msgspec.json.encode(record).decode())
+
+
+class BackupNote(Struct, frozen=True):
+    """The last whole backup of the folder's store."""
+
+    made_at: datetime
+    place: str
+
+
+def read_backup_note(data_dir: Path) -> BackupNote | None:
+    """Return the note of the last backup; None if there was none."""
+    try:
+        return msgspec.json.decode((data_dir / BACKED_UP).read_bytes(), type=BackupNote)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def note_backup(data_dir: Path, backup: Path, made_at: datetime) -> None:
+    """Write the note of a whole backup, for `graphmem doctor`."""
+    note = BackupNote(made_at, str(backup.absolute()))
+    write_private(data_dir / BACKED_UP, msgspec.json.encode(note).decode())
 
 
 def remove_record(data_dir: Path) -> None:

@@ -12,7 +12,15 @@ from graphmem.config import Settings
 from graphmem.errors import DataFolderInUse, ServerFailed, SetupError
 from graphmem.model.progress import Progress, silent
 from graphmem.server import folder, process
-from graphmem.server.command import Programs, command, conf, neo4j_version, programs
+from graphmem.server.command import (
+    DAMAGED_JAR,
+    Programs,
+    command,
+    conf,
+    fetch_damaged_jars,
+    neo4j_version,
+    programs,
+)
 from graphmem.server.folder import Record, UseLock, changing
 from graphmem.server.process import (
     USER,
@@ -162,10 +170,19 @@ class PrivateServer:
         needed = await programs(self._settings, self._progress)
         await end_servers(self._data_dir)
         self._progress(STAGE)
+        try:
+            await self._start_somewhere(needed)
+        except (ServerFailed, *DAMAGED_JAR):
+            # Their sizes are right, or they would have been fetched again.
+            if not await fetch_damaged_jars(self._settings, self._progress):
+                raise
+            await self._start_somewhere(needed)
+        self._progress(STAGE, 1, 1)
+
+    async def _start_somewhere(self, needed: Programs) -> None:
         for _ in range(PORT_ATTEMPTS):
             with contextlib.suppress(PortTaken):
                 self._record = await self._start_once(needed)
-                self._progress(STAGE, 1, 1)
                 return
         raise ServerFailed("Neo4j found every port taken that was free just before: try again")
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from neo4j import AsyncDriver, AsyncGraphDatabase
 from neo4j.exceptions import AuthError, DatabaseError, DriverError, Neo4jError
 
-from graphmem.errors import DataFolderInUse, ServerFailed, SetupError
+from graphmem.errors import DataFolderInUse, ServerFailed, SetupError, StoreUnreadable
 from graphmem.server.command import HOST, home_argument
 from graphmem.server.folder import Record, home, logs
 
@@ -245,16 +245,27 @@ UNKNOWN = Cause(
     ServerFailed,
     "Neo4j {happened}: its last lines are below, the rest is in {logs}",
 )
+UNREADABLE = Cause(
+    (),
+    StoreUnreadable,
+    "Neo4j cannot open the store in {data_dir}, which is damaged: bring a backup back with `graphmem restore "
+    "BACKUP --replace`, which puts this store aside; Neo4j's words are below, the rest is in {logs}",
+)
 PORT_SIGNS = ("Address already in use", "PortBindException", "java.net.BindException")
 
 
-def failure(happened: str, data_dir: Path, reason: str = "") -> SetupError | PortTaken:
-    """Return the error for a server that did not start, from its logs or from a given reason."""
+def failure(
+    happened: str, data_dir: Path, reason: str = "", *, unknown: Cause = UNKNOWN
+) -> SetupError | PortTaken:
+    """Return the error for a server that did not start, from its logs or from a given reason.
+
+    `unknown` is the cause where there is no sign of another.
+    """
     told = [*_lines_of(logs(data_dir) / CONSOLE), *_lines_of(logs(data_dir) / NEO4J_LOG)]
     said = "\n".join([reason, *told])
     if any(sign in said for sign in PORT_SIGNS):
         return PortTaken()
-    cause = next((known for known in CAUSES if any(sign in said for sign in known.signs)), UNKNOWN)
+    cause = next((known for known in CAUSES if any(sign in said for sign in known.signs)), unknown)
     sentence = cause.sentence.format(data_dir=data_dir, logs=logs(data_dir), happened=happened)
     return cause.error("\n".join([sentence, *filter(None, [reason]), *told[-TAIL_LINES:]]))
 
@@ -323,7 +334,7 @@ async def _online(
         if database is not None and database.status == ONLINE:
             return
         if database is not None and _failed(database):
-            raise failure("cannot open its store", data_dir, database.message)
+            raise failure("cannot open its store", data_dir, database.message, unknown=UNREADABLE)
         await asyncio.sleep(CONNECTION_POLL_SECONDS)
     late = f"did not answer within {seconds:.0f} s (GRAPHMEM_NEO4J_START_SECONDS)"
     raise failure(late, data_dir)

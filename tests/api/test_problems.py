@@ -54,6 +54,7 @@ TABLE = {
     errors.Unauthorized: 401,
     errors.Unavailable: 503,
     errors.ModelFailed: 503,
+    errors.StoreDamaged: 503,
 }
 
 

@@ -148,8 +148,9 @@ async def exchange(url: str, *sent: bytes) -> bytes:
         b"GET /" + b"a" * HEADER_BYTES * 64 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
         b"no http at all\r\n\r\n",
         b"GET /health/live HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"GET /health/live HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
     ],
-    ids=["long header", "long path", "no http", "negative length"],
+    ids=["long header", "long path", "no http", "negative length", "two lengths"],
 )
 async def test_what_is_no_request_gets_a_problem_too(
     request_bytes: bytes, offline_running: Settings
@@ -159,6 +160,15 @@ async def test_what_is_no_request_gets_a_problem_too(
     assert answer.startswith(b"HTTP/1.1 400")
     assert b"application/problem+json" in answer
     assert b'"code":"bad_request"' in answer
+
+
+async def test_a_request_with_a_length_and_parts_is_one_request(offline_running: Settings) -> None:
+    """Two readings of where it ends would let a request hide behind another."""
+    hidden = b"GET /schema HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    begin = LIVE + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    async with served(offline_running) as (url, _):
+        answer = await exchange(url, begin, b"0\r\n\r\n" + hidden)
+    assert answer.count(b"HTTP/1.1 ") == 1
 
 
 LIVE = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"

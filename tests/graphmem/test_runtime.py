@@ -1,19 +1,25 @@
 """A running graphmem: what its settings open."""
 
+import asyncio
 import re
+from itertools import pairwise
 from pathlib import Path
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
 
 import graphmem
-from graphmem import config
+from graphmem import config, runtime as watching
 from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.embedding import Embedder
+from graphmem.errors import StoreUnreadable
+from graphmem.graph import inspection
 from graphmem.graph.installation import Calibration
 from graphmem.retrieval.understanding import Vocabulary
-from graphmem.runtime import Runtime, _exchange, running
+from graphmem.runtime import Runtime, Watch, _exchange, running
+from graphmem.server.private import PrivateServer
 from graphmem.serving import Serving
 from graphmem.tokens import TokenCounter
 from tests.fake_models import FakeModel
@@ -57,6 +63,49 @@ async def test_a_request_keeps_the_model_that_it_began_with() -> None:
         assert context.embedder is serving.embedder
         assert context.calibration is serving.calibration
         await serving.embedder.close()
+
+
+class Unstartable:
+    """A private server that cannot be started, until it can."""
+
+    uri, user, password = "bolt://127.0.0.1:1", "neo4j", ""
+
+    def __init__(self, problem: Exception) -> None:
+        self.problem: Exception | None = problem
+        self.looks: list[float] = []
+
+    async def ensure(self) -> bool:
+        self.looks.append(asyncio.get_running_loop().time())
+        if self.problem is not None:
+            raise self.problem
+        return False
+
+
+async def test_a_server_that_cannot_be_started_is_tried_less_often_and_its_damage_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(watching, "WATCH_SECONDS", 0.01)
+    monkeypatch.setattr(watching, "MOST_PAUSE_SECONDS", 0.04)
+    server, told = Unstartable(StoreUnreadable("Neo4j cannot open the store")), []
+    graph = ScriptedGraph(
+        {"graph/statements_at_work": [], "graph/answers": [inspection.Answered(1)]}
+    )
+    monkeypatch.setattr(graph, "refuse_writes", lambda full: None)
+    monkeypatch.setattr(graph, "impatient", lambda: graph)
+    monkeypatch.setattr(graph, "report_damage", lambda one: told.append(one and one.code))
+    watch = Watch(cast(PrivateServer, server), graph, config.load({}, data_dir=tmp_path))
+    watching_task = asyncio.create_task(watch.run())
+    async with asyncio.timeout(10):
+        while len(server.looks) < 6:
+            await asyncio.sleep(0.01)
+        assert set(told) == {"store_damaged"}
+        server.problem = None
+        while None not in told:
+            await asyncio.sleep(0.01)
+    watching_task.cancel()
+
+    gaps = [later - earlier for earlier, later in pairwise(server.looks)]
+    assert gaps[0] < gaps[3]
 
 
 def test_requests_take_the_model_from_their_context_only() -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from graphmem.artifacts.fetch import fetch
+from graphmem.artifacts.fetch import damaged, fetch, fetch_damaged
 from graphmem.artifacts.maven import Artifact
 from graphmem.errors import FetchFailed
 from graphmem.model.progress import silent
@@ -84,6 +84,31 @@ def test_a_corrupt_file_in_the_cache_is_replaced(repository: Any, tmp_path: Path
     corrupt.write_bytes(b"something else")
 
     assert fetched(repository, tmp_path / "cache")[0].read_bytes() == repository.files[FIRST]
+
+
+def test_a_damaged_file_of_the_right_size_is_fetched_again(repository: Any, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    _, second, _ = fetched(repository, cache)
+    assert fetch_damaged("neo4j", cache, silent, repository=repository.url) == []
+    whole = second.read_bytes()
+    second.write_bytes(bytes(len(whole)))
+    assert fetched(repository, cache)[1] == second
+
+    assert damaged("neo4j", cache) == [second]
+    assert fetch_damaged("neo4j", cache, silent, repository=repository.url) == [second]
+
+    assert second.read_bytes() == whole
+
+
+def test_a_damaged_file_that_cannot_be_fetched_again_is_named(
+    repository: Any, tmp_path: Path
+) -> None:
+    first, *_ = fetched(repository, tmp_path / "cache")
+    first.write_bytes(bytes(first.stat().st_size))
+
+    with pytest.raises(FetchFailed, match="was damaged") as raised:
+        fetch_damaged("neo4j", tmp_path / "cache", silent, repository="http://127.0.0.1:1/")
+    assert str(first) in str(raised.value)
 
 
 def test_a_wrong_hash_is_tried_twice_and_then_named(repository: Any, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 import hashlib
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -106,6 +107,22 @@ def test_who_could_ask_is_looked_at(tmp_path):
     assert severities(keys_file=keys) == ["ok", "warning"]
     keys.chmod(0o606)
     assert severities(keys_file=keys) == ["problem"]
+
+
+def test_keys_that_have_expired_or_soon_will_are_told(tmp_path):
+    keys = tmp_path / "keys"
+    now, lines = datetime.now(UTC), []
+    for name, days in (("long", 90), ("soon", 3), ("gone", -1)):
+        digest = hashlib.sha256(name.encode()).hexdigest()
+        until = (now + timedelta(days=days)).isoformat(timespec="seconds")
+        lines.append(f"acme agent {digest} expires={until}\n")
+    keys.write_text("".join(lines))
+    keys.chmod(0o600)
+    _, gone, soon = doctor.listening(config.load({}, keys_file=keys))
+    assert (gone.severity, soon.severity) == ("note", "warning")
+    assert hashlib.sha256(b"gone").hexdigest()[:8] in gone.what
+    assert hashlib.sha256(b"soon").hexdigest()[:8] in soon.what
+    assert "graphmem keys create" in soon.remedy
 
 
 def test_a_keys_file_that_cannot_be_used_is_named_with_its_line(tmp_path):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psutil
@@ -12,6 +13,7 @@ import pytest
 
 from graphmem.doctor.findings import Finding
 from graphmem.doctor.machine import folder, use
+from graphmem.server import folder as data_folder
 from graphmem.server.command import home_argument
 from graphmem.server.folder import Record, write_record
 
@@ -181,9 +183,23 @@ def test_a_store_whose_password_is_gone_is_a_problem(data_dir):
     (data_dir / "password").unlink()
     assert odd(data_dir) == []
     (data_dir / "neo4j" / "data" / "databases" / "neo4j").mkdir(parents=True)
-    [finding] = odd(data_dir)
+    finding = next(one for one in odd(data_dir) if one.subject == "password")
     assert finding.severity == "problem"
     assert "is missing" in finding.what
+
+
+def test_the_age_of_the_last_backup_is_told(data_dir):
+    def told() -> list[tuple[str, str]]:
+        return [(one.severity, one.what) for one in folder(data_dir) if one.subject == "backup"]
+
+    assert told() == []
+    (data_folder.home(data_dir) / "data" / "databases" / "neo4j").mkdir(parents=True)
+    assert [severity for severity, _ in told()] == ["note"]
+    for days, severity in ((1, "ok"), (9, "warning")):
+        made_at = datetime.now(UTC) - timedelta(days=days)
+        data_folder.note_backup(data_dir, Path("/backups/monday"), made_at)
+        [(found, what)] = told()
+        assert (found, "/backups/monday" in what) == (severity, True)
 
 
 def test_no_finding_tells_the_password(data_dir):

@@ -1,13 +1,16 @@
+import hashlib
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import psutil
 import pytest
 
 from graphmem import config
+from graphmem.artifacts import fetch, maven
 from graphmem.artifacts.fetch import write_stamp
 from graphmem.artifacts.maven import list_hash
 from graphmem.doctor import machine
@@ -87,6 +90,23 @@ def test_what_is_still_to_be_fetched_is_said(free, tmp_path):
     assert finding.what.startswith("Neo4j and the embedding model will be fetched")
     _, finding = machine.cache(settings, private=False)
     assert finding.what.startswith("the embedding model will be fetched")
+
+
+def test_a_jar_that_changed_in_the_cache_is_a_problem(free, monkeypatch, tmp_path):
+    free(10 * GIGABYTE)
+    (tmp_path / "maven").mkdir()
+    jar = tmp_path / "maven" / "one.jar"
+    jar.write_bytes(b"good")
+    first = maven.read_list("neo4j")[0]
+    one = msgspec.structs.replace(first, sha256=hashlib.sha256(b"good").hexdigest())
+    monkeypatch.setattr(fetch, "read_list", lambda name: [one])
+    write_stamp(tmp_path / "maven" / "neo4j.stamp", list_hash("neo4j"), [jar])
+    settings = config.load({}, cache_dir=tmp_path, embedding_model=str(tmp_path))
+    assert severities(machine.cache(settings, private=True)) == ["ok"]
+    jar.write_bytes(b"evil")
+    _, finding = machine.cache(settings, private=True)
+    assert (finding.severity, str(jar) in finding.what) == ("problem", True)
+    assert "fetches it again" in finding.remedy
 
 
 def test_a_cache_without_room_for_what_is_to_be_fetched_is_a_problem(free, tmp_path):

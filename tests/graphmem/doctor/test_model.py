@@ -5,11 +5,21 @@ import pytest
 
 from graphmem import config
 from graphmem.artifacts.model import MEMBERS, NAME
-from graphmem.doctor.model import agreement, files, installation, languages
+from graphmem.doctor.model import (
+    agreement,
+    files,
+    installation,
+    language_model,
+    languages,
+    measured,
+    unanswered,
+)
 from graphmem.embedding import load_model
+from graphmem.errors import ModelFailed
 from graphmem.graph.installation import (
     STORED_INSTALLATION,
     STORED_KNOWLEDGE,
+    Calibration,
     Installation,
     StoredKnowledge,
 )
@@ -19,6 +29,7 @@ from graphmem.tokens import TOKENIZER
 from graphmem.warming import SAMPLED_QUESTIONS, SampledQuestion
 from tests.scripted import ScriptedGraph
 from tests.stub_embeddings import stub_embeddings
+from tests.stub_llm import stub_model
 
 SETTINGS = config.load({})
 OURS = Installation("graphmem/bge-small-en-v1.5-q", MEMBERS["model.onnx"].sha256, 384, TOKENIZER)
@@ -119,6 +130,33 @@ def speaking(*texts: str) -> ScriptedGraph:
             SAMPLED_TEXTS.name: [SampledText(text) for text in texts],
         }
     )
+
+
+async def test_a_database_whose_similarities_were_never_measured_is_told():
+    graph = holding(OURS)
+    graph.answers["graph/stored_calibration"] = []
+    [finding] = await measured(graph)
+    assert (finding.severity, finding.subject) == ("note", "calibration")
+    graph.answers["graph/stored_calibration"] = [Calibration(0.5, 0.8)]
+    assert await measured(graph) == []
+    assert await measured(holding()) == []
+
+
+async def test_a_language_model_that_does_not_answer_is_told():
+    assert await language_model(config.load({})) == []
+    [half] = await language_model(config.load({}, llm_url="http://127.0.0.1:1"))
+    assert "GRAPHMEM_LLM_MODEL" in half.what
+    [away] = await language_model(config.load({}, llm_url="http://127.0.0.1:1", llm_model="m"))
+    assert (away.severity, "unreachable" in away.what) == ("warning", True)
+    async with stub_model() as stub:
+        settings = config.load({}, llm_url=stub.url, llm_model="m")
+        [answers] = await language_model(settings)
+        assert answers.severity == "ok"
+        stub.misbehaviour = "status"
+        [failing] = await language_model(settings)
+        assert (failing.severity, "status 500" in failing.what) == ("warning", True)
+    refused = unanswered(ModelFailed("refused", status=401), settings)
+    assert "GRAPHMEM_LLM_KEY" in refused.remedy
 
 
 async def test_texts_in_a_language_that_the_model_does_not_know_are_told():

@@ -1,17 +1,27 @@
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from graphmem import config
+from graphmem.doctor.examination import ReachedDatabase, examine_store
+from graphmem.doctor.findings import Connection
 from graphmem.doctor.server import (
     AUTH,
     FILES,
     PARAMETER_LOG,
     QUERY_LOG,
+    clock,
+    jobs,
     statements,
     too_small,
     weak,
 )
+from graphmem.errors import StoreDamaged, Unavailable
+from graphmem.graph.inspection import Answered, ServerTime
+from graphmem.graph.schema import ServerVersion
 from graphmem.graph.statements import AtWork
+from graphmem.jobs.outbox import JobCount, LateJobs
 from graphmem.server.command import SETTINGS
 from tests.scripted import ScriptedGraph
 
@@ -69,6 +79,78 @@ async def test_statements_at_work_in_time_are_in_order():
     found = [AtWork("b", 1.0, 5.0, terminated=False)]
     [finding] = await statements(ScriptedGraph({"graph/statements_at_work": found}), private=True)
     assert finding.severity == "ok"
+
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("failure", "subject", "remedy"),
+    [
+        (StoreDamaged("Neo4j cannot open it"), "store", "graphmem restore"),
+        (Unavailable("the database failed (Neo.DatabaseError.X)"), "database", "graphmem stop"),
+    ],
+)
+async def test_a_database_that_fails_is_told_once(failure: Exception, subject: str, remedy: str):
+    version = [ServerVersion("2026.09.0")]
+    graph = ScriptedGraph({"graph/answers": failure, "graph/server_version": version})
+    found = await examine_store(
+        ReachedDatabase(graph, Connection(uri="", user="", database="", credentials=""), None),
+        config.load({}),
+    )
+    assert [one.severity for one in found] == ["ok", "problem"]
+    assert found[1].subject == subject
+    assert remedy in found[1].remedy
+
+
+async def test_a_store_that_can_be_read_in_part_is_told_once(monkeypatch: pytest.MonkeyPatch):
+    damaged = StoreDamaged("it returns values that graphmem never writes")
+
+    class Damaged(ScriptedGraph):
+        async def rows(self, query, **parameters):
+            if query.name in {"graph/answers", "graph/server_version"}:
+                return await super().rows(query, **parameters)
+            raise damaged
+
+    graph = Damaged(
+        {"graph/answers": [Answered(1)], "graph/server_version": [ServerVersion("2026.09.0")]}
+    )
+    monkeypatch.setattr(Damaged, "on", lambda self, side: self)
+    found = await examine_store(
+        ReachedDatabase(graph, Connection(uri="", user="", database="", credentials=""), None),
+        config.load({}),
+    )
+    assert [(one.severity, one.subject) for one in found] == [
+        ("ok", "server"),
+        ("problem", "store"),
+    ]
+    assert "graphmem restore" in found[1].remedy
+
+
+def jobs_of(dead: int, late: LateJobs) -> ScriptedGraph:
+    counts = [JobCount("queued", 3), JobCount("running", 0), JobCount("dead", dead)]
+    return ScriptedGraph({"jobs/jobs_by_state": counts, "jobs/late_jobs": [late]})
+
+
+async def test_jobs_that_nobody_does_and_that_were_given_up_are_told():
+    [finding] = await jobs(jobs_of(0, LateJobs(0, None)), NOW)
+    assert finding.severity == "ok"
+    first = NOW - timedelta(minutes=95)
+    dead, late = await jobs(jobs_of(2, LateJobs(3, first)), NOW)
+    assert (dead.severity, late.severity) == ("warning", "warning")
+    assert "2 jobs" in dead.what
+    assert "95 minutes" in late.what
+    assert "GRAPHMEM_JOBS=on" in late.remedy
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(0, []), (-3_600, ["behind"]), (3_600, ["ahead of"])]
+)
+async def test_clocks_that_are_apart_are_told(seconds: int, told: list[str]):
+    graph = ScriptedGraph({"graph/server_time": [ServerTime(NOW + timedelta(seconds=seconds))]})
+    found = await clock(graph, lambda: NOW)
+    assert [word for one in found for word in told if f"3,600 s {word} this" in one.what] == told
+    assert all("NTP" in one.remedy for one in found)
 
 
 def test_the_defaults_are_enough_for_three_hundred_thousand_memories():

@@ -23,7 +23,7 @@ from neo4j.exceptions import (
 
 from graphmem.conversations.conversation import OPEN_CONVERSATION
 from graphmem.conversations.types import Conversation
-from graphmem.errors import ServerFailed, TookTooLong, Unavailable
+from graphmem.errors import ServerFailed, StoreDamaged, TookTooLong, Unavailable
 from graphmem.graph.driver import FAULTS, Graph, Transaction, connect
 from graphmem.graph.query import Query
 from graphmem.runtime import Runtime
@@ -196,9 +196,29 @@ async def test_a_call_with_a_limit_of_its_own_took_too_long(graph: Graph, failin
     assert failing.calls == 1
 
 
-async def test_rows_that_never_fit_are_a_mistake(graph: Graph):
-    with pytest.raises(msgspec.ValidationError):
+async def test_rows_that_never_fit_are_damage(graph: Graph):
+    with pytest.raises(StoreDamaged, match="graphmem restore"):
         await graph.rows(inline("CYPHER 25 RETURN 1 AS text"))
+
+
+@pytest.mark.parametrize(
+    "code", ["Neo.DatabaseError.Statement.ExecutionFailed", "Neo.ClientError.Statement.Other"]
+)
+async def test_what_only_a_damaged_store_says_is_damage(graph: Graph, failing_reads, code: str):
+    said = Neo4jError._hydrate_neo4j(code=code, message="InvalidRecordException: Record[7]")
+    failing_reads(Failing(said))
+    with pytest.raises(StoreDamaged, match="graphmem restore"):
+        await graph.rows(ONE)
+
+
+async def test_a_known_damage_is_the_reason_while_the_database_is_away(graph: Graph, failing_reads):
+    failing_reads(Failing(ServiceUnavailable("gone")))
+    graph.report_damage(StoreDamaged("Neo4j cannot open it"))
+    with pytest.raises(StoreDamaged):
+        await graph.rows(ONE)
+    graph.report_damage(None)
+    with pytest.raises(Unavailable, match="does not answer"):
+        await graph.rows(ONE)
 
 
 async def test_after_the_time_for_retries_it_is_unavailable(graph: Graph, failing_reads):

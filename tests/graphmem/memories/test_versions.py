@@ -4,14 +4,21 @@ import asyncio
 import uuid
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, MemoryNotFound, NotHead
+from graphmem.facts.remember import remember_facts
+from graphmem.facts.supersede import supersede_fact
+from graphmem.facts.types import NewFact, NextFact
 from graphmem.memories.versions import supersede
 from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.times import END
 from graphmem.runtime import Runtime
+from graphmem.summaries.summary import add_summary
+from graphmem.summaries.types import NewThreadSummary
 from tests.chains import MAY, STORES, chain
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -241,3 +248,46 @@ async def test_another_client_s_chain_looks_like_none(memory: Graphmem, rival: G
 
     with pytest.raises(MemoryNotFound):
         await memory.versions(ids[0])
+
+
+async def test_a_clock_that_was_set_back_ends_no_version_before_it_began(
+    runtime: Runtime, memory: Graphmem
+) -> None:
+    context = runtime.context(memory.client_id)
+    yesterday = replace(context, now=lambda: NOW - timedelta(days=1))
+    [first] = await remember_facts(
+        [NewFact(fact="Rent is 900 euros.")], replace(context, now=lambda: NOW)
+    )
+
+    second = await supersede_fact(first.id, NextFact(fact="Rent is 950 euros."), yesterday)
+    third = await supersede_fact(second.id, NextFact(fact="Rent is 990 euros."), yesterday)
+
+    found = (await memory.versions(third.id)).versions
+    assert [one.id for one in found] == [first.id, second.id, third.id]
+    assert NOW == found[0].created_at < found[1].created_at < found[2].created_at
+    assert [one.superseded_at for one in found[:2]] == [one.created_at for one in found[1:]]
+    assert (second.created_at, third.created_at) == (found[1].created_at, found[2].created_at)
+    for version in found:
+        then = await memory.recall("How much is the rent?", as_of=version.valid_at)
+        assert [item.text for item in then.items] == [version.text]
+
+
+async def test_the_summary_of_a_clock_that_was_set_back_follows_the_one_before(
+    runtime: Runtime, memory: Graphmem
+) -> None:
+    context = runtime.context(memory.client_id)
+    told: dict[str, object] = {
+        "type": "thread",
+        "target_id": "t",
+        "platform": "mail",
+        "sentiment": "calm",
+    }
+    told |= {"participant_count": 2, "message_count": 3, "last_activity_at": NOW}
+    moments = iter([NOW, NOW - timedelta(days=1)])
+    for text in ("The lease is due.", "The lease is paid."):
+        new = msgspec.convert(told | {"key_points": [text]}, NewThreadSummary)
+        summary = await add_summary(new, replace(context, now=lambda: next(moments)))
+
+    before, after = (await memory.versions(summary.id)).versions
+    assert before.created_at == NOW < after.created_at
+    assert before.superseded_at == after.created_at

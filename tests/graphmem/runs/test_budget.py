@@ -75,6 +75,37 @@ def test_no_number_of_a_budget_is_below_nothing() -> None:
     assert milliseconds(timedelta(microseconds=1_999)) == 1
 
 
+def test_a_clock_that_was_set_back_gives_no_time_and_ends_no_run_before_its_beginning() -> None:
+    yesterday = NOW - timedelta(days=1)
+    left = state(
+        remaining=1,
+        spent=0,
+        remaining_retries=0,
+        retries=0,
+        below=[],
+        started_at=NOW,
+        deadline=LATER,
+        until=yesterday,
+    )
+    assert (left.remaining_time_ms, left.elapsed_time_ms) == (60_000, 0)
+    run = EndingRun(
+        id="r",
+        status="active",
+        outcome=None,
+        started_at=NOW,
+        deadline=LATER,
+        max_tokens=10,
+        spent=4,
+        given=0,
+        max_retries=1,
+        retries=0,
+        retries_given=0,
+        children=[],
+    )
+    [end] = ended([run], "success", yesterday)
+    assert (end.ended_at, end.outcome, end.returned) == (NOW, "success", 6)
+
+
 @st.composite
 def trees(draw: st.DrawFn) -> list[EndingRun]:
     """Return the active runs of a tree from the root down, each within its parent's budget."""
@@ -95,6 +126,7 @@ def trees(draw: st.DrawFn) -> list[EndingRun]:
                 id=str(place),
                 status="active",
                 outcome=None,
+                started_at=NOW - timedelta(hours=1),
                 deadline=draw(st.sampled_from([LATER, NOW])),
                 max_tokens=tokens + given_away[0] + gone + spent,
                 spent=spent,

@@ -14,7 +14,8 @@ import pytest
 from graphmem.artifacts.fetch import write_stamp
 from graphmem.artifacts.maven import list_hash
 from graphmem.config import Settings, load
-from graphmem.server import process
+from graphmem.model.progress import Progress
+from graphmem.server import private, process
 from graphmem.server.command import ENTRY_POINT, home_argument
 from graphmem.server.process import Database
 
@@ -92,12 +93,18 @@ def stand_in(
     monkeypatch.setenv("GRAPHMEM_CACHE_DIR", str(cache))
     monkeypatch.setenv("JAVA_STAND_IN", "")
     monkeypatch.setattr(process, "log_in", _answers)
+    # The jar is not that of the list.
+    monkeypatch.setattr(private, "fetch_damaged_jars", _none_is_damaged)
     yield load(data_dir=tmp_path / "data", neo4j_start_seconds=10)
     kill_servers(tmp_path / "data")
 
 
 async def _answers(port: int, password: str) -> Database:
     return Database("online", "")
+
+
+async def _none_is_damaged(settings: Settings, progress: Progress) -> bool:
+    return False
 
 
 def make_java(home: Path, version: int, source: str) -> Path:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from graphmem.errors import DataFolderInUse, ServerFailed, SetupError
+from graphmem.errors import DataFolderInUse, ServerFailed, SetupError, StoreUnreadable
 from graphmem.server import folder
-from graphmem.server.process import PortTaken, failure
+from graphmem.server.process import UNREADABLE, PortTaken, failure
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,17 @@ def test_the_end_of_the_log_comes_without_where_in_neo4j_it_was(tmp_path: Path) 
 
     assert said[0].startswith("Neo4j ended: its last lines are below")
     assert said[1:] == lines[-20:]
+
+
+def test_a_store_that_cannot_be_opened_names_the_way_back_unless_its_cause_is_known(
+    tmp_path: Path,
+) -> None:
+    told = failure("cannot open its store", tmp_path, "Unable to start", unknown=UNREADABLE)
+    assert isinstance(told, StoreUnreadable)
+    assert f"the store in {tmp_path}" in str(told)
+    assert "graphmem restore" in str(told)
+    told = failure("cannot open", tmp_path, "No space left on device", unknown=UNREADABLE)
+    assert not isinstance(told, StoreUnreadable)
 
 
 def test_a_given_reason_counts_as_the_log_does(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from graphmem.config import Settings
 from graphmem.errors import DataFolderInUse, ServerFailed
-from graphmem.model.progress import silent
+from graphmem.model.progress import Progress, silent
 from graphmem.server import folder, private, process
 from graphmem.server.folder import POLL_SECONDS, Record, changing
 from graphmem.server.private import PrivateServer, private_server, status, stop
@@ -341,6 +341,36 @@ async def test_a_server_that_dies_gives_the_end_of_its_log(
     assert sentence.startswith("Neo4j ended while it started: its last lines are below")
     assert tail == ["Could not start:", "because of this"]
     assert not (stand_in.data_dir / "server.json").exists()
+
+
+async def test_a_server_that_a_damaged_jar_keeps_from_starting_is_started_again(
+    stand_in: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_STAND_IN", "dies")
+
+    async def mended(settings: Settings, progress: Progress) -> bool:
+        monkeypatch.setenv("JAVA_STAND_IN", "")
+        return True
+
+    monkeypatch.setattr(private, "fetch_damaged_jars", mended)
+    async with private_server(stand_in) as server:
+        assert lives(server.pid)
+
+
+async def test_a_server_whose_own_jar_is_damaged_is_started_again(
+    stand_in: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [jar] = stand_in.cache_dir.rglob("neo4j-*.jar")
+    whole = jar.read_bytes()
+    jar.write_bytes(bytes(len(whole)))
+
+    async def mended(settings: Settings, progress: Progress) -> bool:
+        jar.write_bytes(whole)
+        return True
+
+    monkeypatch.setattr(private, "fetch_damaged_jars", mended)
+    async with private_server(stand_in) as server:
+        assert lives(server.pid)
 
 
 async def test_a_server_that_does_not_come_up_in_time_is_ended(
