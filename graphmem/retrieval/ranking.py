@@ -22,6 +22,7 @@ from graphmem.retrieval.knowledge import KNOWN, Knowledge, knows
 from graphmem.retrieval.relevance import stems_in
 from graphmem.retrieval.understanding import spelling
 from graphmem.retrieval.weighing import (
+    Covered,
     asked_role,
     chat_share,
     completed,
@@ -296,8 +297,7 @@ def _told(found: Sequence[Candidate], bm25: Scores, cues: Cues, chat: float) -> 
         return Told({"time": near})
     lengths = {one.id: one.token_count for one in found}
     sessions = {one.id: one.session_id for one in found}
-    texts = {one.id: one.text for one in found if one.id in bm25}
-    covered = covered_words(texts, cues.shares, cues.spoken)
+    covered = _covered([one for one in found if one.id in bm25], cues)
     shares = coverage(covered, cues.shares)
     both = completed(covered, _places(found), cues.shares)
     return Told(
@@ -310,6 +310,14 @@ def _told(found: Sequence[Candidate], bm25: Scores, cues: Cues, chat: float) -> 
         },
         max(shares.values(), default=0.0),
     )
+
+
+def _covered(found: Sequence[Candidate], cues: Cues) -> Covered:
+    """Return the stems of the question that each candidate has; most were counted when it was found."""
+    counted = {one.id: one.stems & cues.shares.keys() for one in found if one.stems}
+    texts = {one.id: one.text for one in found if not one.stems}
+    known = {id: stems for id, stems in counted.items() if stems}
+    return known | covered_words(texts, cues.shares, cues.spoken)
 
 
 def _weights(chat: float, most: float) -> Weights:
