@@ -35,7 +35,13 @@ from graphmem.retrieval.weighing import (
     speaker_named,
     substance,
 )
-from graphmem.text.languages import function_words, language
+from graphmem.text.languages import (
+    asked_kinds,
+    function_words,
+    is_question,
+    language,
+    told_share,
+)
 from graphmem.text.named_times import NamedTime, RelativeTime, named_times, nearness
 
 LONGEST_RANKED = 2_000
@@ -96,9 +102,11 @@ NEIGHBOURS = {"before": (-1,), "after": (1,), "around": (-2, 2)}
 
 UNKNOWN = {
     "cosine": 0.4,
-    "words": 0.35,
+    "words": 0.15,
     "spelling": 1.0,
     "language": 1.0,
+    "answer": 0.5,
+    "statement": 0.5,
     "substance": 0.25,
     "speaker": 0.15,
 }
@@ -284,10 +292,20 @@ def _trusted(cosine: Scores, found: Iterable[Candidate], cues: Cues) -> Scores:
 
 
 def _by_letters(found: Sequence[Candidate], cues: Cues) -> dict[str, Scores]:
-    """Return the signals that need no knowledge of the question's language."""
-    texts = {one.id: one.text for one in found}
-    alike = {id for id, text in texts.items() if language(text) in (cues.spoken, None)}
-    return {"spelling": spelling(cues.query, texts), "language": dict.fromkeys(alike, 1.0)}
+    """Return the signals that need no knowledge of what the question means.
+
+    Besides likeness of spelling: a question about a number is answered by a text with one, and seldom by a
+    question. What is rare is rare among the texts of its language.
+    """
+    every = {one.id: one.text for one in found}
+    texts = {id: text for id, text in every.items() if language(text) in (cues.spoken, None)}
+    kinds = asked_kinds(cues.query, cues.spoken)
+    return {
+        "spelling": spelling(cues.query, texts),
+        "language": dict.fromkeys(texts, 1.0),
+        "answer": {id: told_share(text, kinds) for id, text in texts.items()},
+        "statement": {id: float(not is_question(text)) for id, text in texts.items()},
+    }
 
 
 def _told(found: Sequence[Candidate], bm25: Scores, cues: Cues, chat: float) -> Told:
