@@ -29,7 +29,7 @@ from graphmem.retrieval.weighing import (
     scores_by_words,
     weighed_words,
 )
-from graphmem.text.passages import units
+from graphmem.text.passages import MOST_CHARACTERS as PASSAGE_CHARACTERS, units
 from graphmem.text.words import lucene_query, scope_query, shared_weight
 
 CLOSER = 8
@@ -317,17 +317,24 @@ def with_own_words(found: Sequence[Candidate], weighed: WeighedWords) -> list[Ca
     """
     texts = {one.id: one.text for one in found if one.text}
     counted = {id: counted_words(text, weighed) for id, text in texts.items()}
-    scores = scores_by_words(counted, {id: len(text) for id, text in texts.items()}, weighed)
-    # Of a text that is too long to be read its passages tell more than this.
-    least = min(scores.values(), default=1.0)
+    # A long text has its words within a passage or two, if it answers.
+    lengths = {id: min(len(text), PASSAGE_CHARACTERS) for id, text in texts.items()}
+    scores = scores_by_words(counted, lengths, weighed)
+    # What is too long to be read keeps the index's score, on the scale of the others.
+    scale = _scale([(scores[one.id], one.bm25) for one in found if one.bm25 and one.id in scores])
     return [
         replace(
             one,
-            bm25=scores.get(one.id) if one.id in texts or one.bm25 is None else least,
+            bm25=scores.get(one.id) if one.id in texts or one.bm25 is None else one.bm25 * scale,
             stems=frozenset() if weighed.starts else frozenset(counted.get(one.id, ())),
         )
         for one in found
     ]
+
+
+def _scale(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return the client's own scores divided by those of the index."""
+    return sum(own for own, _ in pairs) / sum(other for _, other in pairs) if pairs else 1.0
 
 
 def with_own_passages(found: Sequence[Candidate], weighed: WeighedWords) -> list[Candidate]:
