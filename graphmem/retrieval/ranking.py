@@ -332,10 +332,11 @@ def _told(found: Sequence[Candidate], bm25: Scores, cues: Cues, chat: float) -> 
 
 def _covered(found: Sequence[Candidate], cues: Cues) -> Covered:
     """Return the stems of the question that each candidate has; most were counted when it was found."""
-    counted = {one.id: one.stems & cues.shares.keys() for one in found if one.stems}
+    asked = frozenset(cues.shares)
     texts = {one.id: one.text for one in found if not one.stems}
-    known = {id: stems for id, stems in counted.items() if stems}
-    return known | covered_words(texts, cues.shares, cues.spoken)
+    covered = dict(covered_words(texts, cues.shares, cues.spoken))
+    covered |= {one.id: one.stems & asked for one in found if one.stems & asked}
+    return covered
 
 
 def _weights(chat: float, most: float) -> Weights:
