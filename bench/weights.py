@@ -126,6 +126,7 @@ async def _find_one(
         client_id=memory.client_id,
         weight=understood.weight,
         spoken=understood.spoken,
+        sample=understood.sample,
         longest_text=LONGEST_RANKED,
         graph=context.graph,
         embedder=context.embedder,

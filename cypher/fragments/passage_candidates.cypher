@@ -4,12 +4,7 @@
 // $client_id  string     the client
 // $vectors    list<map>  {place, vector}: the question's vectors, none or several
 // $now_only   boolean    whether no time is requested
-// $closer     int        the number of passages whose texts are returned: those that share most words
 WITH passage, max(vector) AS vector, max(bm25) AS bm25
-ORDER BY coalesce(bm25, -1.0) DESC, passage.id
-WITH collect({passage: passage, vector: vector, bm25: bm25}) AS found
-UNWIND range(0, size(found) - 1) AS rank
-WITH found[rank].passage AS passage, found[rank].vector AS vector, found[rank].bm25 AS bm25, rank
 MATCH (passage)-[:PASSAGE_OF]->(memory:Memory {client_id: $client_id})
 WITH memory, max(vector) IS NOT NULL AS near, collect({
   place: passage.place,
@@ -20,7 +15,7 @@ WITH memory, max(vector) IS NOT NULL AS near, collect({
     [one IN $vectors | vector.similarity.cosine(passage.embedding, one.vector)]
   )) - 1,
   bm25: bm25,
-  text: CASE WHEN rank < $closer AND bm25 IS NOT NULL THEN passage.search_text END
+  text: CASE WHEN bm25 IS NOT NULL THEN passage.search_text END
 }) AS passages
 RETURN collect(memory {
   // include candidate

@@ -250,7 +250,7 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
     watch.lap("embed")
     order: Ranking = "bm25" if asked.lacks_vector else question.ranking
     by_text = order == "default"
-    longest_text = LONGEST_RANKED if by_text else 0
+    longest_text = LONGEST_RANKED if by_text or asked.words else 0
     found, unheard = await asyncio.gather(
         find_in_each(
             asked, filters, context, wanted=_candidates(question), longest_text=longest_text
@@ -320,6 +320,7 @@ async def find_in_each(
             wanted=wanted,
             weight=asked.weight_in(one.client_id),
             spoken=asked.spoken,
+            sample=asked.sample,
             longest_text=longest_text,
             graph=one.graph,
             embedder=one.embedder,

@@ -14,9 +14,9 @@ from graphmem.prompts.rendering import Entry, heading, markdown, prefix
 from graphmem.recall.compose import worth
 from graphmem.recall.types import Compared, Explanation, Item, Lift, Question
 from graphmem.retrieval.filters import Filters, conditions
-from graphmem.retrieval.finding import MOST_CANDIDATES, ONLY_RANKED, IndexQuery, find
+from graphmem.retrieval.finding import MOST_CANDIDATES, IndexQuery, find
 from graphmem.retrieval.fusion import best_first
-from graphmem.retrieval.ranking import NEIGHBOURS, Ranked
+from graphmem.retrieval.ranking import LONGEST_RANKED, NEIGHBOURS, Ranked
 from graphmem.retrieval.understanding import Understood
 from graphmem.retrieval.weighing import SESSION_BEST
 from graphmem.tokens import TokenCounter
@@ -126,10 +126,12 @@ async def exact_ranks(
             spoken=asked.spoken,
             filters=filters,
             wanted=MOST_CANDIDATES,
-            longest_text=ONLY_RANKED,
+            longest_text=LONGEST_RANKED,
+            sample=asked.sample,
         )
         found = (await find(query, client_id=context.client_id, graph=context.graph)).found
-        order = best_first(found, lambda one: one.bm25 or 0.0)
+        worded = (one for one in found if one.bm25 is not None)
+        order = best_first(worded, lambda one: one.bm25 or 0.0)
         place = next((n for n, one in enumerate(order, 1) if one.id == memory.id), None)
         ranks["bm25"] = place
         scores |= {"bm25": order[place - 1].bm25 or 0.0} if place else {}

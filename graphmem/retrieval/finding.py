@@ -22,7 +22,14 @@ from graphmem.model.vocabulary import KINDS, Kind, Role, bare_id, owner_of
 from graphmem.retrieval.filters import Filters, Sources, conditions, ranges, scope_groups
 from graphmem.retrieval.fusion import DENSE_SHARE, best_first, by_maximum, min_max, weighted
 from graphmem.retrieval.relevance import weighed_stems
-from graphmem.text.passages import units
+from graphmem.retrieval.understanding import Sample
+from graphmem.retrieval.weighing import (
+    WeighedWords,
+    counted_words,
+    scores_by_words,
+    weighed_words,
+)
+from graphmem.text.passages import MOST_CHARACTERS as PASSAGE_CHARACTERS, units
 from graphmem.text.words import lucene_query, scope_query, shared_weight
 
 CLOSER = 8
@@ -88,7 +95,7 @@ class FoundPassage(Struct, frozen=True, kw_only=True):
     bm25: float | None = None
     by_vector: bool = False
     text: str | None = None
-    """Only of those that share most words."""
+    """Only of those that the index found by words."""
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -108,7 +115,10 @@ class Candidate(Struct, frozen=True, kw_only=True):
     cosine: float | None = None
     """The cosine to the nearest of the question's vectors, -1 to 1; None without a vector."""
     bm25: float | None = None
-    """Lucene's score; None if the words leg has not found it."""
+    """The score by words: of BM25 with the client's own statistics where texts were read, else that of the
+    index; None if it has none of the words, or the index has not found it."""
+    stems: frozenset[str] = frozenset()
+    """The stems of the question that its text has, if they were counted."""
     by_vector: bool = False
     """Whether the vector leg has found it."""
     places: list[int] = []
@@ -195,6 +205,16 @@ class IndexQuery(Struct, frozen=True, kw_only=True):
     """The number of candidates for each vector, and for the words."""
     longest_text: int = 0
     """The maximum length, in characters, of the searched texts that are returned; see also `ONLY_RANKED`."""
+    sample: Sample | None = None
+    """What is usual for the client, to score the words of the texts that are returned by it; None leaves the
+    scores of the index, which depend on all clients."""
+
+    @property
+    def weighed(self) -> WeighedWords | None:
+        """The words with the client's own weights; None if the scores are those of the index."""
+        if self.sample is None or not self.words or self.longest_text <= 0:
+            return None
+        return weighed_words(self.words, self.weight or {}, self.spoken, self.sample)
 
 
 class Findings(Struct, frozen=True):
@@ -217,6 +237,7 @@ async def find_best(
     wanted: int = CANDIDATES,
     weight: Mapping[str, float] | None = None,
     spoken: str | None = None,
+    sample: Sample | None = None,
     longest_text: int = 0,
     graph: Graph,
     embedder: Embedder | None = None,
@@ -224,7 +245,8 @@ async def find_best(
     """Return the best `wanted` memories of each leg, each once, with texts of at most so many characters.
 
     A long memory is also found by its passages. With an embedder those that share most words are looked at
-    closer: see `look_closer`. Raises `Unavailable`.
+    closer: see `look_closer`. With a `sample` and texts the scores by words are the client's own. Raises
+    `Unavailable`.
     """
     query = IndexQuery(
         embeddings=vectors(embedding),
@@ -235,6 +257,7 @@ async def find_best(
         # With a small limit the graph search of the vector index misses near neighbours.
         wanted=max(LEAST_POOL, wanted),
         longest_text=longest_text,
+        sample=sample,
     )
     findings = await find_with_passages(query, client_id=client_id, graph=graph, embedder=embedder)
     return cut(findings.found, wanted)
@@ -275,6 +298,8 @@ async def find_by_passages(
     cosines = [one.cosine or 0.0 for row in near for one in row.passages if one.by_vector]
     all_by_vector = not query.embeddings or len(near) < limit
     found = [one for one in rows if one.passes]
+    if weighed := query.weighed:
+        found = with_own_passages(found, weighed)
     if embedder is not None and query.embeddings and found:
         found = await look_closer(found, query, embedder)
     return Findings(
@@ -285,23 +310,75 @@ async def find_by_passages(
     )
 
 
+def with_own_words(found: Sequence[Candidate], weighed: WeighedWords) -> list[Candidate]:
+    """Return candidates with their scores by words from the client's own statistics.
+
+    What only the vectors found has one too, so that it does not matter whose words the index thinks rare.
+    """
+    texts = {one.id: one.text for one in found if one.text}
+    counted = {id: counted_words(text, weighed) for id, text in texts.items()}
+    # A long text has its words within a passage or two, if it answers.
+    lengths = {id: min(len(text), PASSAGE_CHARACTERS) for id, text in texts.items()}
+    scores = scores_by_words(counted, lengths, weighed)
+    # What is too long to be read keeps the index's score, on the scale of the others.
+    scale = _scale([(scores[one.id], one.bm25) for one in found if one.bm25 and one.id in scores])
+    return [
+        replace(
+            one,
+            bm25=scores.get(one.id) if one.id in texts or one.bm25 is None else one.bm25 * scale,
+            stems=frozenset() if weighed.starts else frozenset(counted.get(one.id, ())),
+        )
+        for one in found
+    ]
+
+
+def _scale(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return the client's own scores divided by those of the index."""
+    return sum(own for own, _ in pairs) / sum(other for _, other in pairs) if pairs else 1.0
+
+
+def with_own_passages(found: Sequence[Candidate], weighed: WeighedWords) -> list[Candidate]:
+    """Return long memories with the scores by words of their passages from the client's own statistics."""
+    texts = {
+        (one.id, passage.place): passage.text
+        for one in found
+        for passage in one.passages
+        if passage.text
+    }
+    counted = {key: counted_words(text, weighed) for key, text in texts.items()}
+    scores = scores_by_words(counted, {key: len(text) for key, text in texts.items()}, weighed)
+    return [
+        replace(
+            one,
+            passages=[
+                replace(passage, bm25=scores.get((one.id, passage.place)))
+                for passage in one.passages
+            ],
+        )
+        for one in found
+    ]
+
+
 async def look_closer(
     found: Sequence[Candidate], query: IndexQuery, embedder: Embedder
 ) -> list[Candidate]:
     """Return long memories with the cosines of single sentences where these are higher than the passages'.
 
-    Of each passage with a text, the sentence that shares most words. A line of a log or a table has little to
-    do with the lines around it, and the vector of them all says little of it.
+    Of each of the `CLOSER` passages that share most words, the sentence that does. A line of a log or a table
+    has little to do with the lines around it, and the vector of them all says little of it.
     """
     weight = weighed_stems(query.words, query.weight or {})
+    worded = [
+        (one, passage) for one in found for passage in one.passages if passage.bm25 is not None
+    ]
+    worded.sort(key=lambda pair: (-(pair[1].bm25 or 0.0), pair[0].id, pair[1].place))
     closest = {
         (one.id, passage.place): max(
             (unit.text for unit in units(passage.text)),
             key=lambda text: shared_weight(text, weight),
             default="",
         )
-        for one in found
-        for passage in one.passages
+        for one, passage in worded[:CLOSER]
         if passage.text
     }
     vectors = await embedder.queries(list(closest.values())) if closest else []
@@ -365,7 +442,6 @@ async def _ask_passages(
         limit=limit,
         longest=query.longest_text,
         now_only=filters.only_active,
-        closer=CLOSER,
         **where,
         **conditions(filters),
     )
@@ -564,6 +640,8 @@ async def find(query: IndexQuery, *, client_id: str, graph: Graph) -> Findings:
     if is_short:
         rows = united([*await _find_exactly(query, client_id, graph), *rows])
     found = [one for one in rows if one.passes]
+    if weighed := query.weighed:
+        found = with_own_words(found, weighed)
     return Findings(
         found,
         not query.embeddings or (is_short and _count_by_vector(found) < query.wanted),

@@ -22,6 +22,7 @@ from graphmem.retrieval.knowledge import KNOWN, Knowledge, knows
 from graphmem.retrieval.relevance import stems_in
 from graphmem.retrieval.understanding import spelling
 from graphmem.retrieval.weighing import (
+    Covered,
     asked_role,
     chat_share,
     completed,
@@ -34,7 +35,13 @@ from graphmem.retrieval.weighing import (
     speaker_named,
     substance,
 )
-from graphmem.text.languages import function_words, language
+from graphmem.text.languages import (
+    asked_kinds,
+    function_words,
+    is_question,
+    language,
+    told_share,
+)
 from graphmem.text.named_times import NamedTime, RelativeTime, named_times, nearness
 
 LONGEST_RANKED = 2_000
@@ -95,9 +102,11 @@ NEIGHBOURS = {"before": (-1,), "after": (1,), "around": (-2, 2)}
 
 UNKNOWN = {
     "cosine": 0.4,
-    "words": 0.35,
+    "words": 0.15,
     "spelling": 1.0,
     "language": 1.0,
+    "answer": 0.5,
+    "statement": 0.5,
     "substance": 0.25,
     "speaker": 0.15,
 }
@@ -283,10 +292,20 @@ def _trusted(cosine: Scores, found: Iterable[Candidate], cues: Cues) -> Scores:
 
 
 def _by_letters(found: Sequence[Candidate], cues: Cues) -> dict[str, Scores]:
-    """Return the signals that need no knowledge of the question's language."""
-    texts = {one.id: one.text for one in found}
-    alike = {id for id, text in texts.items() if language(text) in (cues.spoken, None)}
-    return {"spelling": spelling(cues.query, texts), "language": dict.fromkeys(alike, 1.0)}
+    """Return the signals that need no knowledge of what the question means.
+
+    Besides likeness of spelling: a question about a number is answered by a text with one, and seldom by a
+    question. What is rare is rare among the texts of its language.
+    """
+    every = {one.id: one.text for one in found}
+    texts = {id: text for id, text in every.items() if language(text) in (cues.spoken, None)}
+    kinds = asked_kinds(cues.query, cues.spoken)
+    return {
+        "spelling": spelling(cues.query, texts),
+        "language": dict.fromkeys(texts, 1.0),
+        "answer": {id: told_share(text, kinds) for id, text in texts.items()},
+        "statement": {id: float(not is_question(text)) for id, text in texts.items()},
+    }
 
 
 def _told(found: Sequence[Candidate], bm25: Scores, cues: Cues, chat: float) -> Told:
@@ -296,8 +315,7 @@ def _told(found: Sequence[Candidate], bm25: Scores, cues: Cues, chat: float) -> 
         return Told({"time": near})
     lengths = {one.id: one.token_count for one in found}
     sessions = {one.id: one.session_id for one in found}
-    texts = {one.id: one.text for one in found if one.id in bm25}
-    covered = covered_words(texts, cues.shares, cues.spoken)
+    covered = _covered([one for one in found if one.id in bm25], cues)
     shares = coverage(covered, cues.shares)
     both = completed(covered, _places(found), cues.shares)
     return Told(
@@ -310,6 +328,15 @@ def _told(found: Sequence[Candidate], bm25: Scores, cues: Cues, chat: float) -> 
         },
         max(shares.values(), default=0.0),
     )
+
+
+def _covered(found: Sequence[Candidate], cues: Cues) -> Covered:
+    """Return the stems of the question that each candidate has; most were counted when it was found."""
+    asked = frozenset(cues.shares)
+    texts = {one.id: one.text for one in found if not one.stems}
+    covered = dict(covered_words(texts, cues.shares, cues.spoken))
+    covered |= {one.id: one.stems & asked for one in found if one.stems & asked}
+    return covered
 
 
 def _weights(chat: float, most: float) -> Weights:

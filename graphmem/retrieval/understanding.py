@@ -1,9 +1,10 @@
-"""A question prepared for the indexes: vector, words, likeness of spelling."""
+"""A question prepared for the indexes, and how well texts answer its words and its spelling."""
 
 import asyncio
 import logging
 import math
 import re
+import statistics
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -31,7 +32,24 @@ FRESH_SECONDS = 300.0
 FRESH_SECONDS_WHILE_SMALL = 5.0
 """The times for which a sample is used; that of a small client is soon outdated."""
 
+SHORT_CHARACTERS = 320
+"""The length of a short memory, about 80 tokens."""
+
+USUAL_LENGTH = 160
+"""The characters of a usual memory, of a client that has none."""
+
 Shares = Mapping[str, float]
+
+
+class Sample(Struct, frozen=True):
+    """What a sample tells of a client's memories."""
+
+    shares: Shares = {}
+    """By stem the share, 0–1, of the memories that contain it; only common stems."""
+    length: float = USUAL_LENGTH
+    """The mean number of characters, of long memories at most those of the beginning that was read."""
+    short: float = 1.0
+    """The share, 0–1, of the memories that have at most `SHORT_CHARACTERS`."""
 
 
 class SampledText(Struct, frozen=True):
@@ -51,31 +69,44 @@ class Vocabulary:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._kept: OrderedDict[str, tuple[float, Shares]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[float, Sample]] = OrderedDict()
 
     def forget(self, client_id: str) -> None:
         """Drop what is cached of a client."""
         self._kept.pop(client_id, None)
 
     async def shares(self, client_id: str, graph: Graph | None = None) -> Shares:
-        """Return the share, 0–1, of the client's memories that contain each common stem.
+        """Return the share, 0–1, of the client's memories that contain each common stem."""
+        return (await self.sample(client_id, graph)).shares
 
-        If they are not cached they are sampled from `graph` if given, else from the graph of this cache.
+    async def sample(self, client_id: str, graph: Graph | None = None) -> Sample:
+        """Return what a sample of the client's memories tells.
+
+        If it is not cached it is read from `graph` if given, else from the graph of this cache.
         """
         kept = self._kept.get(client_id)
         if kept and time.monotonic() < kept[0]:
             self._kept.move_to_end(client_id)
             return kept[1]
-        sample = await (graph or self._graph).rows(
-            SAMPLED_TEXTS, client_id=client_id, limit=SAMPLED
-        )
-        shares = await asyncio.to_thread(common_stems, [row.text for row in sample])
-        small = len(sample) < SAMPLED
+        rows = await (graph or self._graph).rows(SAMPLED_TEXTS, client_id=client_id, limit=SAMPLED)
+        sample = await asyncio.to_thread(sampled, [row.text for row in rows])
+        small = len(rows) < SAMPLED
         seconds = FRESH_SECONDS_WHILE_SMALL if small else FRESH_SECONDS
-        self._kept[client_id] = (time.monotonic() + seconds, shares)
+        self._kept[client_id] = (time.monotonic() + seconds, sample)
         if len(self._kept) > CLIENTS_KEPT:
             self._kept.popitem(last=False)
-        return shares
+        return sample
+
+
+def sampled(texts: Sequence[str]) -> Sample:
+    """Return what a sample tells; of no texts what is usual."""
+    if not texts:
+        return Sample()
+    return Sample(
+        common_stems(texts),
+        max(1.0, statistics.fmean(map(len, texts))),
+        statistics.fmean(len(text) <= SHORT_CHARACTERS for text in texts),
+    )
 
 
 def common_stems(texts: Sequence[str]) -> Shares:
@@ -111,6 +142,8 @@ class Understood(Struct, frozen=True):
     """The code of its language, if the text tells it."""
     weights: Mapping[str, Mapping[str, float]] = {}
     """The weights in each client, if several are searched; `weight` has their means then."""
+    sample: Sample = Sample()
+    """What is usual among the asking client's memories, for those of others too: so scores compare."""
 
     def weight_in(self, client_id: str) -> Mapping[str, float]:
         """Return the weights of the words by the statistics of a client."""
@@ -160,16 +193,20 @@ async def understand(
     spoken = language(query)
     words = terms(query, spoken) if by_words else []
     clients = (client_id, *beside)
-    (embedding, degraded), shares = await asyncio.gather(
+    (embedding, degraded), samples = await asyncio.gather(
         _embed(query if by_meaning else None, embedder),
-        asyncio.gather(*map(vocabulary.shares, clients)),
+        asyncio.gather(*map(vocabulary.sample, clients)),
     )
     if embedding is not None:
         degraded = [*degraded, *unknown_language(spoken, knowledge)]
-    weighed = {one: weights(words, known) for one, known in zip(clients, shares, strict=True)}
-    if not beside:
-        return Understood(query, embedding, words, weighed[client_id], degraded, spoken)
-    return Understood(query, embedding, words, _means(weighed.values()), degraded, spoken, weighed)
+    weighed = {
+        one: weights(words, known.shares) for one, known in zip(clients, samples, strict=True)
+    }
+    weight = _means(weighed.values()) if beside else weighed[client_id]
+    by_client = weighed if beside else {}
+    return Understood(
+        query, embedding, words, weight, degraded, spoken, by_client, sample=samples[0]
+    )
 
 
 def _means(weighed: Collection[Mapping[str, float]]) -> dict[str, float]:

@@ -1,14 +1,25 @@
-"""Weighing: the signals of a memory besides those of the two legs; pure."""
+"""Weighing: the score by words, and the signals of a memory besides those of the two legs; pure."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Set
+from typing import TypeVar
+
+from msgspec import Struct
 
 from graphmem.model.vocabulary import Role
 from graphmem.retrieval.fusion import Scores, by_maximum
 from graphmem.retrieval.relevance import stemmed, stems_in
-from graphmem.text.languages import ENGLISH
-from graphmem.text.words import folded, words_of
+from graphmem.retrieval.understanding import K1, B, Sample
+from graphmem.text.languages import ENGLISH, UNSPACED, function_words
+from graphmem.text.words import (
+    FUNCTION_SHARE,
+    beginnings,
+    every_word,
+    folded,
+    is_pair,
+    words_of,
+)
 
 SESSION_BEST = 2
 """The number of a session's best memories that make up its score."""
@@ -30,8 +41,89 @@ SECOND_PERSON = frozenset({"you", "your", "yours", "yourself"})
 _REQUEST = re.compile(r"\b(can|could|would|will) you\b")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
+Key = TypeVar("Key")
+
 Covered = Mapping[str, frozenset[str]]
 """By memory the stems of the question that it has; only memories with at least one."""
+
+
+class WeighedWords(Struct, frozen=True):
+    """The words of a question with the weights that they have for a client."""
+
+    weights: Mapping[str, float]
+    """By stem; by pair of characters, or by word, where the language has no stems of its own."""
+    length: float
+    """The usual number of characters of a memory."""
+    starts: Mapping[str, tuple[str, ...]] = {}
+    """In another language than English: by word the beginnings of its forms."""
+    initials: frozenset[str] = frozenset()
+    pairs: tuple[str, ...] = ()
+    """The pairs of characters among the words, of scripts without spaces."""
+
+
+def weighed_words(
+    words: Iterable[str], weight: Mapping[str, float], spoken: str | None, sample: Sample
+) -> WeighedWords:
+    """Return the words weighed by how rare they are for the client; `weight` has those below 1.
+
+    `weight` goes with the square of the rarity, so its root is the inverse document frequency of BM25. In a
+    chat common words, most of them names, count less than that.
+    """
+    power = 0.5 + chat_of(sample.short)
+    common = function_words(spoken)
+    other = spoken not in (None, ENGLISH) and spoken not in UNSPACED
+    weights = {
+        word if other or is_pair(word) else stemmed(word): weight.get(word, 1.0) ** power
+        * (FUNCTION_SHARE if word in common else 1.0)
+        for word in words
+    }
+    starts = {word: beginnings(word, spoken) for word in weights} if other else {}
+    pairs = tuple(word for word in weights if is_pair(word))
+    return WeighedWords(
+        weights, sample.length, starts, frozenset(word[0] for word in weights), pairs
+    )
+
+
+def counted_words(text: str, asked: WeighedWords) -> Mapping[str, int]:
+    """Return how often a text has each of the words, or another form of it; without those it lacks."""
+    if asked.starts:
+        return _counted_forms(text, asked.starts)
+    initials, weights = asked.initials, asked.weights
+    some = [stemmed(word) for word in every_word(text) if word[0] in initials]
+    counts = Counter(word for word in some if word in weights)
+    counts.update({word: number for word in asked.pairs if (number := text.count(word))})
+    return counts
+
+
+def _counted_forms(text: str, starts: Mapping[str, tuple[str, ...]]) -> Mapping[str, int]:
+    every = tuple({start for some in starts.values() for start in some})
+    counts: Counter[str] = Counter()
+    for word in every_word(text):
+        if (form := folded(word)).startswith(every):
+            counts.update(asked for asked, some in starts.items() if _is_form(form, asked, some))
+    return counts
+
+
+def _is_form(form: str, asked: str, starts: tuple[str, ...]) -> bool:
+    """Tell whether a word is another form of one that is asked for; a short one only if it is the same."""
+    return form == folded(asked) or (len(starts) > 1 and form.startswith(starts[1:]))
+
+
+def scores_by_words(
+    counted: Mapping[Key, Mapping[str, int]], lengths: Mapping[Key, int], asked: WeighedWords
+) -> dict[Key, float]:
+    """Return the BM25 score of texts with these words and lengths, by the client's own statistics.
+
+    Those of the index are of the whole store, and change whenever another client writes.
+    """
+    return {
+        key: sum(
+            asked.weights[word] * number / (number + K1 * (1 - B + B * lengths[key] / asked.length))
+            for word, number in sorted(counts.items())
+        )
+        for key, counts in counted.items()
+        if counts
+    }
 
 
 def session_prior(scores: Mapping[str, float], session_of: Mapping[str, str]) -> Scores:
@@ -110,8 +202,12 @@ def substance(lengths: Mapping[str, int]) -> Scores:
 def chat_share(lengths: Iterable[int]) -> float:
     """Return how far memories of these lengths are a chat, 0–1: 0 for long answers and passages."""
     short = [length <= SHORT_TOKENS for length in lengths]
-    share = sum(short) / len(short) if short else 0.0
-    return min(1.0, max(0.0, (share - CHAT_FROM) / (CHAT_TO - CHAT_FROM)))
+    return chat_of(sum(short) / len(short) if short else 0.0)
+
+
+def chat_of(short: float) -> float:
+    """Return how far memories are a chat, 0–1, of which this share is short."""
+    return min(1.0, max(0.0, (short - CHAT_FROM) / (CHAT_TO - CHAT_FROM)))
 
 
 def covered_words(

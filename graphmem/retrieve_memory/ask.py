@@ -20,7 +20,7 @@ from graphmem.retrieval.filters import Filters, Validity, validity_asked
 from graphmem.retrieval.finding import find_best
 from graphmem.retrieval.fusion import best_first
 from graphmem.retrieval.heads import Head, at_heads, heads_of
-from graphmem.retrieval.ranking import ranked
+from graphmem.retrieval.ranking import LONGEST_RANKED, ranked
 from graphmem.retrieval.understanding import Understood, understand
 from graphmem.retrieve_memory.types import (
     Detail,
@@ -257,6 +257,8 @@ async def _rank(search: MemorySearch, filters: Filters, context: Context) -> lis
         client_id=context.client_id,
         weight=search.question.weight,
         spoken=search.question.spoken,
+        sample=search.question.sample,
+        longest_text=LONGEST_RANKED,
         graph=context.graph,
     )
     return [

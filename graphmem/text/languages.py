@@ -1,13 +1,15 @@
-"""The language of a text, told by its script and, of Latin ones, by its commonest words; and its stems.
+"""The language of a text, told by its script and, of Latin ones, by common words; its stems and questions.
 
 A text of a few words, or of names and code only, has no known language: None. A wrong guess costs more than
 none, so English wins a tie.
 """
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 
 from py_rust_stemmers import SnowballStemmer
 
@@ -230,3 +232,42 @@ def stem_in(spoken: str, word: str) -> str:
 @lru_cache
 def _stemmer(spoken: str) -> SnowballStemmer:
     return SnowballStemmer(_STEMMERS[spoken])
+
+
+_ANSWERS = Path(__file__).with_name("answer_kinds.toml")
+
+_ASKS = re.compile(r"[?？؟]\W*$")
+
+AnswerKinds = Mapping[str, re.Pattern[str]]
+"""By kind of answer, as a number or a reason, what texts have that tell one."""
+
+
+def asked_kinds(question: str, spoken: str | None) -> AnswerKinds:
+    """Return the kinds of answer that a question asks for; none in a language without a list."""
+    lower = question.lower()
+    every = _kinds(spoken or "")
+    return {kind: told for kind, (asked, told) in every.items() if asked.search(lower)}
+
+
+def told_share(text: str, kinds: AnswerKinds) -> float:
+    """Return the share, 0–1, of the kinds of answer that a text has."""
+    lower = text.lower()
+    return sum(told.search(lower) is not None for told in kinds.values()) / max(1, len(kinds))
+
+
+def is_question(text: str) -> bool:
+    """Tell whether a text ends by asking: it seldom answers."""
+    return _ASKS.search(text) is not None
+
+
+@cache
+def _kinds(spoken: str) -> dict[str, tuple[re.Pattern[str], re.Pattern[str]]]:
+    kinds = _every_kind().get(spoken, {})
+    return {
+        kind: (re.compile(one["asked"]), re.compile(one["told"])) for kind, one in kinds.items()
+    }
+
+
+@cache
+def _every_kind() -> dict[str, dict[str, dict[str, str]]]:
+    return tomllib.loads(_ANSWERS.read_text(encoding="utf-8"))

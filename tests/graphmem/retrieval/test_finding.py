@@ -12,12 +12,17 @@ from graphmem.retrieval.finding import (
     MOST_CANDIDATES,
     Candidate,
     CandidateSource,
+    FoundPassage,
     cut,
     enough,
     falls_short,
     united,
+    with_own_passages,
+    with_own_words,
     with_texts,
 )
+from graphmem.retrieval.understanding import Sample
+from graphmem.retrieval.weighing import weighed_words
 from tests.scripted import ScriptedGraph
 
 
@@ -140,3 +145,53 @@ def test_what_two_searches_have_found_is_one_with_the_scores_of_both(
 
     assert united([exact, worded]) == [candidate("a", cosine=0.5, bm25=3.0)]
     assert united([worded, exact]) == [candidate("a", cosine=0.4999, bm25=3.0)]
+
+
+WEIGHED = weighed_words(["kettle", "boats"], {"boats": 0.2}, "en", Sample(length=20.0))
+
+
+def sourced(content: str | None) -> CandidateSource:
+    return CandidateSource(
+        source_type="message",
+        source_id="",
+        start_byte=None,
+        end_byte=None,
+        sha256=None,
+        text=content,
+    )
+
+
+def test_scores_of_the_index_become_the_clients_own(candidate: Callable[..., Candidate]) -> None:
+    found = [
+        candidate("common", bm25=9.0, source=sourced("The boat is blue.")),
+        candidate("rare", bm25=0.1, source=sourced("The kettle is blue.")),
+        candidate("near", cosine=0.9, source=sourced("Kettles and a boat.")),
+        candidate("without", bm25=5.0, source=sourced("It is blue.")),
+        candidate("too long", bm25=7.0, source=sourced(None)),
+        candidate("unread", cosine=0.5, source=sourced(None)),
+    ]
+
+    own = {one.id: one for one in with_own_words(found, WEIGHED)}
+
+    scores = {id: one.bm25 for id, one in own.items() if one.bm25 is not None}
+    assert scores["near"] > scores["rare"] > scores["common"]
+    scale = (scores["common"] + scores["rare"]) / (9.0 + 0.1)
+    assert scores["too long"] == pytest.approx(7.0 * scale)
+    assert scores.keys() == {"near", "rare", "common", "too long"}
+    assert own["near"].stems == {"kettl", "boat"}
+    assert own["without"].stems == own["too long"].stems == frozenset()
+
+
+def test_scores_of_passages_become_the_clients_own(candidate: Callable[..., Candidate]) -> None:
+    passages = [
+        FoundPassage(place=0, start=0, end=9, bm25=9.0, text="The boat is blue."),
+        FoundPassage(place=1, start=9, end=20, bm25=0.1, text="The kettle is blue."),
+        FoundPassage(place=2, start=20, end=30, cosine=0.9, by_vector=True),
+    ]
+
+    [one] = with_own_passages([candidate("long", passages=passages)], WEIGHED)
+
+    common, rare, near = (passage.bm25 for passage in one.passages)
+    assert common is not None
+    assert rare is not None
+    assert (rare > common, near) == (True, None)

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from graphmem.model.vocabulary import Ranking
 from graphmem.retrieval.finding import Candidate, CandidateSource
 from graphmem.retrieval.ranking import CHAT, PROSE, Cues, Ranked, cues_of, ranked
+from graphmem.text.languages import language
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 Make = Callable[..., Candidate]
@@ -335,3 +336,38 @@ def test_a_text_in_a_language_that_the_model_does_not_know_is_not_near(candidate
 
     assert asked(STRANGE)[0] == "right"
     assert asked({}) == asked({"ru": 1.0}) == ["strange", "right", "wrong"]
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "wrong"),
+    [
+        ("Wie viele Gläser gibt es?", "Davon blieben zwölf.", "Davon blieb wenig."),
+        (
+            "Pourquoi rester dans le port ?",
+            "Il pleuvait, donc on attend.",
+            "Il pleuvait dans la nuit.",
+        ),
+        ("Кто помог?", "Помог сосед.", "Помогла лестница."),
+        ("何人来ましたか。", "客は三人だった。", "客は静かだった。"),
+        ("متى نذهب؟", "نذهب يوم الخميس.", "نذهب إلى البحر."),
+    ],
+)
+def test_the_kind_of_answer_that_is_asked_for_counts_in_a_language_that_is_not_known(
+    candidate: Make, question: str, right: str, wrong: str
+) -> None:
+    found = [worded(candidate, "wrong", wrong), worded(candidate, "right", right)]
+    spoken = language(question)
+
+    cues = cues_of(question, [], {}, spoken, STRANGE)
+    scores = {one.id: one.scores["answer"] for one in ranked(found, [], "default", cues)}
+
+    assert scores == {"right": 1.0, "wrong": 0.0}
+
+
+def test_a_question_is_no_answer_in_a_language_that_is_not_known(candidate: Make) -> None:
+    texts = {"asks": "Wo ist das Boot denn jetzt?", "tells": "Das Boot ist jetzt im Hafen."}
+    found = [worded(candidate, id, content) for id, content in texts.items()]
+
+    cues = cues_of("Wo ist das Boot?", [], {}, "de", STRANGE)
+
+    assert order(ranked(found, [], "default", cues))[0] == "tells"

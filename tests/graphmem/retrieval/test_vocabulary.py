@@ -15,9 +15,12 @@ from graphmem.retrieval.understanding import (
     FRESH_SECONDS_WHILE_SMALL,
     SAMPLED,
     SAMPLED_TEXTS,
+    SHORT_CHARACTERS,
+    Sample,
     SampledText,
     Vocabulary,
     common_stems,
+    sampled,
 )
 from graphmem.runtime import Runtime
 from tests.scripted import ScriptedGraph
@@ -58,6 +61,16 @@ def test_a_word_counts_once_for_each_text() -> None:
 def test_of_few_texts_nothing_is_concluded() -> None:
     assert common_stems(["boat"] * (FEWEST - 1)) == {}
     assert common_stems(["boat"] * FEWEST) == {"boat": 1.0}
+
+
+def test_a_sample_tells_how_long_memories_are() -> None:
+    texts = ["a" * (SHORT_CHARACTERS - 100)] * 3 + ["a" * (SHORT_CHARACTERS + 100)]
+
+    found = sampled(texts)
+
+    assert (found.length, found.short) == (SHORT_CHARACTERS - 50, 0.75)
+    assert sampled([]) == Sample()
+    assert sampled([""]).length > 0
 
 
 async def test_a_sample_is_kept_for_each_client(clock: list[float]) -> None:

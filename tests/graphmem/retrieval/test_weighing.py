@@ -2,6 +2,7 @@
 
 import pytest
 
+from graphmem.retrieval.understanding import Sample
 from graphmem.retrieval.weighing import (
     FULL_TOKENS,
     SESSION_BEST,
@@ -10,14 +11,17 @@ from graphmem.retrieval.weighing import (
     asked_role,
     chat_share,
     completed,
+    counted_words,
     coverage,
     covered_words,
     neighbour_scores,
+    scores_by_words,
     session_coverage,
     session_prior,
     shortened,
     speaker_named,
     substance,
+    weighed_words,
 )
 
 ASKED = {"boat": 0.5, "leak": 0.3, "dri": 0.2}
@@ -175,3 +179,61 @@ def test_a_chat_is_told_by_its_short_messages(short: int, expected: float) -> No
 
 def test_without_memories_there_is_no_chat() -> None:
     assert chat_share([]) == 0.0
+
+
+def by_words(
+    question: list[str],
+    texts: dict[str, str],
+    weight: dict[str, float] | None = None,
+    spoken: str | None = None,
+    sample: Sample = Sample(length=30.0),  # noqa: B008 - it is frozen
+) -> dict[str, float]:
+    """Return the scores of texts by words."""
+    asked = weighed_words(question, weight or {}, spoken, sample)
+    counted = {id: counted_words(text, asked) for id, text in texts.items()}
+    return scores_by_words(counted, {id: len(text) for id, text in texts.items()}, asked)
+
+
+def best(scores: dict[str, float]) -> list[str]:
+    return sorted(scores, key=lambda one: -scores[one])
+
+
+def test_rare_words_short_texts_and_repeated_words_have_higher_scores() -> None:
+    texts = {
+        "rare": "A kettle, and nothing else.",
+        "common": "The boats, and nothing else.",
+        "long": "A kettle, and nothing else, but much of that: " + "so it goes, " * 20,
+        "twice": "A kettle, and a kettle too.",
+        "none": "Nothing at all.",
+    }
+
+    scores = by_words(["kettles", "boat"], texts, {"boat": 0.1})
+
+    assert best(scores) == ["twice", "rare", "long", "common"]
+
+
+def test_a_common_word_counts_least_in_a_chat() -> None:
+    texts = {"rare": "A kettle.", "common": "A boat."}
+
+    chat, prose = (
+        by_words(["kettle", "boat"], texts, {"boat": 0.1}, sample=Sample(length=30.0, short=short))
+        for short in (1.0, 0.0)
+    )
+
+    assert chat["rare"] == prose["rare"]
+    assert 0 < chat["common"] < prose["common"] < prose["rare"]
+
+
+@pytest.mark.parametrize(
+    ("spoken", "word", "form", "other"),
+    [
+        ("de", "häuser", "Das Hausboot liegt fest.", "Der Hammer liegt dort."),
+        ("ru", "крышу", "Под крышей дыра.", "Кот спит."),
+        ("ar", "دكان", "استأجرنا الدكان.", "القطة تنام."),
+        ("zh", "水管", "冬天水管裂过。", "儿子画恐龙。"),
+    ],
+)
+def test_other_forms_count_in_other_languages(
+    spoken: str, word: str, form: str, other: str
+) -> None:
+    assert best(by_words([word], {"form": form, "other": other}, spoken=spoken)) == ["form"]

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from bench.languages import SET
 from bench.paraphrases import conversations
-from graphmem.text.languages import language, stem_in
+from graphmem.text.languages import asked_kinds, is_question, language, stem_in, told_share
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,44 @@ def test_forms_of_a_word_have_one_stem() -> None:
 @given(st.text(max_size=80))
 def test_any_text_has_a_language_or_none(text: str) -> None:
     assert language(text) is None or isinstance(language(text), str)
+
+
+@pytest.mark.parametrize(
+    ("spoken", "question", "kinds"),
+    [
+        ("de", "Seit wann wohnt er dort?", {"time"}),
+        ("de", "Wie lange dauert es, und wer kommt?", {"time", "person"}),
+        ("fr", "Combien coûte le bateau ?", {"number"}),
+        ("es", "¿Por qué no vino?", {"reason"}),
+        ("ru", "Где лежит ключ?", {"place"}),
+        ("zh", "谁照顾宠物？", {"person"}),
+        ("ja", "電車はなぜ運休しましたか。", {"reason"}),
+        ("ar", "كم ثمن الاشتراك؟", {"number"}),
+        ("de", "Das Boot ist neu.", set()),
+        ("th", "ใคร", set()),
+        (None, "Wer?", set()),
+    ],
+)
+def test_the_words_of_a_question_tell_the_kind_of_its_answer(
+    spoken: str | None, question: str, kinds: set[str]
+) -> None:
+    assert asked_kinds(question, spoken).keys() == kinds
+
+
+def test_a_text_has_a_share_of_the_kinds_that_are_asked_for() -> None:
+    kinds = asked_kinds("Wer kam wann?", "de")
+
+    assert told_share("Meine Schwester kam am Montag.", kinds) == 1.0
+    assert told_share("Meine Schwester kam.", kinds) == 0.5
+    assert told_share("Es regnet.", kinds) == told_share("Montag", {}) == 0.0
+
+
+def test_a_question_ends_with_its_mark() -> None:
+    asking = ["Wo?", "谁？", "أين؟", "¿Quién? »"]
+
+    assert [text for text in (*asking, "Was? Nichts.", "", "Ja.") if is_question(text)] == asking
+
+
+@given(st.text(max_size=80), st.sampled_from(["de", "fr", "es", "ru", "zh", "ja", "ar"]))
+def test_any_question_and_text_can_be_compared(text: str, spoken: str) -> None:
+    assert 0.0 <= told_share(text, asked_kinds(text, spoken)) <= 1.0

@@ -17,6 +17,7 @@ from graphmem.text.words import (
     MOST_CHARACTERS,
     MOST_TERMS,
     QUESTION_WORDS,
+    every_word,
     lucene_query,
     scope_query,
     stem,
@@ -307,3 +308,8 @@ async def test_scope_words_do_not_change_the_scores(
 
     assert scores[0] == scores[1] == scores[2]
     assert len(scores[0]) == 3
+
+
+@given(st.text(st.sampled_from("ab_1 .':!-"), max_size=30))
+def test_plain_ascii_has_the_words_that_it_has_beside_other_letters(text: str) -> None:
+    assert [*every_word(text), "é"] == every_word(f"{text} é")
