@@ -69,6 +69,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     connections: Annotated[
         int, Meta(ge=1, le=100_000, description="how many connections the API keeps open")
     ] = 1_000
+    drain_seconds: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=3600,
+            description="how long the API goes on after SIGTERM with /health/ready at 503, so that a load "
+            "balancer sends elsewhere before it closes",
+        ),
+    ] = 0
     neo4j_uri: Annotated[
         str | None, Meta(description="a Neo4j to use instead of the private one")
     ] = None
@@ -208,6 +217,7 @@ class SettingsGiven(TypedDict, total=False):
     requests_waiting: int
     client_requests: int
     connections: int
+    drain_seconds: int
     neo4j_uri: str | None
     neo4j_user: str
     neo4j_password: str

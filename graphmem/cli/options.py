@@ -41,6 +41,7 @@ LIMITS = (
     "requests_waiting",
     "client_requests",
     "connections",
+    "drain_seconds",
 )
 LISTENING = (
     "host",

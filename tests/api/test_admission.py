@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from graphmem_api import admission
-from graphmem_api.admission import Turns
+from graphmem_api.admission import Pace, Turns
 from graphmem_api.app import create_app
 from litestar import Litestar
 from msgspec.structs import replace
@@ -341,3 +341,35 @@ async def test_without_a_limit_no_request_is_slow(
         slow.open.set()
     [line] = [line for line in log_lines if "route=/api/v0/recall" in line]
     assert "slow=true" not in line
+
+
+async def test_a_few_requests_begin_in_each_round_of_the_event_loop():
+    pace = Pace(at_once=3)
+    begun: list[int] = []
+    rounds: list[int] = []
+
+    async def begin(place: int) -> None:
+        await pace.begin()
+        begun.append(place)
+
+    waiting = [asyncio.create_task(begin(place)) for place in range(20)]
+    while len(begun) < 20:
+        before = len(begun)
+        await asyncio.sleep(0)
+        rounds.append(len(begun) - before)
+    await asyncio.gather(*waiting)
+
+    assert begun == list(range(20))
+    assert max(rounds) == 3
+
+
+async def test_a_request_that_is_cancelled_before_it_begins_takes_no_place():
+    pace = Pace(at_once=1)
+    await pace.begin()
+    gone = asyncio.create_task(pace.begin())
+    stays = asyncio.create_task(pace.begin())
+    await asyncio.sleep(0)
+    gone.cancel()
+    async with asyncio.timeout(60):
+        await stays
+        await pace.begin()
