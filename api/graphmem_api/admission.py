@@ -7,6 +7,7 @@ once where too many wait, ends at its deadline, and ends when its caller hangs u
 import asyncio
 import time
 from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
 from typing import Any
 
 from litestar.connection import ASGIConnection
@@ -99,7 +100,7 @@ class Pace:
 class Turns:
     """Admits requests, `at_once` at a time; the waiting clients take turns."""
 
-    def __init__(self, *, at_once: int, waiting: int, of_client: int) -> None:
+    def __init__(self, *, at_once: int, waiting: int, of_client: Callable[[str], int]) -> None:
         self._at_once, self._most_waiting, self._of_client = at_once, waiting, of_client
         self._working = 0
         self._in_progress: Counter[str] = Counter()
@@ -112,9 +113,10 @@ class Turns:
 
     async def take(self, client_id: str) -> None:
         """Wait for a turn; `give_back` ends it. Raises `TooManyRequests`, `Overloaded`."""
-        if self._in_progress[client_id] >= self._of_client:
+        most = self._of_client(client_id)
+        if self._in_progress[client_id] >= most:
             REFUSED.labels("client").inc()
-            raise TooManyRequests(self._of_client)
+            raise TooManyRequests(most)
         if self._working >= self._at_once and self.waiting >= self._most_waiting:
             REFUSED.labels("all").inc()
             raise Overloaded(self._at_once + self._most_waiting)

@@ -18,6 +18,7 @@ from graphmem_api.clients import (
     current_context,
     export_client,
     list_all_clients,
+    show_usage,
 )
 from graphmem_api.contexts import contexts
 from graphmem_api.contextual import contextual
@@ -61,7 +62,7 @@ def create_app(runtime: Runtime) -> Litestar:
     turns = Turns(
         at_once=settings.requests_at_once,
         waiting=settings.requests_waiting,
-        of_client=settings.client_requests,
+        of_client=lambda client_id: runtime.limits.of(client_id).requests,
     )
     bodies, seconds = Bodies(), float(settings.request_seconds)
     endpoint = mcp.Endpoint(runtime, turns, bodies, seconds=seconds)
@@ -73,6 +74,7 @@ def create_app(runtime: Runtime) -> Litestar:
                 route_handlers=[
                     conversations,
                     list_all_clients,
+                    show_usage,
                     export_client,
                     forgetting,
                     segment,

@@ -14,6 +14,7 @@ from graphmem_api.app import create_app
 from litestar import Litestar
 from msgspec.structs import replace
 
+from graphmem.clients import LimitsOfClients
 from graphmem.errors import Overloaded, TooManyRequests
 from graphmem.recall.types import Recalled
 from graphmem.runtime import Runtime
@@ -69,7 +70,8 @@ def limited(offline: Runtime) -> Callable[..., Litestar]:
     """A function that returns the application with other limits."""
 
     def app(**limits: int) -> Litestar:
-        return create_app(replace(offline, settings=replace(offline.settings, **limits)))
+        settings = replace(offline.settings, **limits)
+        return create_app(replace(offline, settings=settings, limits=LimitsOfClients(settings)))
 
     return app
 
@@ -266,7 +268,7 @@ async def test_the_bodies_of_all_requests_together_have_a_limit(
 
 
 async def test_clients_take_turns():
-    turns = Turns(at_once=1, waiting=100, of_client=100)
+    turns = Turns(at_once=1, waiting=100, of_client=lambda _: 100)
     order: list[str] = []
     all_wait = asyncio.Event()
 
@@ -293,7 +295,7 @@ async def steps(number: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 async def test_turns_balance_whatever_callers_do(seed: int):
     chance = random.Random(seed)
-    turns = Turns(at_once=3, waiting=5, of_client=4)
+    turns = Turns(at_once=3, waiting=5, of_client=lambda _: 4)
     at_work = most = 0
 
     async def visit(client_id: str) -> None:

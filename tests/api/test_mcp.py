@@ -21,6 +21,7 @@ from mcp.shared.exceptions import MCPError
 from msgspec.structs import replace
 
 from graphmem.client import Graphmem
+from graphmem.clients import LimitsOfClients
 from graphmem.runtime import Runtime
 from graphmem.tokens import TokenCounter
 from tests.agents_program import (
@@ -235,7 +236,7 @@ async def test_calls_take_turns_with_all_requests(
     begun, go_on = slow_tool(monkeypatch)
     settings = replace(runtime.settings, client_requests=1)
     async with (
-        serving(replace(runtime, settings=settings)) as place,
+        serving(replace(runtime, settings=settings, limits=LimitsOfClients(settings))) as place,
         connected(place, x_client_id=memory.client_id) as agent,
     ):
         first = asyncio.create_task(told(agent, "slow", query="x"))
