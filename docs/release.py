@@ -19,7 +19,7 @@ HEADING = re.compile(
     r"^## \[(?P<version>[^\]]+)\](?: - (?P<day>\d{4}-\d{2}-\d{2}))?$", re.MULTILINE
 )
 LINK = re.compile(r"\[([^\]]+)\]\((?![a-z]+:)[^)]*\)")
-IMAGE = re.compile(r"image: graphmem:(\S+)")
+IMAGE = re.compile(r"^ *image: graphmem:(\S+)", re.MULTILINE)
 
 
 def version(root: Path = ROOT) -> str:
@@ -31,10 +31,13 @@ def version(root: Path = ROOT) -> str:
 def mistakes(root: Path = ROOT, tag: str | None = None) -> Iterator[str]:
     """Yield a sentence for each place whose version is not that of pyproject.toml."""
     wanted = version(root)
-    images = IMAGE.findall((root / "docker-compose.yml").read_text("utf-8"))
+    images = {
+        place: IMAGE.findall((root / place).read_text("utf-8"))
+        for place in ("docker-compose.yml", "deploy/kubernetes.yaml")
+    }
     package = json.loads((root / "clients/typescript/package.json").read_text("utf-8"))
     repeated = {
-        "docker-compose.yml": images[0] if images else "none",
+        **{place: found[0] if found else "none" for place, found in images.items()},
         "clients/typescript/package.json": package["version"],
     }
     if tag is not None:

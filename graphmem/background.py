@@ -45,7 +45,7 @@ Work = Callable[[Claim, Runtime], Awaitable[Effect | None]]
 
 
 async def _sweep_contexts(held: Claim, runtime: Runtime) -> None:
-    await sweep_contexts(runtime.context(held.client_id))
+    await sweep_contexts(runtime.context(held.client_id, in_background=True))
 
 
 async def _sweep_runs(_held: Claim, runtime: Runtime) -> None:
@@ -89,7 +89,9 @@ async def _review(held: Claim, runtime: Runtime) -> Effect:
 async def _segment(held: Claim, runtime: Runtime) -> None:
     """Segment an idle conversation; runs of messages that may still grow wait for the next time."""
     now = present()
-    made = await segment(held.key, runtime.context(held.client_id), leave_growing=True)
+    made = await segment(
+        held.key, runtime.context(held.client_id, in_background=True), leave_growing=True
+    )
     if made.left:
         again = Due(
             id=held.id,
@@ -104,7 +106,7 @@ async def _segment(held: Claim, runtime: Runtime) -> None:
 async def _summarize(held: Claim, runtime: Runtime) -> None:
     """Summarize the due sessions of a conversation; the others once they are idle."""
     now = present()
-    next_at = await summarize_grown(held.key, runtime.context(held.client_id))
+    next_at = await summarize_grown(held.key, runtime.context(held.client_id, in_background=True))
     if next_at is None:
         return
     again = Due(
@@ -122,17 +124,17 @@ async def _consolidate(held: Claim, runtime: Runtime) -> None:
     """Consolidate all open episodes of a conversation, one batch at a time."""
     done = None
     while done is None or done.consolidated:
-        done = await consolidate(held.key, runtime.context(held.client_id))
+        done = await consolidate(held.key, runtime.context(held.client_id, in_background=True))
 
 
 async def _find_aliases(held: Claim, runtime: Runtime) -> None:
     """Find the aliases of a client's new names."""
-    await find_new_aliases(runtime.context(held.client_id))
+    await find_new_aliases(runtime.context(held.client_id, in_background=True))
 
 
 async def _cut_memories(held: Claim, runtime: Runtime) -> None:
     """Cut some of a client's long memories; the job comes due again while some are left."""
-    if await cut_memories(runtime.context(held.client_id)):
+    if await cut_memories(runtime.context(held.client_id, in_background=True)):
         return
     now = present()
     again = Due(id=held.id, kind=held.kind, key=held.key, run_at=now, earliest=True)
@@ -141,7 +143,7 @@ async def _cut_memories(held: Claim, runtime: Runtime) -> None:
 
 async def _find_names(held: Claim, runtime: Runtime) -> None:
     """Find the names in some of a client's old memories; the job comes due again while some are left."""
-    if await find_due_names(runtime.context(held.client_id)):
+    if await find_due_names(runtime.context(held.client_id, in_background=True)):
         return
     now = present()
     again = Due(id=held.id, kind=held.kind, key=held.key, run_at=now, earliest=True)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import UNSET, UnsetType
 
-from graphmem.clients import Clients, ClientsAsked, list_clients
+from graphmem.clients import Clients, ClientsAsked, ClientUsage, list_clients, show_usage
 from graphmem.context import Context
 from graphmem.contexts.context import (
     RESPONSE_TOKENS,
@@ -1608,12 +1608,21 @@ class Graphmem:
         asked = _made(JobsAsked, state=state, kind=kind, limit=limit, cursor=cursor)
         return await show_jobs(asked, client_id=self.client_id, graph=self._context.graph)
 
+    # Limits
+
+    async def usage(self) -> ClientUsage:
+        """Return the limits of this client, and what it has: None until its first write under limits."""
+        limits = self.runtime.limits.of(self.client_id)
+        return await show_usage(self.client_id, limits, self._context.graph)
+
     # The whole store
 
     async def clients(self, *, limit: int = 20, cursor: str | None = None) -> Clients:
         """Return the clients of the store in the order of their ids, 1–100 a page, each with its counts."""
         return await list_clients(
-            _made(ClientsAsked, limit=limit, cursor=cursor), self._context.graph
+            _made(ClientsAsked, limit=limit, cursor=cursor),
+            self._context.graph,
+            self.runtime.limits,
         )
 
 

@@ -1,15 +1,68 @@
-"""Listing the clients of the whole store, for operators."""
+"""The clients of a store: their limits and what they have, and for operators the list of all."""
 
-from collections.abc import AsyncIterator
-from datetime import datetime
+import logging
+from collections.abc import AsyncIterator, Iterator
+from datetime import datetime, time, timedelta
+from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
-from graphmem.graph.driver import Graph
+from graphmem.config import ClientLimits, Settings, variable
+from graphmem.errors import DayLimitReached, InvalidInput, SettingError, StoreLimitReached
+from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
 from graphmem.model.pages import GivenCursor, listing, page
-from graphmem.model.vocabulary import KINDS, Kind
+from graphmem.model.times import present
+from graphmem.model.validation import told, validated
+from graphmem.model.vocabulary import KINDS, ClientId, Kind
+from graphmem.observing.metrics import LIMITS_REACHED
+
+LIMITS_FORM = "`client memories=N bytes=N tokens_a_day=N requests=N`, of which any may be left out"
+
+COUNTED_ANEW = timedelta(hours=1)
+"""The age of a count that is made anew before it refuses a write: the store may have been changed by hand."""
+
+log = logging.getLogger(__name__)
+
+
+class CountedUsage(Struct, frozen=True, kw_only=True):
+    """What a client has, as it is counted while limits hold."""
+
+    memories: int
+    bytes: int
+    day: str
+    tokens: int
+    counted_at: datetime
+
+    def tokens_on(self, day: str) -> int:
+        """Return the tokens written on a day."""
+        return self.tokens if self.day == day else 0
+
+
+class Written(Struct, frozen=True, kw_only=True):
+    """What a write adds."""
+
+    memories: int
+    bytes: int
+    tokens: int
+
+
+class Used(Struct, frozen=True, kw_only=True):
+    """What a client has of that which can be limited; None until its first write under limits."""
+
+    memories: int | None = None
+    bytes: int | None = None
+    tokens_today: int | None = None
+
+
+class ClientUsage(Struct, frozen=True, kw_only=True):
+    """The limits of a client, and what it has."""
+
+    limits: ClientLimits
+    used: Used
 
 
 class KindCount(Struct, frozen=True):
@@ -27,10 +80,11 @@ class NextClient(Struct, frozen=True, kw_only=True):
     last_read_at: datetime | None
     conversations: int
     counts: list[KindCount]
+    usage: CountedUsage | None
 
 
 class ListedClient(Struct, frozen=True, kw_only=True):
-    """A client, its numbers of conversations and of memories by kind, and when it last wrote and read."""
+    """A client, its counts, when it last wrote and read, its limits, and what it has of them."""
 
     id: str
     conversations: int
@@ -38,6 +92,8 @@ class ListedClient(Struct, frozen=True, kw_only=True):
     by_kind: dict[Kind, int]
     last_written_at: datetime | None
     last_read_at: datetime | None
+    limits: ClientLimits
+    used: Used
 
 
 class ClientsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,9 +111,197 @@ class Clients(Struct, frozen=True, kw_only=True):
 
 
 NEXT_CLIENT = Query("clients/next_client", NextClient)
+USAGE = Query("clients/usage", CountedUsage)
+COUNT_USAGE = Query("clients/count_usage", CountedUsage, writes=True)
 
 
-async def list_clients(asked: ClientsAsked, graph: Graph) -> Clients:
+class LimitsOfClients:
+    """The limits of each client: those of the settings, and what the limits file says instead.
+
+    A change of the file takes effect with the next request. Raises `SettingError` at first if it cannot be
+    used; if that happens later, the limits stay as they were, and the log says so.
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        settings = settings or Settings()
+        self._usual = ClientLimits(
+            requests=settings.client_requests,
+            memories=settings.client_memories or None,
+            bytes=settings.client_bytes or None,
+            tokens_a_day=settings.client_tokens_a_day or None,
+        )
+        self._path = settings.limits_file
+        self._stamp = _stamp(self._path) if self._path else None
+        self._others = read_limits(self._path, self._usual) if self._path else {}
+
+    def of(self, client_id: str) -> ClientLimits:
+        """Return the limits of a client."""
+        self._refresh()
+        return self._others.get(client_id, self._usual)
+
+    def of_writes(self, client_id: str) -> ClientLimits | None:
+        """Return the limits of a client if they limit what it writes."""
+        limits = self.of(client_id)
+        is_limited = (limits.memories, limits.bytes, limits.tokens_a_day) != (None, None, None)
+        return limits if is_limited else None
+
+    def _refresh(self) -> None:
+        if self._path is None or (stamp := _stamp(self._path)) == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self._others = read_limits(self._path, self._usual)
+        except SettingError as problem:
+            log.error("the limits stay as they were: %s", problem)
+
+
+def read_limits(path: Path, usual: ClientLimits) -> dict[str, ClientLimits]:
+    """Return the limits of the clients that a file names. Raises a `SettingError` that names the line."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not UTF-8"
+        raise _unusable(f"{path} cannot be read: {reason}") from problem
+    found: dict[str, ClientLimits] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        if words[0] in found:
+            raise _unusable(f"{path}, line {number}: this client is on an earlier line already")
+        found[words[0]] = _limits(words, usual, f"{path}, line {number}")
+    return found
+
+
+def _limits(words: list[str], usual: ClientLimits, place: str) -> ClientLimits:
+    given = dict(word.partition("=")[::2] for word in words[1:])
+    try:
+        validated(words[0], ClientId)
+        if len(given) == len(words) - 1:
+            return msgspec.convert(asdict(usual) | given, ClientLimits, strict=False)
+    except InvalidInput as problem:
+        raise _unusable(f"{place}: a client is 1–128 of letters, digits and `. _ : -`") from problem
+    except msgspec.ValidationError as problem:
+        raise _unusable(f"{place}: {told(str(problem))}; expected {LIMITS_FORM}") from problem
+    raise _unusable(f"{place}: expected {LIMITS_FORM}, each once")
+
+
+def _unusable(problem: str) -> SettingError:
+    return SettingError(variable("limits_file"), problem)
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    """Return the stamp of a file's content; None if there is no such file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+async def check_room(added: Written, *, client_id: str, graph: Graph) -> None:
+    """Refuse a write that its client's limits do not admit, before anything is computed for it.
+
+    The transaction decides: this only spares the work. Raises `StoreLimitReached`, `DayLimitReached`.
+    """
+    if graph.limits is None:
+        return
+    now = present()
+    for usage in await graph.rows(USAGE, client_id=client_id):
+        if now - usage.counted_at < COUNTED_ANEW:
+            _refuse_excess(_with(usage, added, now), graph.limits, added, now)
+
+
+async def hold_to_limits(
+    transaction: Transaction,
+    usage: CountedUsage | None,
+    added: Written,
+    *,
+    client_id: str,
+    now: datetime,
+) -> None:
+    """Refuse a write that exceeds its client's limits, at its end: the transaction is rolled back then.
+
+    `usage` includes the write; None if nothing is counted of this client yet. Raises `StoreLimitReached`,
+    `DayLimitReached`.
+    """
+    if transaction.limits is None:
+        return
+    is_fresh = usage is not None and now - usage.counted_at < COUNTED_ANEW
+    if usage is None or (not is_fresh and any(_excesses(usage, transaction.limits))):
+        [usage] = await transaction.rows(
+            COUNT_USAGE,
+            client_id=client_id,
+            day=day_of(now),
+            begin=_begin_of_day(now),
+            now=now,
+        )
+    _refuse_excess(usage, transaction.limits, added, now)
+
+
+def day_of(at: datetime) -> str:
+    """Return the day, in UTC, on which tokens are counted together."""
+    return at.date().isoformat()
+
+
+def _begin_of_day(at: datetime) -> datetime:
+    return datetime.combine(at.date(), time(), tzinfo=at.tzinfo)
+
+
+def _with(usage: CountedUsage, added: Written, now: datetime) -> CountedUsage:
+    """Return the usage after a write."""
+    return CountedUsage(
+        memories=usage.memories + added.memories,
+        bytes=usage.bytes + added.bytes,
+        day=day_of(now),
+        tokens=usage.tokens_on(day_of(now)) + added.tokens,
+        counted_at=usage.counted_at,
+    )
+
+
+def _excesses(usage: CountedUsage, limits: ClientLimits) -> Iterator[str]:
+    """Yield the names of the limits that are exceeded."""
+    for name, used in (
+        ("memories", usage.memories),
+        ("bytes", usage.bytes),
+        ("tokens_a_day", usage.tokens),
+    ):
+        limit = getattr(limits, name)
+        if limit is not None and used > limit:
+            yield name
+
+
+def _refuse_excess(
+    usage: CountedUsage, limits: ClientLimits, added: Written, now: datetime
+) -> None:
+    """Raise the error of the first limit that is exceeded, with what the client had before."""
+    for name in _excesses(usage, limits):
+        LIMITS_REACHED.labels(name).inc()
+        limit: int = getattr(limits, name)
+        if name == "tokens_a_day":
+            left = _begin_of_day(now) + timedelta(days=1) - now
+            raise DayLimitReached(
+                limit, usage.tokens - added.tokens, retry_after=int(left.total_seconds()) + 1
+            )
+        what = "memories" if name == "memories" else "bytes of text"
+        raise StoreLimitReached(what, limit, getattr(usage, name) - getattr(added, name))
+
+
+async def show_usage(client_id: str, limits: ClientLimits, graph: Graph) -> ClientUsage:
+    """Return the limits of a client, and what it has."""
+    rows = await graph.rows(USAGE, client_id=client_id)
+    return ClientUsage(limits=limits, used=_used(rows[0] if rows else None, present()))
+
+
+def _used(usage: CountedUsage | None, now: datetime) -> Used:
+    if usage is None:
+        return Used()
+    return Used(
+        memories=usage.memories, bytes=usage.bytes, tokens_today=usage.tokens_on(day_of(now))
+    )
+
+
+async def list_clients(asked: ClientsAsked, graph: Graph, limits: LimitsOfClients) -> Clients:
     """Return a page of the clients that have a conversation or a memory, each with its counts.
 
     Counting takes time in proportion to the memories of the page's clients. Raises `InvalidInput`,
@@ -73,7 +317,7 @@ async def list_clients(asked: ClientsAsked, graph: Graph) -> Clients:
         if not rows:
             break
         after = rows[0].id
-        found.append(_counted(rows[0]))
+        found.append(_counted(rows[0], limits.of(after)))
     shown, cursor = page(found, asked.limit, lambda row: listed.sealed(row.id))
     return Clients(clients=shown, cursor=cursor)
 
@@ -86,7 +330,7 @@ async def client_ids(graph: Graph) -> AsyncIterator[str]:
         yield after
 
 
-def _counted(client: NextClient) -> ListedClient:
+def _counted(client: NextClient, limits: ClientLimits) -> ListedClient:
     by_kind = {one.kind: one.memories for one in client.counts}
     return ListedClient(
         id=client.id,
@@ -95,4 +339,6 @@ def _counted(client: NextClient) -> ListedClient:
         by_kind=by_kind,
         last_written_at=client.last_written_at,
         last_read_at=client.last_read_at,
+        limits=limits,
+        used=_used(client.usage, present()),
     )

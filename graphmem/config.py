@@ -66,9 +66,44 @@ class Settings(Struct, frozen=True, kw_only=True):
             description="how many requests of one client may be in progress; the next ones get 429",
         ),
     ] = 256
+    client_memories: Annotated[
+        int, Meta(ge=0, le=10**12, description="how many memories a client may have; 0: any number")
+    ] = 0
+    client_bytes: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10**15,
+            description="how long the texts of a client's memories may be together, in UTF-8; 0: any length",
+        ),
+    ] = 0
+    client_tokens_a_day: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10**12,
+            description="how many tokens of memories a client may write on one day (UTC); 0: any number",
+        ),
+    ] = 0
+    limits_file: Annotated[
+        Path | None,
+        Meta(
+            description="other limits for some clients: lines like `acme memories=100000 bytes=50000000 "
+            "tokens_a_day=2000000 requests=64`"
+        ),
+    ] = None
     connections: Annotated[
         int, Meta(ge=1, le=100_000, description="how many connections the API keeps open")
     ] = 1_000
+    drain_seconds: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=3600,
+            description="how long the API goes on after SIGTERM with /health/ready at 503, so that a load "
+            "balancer sends elsewhere before it closes",
+        ),
+    ] = 0
     neo4j_uri: Annotated[
         str | None, Meta(description="a Neo4j to use instead of the private one")
     ] = None
@@ -194,6 +229,18 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = "text"
 
 
+class ClientLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The limits of one client; None is no limit."""
+
+    requests: Annotated[int, Meta(ge=1, description="requests in progress at once")]
+    memories: Annotated[int, Meta(ge=0, description="memories")] | None = None
+    bytes: Annotated[int, Meta(ge=0, description="bytes of their texts, in UTF-8")] | None = None
+    tokens_a_day: (
+        Annotated[int, Meta(ge=0, description="tokens of the memories written on one day (UTC)")]
+        | None
+    ) = None
+
+
 class SettingsGiven(TypedDict, total=False):
     """The settings as keyword arguments of `graphmem.open`; see `Settings` for their meanings."""
 
@@ -207,7 +254,12 @@ class SettingsGiven(TypedDict, total=False):
     requests_at_once: int
     requests_waiting: int
     client_requests: int
+    client_memories: int
+    client_bytes: int
+    client_tokens_a_day: int
+    limits_file: Path | str | None
     connections: int
+    drain_seconds: int
     neo4j_uri: str | None
     neo4j_user: str
     neo4j_password: str

@@ -34,7 +34,7 @@ BUNDLED = "graphmem/bge-small-en-v1.5-q"
 BUNDLED_DIMENSIONS = 384
 
 BATCH_TEXTS = 8
-BATCH_CHARACTERS = 2_000
+BATCH_CHARACTERS = 1_000
 """The characters of one batch of passages, padding included: a question, or another caller's short message,
 waits for one batch at most. Larger batches take as long for each text."""
 
@@ -51,7 +51,7 @@ PURPOSES = ("question", "passages", "again")
 
 LOCAL, QUESTIONS_LANE, PASSAGES_LANE = "embedder", "embedding-questions", "embedding-passages"
 
-URL_BATCHES = 4
+URL_BATCHES = 8
 """The size of the batches that go to a URL, in those of a local model."""
 
 URL_THREADS = 4

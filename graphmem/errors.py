@@ -36,6 +36,9 @@
     ├── TooManyRuns             the client has the maximum number of active runs
     ├── TooManyStatements       the database works on the maximum number of operators' statements
     ├── TooManyRequests         the client has the maximum number of requests in progress
+    ├── LimitReached            a write would exceed a limit of its client; nothing was written
+    │   ├── StoreLimitReached   … of its memories, or of the length of their texts
+    │   └── DayLimitReached     … of the tokens that it may write on one day
     ├── Unauthorized            the request has no valid key
     ├── BodyLate                the body of a request did not arrive in time
     ├── Unavailable             temporary: the database or the embedder does not answer now
@@ -420,6 +423,33 @@ class TooManyRequests(GraphmemError):
         )
         self.limit = limit
         self.retry_after = 1
+
+
+class LimitReached(GraphmemError):
+    """A write would exceed a limit of its client; nothing was written."""
+
+
+class StoreLimitReached(LimitReached):
+    """The client would have too many memories, or too long texts."""
+
+    def __init__(self, what: str, limit: int, used: int) -> None:
+        super().__init__(
+            f"this client may have {limit:,} {what} and has {used:,}: with this write there would be more, "
+            "so nothing was written; delete some, or have the limit raised"
+        )
+        self.limit = limit
+
+
+class DayLimitReached(LimitReached):
+    """The client would write too many tokens on one day."""
+
+    def __init__(self, limit: int, used: int, retry_after: int) -> None:
+        super().__init__(
+            f"this client may write {limit:,} tokens a day and has written {used:,} today (UTC): with this "
+            "write there would be more, so nothing was written; write less, or go on tomorrow"
+        )
+        self.limit = limit
+        self.retry_after = retry_after
 
 
 class BodyLate(GraphmemError):

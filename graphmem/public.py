@@ -17,9 +17,12 @@ from graphmem.client import (
 )
 from graphmem.clients import (
     Clients as Clients,
+    ClientUsage as ClientUsage,
     ListedClient as ListedClient,
+    Used as Used,
 )
 from graphmem.config import (
+    ClientLimits as ClientLimits,
     Settings as Settings,
     SettingsGiven as SettingsGiven,
 )

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from graphmem.accesses import Recorder
 from graphmem.artifacts.fetch import MEGABYTE
+from graphmem.clients import LimitsOfClients
 from graphmem.config import Settings
 from graphmem.context import Context
 from graphmem.embedding import Embedder, load_model
@@ -60,13 +61,20 @@ class Runtime(Struct):
     reranker: Reranker | None = None
     recorder: Recorder | None = None
     """None if reads are not recorded."""
+    limits: LimitsOfClients = field(default_factory=LimitsOfClients)
 
-    def context(self, client_id: str, permitted: Iterable[str] = ()) -> Context:
-        """Return the context of a use case for one client, as of now, and the others that it may read."""
+    def context(
+        self, client_id: str, permitted: Iterable[str] = (), *, in_background: bool = False
+    ) -> Context:
+        """Return the context of a use case for one client, as of now, and the others that it may read.
+
+        The limits of the client hold for what it asks for, not for what is done in the background.
+        """
+        limits = None if in_background else self.limits.of_writes(client_id)
         return Context(
             client_id=client_id,
             permitted=tuple(one for one in dict.fromkeys(permitted) if one != client_id),
-            graph=self.graph,
+            graph=self.graph.held_to(limits) if limits else self.graph,
             embedder=self.embedder,
             tokens=self.tokens,
             vocabulary=self.vocabulary,
@@ -88,6 +96,7 @@ async def running(
 
     Raises a `SetupError` whose sentence names the remedy.
     """
+    limits = LimitsOfClients(settings)
     async with AsyncExitStack() as stack:
         graph = await stack.enter_async_context(database(settings, progress))
         graph.settle_before_reads(Expiries(graph).settle)
@@ -109,6 +118,7 @@ async def running(
             Statements(settings.cypher_at_once),
             llm,
             new_turns(settings.turn_cache_mb << 20),
+            limits=limits,
         )
         if (encoder := await asyncio.to_thread(load_reranker, settings)) is not None:
             runtime.reranker = Reranker(encoder)

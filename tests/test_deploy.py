@@ -1,4 +1,4 @@
-"""The alerts and the dashboard: every metric that they name is one that the service has."""
+"""The alerts and the dashboard name metrics that exist, the manifests for Kubernetes fit the service."""
 
 import json
 import re
@@ -8,11 +8,17 @@ from typing import Any
 
 import pytest
 import yaml  # type: ignore[import-untyped]
+from graphmem_api.health import live, ready
 from graphmem_api.metrics import Counted, Gauges
+from graphmem_api.serve import GRACE_SECONDS
 from prometheus_client.metrics_core import Metric
 
+from graphmem import config
+from graphmem.artifacts.maven import read_list
+from graphmem.config import Settings
 from graphmem.graph.driver import Pool
 from graphmem.jobs.outbox import JobCount
+from graphmem.server.command import conf
 
 NAME = re.compile(r"\b(?:graphmem|process)_[a-z0-9_]+")
 
@@ -87,3 +93,115 @@ def test_no_two_panels_are_in_one_place(repository: Path) -> None:
     places = [(one["gridPos"]["x"], one["gridPos"]["y"]) for one in panels(repository)]
     assert len(set(places)) == len(places)
     assert len({one["id"] for one in panels(repository)}) == len(places)
+
+
+@pytest.fixture(scope="module")
+def manifests(repository: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """The objects of deploy/kubernetes.yaml, by kind and name; `make manifests` checks their form."""
+    text = (repository / "deploy" / "kubernetes.yaml").read_text("utf-8")
+    every = list(yaml.safe_load_all(text))
+    named = {(one["kind"], one["metadata"]["name"]): one for one in every}
+    assert len(named) == len(every)
+    return named
+
+
+def pod(manifests: dict[tuple[str, str], dict[str, Any]], kind: str, name: str) -> dict[str, Any]:
+    spec: dict[str, Any] = manifests[kind, name]["spec"]["template"]["spec"]
+    return spec
+
+
+def environment(container: dict[str, Any]) -> dict[str, str]:
+    return {one["name"]: one.get("value", "a secret") for one in container["env"]}
+
+
+def test_the_manifest_names_settings_that_exist_with_values_that_they_take(
+    manifests: dict[tuple[str, str], dict[str, Any]],
+) -> None:
+    [container] = pod(manifests, "Deployment", "graphmem")["containers"]
+    given = environment(container)
+    assert set(given) <= {config.variable(name) for name in Settings.__struct_fields__}
+    settings = config.load(given)
+    assert settings.keys_file is not None
+    [mounted] = [one for one in container["volumeMounts"] if one["name"] == "keys"]
+    assert settings.keys_file.parent == Path(mounted["mountPath"])
+
+
+def test_the_neo4j_of_the_manifest_is_set_as_the_private_one_is(
+    manifests: dict[tuple[str, str], dict[str, Any]],
+) -> None:
+    [container] = pod(manifests, "StatefulSet", "neo4j")["containers"]
+    given = {
+        name.removeprefix("NEO4J_").replace("__", "\0").replace("_", ".").replace("\0", "_"): value
+        for name, value in environment(container).items()
+        if name.startswith("NEO4J_") and name != "NEO4J_AUTH"
+    }
+    wanted = dict(
+        line.split("=", 1) for line in conf(7687, Settings().neo4j_page_cache).splitlines()
+    )
+    del wanted["server.bolt.advertised_address"], wanted["server.bolt.listen_address"]
+    assert {name: given.get(name) for name in wanted} == wanted
+    assert set(given) - set(wanted) == {
+        "server.bolt.listen_address",
+        "server.memory.heap.initial_size",
+        "server.memory.heap.max_size",
+    }
+    [version] = [one.version for one in read_list("neo4j") if one.artifact == "neo4j"]
+    assert container["image"] == f"neo4j:{version}-community"
+
+
+def test_the_probes_of_the_manifest_ask_routes_that_exist(
+    manifests: dict[tuple[str, str], dict[str, Any]],
+) -> None:
+    [container] = pod(manifests, "Deployment", "graphmem")["containers"]
+    routes = {f"/health{path}" for handler in (live, ready) for path in handler.paths}
+    assert container["readinessProbe"]["httpGet"]["path"] == "/health/ready"
+    assert container["livenessProbe"]["httpGet"]["path"] == "/health/live"
+    for name in ("startupProbe", "readinessProbe", "livenessProbe"):
+        assert container[name]["httpGet"]["path"] in routes
+        assert container[name]["httpGet"]["port"] in {one["name"] for one in container["ports"]}
+
+
+def test_a_pod_has_the_time_to_drain_and_to_end_its_longest_request(
+    manifests: dict[tuple[str, str], dict[str, Any]],
+) -> None:
+    spec = pod(manifests, "Deployment", "graphmem")
+    [container] = spec["containers"]
+    settings = config.load(environment(container))
+    probe = container["readinessProbe"]
+    noticed = probe["periodSeconds"] * probe["failureThreshold"] + probe["timeoutSeconds"]
+    assert settings.drain_seconds > noticed
+    grace = spec["terminationGracePeriodSeconds"]
+    assert grace > settings.drain_seconds + GRACE_SECONDS
+    assert grace > settings.drain_seconds + settings.request_seconds
+
+
+@pytest.mark.parametrize(("kind", "name"), [("StatefulSet", "neo4j"), ("Deployment", "graphmem")])
+def test_a_pod_has_no_more_rights_than_it_needs(
+    manifests: dict[tuple[str, str], dict[str, Any]], kind: str, name: str
+) -> None:
+    spec = pod(manifests, kind, name)
+    [container] = spec["containers"]
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert spec["automountServiceAccountToken"] is False
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert container["securityContext"]["allowPrivilegeEscalation"] is False
+    assert container["resources"]["limits"]["memory"]
+    secrets = [one for one in container["env"] if "PASSWORD" in one["name"]]
+    assert all("secretKeyRef" in one["valueFrom"] for one in secrets)
+    if name == "graphmem":
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+
+
+def test_everything_of_the_manifest_selects_the_pods_that_it_means(
+    manifests: dict[tuple[str, str], dict[str, Any]],
+) -> None:
+    for (kind, name), one in manifests.items():
+        if kind in {"Service", "PodDisruptionBudget", "NetworkPolicy"}:
+            chosen = one["spec"].get("podSelector") or one["spec"]["selector"]
+            chosen = chosen.get("matchLabels", chosen)
+        else:
+            chosen = one["spec"]["selector"]["matchLabels"]
+            assert chosen.items() <= one["spec"]["template"]["metadata"]["labels"].items()
+        assert chosen == {"app.kubernetes.io/name": name}
+    assert manifests["PodDisruptionBudget", "graphmem"]["spec"]["minAvailable"] == 1
+    assert manifests["Deployment", "graphmem"]["spec"]["replicas"] == 2

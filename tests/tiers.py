@@ -33,6 +33,7 @@ LONG = (
     "tests/graphmem/retrieval/test_reads_beside_writes.py",
     "tests/test_chaos_runs.py",
     "tests/test_chaos.py",
+    "tests/test_rolling.py",
     "tests/graphmem/test_reembedding.py",
     "tests/graphmem/retrieval/test_finding_live.py",
     "tests/graphmem/cli/test_doctor.py",

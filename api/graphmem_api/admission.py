@@ -7,6 +7,7 @@ once where too many wait, ends at its deadline, and ends when its caller hangs u
 import asyncio
 import time
 from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
 from typing import Any
 
 from litestar.connection import ASGIConnection
@@ -24,6 +25,9 @@ HELD_BYTES = 256 * 1024 * 1024
 MORE_TIME_BYTES = 100_000
 """The length of a body for which a request has its time once more: a batch takes longer than a question."""
 
+BEGUN_AT_ONCE = 4
+"""The requests that begin in one round of the event loop; each of them takes a millisecond or two."""
+
 AT_LEAST = "at_least_seconds"
 """The option of a route whose work takes longer than a question: the time that it has in any case."""
 
@@ -38,10 +42,65 @@ class CallerLeft(asyncio.CancelledError):
     """The caller has hung up: its work was cancelled, and nobody waits for an answer."""
 
 
+class Bodies:
+    """The bodies of all requests in progress, and their length together."""
+
+    def __init__(self) -> None:
+        self.held = 0
+
+    def take(self, length: int) -> None:
+        """Count a part that has arrived; `give_back` takes it off. Raises `Overloaded`."""
+        self.held += length
+        if self.held > HELD_BYTES:
+            REFUSED.labels("bytes").inc()
+            raise Overloaded(HELD_BYTES, "bytes of bodies")
+
+    def give_back(self, length: int) -> None:
+        """Count the end of a body's request."""
+        self.held -= length
+
+
+class Pace:
+    """Lets a few requests begin in each round of the event loop.
+
+    A round ends when all that was ready has run: if hundreds of requests arrive together, the probes of
+    health and the answers of others would wait for all of them to begin.
+    """
+
+    def __init__(self, at_once: int = BEGUN_AT_ONCE) -> None:
+        self._at_once = self._left = at_once
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._is_counting = False
+
+    async def begin(self) -> None:
+        """Wait for a round with fewer beginnings."""
+        loop = asyncio.get_running_loop()
+        if not self._is_counting:
+            self._is_counting = True
+            loop.call_soon(self._next_round)
+        if self._left and not self._waiting:
+            self._left -= 1
+            return
+        turn = loop.create_future()
+        self._waiting.append(turn)
+        await turn
+
+    def _next_round(self) -> None:
+        self._left = self._at_once
+        while self._waiting and self._left:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                self._left -= 1
+        self._is_counting = self._left < self._at_once
+        if self._is_counting:
+            asyncio.get_running_loop().call_soon(self._next_round)
+
+
 class Turns:
     """Admits requests, `at_once` at a time; the waiting clients take turns."""
 
-    def __init__(self, *, at_once: int, waiting: int, of_client: int) -> None:
+    def __init__(self, *, at_once: int, waiting: int, of_client: Callable[[str], int]) -> None:
         self._at_once, self._most_waiting, self._of_client = at_once, waiting, of_client
         self._working = 0
         self._in_progress: Counter[str] = Counter()
@@ -54,9 +113,10 @@ class Turns:
 
     async def take(self, client_id: str) -> None:
         """Wait for a turn; `give_back` ends it. Raises `TooManyRequests`, `Overloaded`."""
-        if self._in_progress[client_id] >= self._of_client:
+        most = self._of_client(client_id)
+        if self._in_progress[client_id] >= most:
             REFUSED.labels("client").inc()
-            raise TooManyRequests(self._of_client)
+            raise TooManyRequests(most)
         if self._working >= self._at_once and self.waiting >= self._most_waiting:
             REFUSED.labels("all").inc()
             raise Overloaded(self._at_once + self._most_waiting)
@@ -157,10 +217,7 @@ class Visit:
         if message["type"] == "http.request":
             length = len(message["body"])
             self.body_bytes += length
-            self._admission.held += length
-            if self._admission.held > HELD_BYTES:
-                REFUSED.labels("bytes").inc()
-                raise Overloaded(HELD_BYTES, "bytes of bodies")
+            self._admission.bodies.take(length)
         return message
 
     async def answer(self, message: Message) -> None:
@@ -178,7 +235,7 @@ class Visit:
 
     def end(self) -> None:
         """Give everything back."""
-        self._admission.held -= self.body_bytes
+        self._admission.bodies.give_back(self.body_bytes)
         self._stop_watching()
         if self._client_id is not None:
             self._admission.turns.give_back(self._client_id)
@@ -198,12 +255,15 @@ class Visit:
 class Admission:
     """Wraps the application: gives each request of a client a visit, and ends it in time."""
 
-    def __init__(self, app: ASGIApp, turns: Turns, prefix: str, *, seconds: float) -> None:
+    def __init__(
+        self, app: ASGIApp, turns: Turns, bodies: Bodies, prefix: str, *, seconds: float
+    ) -> None:
         self._app = app
         self._prefix = prefix
+        self._pace = Pace()
         self.turns = turns
+        self.bodies = bodies
         self.seconds = seconds
-        self.held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; those about the service itself are always answered."""
@@ -213,6 +273,7 @@ class Admission:
         visit = scope["state"][STATE] = Visit(self, receive, send)
         try:
             async with visit.deadline:
+                await self._pace.begin()
                 await self._app(scope, visit.receive, visit.answer)
         except TimeoutError:
             if visit.has_answer:

@@ -9,7 +9,7 @@ from litestar.di import Provide
 
 from graphmem.runtime import Runtime
 from graphmem_api.access import Access
-from graphmem_api.admission import Admission, Turns
+from graphmem_api.admission import Admission, Bodies, Turns
 from graphmem_api.bodies import BODY_BYTES, StrictRequest
 from graphmem_api.chunks import chunk, peek
 from graphmem_api.clients import (
@@ -18,6 +18,7 @@ from graphmem_api.clients import (
     current_context,
     export_client,
     list_all_clients,
+    show_usage,
 )
 from graphmem_api.contexts import contexts
 from graphmem_api.contextual import contextual
@@ -30,7 +31,7 @@ from graphmem_api.explorer import explorer
 from graphmem_api.facts import remember_facts, set_categories, show_categories, supersede_fact
 from graphmem_api.forgetting import forgetting
 from graphmem_api.graph import graph
-from graphmem_api.health import health
+from graphmem_api.health import Closing, health
 from graphmem_api.hyde import hyde_retrieve
 from graphmem_api.jobs import list_jobs
 from graphmem_api.links import add_links, delete_link, list_links
@@ -61,9 +62,11 @@ def create_app(runtime: Runtime) -> Litestar:
     turns = Turns(
         at_once=settings.requests_at_once,
         waiting=settings.requests_waiting,
-        of_client=settings.client_requests,
+        of_client=lambda client_id: runtime.limits.of(client_id).requests,
     )
-    endpoint = mcp.Endpoint(runtime, turns)
+    bodies, seconds = Bodies(), float(settings.request_seconds)
+    endpoint = mcp.Endpoint(runtime, turns, bodies, seconds=seconds)
+    closing = Closing()
     app = Litestar(
         route_handlers=[
             Router(
@@ -71,6 +74,7 @@ def create_app(runtime: Runtime) -> Litestar:
                 route_handlers=[
                     conversations,
                     list_all_clients,
+                    show_usage,
                     export_client,
                     forgetting,
                     segment,
@@ -124,8 +128,11 @@ def create_app(runtime: Runtime) -> Litestar:
             metrics(guard),
             *([mcp.route(endpoint, guard)] if mcp.is_installed() else []),
         ],
-        state=State({"mcp": endpoint}),
-        dependencies={"runtime": Provide(lambda: runtime, sync_to_thread=False)},
+        state=State({"mcp": endpoint, "closing": closing}),
+        dependencies={
+            "runtime": Provide(lambda: runtime, sync_to_thread=False),
+            "closing": Provide(lambda: closing, sync_to_thread=False),
+        },
         exception_handlers={Exception: answer},
         logging_config=None,
         openapi_config=description(version("graphmem"), structs, guard),
@@ -133,8 +140,7 @@ def create_app(runtime: Runtime) -> Litestar:
         request_class=StrictRequest,
         request_max_body_size=BODY_BYTES,
     )
-    seconds = float(settings.request_seconds)
-    admission = Admission(app.asgi_handler, turns, PREFIX, seconds=seconds)
+    admission = Admission(app.asgi_handler, turns, bodies, PREFIX, seconds=seconds)
     slow_seconds = settings.slow_ms / 1000 if settings.slow_ms else math.inf
     app.asgi_handler = Access(admission, slow_seconds=slow_seconds)
     return app

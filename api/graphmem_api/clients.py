@@ -19,7 +19,13 @@ from litestar.response import Stream
 from litestar.types import Scope
 
 from graphmem.client import DEFAULT_CLIENT
-from graphmem.clients import Clients, ClientsAsked, list_clients
+from graphmem.clients import (
+    Clients,
+    ClientsAsked,
+    ClientUsage,
+    list_clients,
+    show_usage as usage,
+)
 from graphmem.config import Settings, variable
 from graphmem.context import Context
 from graphmem.errors import InvalidInput, SettingError, Unauthorized
@@ -169,7 +175,24 @@ async def list_all_clients(
     Counting takes time in proportion to the memories of the page's clients. `last_read_at` is known of reads
     that are still recorded.
     """
-    return await list_clients(asked, runtime.graph)
+    return await list_clients(asked, runtime.graph, runtime.limits)
+
+
+@get(
+    "/usage",
+    summary="Show the limits of the client",
+    response_description="Its limits, and what it has",
+    tags=["clients"],
+    responses=failures(),
+)
+async def show_usage(
+    runtime: NamedDependency[Runtime], context: NamedDependency[Context]
+) -> ClientUsage:
+    """Show the limits of the client, and what it has; null stands for no limit.
+
+    It is counted from the client's first write under limits, until then it is null.
+    """
+    return await usage(context.client_id, runtime.limits.of(context.client_id), context.graph)
 
 
 @get(

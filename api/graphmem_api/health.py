@@ -36,6 +36,13 @@ class Readiness(Health, frozen=True):
     """Null if none is set."""
 
 
+class Closing:
+    """Whether new requests are wanted; not any more once the service has been told to end."""
+
+    def __init__(self) -> None:
+        self.is_ending = False
+
+
 @get("/live", summary="Is it alive?", response_description="It is")
 async def live() -> Health:
     """Say that the process lives, without asking the database."""
@@ -48,8 +55,10 @@ async def live() -> Health:
     response_description="It can",
     responses=described(503),
 )
-async def ready(runtime: NamedDependency[Runtime]) -> Readiness:
-    """Say that the database answers, or return 503 within two seconds."""
+async def ready(runtime: NamedDependency[Runtime], closing: NamedDependency[Closing]) -> Readiness:
+    """Say that the database answers, or return 503 within two seconds; 503 too once the service is ending."""
+    if closing.is_ending:
+        raise Unavailable("the service is ending: send requests elsewhere")
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
             await runtime.graph.rows(SERVER_VERSION)

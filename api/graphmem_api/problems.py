@@ -16,11 +16,14 @@ from graphmem.errors import (
     BodyLate,
     Conflict,
     CypherRefused,
+    DayLimitReached,
     DiskFull,
     GraphmemError,
     InvalidInput,
+    LimitReached,
     NotFound,
     SetupError,
+    StoreLimitReached,
     TookTooLong,
     TookTooMuch,
     TooLarge,
@@ -46,6 +49,8 @@ STATUS: dict[type[GraphmemError], int] = {
     TooManyRuns: 429,
     TooManyStatements: 429,
     TooManyRequests: 429,
+    LimitReached: 429,
+    StoreLimitReached: 507,
     BodyLate: 408,
     Unauthorized: 401,
     DiskFull: 507,
@@ -54,6 +59,9 @@ STATUS: dict[type[GraphmemError], int] = {
     GraphmemError: 500,
 }
 """An error has the status of its nearest ancestor here."""
+
+WAITING = (Unavailable, TooManyRuns, TooManyStatements, TooManyRequests, DayLimitReached)
+"""The errors that say how soon it is worth while to try again."""
 
 HTTP_CODES = {
     400: "bad_request",
@@ -211,7 +219,7 @@ def _carried(error: GraphmemError) -> dict[str, Any]:
 
 
 def _headers(error: GraphmemError) -> dict[str, str]:
-    if isinstance(error, Unavailable | TooManyRuns | TooManyStatements | TooManyRequests):
+    if isinstance(error, WAITING):
         return {"Retry-After": str(error.retry_after)}
     if isinstance(error, Unauthorized):
         return {"WWW-Authenticate": 'Bearer realm="graphmem"'}

@@ -52,6 +52,7 @@ OPERATIONS: dict[Role, frozenset[str]] = {
             "show_span",
             "show_span_content",
             "show_summary",
+            "show_usage",
         }
     ),
     "analyst": frozenset(

@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import errno
+import gc
 import signal
 import socket
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +15,7 @@ from typing import Any
 import h11
 import msgspec
 import uvicorn
+from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from graphmem.background import Background
@@ -27,6 +30,7 @@ from graphmem.warming import warm
 from graphmem_api.access import protected
 from graphmem_api.app import create_app
 from graphmem_api.clients import check_listener
+from graphmem_api.health import Closing
 from graphmem_api.mcp.endpoint import Endpoint
 from graphmem_api.problems import HTTP_CODES, MEDIA_TYPE, Failure, problem
 
@@ -46,6 +50,10 @@ LINGER_SECONDS = 2.0
 """The time that a caller that sent invalid HTTP may go on before the connection is closed."""
 
 BACKLOG = 512
+
+SWITCH_SECONDS = 0.0005
+"""The time after which a thread that computes lets another one run. With Python's 5 ms the event loop, which
+gives its turn away with each read and write of a socket, waits that long for it while texts are analysed."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -68,22 +76,53 @@ async def serve(
         asyncio.get_running_loop().set_exception_handler(log_lost)
         async with exporting(), running(settings, progress) as runtime:
             await _prepare(runtime)
-            background = Background(runtime) if settings.jobs == "on" else None
-            app = create_app(runtime)
-            server = Server(
-                app,
-                url(settings.host, listening),
-                on_ready,
-                background,
-                connections=settings.connections,
-                endpoint=app.state["mcp"],
-            )
-            ending.server = server
-            try:
-                await server.serve([listening])
-            finally:
-                if background:
-                    await background.end()
+            with responsive():
+                await _serve(runtime, listening, ending, on_ready)
+
+
+async def _serve(
+    runtime: Runtime,
+    listening: socket.socket,
+    ending: "GracefulEnd",
+    on_ready: Callable[[str], None],
+) -> None:
+    """Answer requests, and do the background work, until a signal."""
+    settings = runtime.settings
+    background = Background(runtime) if settings.jobs == "on" else None
+    app = create_app(runtime)
+    server = Server(
+        app,
+        url(settings.host, listening),
+        on_ready,
+        background,
+        connections=settings.connections,
+        endpoint=app.state["mcp"],
+        draining=Draining(app.state["closing"], settings.drain_seconds),
+    )
+    ending.server = server
+    try:
+        await server.serve([listening])
+    finally:
+        if background:
+            await background.end()
+
+
+@contextmanager
+def responsive() -> Iterator[None]:
+    """Keep pauses of the event loop short, for the length of the block.
+
+    What exists now is left out of garbage collections: nothing is answered while they look through it, and it
+    stays to the end anyway.
+    """
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        sys.setswitchinterval(switch)
 
 
 async def _prepare(runtime: Runtime) -> None:
@@ -198,6 +237,13 @@ class Protocol(H11Protocol):
         self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
 
+class Draining(Struct, frozen=True):
+    """What happens between a signal and the close of the port: `ready` says no for some seconds."""
+
+    closing: Closing
+    seconds: float = 0.0
+
+
 class Server(uvicorn.Server):
     """A uvicorn inside the running loop: quiet, and leaving signals to `GracefulEnd`."""
 
@@ -210,6 +256,7 @@ class Server(uvicorn.Server):
         *,
         connections: int = Protocol.most_connections,
         endpoint: Endpoint | None = None,
+        draining: Draining | None = None,
     ) -> None:
         super().__init__(
             uvicorn.Config(
@@ -232,6 +279,19 @@ class Server(uvicorn.Server):
         self._on_ready = on_ready
         self._background = background
         self._endpoint = endpoint
+        self._draining = draining
+
+    def end(self, number: signal.Signals) -> None:
+        """Stop answering, after the time for draining; a second signal ends that at once."""
+        draining = self._draining
+        if draining is None or not draining.seconds or draining.closing.is_ending:
+            self.handle_exit(number, None)
+            return
+        draining.closing.is_ending = True
+        # A caller opens its next connection where the load balancer sends it. From the configuration the
+        # headers are taken anew each second.
+        self.config.encoded_headers = [*self.config.encoded_headers, (b"connection", b"close")]
+        asyncio.get_running_loop().call_later(draining.seconds, self.handle_exit, number, None)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer, report it, and then start the background work."""
@@ -300,7 +360,7 @@ class GracefulEnd:
 
     def _end(self, number: signal.Signals) -> None:
         if self.server is not None:
-            self.server.handle_exit(number, None)
+            self.server.end(number)
         elif self._task is not None and not self._given_up:
             self._given_up = True
             self._task.cancel()

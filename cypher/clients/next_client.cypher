@@ -33,8 +33,15 @@ CALL (client_id) {
   ORDER BY access.client_id DESC, access.at DESC
   LIMIT 1
 }
+CALL (client_id) {
+  OPTIONAL MATCH (usage:Usage {client_id: client_id})
+  RETURN usage {
+    .memories, .bytes, .day, .tokens, counted_at: toString(usage.counted_at)
+  } AS usage
+}
 RETURN
   client_id AS id,
+  usage,
   last_written_at,
   last_read_at,
   COUNT {

@@ -22,6 +22,7 @@ CALL (gone) {
   WITH DISTINCT access
   DETACH DELETE access
 }
+// include uncount
 // include delete_passages
 FOREACH (memory IN gone | DETACH DELETE memory)
 RETURN size(gone) AS memories, entities

@@ -3,6 +3,12 @@ CYPHER 25
 //
 // $client_id  string        the client
 // $ids        list<string>  the memories, locked by this transaction
+WITH COLLECT {
+  UNWIND $ids AS id
+  MATCH (memory:Memory {client_id: $client_id, id: id})
+  RETURN memory
+} AS gone
+// include uncount
 UNWIND $ids AS id
 CALL (id) {
   MATCH (memory:Memory {client_id: $client_id, id: id})

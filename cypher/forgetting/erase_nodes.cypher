@@ -31,6 +31,8 @@ CALL () {
   UNION ALL
   MATCH (node:Audit {client_id: $client_id}) WHERE node.id IS NOT NULL RETURN node LIMIT $limit
   UNION ALL
+  MATCH (node:Usage {client_id: $client_id}) RETURN node LIMIT $limit
+  UNION ALL
   MATCH (node:Client {client_id: $client_id}) RETURN node LIMIT $limit
 }
 WITH

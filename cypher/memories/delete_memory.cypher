@@ -28,6 +28,7 @@ WITH
     MATCH (memory)-[:MENTIONS|NAMES]->(entity:Entity {client_id: $client_id})
     RETURN DISTINCT entity.normalized
   } AS entities
+// include uncount
 // include delete_passages
 FOREACH (memory IN gone | DETACH DELETE memory)
 RETURN size(gone) AS memories, entities

@@ -1,10 +1,14 @@
 CYPHER 25
 // Writes memories of any kind with the vectors that the installation requires; adds the label of the kind to
-// :Memory. Returns the required models for which the rows have no vectors.
+// :Memory. Returns the required models for which the rows have no vectors, and what the client has now if that
+// is counted.
 //
 // $client_id  string     the client
 // $rows       list<map>  {label, properties, embeddings, truncated}; properties hold an id that is not taken,
 // the last two are keyed by model, or by `current` for the current one
+// $bytes      int        the length of their texts
+// $tokens     int        their tokens
+// $day        string     the day of the write, such as 2026-11-24
 UNWIND $rows AS row
 CREATE (memory:Memory:$(row.label))
 SET memory = row.properties, memory.client_id = $client_id
@@ -25,6 +29,18 @@ CALL (made, sides) {
   CALL db.create.setNodeVectorProperty(memory, side.property, embedding)
   RETURN count(*) AS vectors
 }
+CALL () {
+  OPTIONAL MATCH (usage:Usage {client_id: $client_id})
+  SET
+    usage.memories = usage.memories + size($rows),
+    usage.bytes = usage.bytes + $bytes,
+    usage.tokens = CASE WHEN usage.day < $day THEN 0 ELSE usage.tokens END + $tokens,
+    usage.day = CASE WHEN usage.day < $day THEN $day ELSE usage.day END
+  RETURN usage {
+    .memories, .bytes, .day, .tokens, counted_at: toString(usage.counted_at)
+  } AS usage
+}
 RETURN
+  usage,
   size(made) AS written,
   // include lacking

@@ -124,6 +124,14 @@ CALL () {
     RETURN node
     LIMIT $counted + 1
   } AS nodes
+
+  UNION ALL
+
+  RETURN 'Usage' AS label, COLLECT {
+    MATCH (node:Usage {client_id: $client_id})
+    RETURN node
+    LIMIT $counted + 1
+  } AS nodes
 }
 WITH
   label,

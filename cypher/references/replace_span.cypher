@@ -27,5 +27,7 @@ WITH
     MATCH (old)-[:MENTIONS]->(entity:Entity {client_id: $client_id})
     RETURN DISTINCT entity.normalized
   } AS entities
-DETACH DELETE old
+WITH written, entities, [old] AS gone
+// include uncount
+FOREACH (memory IN gone | DETACH DELETE memory)
 RETURN written, entities

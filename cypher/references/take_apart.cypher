@@ -23,5 +23,6 @@ WITH
     MATCH (span)-[:MENTIONS]->(entity:Entity {client_id: $client_id})
     RETURN DISTINCT entity.normalized
   } AS entities
+// include uncount
 FOREACH (span IN gone | DETACH DELETE span)
 RETURN size(gone) AS memories, entities

@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from graphmem.blocking.event_loop import Blocking
 from graphmem.client import Graphmem, When
-from graphmem.clients import Clients
+from graphmem.clients import Clients, ClientUsage
 from graphmem.contexts.context import (
     RESPONSE_TOKENS,
     TTL_SECONDS,
@@ -2015,6 +2015,10 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Jobs:
         """Return this client's background jobs, newest first, 1–200 a page."""
         return self._wait(self._source.jobs, state=state, kind=kind, limit=limit, cursor=cursor)
+
+    def usage(self) -> ClientUsage:
+        """Return the limits of this client, and what it has: None until its first write under limits."""
+        return self._wait(self._source.usage)
 
     def clients(self, *, limit: int = 20, cursor: str | None = None) -> Clients:
         """Return the clients of the store in the order of their ids, 1–100 a page, each with its counts."""

@@ -40,7 +40,12 @@ LIMITS = (
     "requests_at_once",
     "requests_waiting",
     "client_requests",
+    "client_memories",
+    "client_bytes",
+    "client_tokens_a_day",
+    "limits_file",
     "connections",
+    "drain_seconds",
 )
 LISTENING = (
     "host",

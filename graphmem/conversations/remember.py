@@ -15,7 +15,7 @@ from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import Due, postpone_all
-from graphmem.memories.write import Draft, Prepared, prepare, write
+from graphmem.memories.write import Draft, Prepared, prepare_within_limits, write
 from graphmem.model.annotations import stored_annotations
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import Id
@@ -162,7 +162,7 @@ async def prepare_batch(
         ids=ids,
         given=checked,
         messages=list(new.values()),
-        memories=await prepare(drafts, embedder=context.embedder, tokens=context.tokens),
+        memories=await prepare_within_limits(drafts, context),
         session_ids={name: new_id() for name in {message.session_id for message in new.values()}},
         segment_job_id=new_id(),
         summary_job_id=new_id(),

@@ -50,6 +50,7 @@ LABELS = (
 
 NOT_EXPORTED = {
     "Hold": "reserves tokens for an operation that is at work now",
+    "Usage": "is counted anew with the first write under limits",
     "Audit": "belongs to the operators of the installation",
 }
 """The labels of a client's other nodes, each with the reason."""

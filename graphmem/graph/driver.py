@@ -26,6 +26,7 @@ from neo4j.exceptions import (
 from neo4j.time import DateTime
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind
 
+from graphmem.config import ClientLimits
 from graphmem.errors import (
     DiskFull,
     GraphmemError,
@@ -87,9 +88,16 @@ log = logging.getLogger(__name__)
 class Transaction:
     """One transaction that may write: all of it is committed, or nothing."""
 
-    def __init__(self, transaction: neo4j.AsyncTransaction, side: Side = FIRST) -> None:
+    def __init__(
+        self,
+        transaction: neo4j.AsyncTransaction,
+        side: Side = FIRST,
+        limits: ClientLimits | None = None,
+    ) -> None:
         self._transaction = transaction
         self.side = side
+        self.limits = limits
+        """The limits of the client that writes; None if it has none, or if this is background work."""
 
     async def rows(self, query: Query[Row], **parameters: Any) -> list[Row]:
         """Run a query in this transaction and return its rows."""
@@ -131,6 +139,9 @@ class DriverInUse(Struct):
 class Graph:
     """One database of one Neo4j, which runs query files on one side of its embeddings."""
 
+    limits: ClientLimits | None = None
+    """The limits of the client that writes, if it has any."""
+
     def __init__(
         self,
         driver: AsyncDriver,
@@ -160,6 +171,12 @@ class Graph:
         """Return the same database with queries on this side of its embeddings."""
         same = copy.copy(self)
         same.side = side
+        return same
+
+    def held_to(self, limits: ClientLimits) -> "Graph":
+        """Return the same database with writes held to these limits."""
+        same = copy.copy(self)
+        same.limits = limits
         return same
 
     @property
@@ -242,7 +259,7 @@ class Graph:
 
         async def attempt(session: Session) -> Result:
             async with await session.begin_transaction() as transaction:
-                result = await work(Transaction(transaction, self.side))
+                result = await work(Transaction(transaction, self.side, self.limits))
                 await transaction.commit()
                 return result
 

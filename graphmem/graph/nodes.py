@@ -101,6 +101,21 @@ class Client(AsyncStructuredNode):
     locked = BooleanProperty()
 
 
+class Usage(AsyncStructuredNode):
+    """What a client with limits has: memories, the bytes of their texts, and the tokens written on `day`.
+
+    Made with its first write under limits; from then on each write and deletion keeps it right.
+    """
+
+    client_id = StringProperty(required=True)
+    memories = IntegerProperty(required=True)
+    bytes = IntegerProperty(required=True)
+    day = StringProperty(required=True)
+    tokens = IntegerProperty(required=True)
+    counted_at = DateTimeNeo4jFormatProperty(required=True)
+    locked = BooleanProperty()
+
+
 class Conversation(AsyncStructuredNode):
     """A durable memory space; its only writer sets `locked`, to hold the node's lock."""
 
@@ -234,6 +249,7 @@ class Memory(AsyncStructuredNode):
     other_truncated = BooleanProperty()
     passages_due = BooleanProperty()
     names_due = BooleanProperty()
+    text_bytes = IntegerProperty()
 
     mentions = _many("Entity", "MENTIONS")
     spells_out = _many("Entity", "SPELLS_OUT", SpelledOut)

@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from graphmem.clients import CountedUsage, Written, check_room, day_of, hold_to_limits
 from graphmem.context import Context
 from graphmem.embedding import Embedder, Embedding, loaded
 from graphmem.graph.driver import Graph, Transaction
@@ -143,6 +144,7 @@ class Prepared(Struct, frozen=True):
             | own
             | {
                 "token_count": self.token_count,
+                "text_bytes": len(self.draft.text.encode()),
                 "embedding_truncated": self.embedding.truncated,
                 "passages_due": self.passages_due or None,
                 "scope_words": scope_words(self.draft.client_id, properties | own),
@@ -151,10 +153,12 @@ class Prepared(Struct, frozen=True):
 
 
 class MemoriesWritten(Struct, frozen=True):
-    """The number of memories that a statement has written, and the models whose vectors they lack."""
+    """The number of written memories, the models whose vectors they lack, and what their client has now."""
 
     written: int
     lacking: list[str]
+    usage: CountedUsage | None
+    """What the client has now, if that is counted."""
 
 
 class WrittenMemory(Struct, frozen=True):
@@ -185,6 +189,19 @@ NEXT_TO_NAME = Query("memories/next_to_name", MemoryToName)
 LOCK_TO_NAME = Query("memories/lock_to_name", WrittenMemory, writes=True)
 
 log = logging.getLogger(__name__)
+
+
+async def prepare_within_limits(drafts: Sequence[Draft], context: Context) -> list[Prepared]:
+    """Prepare memories as `prepare` does, unless the client's limits leave no room for them.
+
+    Raises `StoreLimitReached`, `DayLimitReached`, `Unavailable`.
+    """
+    if drafts:
+        # Tokens are not known yet; one at least.
+        sizes = (len(draft.text.encode()) for draft in drafts)
+        room = Written(memories=len(drafts), bytes=sum(sizes), tokens=1)
+        await check_room(room, client_id=context.client_id, graph=context.graph)
+    return await prepare(drafts, embedder=context.embedder, tokens=context.tokens)
 
 
 async def prepare(
@@ -238,14 +255,32 @@ async def _embed_passages(
 async def write(transaction: Transaction, memories: Sequence[Prepared], *, client_id: str) -> None:
     """Write memories that do not exist yet.
 
-    Raises `Unavailable` when the installation needs a model that this process cannot load.
+    Raises `Unavailable` when the installation needs a model that this process cannot load,
+    `StoreLimitReached` and `DayLimitReached` when the client's limits do not admit them.
     """
+    usage: CountedUsage | None = None
     for start in range(0, len(memories), WRITTEN_AT_ONCE):
         chunk = memories[start : start + WRITTEN_AT_ONCE]
         rows = [memory.row for memory in chunk]
-        [written] = await transaction.rows(WRITE_MEMORIES, client_id=client_id, rows=rows)
+        [written] = await transaction.rows(
+            WRITE_MEMORIES,
+            client_id=client_id,
+            rows=rows,
+            bytes=sum(row["properties"]["text_bytes"] for row in rows),
+            tokens=sum(memory.token_count for memory in chunk),
+            day=day_of(chunk[0].draft.created_at),
+        )
+        usage = written.usage
         for model in written.lacking:
             await _add_embeddings(transaction, chunk, model, client_id=client_id)
+    if memories:
+        await hold_to_limits(
+            transaction,
+            usage,
+            _added(memories),
+            client_id=client_id,
+            now=memories[0].draft.created_at,
+        )
     passages = [passage for memory in memories for passage in memory.passages]
     if passages:
         await write_passages(
@@ -253,6 +288,14 @@ async def write(transaction: Transaction, memories: Sequence[Prepared], *, clien
         )
     if rows := _mentions((memory.draft.id, memory) for memory in memories):
         await transaction.rows(WRITE_MENTIONS, client_id=client_id, rows=rows)
+
+
+def _added(memories: Sequence[Prepared]) -> Written:
+    return Written(
+        memories=len(memories),
+        bytes=sum(len(memory.draft.text.encode()) for memory in memories),
+        tokens=sum(memory.token_count for memory in memories),
+    )
 
 
 async def write_grown(

@@ -24,6 +24,11 @@ REFUSED = Counter(
     "Requests refused at once: too many of one client, of all, or too many bytes of bodies",
     ["limit"],
 )
+LIMITS_REACHED = Counter(
+    "graphmem_client_limits_reached",
+    "Writes refused because of a limit of their client: memories, bytes, tokens_a_day",
+    ["limit"],
+)
 DEGRADED = Counter("graphmem_degraded_answers", "Answers without a part of the search", ["reason"])
 JOBS_ENDED = Counter(
     "graphmem_job_attempts",

@@ -16,7 +16,14 @@ from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.chunk import FULL_TEXT, ContentPart, joined
 from graphmem.memories.memory import Gone, delete_unmentioned
 from graphmem.memories.versions import supersede
-from graphmem.memories.write import Draft, Prepared, find_unwritten, prepare, write
+from graphmem.memories.write import (
+    Draft,
+    Prepared,
+    find_unwritten,
+    prepare,
+    prepare_within_limits,
+    write,
+)
 from graphmem.model.annotations import checked_expiry, checked_tags, encoded
 from graphmem.model.pages import listing, page
 from graphmem.model.times import BEGINNING, after, utc
@@ -93,7 +100,7 @@ async def add_references(new: Sequence[NewReference], context: Context) -> list[
         )
         for place, one in enumerate(new)
     ]
-    prepared = await prepare(drafts, embedder=context.embedder, tokens=context.tokens)
+    prepared = await prepare_within_limits(drafts, context)
 
     async def keep(transaction: Transaction) -> None:
         new = await find_unwritten(transaction, prepared, client_id=context.client_id)
@@ -222,7 +229,7 @@ async def _prepare(
     if reference.content_sha256 is not None:
         version = replace(reference, id=new_id(), occurred_at=now, created_at=now, active=True)
         drafts.append(reference_draft(replace(version, **properties), client_id))
-    prepared = await prepare(drafts, embedder=context.embedder, tokens=tokens)
+    prepared = await prepare_within_limits(drafts, context)
     new = prepared.pop() if reference.content_sha256 is not None else None
     return PreparedContent(reference=reference, version=new, spans=prepared, properties=properties)
 

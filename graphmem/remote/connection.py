@@ -158,6 +158,7 @@ ROUTES = {
     "cypher": Route("POST /cypher", always),
     "cypher_audit": Route("GET /cypher/audit"),
     "jobs": Route("GET /jobs"),
+    "usage": Route("GET /usage"),
     "clients": Route("GET /clients"),
 }
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from graphmem.context import Context
 from graphmem.graph.driver import Transaction
-from graphmem.memories.write import Draft, Prepared, prepare, write as write_memories
+from graphmem.memories.write import Draft, Prepared, prepare_within_limits, write as write_memories
 from graphmem.model.annotations import encoded
 from graphmem.model.validation import checked_text
 from graphmem.references.reference import CONTENT_SPANS, reference_draft, span_draft, write_spans
@@ -103,7 +103,7 @@ async def _prepare(
         reference_draft(reference, context.client_id),
         *_spans(new, reference, now, context),
     ]
-    first, *spans = await prepare(drafts, embedder=context.embedder, tokens=tokens)
+    first, *spans = await prepare_within_limits(drafts, context)
     return first, spans
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 from graphmem_api import admission
-from graphmem_api.admission import Turns
+from graphmem_api.admission import Pace, Turns
 from graphmem_api.app import create_app
 from litestar import Litestar
 from msgspec.structs import replace
 
+from graphmem.clients import LimitsOfClients
 from graphmem.errors import Overloaded, TooManyRequests
 from graphmem.recall.types import Recalled
 from graphmem.runtime import Runtime
@@ -69,7 +70,8 @@ def limited(offline: Runtime) -> Callable[..., Litestar]:
     """A function that returns the application with other limits."""
 
     def app(**limits: int) -> Litestar:
-        return create_app(replace(offline, settings=replace(offline.settings, **limits)))
+        settings = replace(offline.settings, **limits)
+        return create_app(replace(offline, settings=settings, limits=LimitsOfClients(settings)))
 
     return app
 
@@ -266,7 +268,7 @@ async def test_the_bodies_of_all_requests_together_have_a_limit(
 
 
 async def test_clients_take_turns():
-    turns = Turns(at_once=1, waiting=100, of_client=100)
+    turns = Turns(at_once=1, waiting=100, of_client=lambda _: 100)
     order: list[str] = []
     all_wait = asyncio.Event()
 
@@ -293,7 +295,7 @@ async def steps(number: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 async def test_turns_balance_whatever_callers_do(seed: int):
     chance = random.Random(seed)
-    turns = Turns(at_once=3, waiting=5, of_client=4)
+    turns = Turns(at_once=3, waiting=5, of_client=lambda _: 4)
     at_work = most = 0
 
     async def visit(client_id: str) -> None:
@@ -341,3 +343,35 @@ async def test_without_a_limit_no_request_is_slow(
         slow.open.set()
     [line] = [line for line in log_lines if "route=/api/v0/recall" in line]
     assert "slow=true" not in line
+
+
+async def test_a_few_requests_begin_in_each_round_of_the_event_loop():
+    pace = Pace(at_once=3)
+    begun: list[int] = []
+    rounds: list[int] = []
+
+    async def begin(place: int) -> None:
+        await pace.begin()
+        begun.append(place)
+
+    waiting = [asyncio.create_task(begin(place)) for place in range(20)]
+    while len(begun) < 20:
+        before = len(begun)
+        await asyncio.sleep(0)
+        rounds.append(len(begun) - before)
+    await asyncio.gather(*waiting)
+
+    assert begun == list(range(20))
+    assert max(rounds) == 3
+
+
+async def test_a_request_that_is_cancelled_before_it_begins_takes_no_place():
+    pace = Pace(at_once=1)
+    await pace.begin()
+    gone = asyncio.create_task(pace.begin())
+    stays = asyncio.create_task(pace.begin())
+    await asyncio.sleep(0)
+    gone.cancel()
+    async with asyncio.timeout(60):
+        await stays
+        await pace.begin()

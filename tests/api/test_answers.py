@@ -222,6 +222,7 @@ async def play_run(story: Story) -> None:
 async def play_operations(story: Story) -> None:
     ask = story.ask
     await ask("GET", "/jobs?limit=1")
+    await ask("GET", "/usage")
     await ask("GET", "/clients?limit=1")
     await ask("PUT", "/clients/nobody/hold", forgetting.REASON.value)
     await ask("DELETE", "/clients/nobody/hold")

@@ -11,6 +11,7 @@ import httpx
 import httpx2
 import pytest
 import pytest_asyncio
+from graphmem_api import admission
 from graphmem_api.app import create_app
 from graphmem_api.mcp import server
 from graphmem_api.serve import Server, listener, url
@@ -20,6 +21,7 @@ from mcp.shared.exceptions import MCPError
 from msgspec.structs import replace
 
 from graphmem.client import Graphmem
+from graphmem.clients import LimitsOfClients
 from graphmem.runtime import Runtime
 from graphmem.tokens import TokenCounter
 from tests.agents_program import (
@@ -35,6 +37,7 @@ from tests.agents_program import (
     use_resources_and_prompts,
     use_run_tools,
 )
+from tests.api.conftest import client_of
 
 HANDSHAKE, MODERN = "legacy", "2026-07-28"
 """How the client negotiates: the handshake of 2025, or the version that needs none."""
@@ -233,7 +236,7 @@ async def test_calls_take_turns_with_all_requests(
     begun, go_on = slow_tool(monkeypatch)
     settings = replace(runtime.settings, client_requests=1)
     async with (
-        serving(replace(runtime, settings=settings)) as place,
+        serving(replace(runtime, settings=settings, limits=LimitsOfClients(settings))) as place,
         connected(place, x_client_id=memory.client_id) as agent,
     ):
         first = asyncio.create_task(told(agent, "slow", query="x"))
@@ -395,3 +398,33 @@ async def test_a_database_that_does_not_answer_is_told(refusing: httpx.AsyncClie
     answer = await refusing.post("/mcp", json=body, headers=session)
     assert "an unexpected error of graphmem, not of the request" in answer.text
     assert '"isError":true' in answer.text
+
+
+@asynccontextmanager
+async def asking_in_process(runtime: Runtime) -> AsyncIterator[httpx.AsyncClient]:
+    """Send requests to an application without a server, and end its sessions."""
+    app = create_app(runtime)
+    async with client_of(app, x_client_id="a", content_type="application/json") as http:
+        yield http
+    await app.state["mcp"].close()
+
+
+async def test_bodies_count_among_those_of_all_requests(
+    offline: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "HELD_BYTES", 1_000)
+    async with asking_in_process(offline) as http:
+        refused = [await http.post("/mcp", content=b" " * 600 * parts) for parts in (1, 1, 2)]
+    assert [one.status_code for one in refused[:2]] == [400, 400]
+    assert (refused[2].status_code, refused[2].json()["code"]) == (503, "overloaded")
+
+
+async def test_a_body_that_does_not_arrive_is_ended(offline: Runtime) -> None:
+    async def half() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.Event().wait()
+
+    settings = replace(offline.settings, request_seconds=1)
+    async with asking_in_process(replace(offline, settings=settings)) as http:
+        late = await http.post("/mcp", content=half())
+    assert (late.status_code, late.json()["code"]) == (408, "body_late")

@@ -14,7 +14,7 @@ from typing import Any
 import graphmem_api.serve
 import httpx
 import pytest
-from graphmem_api.serve import HEADER_BYTES, listener, serve
+from graphmem_api.serve import HEADER_BYTES, listener, responsive, serve
 from msgspec.structs import replace
 
 from graphmem import config
@@ -385,3 +385,28 @@ async def test_a_signal_closes_everything_in_order(
         "",
         0,
     )
+
+
+def test_while_it_serves_pauses_are_short_and_then_all_is_as_before() -> None:
+    switch, frozen = sys.getswitchinterval(), gc.get_freeze_count()
+    with responsive():
+        assert sys.getswitchinterval() < switch
+        assert gc.get_freeze_count() > frozen
+    assert (sys.getswitchinterval(), gc.get_freeze_count()) == (switch, 0)
+
+
+async def test_a_service_that_is_told_to_end_says_so_before_it_closes(
+    offline_running: Settings,
+) -> None:
+    settings = replace(offline_running, drain_seconds=3_600)
+    async with served(settings) as (url, task), httpx.AsyncClient(base_url=url) as http:
+        assert (await http.get("/health/live")).headers.get("connection") is None
+        os.kill(os.getpid(), signal.SIGTERM)
+        async with asyncio.timeout(60):
+            while (await http.get("/health/live")).headers.get("connection") != "close":
+                await asyncio.sleep(0.05)
+        ready = await http.get("/health/ready")
+        assert (ready.status_code, "is ending" in ready.json()["detail"]) == (503, True)
+
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.wait_for(task, 60)

@@ -17,6 +17,7 @@ WORKFLOWS = sorted((release.ROOT / ".github/workflows").glob("*.yml"))
 REPEATED = (
     "pyproject.toml",
     "docker-compose.yml",
+    "deploy/kubernetes.yaml",
     "CHANGELOG.md",
     "clients/typescript/package.json",
 )
@@ -53,6 +54,12 @@ def test_a_release_of_this_tree_has_no_mistake(tree: Path) -> None:
     ("name", "old", "new", "said"),
     [
         ("docker-compose.yml", "graphmem:{}", "graphmem:9.9.9", "docker-compose.yml has version 9"),
+        (
+            "deploy/kubernetes.yaml",
+            "graphmem:{}\n",
+            "graphmem:9.9.9\n",
+            "kubernetes.yaml has version",
+        ),
         ("clients/typescript/package.json", '"{}"', '"9.9.9"', "package.json has version 9.9.9"),
         ("CHANGELOG.md", "## [{}]", "## [9.9.9]", "CHANGELOG.md has no part"),
         ("CHANGELOG.md", "## [{}] - ", "## [{}]\n\n", "CHANGELOG.md has no day"),

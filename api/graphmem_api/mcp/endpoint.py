@@ -6,6 +6,7 @@ memory that a service without agents' programs need not spend.
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib import import_module
@@ -15,14 +16,14 @@ from urllib.parse import parse_qsl
 
 from litestar import asgi
 from litestar.handlers import ASGIRouteHandler
-from litestar.types import Receive, Scope, Send
+from litestar.types import Receive, ReceiveMessage, Scope, Send
 from msgspec import Struct
 
 from graphmem.client import Graphmem
-from graphmem.errors import DeadlineExceeded
+from graphmem.errors import BodyLate, DeadlineExceeded
 from graphmem.model.validation import validated
 from graphmem.runtime import Runtime
-from graphmem_api.admission import AT_LEAST, LONG_WORK, Turns
+from graphmem_api.admission import AT_LEAST, LONG_WORK, Bodies, Turns
 from graphmem_api.bodies import BODY_BYTES
 from graphmem_api.clients import Guard, refuse_foreign_origin
 
@@ -51,11 +52,47 @@ def is_installed() -> bool:
     return find_spec("mcp") is not None
 
 
+class Body:
+    """The body of one request: it arrives in time, and counts among all bodies until the answer ends."""
+
+    def __init__(self, bodies: Bodies, receive: Receive) -> None:
+        self._bodies = bodies
+        self._receive = receive
+        self._arrived: deque[ReceiveMessage] = deque()
+        self._length = 0
+
+    async def arrive(self, seconds: float) -> None:
+        """Wait for the body, or for as much of it as is taken. Raises `Overloaded`, `BodyLate`."""
+        try:
+            async with asyncio.timeout(seconds):
+                while self._length <= BODY_BYTES:
+                    message = await self._receive()
+                    self._arrived.append(message)
+                    if message["type"] != "http.request":
+                        return
+                    self._length += len(message["body"])
+                    self._bodies.take(len(message["body"]))
+                    if not message["more_body"]:
+                        return
+        except TimeoutError as problem:
+            raise BodyLate(seconds) from problem
+
+    async def receive(self) -> ReceiveMessage:
+        """Return the next part."""
+        return self._arrived.popleft() if self._arrived else await self._receive()
+
+    def give_back(self) -> None:
+        """Count the end of the request."""
+        self._bodies.give_back(self._length)
+
+
 class Endpoint:
     """The sessions of agents' programs; they live as long as the service, or half an hour unused."""
 
-    def __init__(self, runtime: Runtime, turns: Turns) -> None:
+    def __init__(self, runtime: Runtime, turns: Turns, bodies: Bodies, *, seconds: float) -> None:
         self._runtime = runtime
+        self._bodies = bodies
+        self._seconds = seconds
         # Those of all requests: a call of a tool takes one, not an open stream.
         self._turns = turns
         self._manager: Any = None
@@ -67,7 +104,7 @@ class Endpoint:
         self._drained.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; its client is known already."""
+        """Serve one request; its client is known already. Raises `Overloaded`, `BodyLate`."""
         manager = await self._started()
         scope["state"]["offer"] = _offer(scope)
         served: Any = {**scope, "user": _owner(scope["state"]["client"].id)}
@@ -76,9 +113,12 @@ class Endpoint:
             return
         self._calls += 1
         self._drained.clear()
+        body = Body(self._bodies, receive)
         try:
-            await manager.handle_request(served, receive, send)
+            await body.arrive(self._seconds)
+            await manager.handle_request(served, body.receive, send)
         finally:
+            body.give_back()
             self._calls -= 1
             if not self._calls:
                 self._drained.set()

@@ -860,6 +860,11 @@ export class Client {
     );
   }
 
+  /** Return the limits of this client, and what it has: null until its first write under limits. */
+  usage(options?: Options) {
+    return this.#api.GET("/api/v0/usage", this.#as(ALWAYS, options)).then(answer);
+  }
+
   /** Return the clients of the store in the order of their ids, 1–100 a page, each with its counts. */
   clients(more: Query<"list_all_clients"> = {}, options?: Options) {
     return new Listing(

@@ -27,8 +27,8 @@ DECLARED: list[type[AsyncStructuredNode]] = [
 ]
 BY_LABELS = {node.labels: node for node in declared_nodes().values()}
 
-UNSEEN = {"Hold"}
-"""Nodes that are gone when the operation they serve has ended."""
+UNSEEN = {"Hold", "Usage"}
+"""Nodes that are gone when the operation they serve has ended, or made for clients with limits only."""
 
 NODES_OF_CLIENT = """CYPHER 25
 MATCH (node {client_id: $client_id})
