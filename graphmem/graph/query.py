@@ -6,13 +6,15 @@ An include is a block of Cypher that several files share, written once in `cyphe
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct
-from neo4j import AsyncResult
 
 from graphmem import config
 from graphmem.model.vocabulary import FIRST, Side
+
+if TYPE_CHECKING:  # the command line prints queries, and does without the driver
+    from neo4j import AsyncResult
 
 FOLDER = "fragments"
 
@@ -137,7 +139,7 @@ class Query(Generic[Row]):
         row: type[Row],
         *,
         writes: bool = False,
-        reads: Callable[[AsyncResult], None] | None = None,
+        reads: "Callable[[AsyncResult], None] | None" = None,
     ) -> None:
         self.name = name
         self.row = row
