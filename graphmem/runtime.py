@@ -433,7 +433,7 @@ class OpenPlace:
                 continue
             problem = await unanswered(self.runtime.graph, PROBE_SECONDS)
             misses = misses + 1 if problem else 0
-            if problem is None or misses >= MISSES:
+            if problem is None or misses == MISSES:
                 self.tell(problem)
                 away = None if problem is None else PlaceUnavailable(self.name, problem)
                 self.runtime.graph.give_up(away)
