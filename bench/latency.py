@@ -31,6 +31,7 @@ from bench.store import Corpus, corpus, fill, memories, questions
 from graphmem import config
 from graphmem.client import Graphmem
 from graphmem.config import Settings
+from graphmem.graph.inspection import COUNTED_MEMORIES
 from graphmem.graph.scope import scope_word
 from graphmem.runtime import Runtime, running
 from graphmem.text.words import lucene_query, terms
@@ -173,6 +174,25 @@ async def both_ways(
         name: round(figures[name]["p50"] / parts, 2) for name in ("recall", "recall over HTTP")
     }
     return {"milliseconds": figures, "p50 to embedding + reference query": ratios}
+
+
+def on_disk(data_dir: Path, memories: int) -> dict[str, Any]:
+    """Return the bytes of the store for each memory, and those of its indexes, by their kind.
+
+    The transaction log is left out: its size depends on what was written lately.
+    """
+    store = data_dir / "neo4j" / "data" / "databases" / "neo4j"
+    indexes = {
+        folder.name: round(size_of(folder) / memories)
+        for folder in sorted((store / "schema" / "index").iterdir())
+    }
+    total = round(size_of(store) / memories)
+    return {"memories": memories, "bytes a memory": total, "of which in indexes": indexes}
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files in a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 FIRST = 10
@@ -401,6 +421,8 @@ async def main() -> None:
         async with running(settings) as runtime:
             result = await measure(runtime, settings, given.memories, contents(given.texts))
             asked = questions(await corpus(runtime.embedder), ASKED + WARMED, seed=29)
+            [stored] = await runtime.graph.rows(COUNTED_MEMORIES)
+        result["on disk"] = on_disk(settings.data_dir, stored.memories)
         result["after a start"] = await after_a_start(settings, "client-3", asked)
     report(result, given.out)
 

@@ -229,6 +229,9 @@ REGULAR: Mapping[str, tuple[Callable[[Graph], Awaitable[None]], timedelta]] = {
 }
 """The functions that queue regular jobs, and their intervals."""
 
+MOVING = timedelta(seconds=30)
+"""The pause before a job of a client that is being moved is tried again."""
+
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
 
@@ -309,8 +312,44 @@ class Background:
                 pause = min(pause * 2, LONGEST_PAUSE)
 
 
+class Backgrounds:
+    """A worker for each place of clients, beside the API."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._places = runtime.places
+        self._workers = [Background(runtime)]
+        self._stopping = False
+
+    async def start(self) -> None:
+        """Begin to work, also at places that are opened later."""
+        self._workers[0].start()
+        if self._places is not None:
+            await self._places.at_each(self._begin)
+
+    async def _begin(self, runtime: Runtime) -> None:
+        """Work at a place that was opened."""
+        if not self._stopping:
+            worker = Background(runtime)
+            self._workers.append(worker)
+            worker.start()
+
+    def stop(self) -> None:
+        """Take no more jobs; those in progress may end."""
+        self._stopping = True
+        for worker in self._workers:
+            worker.stop()
+
+    async def end(self) -> None:
+        """Stop, and wait for all workers at the same time."""
+        self.stop()
+        await asyncio.gather(*(worker.end() for worker in self._workers))
+
+
 def _handler(work: Work, runtime: Runtime) -> Handler:
     async def handled(held: Claim) -> Effect | None:
+        if held.client_id != INSTALLATION and not runtime.works_for(held.client_id):
+            await _postpone(held, runtime)
+            return None
         try:
             return await work(held, runtime)
         except ConversationNotFound:
@@ -319,6 +358,19 @@ def _handler(work: Work, runtime: Runtime) -> Handler:
             return None
 
     return handled
+
+
+async def _postpone(held: Claim, runtime: Runtime) -> None:
+    """Leave a job of a client that is being moved, or has moved and left this behind, for later."""
+    now = present()
+    again = Due(
+        id=held.id,
+        kind=held.kind,
+        key=held.key,
+        payload=held.decoded(),
+        run_at=now + MOVING,
+    )
+    await queue_alone(again, client_id=held.client_id, now=now, graph=runtime.graph)
 
 
 def _is_cut_off() -> bool:

@@ -639,11 +639,11 @@ class Graphmem:
 
     async def begin_hold(self, reason: str) -> None:
         """Put this client under a legal hold: no memory is deleted or expires until `end_hold`."""
-        await begin_hold(self.client_id, _made(NewHold, reason=reason), self.runtime.graph)
+        await begin_hold(self.client_id, _made(NewHold, reason=reason), self._context.graph)
 
     async def end_hold(self) -> None:
         """Allow deletion again; memories that have expired meanwhile are deleted."""
-        await end_hold(self.client_id, self.runtime.graph)
+        await end_hold(self.client_id, self._context.graph)
 
     async def versions(
         self, memory_id: str, *, known_as_of: When | None = None, as_of: When | None = None
@@ -1621,7 +1621,7 @@ class Graphmem:
         """Return the clients of the store in the order of their ids, 1–100 a page, each with its counts."""
         return await list_clients(
             _made(ClientsAsked, limit=limit, cursor=cursor),
-            self._context.graph,
+            self.runtime.stores(),
             self.runtime.limits,
         )
 

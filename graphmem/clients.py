@@ -1,7 +1,7 @@
 """The clients of a store: their limits and what they have, and for operators the list of all."""
 
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -108,6 +108,13 @@ class Clients(Struct, frozen=True, kw_only=True):
 
     clients: list[ListedClient]
     cursor: str | None
+
+
+class ClientStore(Struct, frozen=True):
+    """A place of clients: its database, and which clients are in it; others have left a copy behind."""
+
+    graph: Graph
+    holds: Callable[[str], bool]
 
 
 NEXT_CLIENT = Query("clients/next_client", NextClient)
@@ -301,8 +308,10 @@ def _used(usage: CountedUsage | None, now: datetime) -> Used:
     )
 
 
-async def list_clients(asked: ClientsAsked, graph: Graph, limits: LimitsOfClients) -> Clients:
-    """Return a page of the clients that have a conversation or a memory, each with its counts.
+async def list_clients(
+    asked: ClientsAsked, stores: Sequence[ClientStore], limits: LimitsOfClients
+) -> Clients:
+    """Return a page of the clients of all places that have a conversation or a memory, each with its counts.
 
     Counting takes time in proportion to the memories of the page's clients. Raises `InvalidInput`,
     `Unavailable`.
@@ -310,16 +319,26 @@ async def list_clients(asked: ClientsAsked, graph: Graph, limits: LimitsOfClient
     listed = listing(asked)
     after = listed.opened(asked.cursor) if asked.cursor else ""
     found: list[ListedClient] = []
-    # One at a time, each from the index at the place of the one before: to find the distinct ids at once
-    # would read every memory of the store.
-    while len(found) <= asked.limit:
-        rows = await graph.rows(NEXT_CLIENT, after=after, kinds=list(KINDS))
-        if not rows:
-            break
-        after = rows[0].id
-        found.append(_counted(rows[0], limits.of(after)))
+    nexts = [await _next(store, after) for store in stores]
+    while len(found) <= asked.limit and any(nexts):
+        _, at, first = min((one.id, at, one) for at, one in enumerate(nexts) if one)
+        found.append(_counted(first, limits.of(first.id)))
+        nexts[at] = await _next(stores[at], first.id)
     shown, cursor = page(found, asked.limit, lambda row: listed.sealed(row.id))
     return Clients(clients=shown, cursor=cursor)
+
+
+async def _next(store: ClientStore, after: str) -> NextClient | None:
+    """Return the first client of a place behind an id.
+
+    One at a time, each from the index at the place of the one before: to find the distinct ids at once would
+    read every memory of the store.
+    """
+    while rows := await store.graph.rows(NEXT_CLIENT, after=after, kinds=list(KINDS)):
+        if store.holds(rows[0].id):
+            return rows[0]
+        after = rows[0].id
+    return None
 
 
 async def client_ids(graph: Graph) -> AsyncIterator[str]:

@@ -110,6 +110,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     neo4j_user: Annotated[str, Meta(description="its user")] = "neo4j"
     neo4j_password: Annotated[str, Meta(description="its password")] = ""
     neo4j_database: Annotated[str, Meta(description="its database")] = "neo4j"
+    places_file: Annotated[
+        Path | None,
+        Meta(description="a file that puts clients into other Neo4js; read again when it changes"),
+    ] = None
+    place: Annotated[
+        str | None,
+        Meta(description="the place of that file to work with alone, instead of each client's"),
+    ] = None
     neo4j_heap: Annotated[
         str,
         Meta(
@@ -264,6 +272,8 @@ class SettingsGiven(TypedDict, total=False):
     neo4j_user: str
     neo4j_password: str
     neo4j_database: str
+    places_file: Path | str | None
+    place: str | None
     neo4j_heap: str
     neo4j_page_cache: str
     disk_margin_mb: int

@@ -44,6 +44,8 @@
     ├── Unavailable             temporary: the database or the embedder does not answer now
     │   ├── DiskFull            … or its disk has too little room to write
     │   ├── StoreDamaged        … or its store cannot be read: only a backup helps
+    │   ├── PlaceUnavailable    … or the place of the client does not
+    │   ├── ClientMoves         … or the client is being moved: it may only read
     │   ├── Overloaded          … or the service has as many requests in progress as it takes
     │   ├── DeadlineExceeded    … or the request was cut off at its deadline
     │   └── ModelFailed         … or the language model does not, or its answer cannot be used
@@ -493,6 +495,30 @@ class StoreDamaged(Unavailable):
             "graphmem and bring a backup back with `graphmem restore`, which puts this store aside",
             retry_after=60,
         )
+
+
+class PlaceUnavailable(Unavailable):
+    """The Neo4j of the client's place does not answer, or the placement names one that there is not."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        super().__init__(
+            f"the place {place!r} of this client is not there now ({reason}); clients of other places are "
+            "served, and `graphmem doctor` looks at each place",
+            retry_after=5,
+        )
+        self.place_name = place
+
+
+class ClientMoves(Unavailable):
+    """Writes of the client are refused while it is moved to another place; reading goes on."""
+
+    def __init__(self, client_id: str) -> None:
+        super().__init__(
+            f"writes of the client {client_id!r} are off while it is moved to another place: nothing was "
+            "written, reading goes on; try again later",
+            retry_after=30,
+        )
+        self.client_id = client_id
 
 
 class Overloaded(Unavailable):

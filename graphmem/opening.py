@@ -1,9 +1,11 @@
-"""Running graphmem for the length of a block."""
+"""Running graphmem for the length of a block; a running service without `await`."""
 
 from collections.abc import Generator
 from contextlib import AbstractAsyncContextManager, ExitStack
 from types import TracebackType
-from typing import Any, NoReturn, Unpack
+from typing import Any, NoReturn, Self, Unpack
+
+import httpx
 
 from graphmem import config
 from graphmem.blocking.event_loop import EventLoop, in_event_loop
@@ -13,6 +15,8 @@ from graphmem.config import SettingsGiven
 from graphmem.model.progress import Progress, silent
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import ClientId
+from graphmem.places import at_place
+from graphmem.remote.client import LOCAL_SERVICE, RETRIES, TIMEOUT, AsyncClient
 from graphmem.runtime import running
 
 
@@ -86,4 +90,47 @@ def open(
     (`GRAPHMEM_…`). Without `neo4j_uri` a private Neo4j is started, or joined. The block raises `SetupError`
     if it cannot start.
     """
-    return Opening(validated(client_id, ClientId), progress, config.load(**settings))
+    return Opening(validated(client_id, ClientId), progress, at_place(config.load(**settings)))
+
+
+class Client(BlockingGraphmem):
+    """A running service, as one client sees it: `AsyncClient` for a program without an event loop."""
+
+    def __init__(
+        self,
+        url: str = LOCAL_SERVICE,
+        *,
+        key: str | None = None,
+        client_id: str | None = None,
+        retries: int = RETRIES,
+        timeout: float = TIMEOUT,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        """Prepare the way to a service; the arguments are those of `AsyncClient`."""
+        client = AsyncClient(
+            url,
+            key=key,
+            client_id=client_id,
+            retries=retries,
+            timeout=timeout,
+            transport=transport,
+        )
+        self._opened = ExitStack()
+        portal = self._opened.enter_context(EventLoop())
+        self._opened.callback(portal.call, client.close)
+        super().__init__(client, portal)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections, also those of `for_client`, and end the thread."""
+        self._opened.close()

@@ -1,8 +1,5 @@
 """The public names of graphmem, each imported once; `graphmem` loads them from here on first use."""
 
-from graphmem.blocking.client import (
-    Client as Client,
-)
 from graphmem.blocking.generated import (
     BlockingBeginning as BlockingBeginning,
     BlockingGraphmem as BlockingGraphmem,
@@ -148,6 +145,7 @@ from graphmem.neighbourhood.types import (
     PropertyShown as PropertyShown,
 )
 from graphmem.opening import (
+    Client as Client,
     Opening as Opening,
     open as open,
 )

@@ -84,9 +84,13 @@ def described(model: Model, settings: Settings) -> EmbeddingModel:
 class Models:
     """Loads the models, and follows the installation's change from one to another."""
 
-    def __init__(self, settings: Settings, load: Load = load_model) -> None:
+    def __init__(
+        self, settings: Settings, load: Load = load_model, *, beside: Embedder | None = None
+    ) -> None:
+        """Load models with `load`; they share the threads of the embedder `beside` them, if there is one."""
         self._settings = settings
         self._load = load
+        self._beside = beside
         self._failed: EmbeddingModel | None = None
         self._again_at = 0.0
 
@@ -108,13 +112,15 @@ class Models:
             )
             await asyncio.to_thread(discard, model)
             model = await self._load_again(found.installation.model)
-        embedder = Embedder(model, found.installation.side)
+        side = found.installation.side
+        embedder = self._beside.running(model, side) if self._beside else Embedder(model, side)
         try:
             scale = await calibrate(found.graph, embedder)
             scale = await calibrate_languages(scale, found.graph, embedder)
             return Serving(found.graph, embedder, scale)
         except BaseException:
-            await embedder.close()
+            if self._beside is None:
+                await embedder.close()
             raise
 
     async def watch(self, serving: Serving, exchange: Callable[[Serving], None]) -> None:

@@ -27,7 +27,10 @@ NAME = re.compile(r"\b(?:graphmem|process)_[a-z0-9_]+")
 def families() -> dict[str, Metric]:
     """The metrics of the service, by the name of the family."""
     gauges = Gauges(
-        counted=Counted([JobCount(state="queued", jobs=1)], []), pool=Pool(1, 1), waiting=0
+        counted=Counted([JobCount(state="queued", jobs=1)], []),
+        pool=Pool(1, 1),
+        waiting=0,
+        places={"default": None},
     )
     return {family.name: family for family in gauges.collect()}
 

@@ -12,6 +12,8 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
+from graphmem.errors import InvalidInput
+from graphmem.graph.driver import BOOKMARK_HEADER, following
 from graphmem.observing.logs import about
 from graphmem.observing.metrics import REQUEST_SECONDS, REQUESTS
 from graphmem.observing.spans import sent, span
@@ -113,6 +115,39 @@ class Access:
         )
         if status >= 500:
             shown.set_status(StatusCode.ERROR)
+
+
+class Following:
+    """Wraps the application: a request waits for the writes that its bookmark names.
+
+    Its answer has the next one, if the database is a cluster's.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        try:
+            following_it = following(_bookmark_of(scope))
+        except InvalidInput as problem:
+            await send_problem(problem, scope, send)
+            return
+        with following_it as request:
+
+            async def answering(message: Message) -> None:
+                if message["type"] == "http.response.start" and (text := request.text()):
+                    named = (BOOKMARK_HEADER.lower().encode(), text.encode())
+                    message["headers"] = [*message["headers"], named]
+                await send(message)
+
+            await self._app(scope, receive, answering)
+
+
+def _bookmark_of(scope: Scope) -> str | None:
+    wanted = BOOKMARK_HEADER.lower().encode()
+    given = [value.decode("latin-1") for name, value in scope["headers"] if name == wanted]
+    return ",".join(given) if given else None
 
 
 def protected(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

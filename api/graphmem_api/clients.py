@@ -175,7 +175,7 @@ async def list_all_clients(
     Counting takes time in proportion to the memories of the page's clients. `last_read_at` is known of reads
     that are still recorded.
     """
-    return await list_clients(asked, runtime.graph, runtime.limits)
+    return await list_clients(asked, runtime.stores(), runtime.limits)
 
 
 @get(

@@ -117,7 +117,9 @@ async def begin_hold(
     runtime: NamedDependency[Runtime],
 ) -> None:
     """Forbid all deletion of a client's memories, and their expiry; for operators."""
-    await use_case.begin_hold(validated(client_id, ClientId), data, runtime.graph)
+    await use_case.begin_hold(
+        validated(client_id, ClientId), data, runtime.context(client_id).graph
+    )
 
 
 @delete(
@@ -128,7 +130,7 @@ async def begin_hold(
 )
 async def end_hold(client_id: OneClient, runtime: NamedDependency[Runtime]) -> None:
     """Allow deletion of a client's memories again; for operators. Memories that have expired are deleted."""
-    await use_case.end_hold(validated(client_id, ClientId), runtime.graph)
+    await use_case.end_hold(validated(client_id, ClientId), runtime.context(client_id).graph)
 
 
 forgetting = Router(

@@ -1,6 +1,7 @@
 """Health: liveness and readiness of the process."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Literal
 
 from litestar import Router, get
@@ -9,6 +10,7 @@ from msgspec import Struct
 
 from graphmem.errors import Unavailable
 from graphmem.graph.schema import SERVER_VERSION
+from graphmem.retrieval.reranking import Reranker
 from graphmem.runtime import Runtime
 from graphmem_api.problems import described
 
@@ -34,6 +36,8 @@ class Readiness(Health, frozen=True):
 
     reranker: RerankerInUse | None = None
     """Null if none is set."""
+    places: dict[str, Literal["ready", "away"]] | None = None
+    """The places of clients; null without a places file."""
 
 
 class Closing:
@@ -56,9 +60,16 @@ async def live() -> Health:
     responses=described(503),
 )
 async def ready(runtime: NamedDependency[Runtime], closing: NamedDependency[Closing]) -> Readiness:
-    """Say that the database answers, or return 503 within two seconds; 503 too once the service is ending."""
+    """Say that the database answers, or return 503 within two seconds; 503 too once the service is ending.
+
+    With a places file it says which places answer; it is ready if one does, since each place has its own
+    clients.
+    """
     if closing.is_ending:
         raise Unavailable("the service is ending: send requests elsewhere")
+    reranker = in_use(runtime.reranker)
+    if runtime.places is not None:
+        return Readiness("ready", reranker, at_places(runtime.places.states()))
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
             await runtime.graph.rows(SERVER_VERSION)
@@ -66,10 +77,19 @@ async def ready(runtime: NamedDependency[Runtime], closing: NamedDependency[Clos
         raise Unavailable(
             f"the database does not answer within {DEADLINE_SECONDS:g} s"
         ) from problem
-    if runtime.reranker is None:
-        return Readiness("ready")
-    model = runtime.reranker.model
-    return Readiness("ready", RerankerInUse(model.name, model.sha256))
+    return Readiness("ready", reranker)
+
+
+def in_use(reranker: Reranker | None) -> RerankerInUse | None:
+    """Return the description of a cross-encoder."""
+    return RerankerInUse(reranker.model.name, reranker.model.sha256) if reranker else None
+
+
+def at_places(states: Mapping[str, str | None]) -> dict[str, Literal["ready", "away"]]:
+    """Return the state of each place. Raises `Unavailable` if all are away."""
+    if all(problem is not None for problem in states.values()):
+        raise Unavailable(f"no place answers: {', '.join(states)}")
+    return {name: "away" if problem else "ready" for name, problem in states.items()}
 
 
 health = Router("/health", route_handlers=[live, ready], tags=["health"])

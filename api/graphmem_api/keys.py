@@ -13,7 +13,6 @@ import os
 import re
 import secrets
 import stat
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,6 +26,7 @@ from graphmem.errors import InvalidInput, SettingError, Unavailable
 from graphmem.model.times import Time
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import MOST_READS, ClientId, OtherReads
+from graphmem.places import stamp
 from graphmem_api.roles import ROLES, Role
 
 PREFIX = "gm_"
@@ -39,12 +39,7 @@ DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 WRITABLE_BY_ANYBODY = 0o002
 WRITABLE_BY_OTHERS = 0o022
 
-SETTLED_SECONDS = 2.0
-"""A file changed more recently may change again without a new timestamp: it is read once more."""
-
 FORM = "`client role sha256-of-key`, then any of `created=TIME`, `expires=TIME` and `reads=CLIENT,CLIENT`"
-
-Stamp = tuple[int, int, int, int]
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +87,7 @@ class Keys:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._stamp = _stamp(path)
+        self._stamp = stamp(path)
         self._entries = read_keys(path)
         self._problem: str | None = None
 
@@ -110,15 +105,15 @@ class Keys:
         return entry.client if entry and not entry.has_expired(datetime.now(UTC)) else None
 
     def _refresh(self) -> None:
-        stamp = _stamp(self._path)
-        if stamp is not None and stamp == self._stamp and self._problem is None:
+        found = stamp(self._path)
+        if found is not None and found == self._stamp and self._problem is None:
             return
         try:
             self._entries, problem = read_keys(self._path), None
         except SettingError as error:
             self._entries, problem = {}, str(error)
         self._tell(problem)
-        self._stamp, self._problem = stamp, problem
+        self._stamp, self._problem = found, problem
 
     def _tell(self, problem: str | None) -> None:
         if problem is not None and problem != self._problem:
@@ -294,14 +289,3 @@ def _digest(key: str) -> bytes:
 
 def _unusable(problem: str) -> SettingError:
     return SettingError(variable("keys_file"), problem)
-
-
-def _stamp(path: Path) -> Stamp | None:
-    """Return the stamp of a file's content; None if it changed too recently for a reliable one."""
-    try:
-        status = path.stat()
-    except OSError:
-        return (0, 0, 0, 0)
-    if abs(time.time() - status.st_ctime) < SETTLED_SECONDS:
-        return None
-    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)

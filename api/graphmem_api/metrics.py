@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Iterator
+from collections import Counter
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from litestar import Request, Response, Router, get
@@ -18,7 +19,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from graphmem.errors import Unavailable
 from graphmem.graph.driver import Graph, Pool
 from graphmem.graph.statements import STATEMENTS_AT_WORK, AtWork
-from graphmem.jobs.outbox import JobCount, count_open_jobs
+from graphmem.jobs.outbox import JobCount, JobState, count_open_jobs
 from graphmem.observing.logs import traced
 from graphmem.runtime import Runtime
 from graphmem_api.clients import Connection, Guard, is_near
@@ -44,19 +45,33 @@ class Counted(Struct, frozen=True):
     statements: list[AtWork] | None = None
 
 
+def together(counted: Sequence[Counted]) -> Counted:
+    """Return the counts of all places as one; those of places that do not answer are left out."""
+    jobs: Counter[JobState] = Counter()
+    for one in counted:
+        jobs.update({row.state: row.jobs for row in one.jobs or ()})
+    if all(one.jobs is None for one in counted):
+        return Counted()
+    return Counted(
+        jobs=[JobCount(state, number) for state, number in jobs.items()],
+        statements=[row for one in counted for row in one.statements or ()],
+    )
+
+
 class Counts:
-    """Counts in the database, seldom and with a deadline."""
+    """Counts in the databases, seldom and with a deadline."""
 
     def __init__(self) -> None:
         self._asked = float("-inf")
         self._counted = Counted()
         self._asking = asyncio.Lock()
 
-    async def read(self, graph: Graph) -> Counted:
+    async def read(self, graphs: Sequence[Graph]) -> Counted:
         """Return the counts, at most a few seconds old."""
         async with self._asking:
             if time.monotonic() - self._asked > FRESH_SECONDS:
-                self._counted = await _count(graph)
+                counted = await asyncio.gather(*map(_count, graphs))
+                self._counted = counted[0] if len(counted) == 1 else together(counted)
                 self._asked = time.monotonic()
             return self._counted
 
@@ -67,6 +82,7 @@ class Gauges(Struct, frozen=True):
     counted: Counted
     pool: Pool | None
     waiting: int
+    places: dict[str, str | None] = {}
 
     def collect(self) -> Iterator[Metric]:
         """Yield the counters since the start, then the gauges."""
@@ -94,6 +110,13 @@ class Gauges(Struct, frozen=True):
             "state",
             {"in_use": self.pool.in_use, "idle": self.pool.idle} if self.pool else {},
         )
+        if self.places:
+            yield _family(
+                "graphmem_place_up",
+                "Whether the Neo4j of a place of clients answers",
+                "place",
+                {name: problem is None for name, problem in self.places.items()},
+            )
         yield GaugeMetricFamily(
             "graphmem_embedder_waiting",
             "Questions and batches of passages that wait for the model",
@@ -137,12 +160,15 @@ async def show_metrics(
     """Show counts and durations: by route, reason and kind, never by client.
 
     This machine needs no key; remote callers, and those behind a proxy, need one of the role operator.
-    While the database does not answer, `graphmem_jobs` and `graphmem_cypher_statements` are empty.
+    With a places file, the gauges add up all places, and `graphmem_place_up` names those that are away. While
+    the database does not answer, `graphmem_jobs` and `graphmem_cypher_statements` are empty.
     """
+    graphs = [one.graph for one in runtime.everywhere]
     gauges = Gauges(
-        counted=await counts.read(runtime.graph),
-        pool=runtime.graph.pool(),
+        counted=await counts.read(graphs),
+        pool=pooled([graph.pool() for graph in graphs]),
         waiting=runtime.embedder.waiting(),
+        places=runtime.places.states() if runtime.places else {},
     )
     try:
         encode, content_type = choose_encoder(request.headers.get("accept", ""))
@@ -166,6 +192,14 @@ def metrics(guard: Guard) -> Router:
     )
 
 
+def pooled(pools: Sequence[Pool | None]) -> Pool | None:
+    """Return the connections of all places together."""
+    known = [one for one in pools if one is not None]
+    if not known:
+        return None
+    return Pool(sum(one.in_use for one in known), sum(one.idle for one in known))
+
+
 async def _count(graph: Graph) -> Counted:
     jobs = await _within_deadline(count_open_jobs(graph))
     if jobs is None:
@@ -185,7 +219,7 @@ async def _within_deadline(counting: Coroutine[Any, Any, list[Row]]) -> list[Row
         return None
 
 
-def _family(name: str, about: str, label: str, values: dict[str, int]) -> GaugeMetricFamily:
+def _family(name: str, about: str, label: str, values: Mapping[str, int]) -> GaugeMetricFamily:
     family = GaugeMetricFamily(name, about, labels=[label])
     for state, value in values.items():
         family.add_metric([state], value)

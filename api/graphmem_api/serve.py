@@ -18,7 +18,7 @@ import uvicorn
 from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from graphmem.background import Background
+from graphmem.background import Backgrounds
 from graphmem.config import Settings, variable
 from graphmem.errors import SettingError
 from graphmem.hypotheses.ask import prepare
@@ -88,7 +88,7 @@ async def _serve(
 ) -> None:
     """Answer requests, and do the background work, until a signal."""
     settings = runtime.settings
-    background = Background(runtime) if settings.jobs == "on" else None
+    background = Backgrounds(runtime) if settings.jobs == "on" else None
     app = create_app(runtime)
     server = Server(
         app,
@@ -128,6 +128,8 @@ def responsive() -> Iterator[None]:
 async def _prepare(runtime: Runtime) -> None:
     """Let a database that has just started plan the first queries in advance, and read its indexes."""
     await warm(runtime)
+    if runtime.places is not None:
+        await runtime.places.at_each(warm)
     if runtime.llm is not None:
         await prepare(runtime.context(client_id=""))
 
@@ -252,7 +254,7 @@ class Server(uvicorn.Server):
         app: Any,
         url: str,
         on_ready: Callable[[str], None],
-        background: Background | None = None,
+        background: Backgrounds | None = None,
         *,
         connections: int = Protocol.most_connections,
         endpoint: Endpoint | None = None,
@@ -298,7 +300,7 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         self._on_ready(self._url)
         if self._background:
-            self._background.start()
+            await self._background.start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let requests in progress and background work end at the same time."""

@@ -135,12 +135,13 @@ async def _export_all(
     """Export each client of the database into a file; return the clients and the files."""
     from graphmem.clients import client_ids
     from graphmem.exports.lines import check
+    from graphmem.places import at_home
     from graphmem.runtime import running
     from graphmem.server.backup import STORE, described
 
     clients: list[str] = []
     files = []
-    async with running(settings, progress) as runtime:
+    async with running(at_home(settings), progress) as runtime:
         async for client_id in client_ids(runtime.graph):
             progress(f"exporting {client_id}")
             # Not by its name: some disks tell no capital letters from small ones.
@@ -188,6 +189,7 @@ async def _restore(folder: Path, replace: bool, settings: Settings) -> Restored:
     from graphmem.errors import InvalidInput
     from graphmem.graph.inspection import COUNTED_MEMORIES
     from graphmem.model.times import present
+    from graphmem.places import at_home
     from graphmem.runtime import running
     from graphmem.server.backup import read_manifest, restore_store
 
@@ -203,7 +205,7 @@ async def _restore(folder: Path, replace: bool, settings: Settings) -> Restored:
             aside = await restore_store(settings.data_dir, folder, replace=replace, now=present())
             progress("copying the store", 1, 1)
         # It is restored only once it opens: Neo4j recovers, and the schema is brought up to date.
-        async with running(settings, progress) as runtime:
+        async with running(at_home(settings), progress) as runtime:
             if manifest.kind == "exports":
                 left = await _import_all(manifest, folder, runtime, progress)
             [counted_] = await runtime.graph.rows(COUNTED_MEMORIES)

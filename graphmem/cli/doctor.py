@@ -53,10 +53,11 @@ def doctor(start: bool, as_json: bool, settings: Settings) -> None:
 async def _examine(settings: Settings, *, start: bool) -> Examination:
     from graphmem.cli.running import show_progress
     from graphmem.doctor.examination import examine
+    from graphmem.doctor.server import places
 
     with show_progress(transient=True) as progress:
         examination = await examine(settings, start=start, progress=progress)
-    findings = [*listening(settings), *examination.findings]
+    findings = [*listening(settings), *await places(settings), *examination.findings]
     return Examination(
         healthy=not any(finding.severity == "problem" for finding in findings),
         findings=findings,

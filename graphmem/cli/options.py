@@ -15,6 +15,7 @@ from graphmem.config import Settings
 from graphmem.errors import SettingError
 from graphmem.model.vocabulary import ID_PATTERN
 from graphmem.observing.logs import show_log
+from graphmem.places import at_place
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -25,6 +26,8 @@ NEO4J = (
     "neo4j_uri",
     "neo4j_user",
     "neo4j_database",
+    "places_file",
+    "place",
     "neo4j_heap",
     "neo4j_page_cache",
     "neo4j_start_seconds",
@@ -136,7 +139,7 @@ def flag(name: str) -> str:
 
 def _load(given: dict[str, Any]) -> Settings:
     try:
-        return config.load(**given)
+        return at_place(config.load(**given))
     except SettingError as problem:
         for name, value in given.items():
             if value is not None and config.variable(name) == problem.name:

@@ -110,10 +110,11 @@ async def _work(wanted: "EmbeddingModel", settings: Settings, progress: Progress
     """Work on the change, beside other processes, and show its progress until it ends."""
     from graphmem.background import WORK, Background
     from graphmem.graph.installation import installation
+    from graphmem.places import at_home
     from graphmem.reembedding import REEMBED
     from graphmem.runtime import running
 
-    async with running(settings, progress) as runtime:
+    async with running(at_home(settings), progress) as runtime:
         background = Background(runtime, {REEMBED: WORK[REEMBED]})
         background.start()
         stages = ChangeStages(progress)

@@ -1,15 +1,23 @@
 """The server: its version, its settings, and the size of its memory compared with the stored data."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 import psutil
 from msgspec import Struct
 
+from graphmem.config import Settings
 from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
 from graphmem.doctor.machine import size
-from graphmem.errors import SchemaError, StoreDamaged, Unavailable
-from graphmem.graph.driver import Graph
+from graphmem.errors import (
+    GraphmemError,
+    SchemaError,
+    SettingError,
+    StoreDamaged,
+    Unavailable,
+)
+from graphmem.graph.driver import Graph, connect
 from graphmem.graph.inspection import (
     ANSWERS,
     COUNTED_MEMORIES,
@@ -21,6 +29,7 @@ from graphmem.graph.schema import check_server
 from graphmem.graph.statements import STATEMENTS_AT_WORK
 from graphmem.jobs.outbox import LATE_JOBS, count_open_jobs
 from graphmem.model.validation import counted
+from graphmem.places import DEFAULT, Address, connected, read_placement
 
 AUTH = "dbms.security.auth_enabled"
 FILES = "dbms.security.allow_csv_import_from_file_urls"
@@ -254,3 +263,44 @@ def _heap_of(pid: int) -> str:
     except psutil.Error:
         return ""
     return next((flag.removeprefix("-Xmx") for flag in flags if flag.startswith("-Xmx")), "")
+
+
+PLACE_SECONDS = 15.0
+"""The time in which the server of a place must answer."""
+
+
+async def places(settings: Settings) -> list[Finding]:
+    """Check the places file: each place answers, and each client's place is described."""
+    if settings.places_file is None:
+        return []
+    try:
+        placement = read_placement(settings.places_file)
+    except SettingError as error:
+        return [refused("places", error)]
+    known = {DEFAULT, *placement.places}
+    unknown = sorted({one.place for one in placement.clients} - known)
+    found = [
+        problem(
+            "places",
+            f"clients are put into the place {name!r}, which the file does not describe",
+            f"add [places.{name}], or name another place",
+        )
+        for name in unknown
+    ]
+    looks = (_place(settings, name, one) for name, one in placement.places.items())
+    return found + await asyncio.gather(*looks)
+
+
+async def _place(settings: Settings, name: str, address: Address) -> Finding:
+    remedy = f"start its Neo4j or mend [places.{name}]; `graphmem doctor --place {name}` says more"
+    try:
+        there = connected(settings, name, address)
+        async with asyncio.timeout(PLACE_SECONDS):
+            graph = await connect(
+                address.uri, there.neo4j_user, there.neo4j_password, there.neo4j_database
+            )
+            await graph.close()
+    except (GraphmemError, TimeoutError) as error:
+        reason = str(error) if isinstance(error, SettingError) else "no Neo4j lets graphmem in"
+        return problem("places", f"the place {name!r} is away: {reason}", remedy)
+    return ok("places", f"the place {name!r} answers")

@@ -1,19 +1,23 @@
 """The connection to Neo4j: runs query files, retries transient failures, and translates errors."""
 
 import asyncio
+import base64
+import binascii
 import copy
 import itertools
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import msgspec
 import neo4j
-from msgspec import Struct
+from msgspec import Struct, field
 from neo4j import AsyncDriver, AsyncGraphDatabase, NotificationMinimumSeverity
+from neo4j.api import AsyncBookmarkManager
 from neo4j.exceptions import (
     AuthError,
     ConnectionPoolError,
@@ -30,6 +34,7 @@ from graphmem.config import ClientLimits
 from graphmem.errors import (
     DiskFull,
     GraphmemError,
+    InvalidInput,
     ServerFailed,
     StoreDamaged,
     TookTooLong,
@@ -71,7 +76,23 @@ CUT_OFF = {
 }
 """The error codes of a query that exceeded its time limit."""
 
-TERMINATED = "Transaction.Terminated"
+TERMINATED = ("Transaction.Terminated", "Transaction.LockClientStopped")
+
+LOST_ITS_WAY = {
+    "Neo.ClientError.Cluster.Routing",
+    "Neo.ClientError.Routing.RoutingFailed",
+    "Neo.ClientError.Routing.DbmsInPanic",
+}
+"""The error codes of a member that cannot pass a statement on; the driver takes them for mistakes."""
+
+UNKNOWN_STATE = {
+    "Neo.ClientError.Transaction.InvalidBookmark",
+    "Neo.ClientError.Transaction.InvalidBookmarkMixture",
+}
+"""The error codes of a database that does not know a bookmark: it was restored, or is another one."""
+
+ROUTED = "neo4j"
+"""The scheme of an address whose driver asks which member of a cluster reads, and which one writes."""
 
 DAMAGE = (
     "InvalidRecordException",
@@ -129,11 +150,146 @@ class DriverInUse(Struct):
     """The reason for which nothing may be written now."""
     damaged: StoreDamaged | None = None
     """The reason for which the database does not come back, if that is known."""
+    away: Unavailable | None = None
+    """The error of a database that is known not to answer: nothing is retried."""
 
-    def admit(self, access: str) -> None:
-        """Raise `DiskFull` for a write if nothing may be written."""
-        if access == neo4j.WRITE_ACCESS and self.full is not None:
+    def admit(self) -> None:
+        """Raise `DiskFull` if nothing may be written."""
+        if self.full is not None:
             raise self.full
+
+
+# Bookmarks: a read in a cluster waits for the writes that came before it, also those of other processes.
+#
+# A member may lag behind its leader. A bookmark names a state of the database; a transaction that is given
+# one waits until its member has reached that state. `Bookmarks` keeps those of a process. Those of a request
+# travel with its answer as a text: the caller's next request sees that state in any process.
+
+BOOKMARK_HEADER = "X-Graphmem-Bookmark"
+"""The header in which the bookmarks of an answer travel, and those that a request is to wait for."""
+
+BOOKMARK_CHARACTERS = 4_096
+"""The maximum length of bookmarks as a text."""
+
+MOST_BOOKMARKS = 16
+"""The maximum number of bookmarks in a text: one for each transaction of a request that overlaps another."""
+
+
+class Causes(Struct, frozen=True):
+    """The states of one place's database that a request depends on."""
+
+    place: str
+    bookmarks: list[str]
+
+
+class Followed(Struct):
+    """The states that a request must see, and those that its own transactions have reached."""
+
+    given: Causes | None = None
+    place: str = ""
+    reached: set[str] = field(default_factory=set)
+
+    def text(self) -> str | None:
+        """Return the states that it has reached as a text; None without any, or with too many."""
+        some = sorted(self.reached)
+        return encoded(Causes(self.place, some)) if 0 < len(some) <= MOST_BOOKMARKS else None
+
+
+_REQUEST: ContextVar[Followed | None] = ContextVar("followed", default=None)
+
+
+def following(text: str | None) -> AbstractContextManager[Followed]:
+    """Let the transactions of a block wait for the states in a text. Raises `InvalidInput` at once."""
+    return _during(Followed(None if text is None else decoded(text)))
+
+
+@contextmanager
+def _during(request: Followed) -> Iterator[Followed]:
+    token = _REQUEST.set(request)
+    try:
+        yield request
+    finally:
+        _REQUEST.reset(token)
+
+
+class Bookmarks(AsyncBookmarkManager):
+    """The states of one database that this process has reached; the driver asks and tells it.
+
+    `place` distinguishes the database from those of other places: their bookmarks mean nothing here. Without
+    `travel` those of a request are neither used nor told.
+    """
+
+    def __init__(self, place: str, *, travel: bool = True) -> None:
+        self._place = place
+        self._travel = travel
+        self._reached: set[str] = set()
+
+    @property
+    def _request(self) -> Followed | None:
+        return _REQUEST.get() if self._travel else None
+
+    async def get_bookmarks(self) -> set[str]:
+        """Return the states that the next transaction must see."""
+        request = self._request
+        given = request.given if request else None
+        if given is None or given.place != self._place:
+            return set(self._reached)
+        return self._reached.union(given.bookmarks)
+
+    async def update_bookmarks(
+        self, previous_bookmarks: Collection[str], new_bookmarks: Collection[str]
+    ) -> None:
+        """Record the state after a transaction, which includes the previous ones."""
+        if not new_bookmarks:
+            return
+        self._reached.difference_update(previous_bookmarks)
+        self._reached.update(new_bookmarks)
+        request = self._request
+        if request is not None:
+            if request.place != self._place:
+                request.place, request.reached = self._place, set()
+            request.reached.difference_update(previous_bookmarks)
+            request.reached.update(new_bookmarks)
+
+    def forget(self) -> bool:
+        """Forget the states that this process has reached; return whether there were any.
+
+        A database that was restored or replaced knows none of them. Raises `InvalidInput` if the request has
+        brought bookmarks of its own.
+        """
+        request = self._request
+        if request and request.given and request.given.place == self._place:
+            raise unknown_bookmark()
+        had_any = bool(self._reached)
+        self._reached = set()
+        return had_any
+
+
+def encoded(causes: Causes) -> str:
+    """Return states as a text of letters, digits, `-` and `_`."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(causes)).decode().rstrip("=")
+
+
+def decoded(text: str) -> Causes:
+    """Return the states in a text. Raises `InvalidInput`."""
+    if len(text) > BOOKMARK_CHARACTERS:
+        raise unknown_bookmark()
+    try:
+        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        causes = msgspec.json.decode(raw, type=Causes)
+    except (binascii.Error, ValueError) as problem:
+        raise unknown_bookmark() from problem
+    if len(causes.bookmarks) > MOST_BOOKMARKS:
+        raise unknown_bookmark()
+    return causes
+
+
+def unknown_bookmark() -> InvalidInput:
+    """Return the error for bookmarks that mean nothing here."""
+    return InvalidInput(
+        BOOKMARK_HEADER,
+        "is none that an answer of this service had; leave it out to begin without one",
+    )
 
 
 class Graph:
@@ -149,12 +305,17 @@ class Graph:
         *,
         apart: AsyncDriver | None = None,
         retry_seconds: float = RETRY_SECONDS,
+        place: str | None = None,
     ) -> None:
+        """Use a driver; `place` is the name of a cluster's database, None for a single server."""
         self._link = DriverInUse(driver, apart or driver)
         self.database = database
         self.side = FIRST
         self._retry_seconds = retry_seconds
-        self._bookmarks = AsyncGraphDatabase.bookmark_manager()
+        self._check_write: Callable[[], None] = _admit_all
+        self._is_cluster = place is not None
+        # All processes of a single server see each write at once: its bookmarks need not leave this one.
+        self._bookmarks = Bookmarks(place or "", travel=self._is_cluster)
 
     @property
     def driver(self) -> AsyncDriver:
@@ -165,6 +326,12 @@ class Graph:
         """Return the same database without retries but after deadlocks, for callers that count their own."""
         same = copy.copy(self)
         same._retry_seconds = 0.0
+        return same
+
+    def writing_if(self, check: Callable[[], None]) -> "Graph":
+        """Return the same database, where `check` raises an error before a write that may not be."""
+        same = copy.copy(self)
+        same._check_write = check
         return same
 
     def on(self, side: Side) -> "Graph":
@@ -205,9 +372,19 @@ class Graph:
             return await _rows(await session.run(statement, parameters), query)
 
         with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
-            rows = await self._retry(neo4j.READ_ACCESS, read, shown)
+            rows = await self._retry(self._access_of(query), read, shown)
             shown.set_attribute("graphmem.rows", len(rows))
             return rows
+
+    def _access_of(self, query: Query[Row]) -> str:
+        """Return the member of a cluster that is to answer a query that reads.
+
+        The leader, unless the rows only answer a caller: others may decide what is written, and another
+        member may not know yet what the leader knows. A single server makes sure that a query only reads.
+        """
+        if self._is_cluster and not query.anywhere:
+            return neo4j.WRITE_ACCESS
+        return neo4j.READ_ACCESS
 
     async def limited(
         self, query: Query[Row], *, seconds: float, most: int, **parameters: Any
@@ -264,7 +441,7 @@ class Graph:
                 return result
 
         with span("transaction", SYSTEM, kind=SpanKind.CLIENT) as shown:
-            return await self._retry(neo4j.WRITE_ACCESS, attempt, shown)
+            return await self._retry(neo4j.WRITE_ACCESS, attempt, shown, writes=True)
 
     async def change(self, query: Query[Row], **parameters: Any) -> list[Row]:
         """Run one query that writes, in a transaction of its own: a third of the round trips of `write`.
@@ -277,7 +454,7 @@ class Graph:
             return await _rows(await session.run(statement, parameters), query)
 
         with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
-            rows = await self._retry(neo4j.WRITE_ACCESS, run, shown)
+            rows = await self._retry(neo4j.WRITE_ACCESS, run, shown, writes=True)
             shown.set_attribute("graphmem.rows", len(rows))
             return rows
 
@@ -287,7 +464,7 @@ class Graph:
         async def run(session: Session) -> list[dict[str, Any]]:
             return await (await session.run(statement, parameters)).data()
 
-        return await self._retry(neo4j.WRITE_ACCESS, run)
+        return await self._retry(neo4j.WRITE_ACCESS, run, writes=True)
 
     def pool(self) -> Pool | None:
         """Return the state of the driver's connections; None if the driver does not show it."""
@@ -307,6 +484,10 @@ class Graph:
         """Give this as the reason where the database does not answer from now on; None forgets it."""
         self._link.damaged = damaged
 
+    def give_up(self, away: Unavailable | None) -> None:
+        """Raise this error from now on instead of trying again; with None be patient again."""
+        self._link.away = away
+
     async def reconnect(self, uri: str, user: str, password: str) -> None:
         """Continue with the same database at another address."""
         old, apart = self._link.driver, self._link.apart
@@ -320,6 +501,12 @@ class Graph:
         await self._link.driver.close()
         await self._link.apart.close()
 
+    def _admit(self, writes: bool) -> None:
+        """Raise the error of a write that may not be, now or of this client."""
+        if writes:
+            self._link.admit()
+            self._check_write()
+
     async def _retry(
         self,
         access: str,
@@ -327,13 +514,14 @@ class Graph:
         shown: Span = INVALID_SPAN,
         *,
         seconds: float | None = None,
+        writes: bool = False,
     ) -> Result:
         deadline = time.monotonic() + self._retry_seconds
         pause = 0.05
         faults = collisions = 0
         tries = itertools.count()
         while True:
-            self._link.admit(access)
+            self._admit(writes)
             shown.set_attribute("graphmem.retries", next(tries))
             try:
                 async with self.driver.session(
@@ -356,9 +544,9 @@ class Graph:
                     raise
                 log.info("another writer came first: %s; trying again", _name(problem))
             except (Neo4jError, DriverError, OSError) as problem:
-                if _name(problem) in CUT_OFF:
-                    raise _cut_off(seconds) from problem
-                _raise_unless_it_passes(problem)
+                if _name(problem) in UNKNOWN_STATE and self._bookmarks.forget():
+                    continue
+                _raise_unless_it_passes(problem, seconds, self._link.away)
                 is_deadlock = _name(problem) == DEADLOCK
                 collisions += is_deadlock
                 is_spared = is_deadlock and collisions <= COLLISIONS
@@ -372,8 +560,14 @@ class Graph:
             pause = min(pause * 2, 1.0)
 
 
-async def connect(uri: str, user: str, password: str, database: str) -> Graph:
-    """Connect to a Neo4j; the caller closes the graph.
+def _admit_all() -> None:
+    """Admit every write."""
+
+
+async def connect(
+    uri: str, user: str, password: str, database: str, *, place: str | None = None
+) -> Graph:
+    """Connect to a Neo4j; the caller closes the graph. A `place` distinguishes it from other clusters.
 
     Raises `ServerFailed` if it does not answer or rejects the password.
     """
@@ -384,7 +578,10 @@ async def connect(uri: str, user: str, password: str, database: str) -> Graph:
         except BaseException:
             await driver.close()
             raise
-    return Graph(driver, database, apart=_driver(uri, user, password))
+    is_cluster = uri.partition("://")[0].partition("+")[0] == ROUTED
+    apart = _driver(uri, user, password)
+    named = f"{place or ''}/{database}" if is_cluster else None
+    return Graph(driver, database, apart=apart, place=named)
 
 
 def _driver(uri: str, user: str, password: str) -> AsyncDriver:
@@ -435,7 +632,11 @@ def _cut_off(seconds: float | None) -> GraphmemError:
     )
 
 
-def _raise_unless_it_passes(problem: Exception) -> None:
+def _raise_unless_it_passes(
+    problem: Exception, seconds: float | None, away: Unavailable | None
+) -> None:
+    if _name(problem) in CUT_OFF:
+        raise _cut_off(seconds) from problem
     if _name(problem) == INDEX_GONE:
         raise Unavailable(
             "an index is not there: ask again in a few seconds; if it stays away, "
@@ -445,6 +646,8 @@ def _raise_unless_it_passes(problem: Exception) -> None:
         raise StoreDamaged(_name(problem)) from problem
     if not _passes(problem):
         raise problem
+    if away is not None:
+        raise away from problem
 
 
 def _passes(problem: Exception) -> bool:
@@ -453,7 +656,7 @@ def _passes(problem: Exception) -> bool:
         return True
     if isinstance(problem, Neo4jError) and problem.code == DELETED_MEANWHILE:
         return True
-    if _name(problem).endswith(TERMINATED):
+    if _name(problem).endswith(TERMINATED) or _name(problem) in LOST_ITS_WAY:
         # By a server that stops: it comes back, or another one does. Nothing of it was done.
         return True
     return isinstance(problem, Neo4jError | DriverError) and problem.is_retryable()

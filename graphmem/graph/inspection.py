@@ -198,6 +198,18 @@ class Pulse:
         return await _state(graph, CONFIRM_SECONDS) is not None
 
 
+async def unanswered(graph: Graph, seconds: float) -> str | None:
+    """Return the reason for which a database does not answer within a time; None if it does."""
+    try:
+        async with asyncio.timeout(seconds):
+            await graph.impatient().rows(ANSWERS)
+    except TimeoutError:
+        return f"its database does not answer within {seconds:g} s"
+    except Exception as problem:
+        return f"its database does not answer ({type(problem).__name__})"
+    return None
+
+
 async def _state(graph: Graph, seconds: float) -> str | None:
     """Return `failed` or `silent`; None if the database answers, or is just starting."""
     try:

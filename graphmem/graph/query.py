@@ -120,6 +120,22 @@ _PASSAGE_INDEX = re.compile(rf"\b{FIRST.passage_index}\b")
 _EMBEDDING = re.compile(rf"(?<=\.){FIRST.embedding}\b")
 
 
+ANSWERING = {
+    "contextual",
+    "hypotheses",
+    "neighbourhood",
+    "patterns",
+    "recall",
+    "retrieval",
+    "retrieve_memory",
+    "warming",
+}
+"""The folders whose queries only answer callers: nothing that is written depends on their rows."""
+
+
+ALSO_ANSWERING = {"memories/cards", "graph/answers"}
+
+
 class RowsWritten(Struct, frozen=True):
     """The number of rows that a statement has written."""
 
@@ -149,6 +165,11 @@ class Query(Generic[Row]):
 
     def __repr__(self) -> str:
         return f"Query({self.name!r})"
+
+    @cached_property
+    def anywhere(self) -> bool:
+        """Whether any member of a cluster may answer it; else only the leader, which knows every write."""
+        return self.name.partition("/")[0] in ANSWERING or self.name in ALSO_ANSWERING
 
     @cached_property
     def text(self) -> str:

@@ -254,6 +254,30 @@ class FailedRequest(Exception):
         self.pause = pause
 
 
+BOOKMARK = "X-Graphmem-Bookmark"
+"""The header that says after which writes an answer was given, for the next request of the same client."""
+
+MOST_CLIENTS = 1_000
+
+
+class Latest(Struct):
+    """The last bookmark of each client: no process of the service answers from an older state."""
+
+    bookmarks: dict[str | None, str] = {}
+
+    def keep(self, client_id: str | None, response: httpx.Response) -> None:
+        """Keep the bookmark of an answer; a service without a cluster sends none."""
+        if given := response.headers.get(BOOKMARK):
+            self.bookmarks.pop(client_id, None)
+            self.bookmarks[client_id] = given
+            if len(self.bookmarks) > MOST_CLIENTS:
+                self.bookmarks.pop(next(iter(self.bookmarks)))
+
+    def forget(self, client_id: str | None) -> None:
+        """Forget a bookmark that the service does not know any more."""
+        self.bookmarks.pop(client_id, None)
+
+
 class ServiceConnection(Struct, frozen=True, kw_only=True):
     """The way to one service for one client."""
 
@@ -261,16 +285,21 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
     key: str | None
     client_id: str | None
     retries: int
+    latest: Latest = msgspec.field(default_factory=Latest)
+    """Shared by the connections of all clients of one service."""
 
     async def ask(self, route: Route, fields: Fields) -> httpx.Response:
         """Return the answer to a request. Raises the error that the service names, or `Unavailable`."""
         fields = {name: _settled(value) for name, value in fields.items()}
-        request = self.request(route, fields)
         attempt = 0
         while True:
+            request = self.request(route, fields)
             try:
                 return await self._send(request, fields)
             except FailedRequest as failed:
+                if self._is_about_bookmark(failed.error, request):
+                    self.latest.forget(self.client_id)
+                    continue
                 pause = failed.pause or FIRST_PAUSE * 2**attempt
                 again = failed.undone or (_may_pass(failed.error) and route.may_be_repeated(fields))
                 if not again or attempt == self.retries or pause > LONGEST_PAUSE:
@@ -287,6 +316,7 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
         except httpx.TransportError as problem:
             raise self.unreachable(problem) from problem
         try:
+            self.latest.keep(self.client_id, response)
             if not response.is_success:
                 await response.aread()
                 raise failure_of(response, fields)
@@ -323,7 +353,15 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
             headers["Authorization"] = f"Bearer {self.key}"
         if self.client_id is not None:
             headers["X-Client-Id"] = self.client_id
+        if bookmark := self.latest.bookmarks.get(self.client_id):
+            headers[BOOKMARK] = bookmark
         return headers
+
+    @staticmethod
+    def _is_about_bookmark(error: GraphmemError, request: httpx.Request) -> bool:
+        """Tell whether the service refused a bookmark, and did nothing: its database is another one now."""
+        named = getattr(error, "field", None) == BOOKMARK
+        return named and isinstance(error, InvalidInput) and BOOKMARK in request.headers
 
     async def _send(self, request: httpx.Request, fields: Fields) -> httpx.Response:
         try:
@@ -331,6 +369,7 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
         except httpx.TransportError as problem:
             undone = isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout)
             raise FailedRequest(self.unreachable(problem), undone=undone) from problem
+        self.latest.keep(self.client_id, response)
         if response.is_success:
             return response
         error = failure_of(response, fields)

@@ -18,6 +18,8 @@ from graphmem.retrieval.reranking import Reranker, load_reranker
 from graphmem.runtime import Runtime
 from tests.cross_encoder import make_cross_encoder
 
+READY = {"status": "ready", "reranker": None, "places": None}
+
 
 @pytest_asyncio.fixture
 async def without_database(offline: Runtime, unused_tcp_port: int) -> AsyncIterator[Runtime]:
@@ -29,7 +31,7 @@ async def without_database(offline: Runtime, unused_tcp_port: int) -> AsyncItera
 
 async def test_alive_and_ready(http: httpx.AsyncClient) -> None:  # B7
     assert (await http.get("/health/live")).json() == {"status": "live"}
-    assert (await http.get("/health/ready")).json() == {"status": "ready", "reranker": None}
+    assert (await http.get("/health/ready")).json() == READY
 
 
 async def test_readiness_names_the_reranker(runtime: Runtime, asking: Any, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import createClient from "openapi-fetch";
 
-import { type Fetch, GraphmemError, InvalidInput, type Sending, fetching, sleep, streaming } from "./connection.js";
+import { type Fetch, GraphmemError, InvalidInput, Latest, type Sending, fetching, sleep, streaming } from "./connection.js";
 import type { components, operations, paths } from "./openapi.js";
 
 export type Schemas = components["schemas"];
@@ -101,17 +101,20 @@ export class Client {
   /** The runs of this client: agents that read within a budget. */
   readonly runs: Runs;
   readonly #settings: Settings;
+  readonly #latest: Latest;
   readonly #api: Api;
 
-  constructor(settings: Settings = {}) {
+  /** `latest` is for `forClient`, which shares it. */
+  constructor(settings: Settings = {}, latest: Latest = new Latest()) {
     this.#settings = settings;
+    this.#latest = latest;
     this.#api = apiOf(settings);
     this.runs = new Runs(this.#api, (safe, options) => this.#as(safe, options));
   }
 
   /** Return the same service as another client sees it; without keys, or with an operator's. */
   forClient(clientId: string): Client {
-    return new Client({ ...this.#settings, clientId });
+    return new Client({ ...this.#settings, clientId }, this.#latest);
   }
 
   /** Open a conversation, or return the existing one with this id. */
@@ -881,7 +884,7 @@ export class Client {
 
   /** Return everything of this client as the lines of a file, as they arrive. */
   async *export(more: Query<"export_client"> = {}, options?: Options): AsyncGenerator<Uint8Array, void, undefined> {
-    const fetch = streaming(sendingOf(this.#settings));
+    const fetch = streaming(sendingOf(this.#settings, this.#latest));
     const found = await this.#api.GET("/api/v0/export", {
       params: { query: more },
       parseAs: "stream",
@@ -897,7 +900,7 @@ export class Client {
   }
 
   #as(safe: boolean, options: Options = {}) {
-    return { ...options, fetch: fetching(sendingOf(this.#settings), safe) };
+    return { ...options, fetch: fetching(sendingOf(this.#settings, this.#latest), safe) };
   }
 
   /** An operator's key may name any client in the path; the header would say that the key is of that client. */
@@ -1057,13 +1060,14 @@ export class Runs {
 
 type Api = ReturnType<typeof createClient<paths>>;
 
-function sendingOf(settings: Settings): Sending {
+function sendingOf(settings: Settings, latest: Latest): Sending {
   return {
     // Looked up when it is called, so that one that is replaced later counts.
     fetch: settings.fetch ?? ((request) => globalThis.fetch(request)),
     retries: settings.retries ?? RETRIES,
     timeout: settings.timeout ?? TIMEOUT,
     sleep: settings.sleep ?? sleep,
+    latest,
   };
 }
 

@@ -83,6 +83,40 @@ const LASTING = new Set(["disk_full", "store_damaged"]);
 /** The causes of a failed `fetch` in Node that mean that no connection was made. */
 const NOT_CONNECTED = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
 
+/** Says after which writes an answer was given, for the next request of the same client. */
+const BOOKMARK = "X-Graphmem-Bookmark";
+const MOST_CLIENTS = 1000;
+
+/** The last bookmark of each client: no process of the service answers from an older state. */
+export class Latest {
+  readonly #bookmarks = new Map<string, string>();
+
+  /** Put the bookmark of the request's client on it, if there is one. */
+  name(request: Request): void {
+    const bookmark = this.#bookmarks.get(clientOf(request));
+    if (bookmark !== undefined) request.headers.set(BOOKMARK, bookmark);
+  }
+
+  /** Keep the bookmark of an answer; a service without a cluster sends none. */
+  keep(request: Request, response: Response): void {
+    const bookmark = response.headers.get(BOOKMARK);
+    if (bookmark === null) return;
+    this.#bookmarks.delete(clientOf(request));
+    this.#bookmarks.set(clientOf(request), bookmark);
+    const [oldest] = this.#bookmarks.keys();
+    if (this.#bookmarks.size > MOST_CLIENTS && oldest !== undefined) this.#bookmarks.delete(oldest);
+  }
+
+  /** Forget the bookmark of the request's client if the service refused it; return whether it was there. */
+  forget(request: Request, error: GraphmemError): boolean {
+    return error.field === BOOKMARK && this.#bookmarks.delete(clientOf(request));
+  }
+}
+
+function clientOf(request: Request): string {
+  return request.headers.get("X-Client-Id") ?? "";
+}
+
 export type Fetch = (request: Request) => Promise<Response>;
 
 /** How a request is sent. */
@@ -94,6 +128,7 @@ export interface Sending {
   timeout: number;
   /** Wait for some seconds. */
   sleep: (seconds: number, signal: AbortSignal) => Promise<void>;
+  latest: Latest;
 }
 
 /**
@@ -108,6 +143,7 @@ export function fetching(sending: Sending, repeatable: boolean): Fetch {
         return await whole(await send(request.clone(), sending), request);
       } catch (error) {
         if (!(error instanceof GraphmemError)) throw error;
+        if (sending.latest.forget(request, error)) continue;
         const pause = error.retryAfter || FIRST_PAUSE * 2 ** attempt;
         const again = notBegun(error) || (repeatable && mayPass(error));
         if (!again || attempt >= sending.retries || pause > LONGEST_PAUSE) throw error;
@@ -141,12 +177,15 @@ export function sleep(seconds: number, signal: AbortSignal): Promise<void> {
 async function send(request: Request, sending: Sending): Promise<Response> {
   const limit = sending.timeout ? AbortSignal.timeout(sending.timeout * 1000) : undefined;
   const signal = limit ? AbortSignal.any([request.signal, limit]) : request.signal;
+  const sent = new Request(request, { signal });
+  sending.latest.name(sent);
   let response: Response;
   try {
-    response = await sending.fetch(new Request(request, { signal }));
+    response = await sending.fetch(sent);
   } catch (cause) {
     throw unreachable(request, cause);
   }
+  sending.latest.keep(request, response);
   if (response.ok) return response;
   throw await failure(request, response);
 }

@@ -48,8 +48,28 @@ function failedFetch(code: string): Error {
   return new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) });
 }
 
+const BOOKMARK = "X-Graphmem-Bookmark";
 const NAMED = { role: "user", content: "a", external_id: "1" } as const;
 const UNNAMED = { role: "user", content: "a" } as const;
+
+test("the bookmark of an answer is on the next request of the same client only", async () => {
+  const marked = (bookmark: string) => Response.json({ ids: ["m"] }, { status: 201, headers: { [BOOKMARK]: bookmark } });
+  const { client, sent } = stubbed(marked("one"), marked("two"), ok({ ids: ["m"] }, 201), ok({ ids: ["m"] }, 201));
+  for (const one of [client, client.forClient("acme"), client, client.forClient("other")]) {
+    await one.remember("talk", [UNNAMED]);
+  }
+  assert.deepEqual(sent.map((request) => request.headers.get(BOOKMARK)), [null, "one", "two", null]);
+});
+
+test("a bookmark that the service does not know is left out, once", async () => {
+  const marked = Response.json({ ids: ["m"] }, { status: 201, headers: { [BOOKMARK]: "old" } });
+  const refused = problem(400, "invalid_input", { field: BOOKMARK });
+  const { client, sent, waited } = stubbed(marked, refused, ok({ ids: ["m"] }, 201));
+  await client.remember("talk", [UNNAMED]);
+  await client.remember("talk", [UNNAMED]);
+  assert.deepEqual(sent.map((request) => request.headers.get(BOOKMARK)), [null, "old", null]);
+  assert.deepEqual(waited, []);
+});
 
 test("a busy service is asked again after the pause that it asks for, also to write", async () => {
   for (const code of ["overloaded", "too_many_requests"]) {

@@ -245,3 +245,46 @@ async def test_an_id_stays_one_part_of_the_path(serving: Callable[..., Service])
         client.runs(on_access=print)
     with pytest.raises(TypeError, match="max_token"):
         await client.recall("x", max_token=5)  # type: ignore[call-arg]
+
+
+def marked(bookmark: str) -> httpx.Response:
+    """Return an answer of a service whose database is a cluster's."""
+    return httpx.Response(200, json=CATEGORIES, headers={connection.BOOKMARK: bookmark})
+
+
+def marks(service: Service) -> list[str | None]:
+    """Return the bookmark of each request that the service has got."""
+    return [request.headers.get(connection.BOOKMARK) for request in service.requests]
+
+
+async def test_the_bookmark_of_an_answer_is_on_the_next_request_of_the_same_client(
+    serving: Callable[..., Service],
+) -> None:
+    service = serving(marked("one"), marked("two"), FINE, FINE)
+    client = service.client(client_id="ada")
+    for one in (client, client.for_client("ada"), client, client.for_client("bob")):
+        await one.categories()
+    assert marks(service) == [None, "one", "two", None]
+
+
+async def test_a_bookmark_that_the_service_does_not_know_is_left_out_once(
+    serving: Callable[..., Service],
+) -> None:
+    body = {"detail": "no", "code": "invalid_input", "field": connection.BOOKMARK, "status": 400}
+    service = serving(marked("old"), httpx.Response(400, json=body), FINE)
+    client = service.client()
+    await client.categories()
+    await client.categories()
+    assert marks(service) == [None, "old", None]
+    assert service.pauses == []
+
+
+async def test_the_bookmarks_of_the_latest_clients_are_kept(
+    serving: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "MOST_CLIENTS", 1)
+    service = serving(marked("one"), marked("two"), FINE, FINE)
+    client = service.client()
+    for name in ("ada", "bob", "ada", "bob"):
+        await client.for_client(name).categories()
+    assert marks(service) == [None, None, None, "two"]

@@ -1,0 +1,243 @@
+"""The places file: which entry is a client's, what is refused, and a change while the service runs."""
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from graphmem_api.health import at_places
+from graphmem_api.metrics import Counted, pooled, together
+
+from graphmem import config, places, runtime
+from graphmem.doctor import server
+from graphmem.errors import SettingError, Unavailable
+from graphmem.graph.driver import Pool
+from graphmem.jobs.outbox import JobCount
+from graphmem.places import Address, PlacesFile, at_place, read_placement
+from graphmem.runtime import OpenPlace, Runtime
+
+FILE = """
+[places.archive]
+uri = "bolt://db2.internal:7687"
+user = "graphmem"
+password_env = "ARCHIVE_PASSWORD"
+
+[places.cluster]
+uri = "neo4j+s://db3.internal"
+database = "team"
+password_file = "secret"
+
+[[clients]]
+id = "acme"
+place = "archive"
+writes = "off"
+
+[[clients]]
+prefix = "team-"
+place = "cluster"
+
+[[clients]]
+prefix = "team-red-"
+place = "archive"
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A places file."""
+    path = tmp_path / "places.toml"
+    path.write_text(FILE, "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("client_id", "place", "writes"),
+    [
+        ("acme", "archive", "off"),
+        ("acme-2", "default", "on"),
+        ("team-blue", "cluster", "on"),
+        ("team-red-1", "archive", "on"),
+        ("anybody", "default", "on"),
+    ],
+)
+def test_a_client_has_the_entry_with_its_id_or_the_longest_prefix(
+    path: Path, client_id: str, place: str, writes: str
+) -> None:
+    entry = read_placement(path).of(client_id)
+    assert (entry.place, entry.writes) == (place, writes)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[places", "no TOML"),
+        ("[places.a]\n", "uri"),
+        ('[places.a]\nuri = "http://db"\n', "uri"),
+        ('[places.a]\nuri = "bolt://me:secret@db"\n', "uri"),
+        ('[places.a]\nuri = "bolt://db"\npassword = "secret"\n', "password"),
+        ('[places.default]\nuri = "bolt://db"\n', "'default'"),
+        ('[places."no id"]\nuri = "bolt://db"\n', "places"),
+        ('[[clients]]\nplace = "a"\n', "either an id or a prefix"),
+        ('[[clients]]\nid = "a"\nprefix = "b"\n', "either an id or a prefix"),
+        ('[[clients]]\nid = "a"\n[[clients]]\nid = "a"\n', "repeats"),
+        ('[[clients]]\nid = "a"\nwrites = "no"\n', "writes"),
+        ('[[client]]\nid = "a"\n', "client"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named_and_nothing_secret_is_quoted(
+    path: Path, text: str, told: str
+) -> None:
+    path.write_text(text, "utf-8")
+    with pytest.raises(SettingError) as raised:
+        read_placement(path)
+    assert told in str(raised.value)
+    assert str(path) in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="cannot be read"):
+        PlacesFile(tmp_path / "nowhere")
+
+
+def test_a_change_takes_effect_and_a_broken_file_changes_nothing(path: Path) -> None:
+    file = PlacesFile(path)
+    path.write_text(FILE.replace('id = "acme"', 'id = "other"'), "utf-8")
+    assert file.current().of("other").place == "archive"
+    path.write_text("[[", "utf-8")
+    assert file.current().of("other").place == "archive"
+    assert file.problem is not None
+    path.unlink()
+    assert file.current().of("other").place == "archive"
+    path.write_text("", "utf-8")
+    assert file.current().of("other").place == "default"
+    assert file.problem is None
+
+
+def test_a_file_that_has_settled_is_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.utime(path, (1, 1))
+    monkeypatch.setattr(places, "SETTLED_SECONDS", 0.0)
+    file = PlacesFile(path)
+    monkeypatch.setattr(places, "read_placement", lambda path: pytest.fail("it was read again"))
+    assert file.current().of("acme").place == "archive"
+
+
+def test_a_password_comes_from_the_environment_or_a_file(tmp_path: Path) -> None:
+    named = Address("bolt://db", password_env="SECRET")
+    assert named.password(tmp_path, {"SECRET": "s"}) == "s"
+    with pytest.raises(SettingError, match="SECRET"):
+        named.password(tmp_path, {})
+    kept = Address("bolt://db", password_file="secret")
+    with pytest.raises(SettingError, match="secret"):
+        kept.password(tmp_path)
+    (tmp_path / "secret").write_text("s\n", "utf-8")
+    assert kept.password(tmp_path) == "s"
+    assert Address("bolt://db").password(tmp_path) == ""
+
+
+def test_a_command_works_with_the_place_that_it_names(path: Path) -> None:
+    (path.parent / "secret").write_text("s", "utf-8")
+    settings = at_place(config.load({}, places_file=path, place="cluster"))
+    assert settings.neo4j_uri == "neo4j+s://db3.internal"
+    assert settings.neo4j_database == "team"
+    assert settings.neo4j_password == "s"
+    assert settings.places_file is None
+    at_home = at_place(config.load({}, places_file=path, place="default"))
+    assert (at_home.neo4j_uri, at_home.places_file) == (None, None)
+    assert at_place(config.load({}, places_file=path)).places_file == path
+
+
+def test_a_place_that_there_is_not_is_named_with_those_that_there_are(path: Path) -> None:
+    with pytest.raises(SettingError, match="default, archive, cluster"):
+        at_place(config.load({}, places_file=path, place="elsewhere"))
+    with pytest.raises(SettingError, match="GRAPHMEM_PLACES_FILE"):
+        at_place(config.load({}, place="archive"))
+
+
+async def test_doctor_finds_a_place_that_is_away_and_one_that_is_not_described(
+    path: Path, unused_tcp_port: int
+) -> None:
+    path.write_text(
+        f'[places.gone]\nuri = "bolt://127.0.0.1:{unused_tcp_port}"\n'
+        '[places.locked]\nuri = "bolt://127.0.0.1"\npassword_env = "NO_SUCH_VARIABLE"\n'
+        '[[clients]]\nid = "acme"\nplace = "nowhere"\n',
+        "utf-8",
+    )
+    findings = await server.places(config.load({}, places_file=path))
+    assert [one.severity for one in findings] == ["problem"] * 3
+    assert "'nowhere'" in findings[0].what
+    assert "'gone'" in findings[1].what
+    assert "NO_SUCH_VARIABLE" in findings[2].what
+    path.write_text("[[", "utf-8")
+    assert [one.severity for one in await server.places(config.load({}, places_file=path))] == [
+        "problem"
+    ]
+    assert await server.places(config.load({})) == []
+
+
+class Watched:
+    """The graph of a place, and whether it was told to give up."""
+
+    def __init__(self) -> None:
+        self.given_up: list[bool] = []
+
+    def give_up(self, away: Exception | None) -> None:
+        """Note whether it was told that the database is away."""
+        self.given_up.append(away is not None)
+
+
+async def test_a_place_is_away_after_two_misses_and_there_again_after_one_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = iter([None, "slow", None, "gone", "gone", None])
+    states: list[str | None] = []
+    place = OpenPlace("other")
+    graph = Watched()
+    place.runtime = cast(Runtime, SimpleNamespace(graph=graph))
+
+    async def look(_: object, __: float) -> str | None:
+        states.append(place.problem)
+        return next(looks)
+
+    monkeypatch.setattr(runtime, "unanswered", look)
+    monkeypatch.setattr(runtime, "WATCH_SECONDS", 0.0)
+    with pytest.raises(RuntimeError):
+        await place.watch()
+    assert states == [None, None, None, None, None, "gone", None]
+    assert graph.given_up == [False, False, True, False]
+
+
+async def test_work_is_done_once_with_each_place_that_is_open() -> None:
+    place = OpenPlace("other")
+    done: list[object] = []
+
+    async def act(there: object) -> None:
+        done.append(there)
+
+    await place.act_once(act)
+    place.runtime = cast(Runtime, "open")
+    await place.act_once(act)
+    await place.act_once(act)
+    assert done == ["open"]
+
+
+def test_a_service_with_places_is_ready_while_one_of_them_answers() -> None:
+    assert at_places({"default": None, "other": "gone"}) == {
+        "default": "ready",
+        "other": "away",
+    }
+    with pytest.raises(Unavailable, match="default, other"):
+        at_places({"default": "gone", "other": "gone"})
+
+
+def test_the_gauges_of_all_places_add_up() -> None:
+    counts = [
+        Counted([JobCount("queued", 1), JobCount("done", 1)], []),
+        Counted(),
+        Counted([JobCount("queued", 2)], []),
+    ]
+    assert together(counts) == Counted([JobCount("queued", 3), JobCount("done", 1)], [])
+    assert together([Counted(), Counted()]) == Counted()
+    assert pooled([Pool(1, 2), None, Pool(3, 4)]) == Pool(4, 6)
+    assert pooled([None]) is None
