@@ -17,7 +17,7 @@ import pytest
 from graphmem_api.serve import HEADER_BYTES, listener, responsive, serve
 from msgspec.structs import replace
 
-from graphmem import config
+from graphmem import background, config
 from graphmem.background import Background
 from graphmem.client import Graphmem
 from graphmem.config import Settings
@@ -99,7 +99,7 @@ async def test_jobs_are_done_beside_the_api_from_when_it_answers_until_it_ends(
             assert not [task for task in asyncio.all_tasks() if task.get_name() == "worker"]
             seen.append("ended")
 
-    monkeypatch.setattr(graphmem_api.serve, "Background", Recorded)
+    monkeypatch.setattr(background, "Background", Recorded)
     async with served(running):
         # `on_ready` was heard in the same step, just before.
         assert seen == ["started"]

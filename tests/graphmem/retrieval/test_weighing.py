@@ -181,12 +181,15 @@ def test_without_memories_there_is_no_chat() -> None:
     assert chat_share([]) == 0.0
 
 
+USUAL = Sample(length=30.0)
+
+
 def by_words(
     question: list[str],
     texts: dict[str, str],
     weight: dict[str, float] | None = None,
     spoken: str | None = None,
-    sample: Sample = Sample(length=30.0),  # noqa: B008 - it is frozen
+    sample: Sample = USUAL,
 ) -> dict[str, float]:
     """Return the scores of texts by words."""
     asked = weighed_words(question, weight or {}, spoken, sample)
