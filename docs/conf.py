@@ -31,4 +31,5 @@ add_module_names = False
 python_maximum_signature_line_length = 80
 
 # Pygments knows an older Cypher, without parameters in maps.
-suppress_warnings = ["misc.highlighting_failure"]
+# `bytes` in a signature is the type, and also the name of fields.
+suppress_warnings = ["misc.highlighting_failure", "ref.python"]
