@@ -128,6 +128,11 @@ def writing(name: str, plan: Plan) -> Iterator[str]:
 
 def columns(name: str, plan: Plan) -> Iterator[str]:
     """Say which columns are no fields of the row, and which fields have no column."""
+    if QUERIES[name].row.__struct_config__.array_like:
+        given_places, wanted = places(body(TEXTS[name])), len(fields_of(QUERIES[name]))
+        if given_places != wanted:
+            yield f"its row has {given_places} places for {wanted} fields"
+        return
     listed = plan.columns == (LISTED,)
     given = projected(body(TEXTS[name])) if listed else set(plan.columns)
     fields = {field.encode_name: field.required for field in fields_of(QUERIES[name])}
@@ -148,10 +153,22 @@ def projected(text: str) -> set[str]:
     form = r"RETURN collect\((?:CASE\b.*\bELSE\b)?\s*\w*\s*\{(.*)\}\s*(?:END)?\s*\)\s*AS rows"
     inner = re.search(form, last, re.DOTALL)
     assert inner is not None, text
-    outermost, nested = inner[1], ""
-    while nested != outermost:
-        nested, outermost = outermost, re.sub(r"\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]", "", outermost)
-    return {re.split(r"[\s:]", part.strip().lstrip("."))[0] for part in outermost.split(",")}
+    return {re.split(r"[\s:]", part.strip().lstrip("."))[0] for part in outermost(inner[1])}
+
+
+def places(text: str) -> int:
+    """Return the number of entries of the list that a query collects as its rows."""
+    inner = re.search(r"RETURN collect\(\[(.*)\]\) AS rows", text, re.DOTALL)
+    assert inner is not None, text
+    return len(outermost(inner[1]))
+
+
+def outermost(text: str) -> list[str]:
+    """Return the parts of a list or a map, without what is nested in them."""
+    nested = ""
+    while nested != text:
+        nested, text = text, re.sub(r"\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]", "", text)
+    return text.split(",")
 
 
 def indexes(name: str, plan: Plan) -> Iterator[str]:
