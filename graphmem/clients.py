@@ -1,8 +1,8 @@
 """The clients of a store: their limits and what they have, and for operators the list of all."""
 
-import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import datetime, time, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from graphmem.config import ClientLimits, Settings, variable
+from graphmem.config import ClientLimits, Settings, WatchedFile, variable
 from graphmem.errors import DayLimitReached, InvalidInput, SettingError, StoreLimitReached
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
@@ -24,8 +24,6 @@ LIMITS_FORM = "`client memories=N bytes=N tokens_a_day=N requests=N`, of which a
 
 COUNTED_ANEW = timedelta(hours=1)
 """The age of a count that is made anew before it refuses a write: the store may have been changed by hand."""
-
-log = logging.getLogger(__name__)
 
 
 class CountedUsage(Struct, frozen=True, kw_only=True):
@@ -137,29 +135,19 @@ class LimitsOfClients:
             bytes=settings.client_bytes or None,
             tokens_a_day=settings.client_tokens_a_day or None,
         )
-        self._path = settings.limits_file
-        self._stamp = _stamp(self._path) if self._path else None
-        self._others = read_limits(self._path, self._usual) if self._path else {}
+        read = partial(read_limits, usual=self._usual)
+        path = settings.limits_file
+        self._file = WatchedFile(path, read, "the limits stay as they were") if path else None
 
     def of(self, client_id: str) -> ClientLimits:
         """Return the limits of a client."""
-        self._refresh()
-        return self._others.get(client_id, self._usual)
+        return (self._file.current() if self._file else {}).get(client_id, self._usual)
 
     def of_writes(self, client_id: str) -> ClientLimits | None:
         """Return the limits of a client if they limit what it writes."""
         limits = self.of(client_id)
         is_limited = (limits.memories, limits.bytes, limits.tokens_a_day) != (None, None, None)
         return limits if is_limited else None
-
-    def _refresh(self) -> None:
-        if self._path is None or (stamp := _stamp(self._path)) == self._stamp:
-            return
-        self._stamp = stamp
-        try:
-            self._others = read_limits(self._path, self._usual)
-        except SettingError as problem:
-            log.error("the limits stay as they were: %s", problem)
 
 
 def read_limits(path: Path, usual: ClientLimits) -> dict[str, ClientLimits]:
@@ -195,15 +183,6 @@ def _limits(words: list[str], usual: ClientLimits, place: str) -> ClientLimits:
 
 def _unusable(problem: str) -> SettingError:
     return SettingError(variable("limits_file"), problem)
-
-
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    """Return the stamp of a file's content; None if there is no such file."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return (status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 async def check_room(added: Written, *, client_id: str, graph: Graph) -> None:

@@ -4,10 +4,12 @@ Each setting is a field of `Settings`; its environment variable is `GRAPHMEM_` a
 in capitals. An empty variable counts as unset.
 """
 
+import logging
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin
+from typing import Annotated, Any, Generic, Literal, TypedDict, TypeVar, get_args, get_origin
 
 import msgspec
 import platformdirs
@@ -18,6 +20,9 @@ from graphmem.model.validation import told
 from graphmem.model.vocabulary import MOST_READS, ClientId
 
 PREFIX = "GRAPHMEM_"
+
+log = logging.getLogger(__name__)
+
 SIZE_EXAMPLES = ["512m", "2g"]
 OFF = "off"
 
@@ -352,6 +357,60 @@ def _decoded(kind: type, value: Any) -> Any:
     if kind is Path:
         return Path(value).expanduser().absolute()
     raise NotImplementedError(kind)
+
+
+SETTLED_SECONDS = 2.0
+"""A file changed more recently may change again without a new timestamp: it is read once more."""
+
+Stamp = tuple[int, int, int, int]
+Content = TypeVar("Content")
+
+
+class WatchedFile(Generic[Content]):
+    """The content of a file that a setting names; a change of the file takes effect with the next look.
+
+    `read` raises `SettingError` where the file cannot be used. At first that error is the caller's; later the
+    last content that could be used stays, `problem` says why, and the log says it once, after `consequence`.
+    """
+
+    def __init__(self, path: Path, read: Callable[[Path], Content], consequence: str) -> None:
+        self.path = path
+        self._read, self._consequence = read, consequence
+        self.problem: str | None = None
+        """The reason for which the file as it is now cannot be used."""
+        self._stamp = stamp(path)
+        self._content = read(path)
+
+    def current(self) -> Content:
+        """Return the content as of now, else the last one that could be used."""
+        found = stamp(self.path)
+        if found is None or found != self._stamp or self.problem is not None:
+            self._refresh()
+            self._stamp = found
+        return self._content
+
+    def _refresh(self) -> None:
+        problem = None
+        try:
+            self._content = self._read(self.path)
+        except SettingError as error:
+            problem = str(error)
+        if problem is not None and problem != self.problem:
+            log.error("%s: %s", self._consequence, problem)
+        elif problem is None and self.problem is not None:
+            log.warning("the file can be used again: %s", self.path)
+        self.problem = problem
+
+
+def stamp(path: Path) -> Stamp | None:
+    """Return the stamp of a file's content; None if it changed too recently for a reliable one."""
+    try:
+        status = path.stat()
+    except OSError:
+        return (0, 0, 0, 0)
+    if abs(time.time() - status.st_ctime) < SETTLED_SECONDS:
+        return None
+    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
 
 _PACKAGE = Path(__file__).parent

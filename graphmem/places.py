@@ -5,9 +5,7 @@ by `prefix`. Clients that no entry names are in the place `default`: the Neo4j o
 the file takes effect with the next request, so a client moves by a line of it.
 """
 
-import logging
 import os
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,7 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from graphmem.config import Settings, variable
+from graphmem.config import Settings, WatchedFile, variable
 from graphmem.errors import SettingError
 from graphmem.model.validation import invalid
 from graphmem.model.vocabulary import ID_PATTERN
@@ -25,13 +23,6 @@ DEFAULT = "default"
 """The place of the clients that no entry names."""
 
 Name = Annotated[str, Meta(pattern=ID_PATTERN)]
-
-SETTLED_SECONDS = 2.0
-"""A file changed more recently may change again without a new timestamp: it is read once more."""
-
-Stamp = tuple[int, int, int, int]
-
-log = logging.getLogger(__name__)
 
 
 class Address(Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,35 +75,14 @@ class Placement(Struct, frozen=True, forbid_unknown_fields=True):
         return (named or sorted(fitting, key=_length, reverse=True) or [ELSEWHERE])[0]
 
 
-class PlacesFile:
-    """The placement in a file. A file that cannot be used any more changes nothing, and the log says so.
+def places_file(path: Path) -> WatchedFile[Placement]:
+    """Return the placement in a file. Raises `SettingError`.
 
-    The clients then stay where they are: no write goes to a place that nobody has named. Raises
-    `SettingError` at first.
+    Of a file that cannot be used any more nothing changes: no write goes to a place that nobody has named.
     """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.problem: str | None = None
-        """The reason for which the file as it is now cannot be used."""
-        self._stamp = stamp(path)
-        self._placement = read_placement(path)
-
-    def current(self) -> Placement:
-        """Return the placement as of now."""
-        found = stamp(self.path)
-        if found is None or found != self._stamp:
-            self._read(found)
-        return self._placement
-
-    def _read(self, found: Stamp | None) -> None:
-        try:
-            self._placement, problem = read_placement(self.path), None
-        except SettingError as error:
-            problem = str(error)
-        if problem is not None and problem != self.problem:
-            log.error("clients stay where they are until the file can be used: %s", problem)
-        self._stamp, self.problem = found, problem
+    return WatchedFile(
+        path, read_placement, "clients stay where they are until the file can be used"
+    )
 
 
 def read_placement(path: Path) -> Placement:
@@ -168,17 +138,6 @@ def connected(settings: Settings, name: str, address: Address) -> Settings:
         neo4j_password=address.password(folder),
         neo4j_database=address.database,
     )
-
-
-def stamp(path: Path) -> Stamp | None:
-    """Return the stamp of a file's content; None if it changed too recently for a reliable one."""
-    try:
-        status = path.stat()
-    except OSError:
-        return (0, 0, 0, 0)
-    if abs(time.time() - status.st_ctime) < SETTLED_SECONDS:
-        return None
-    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
 
 def _check(placement: Placement, path: Path) -> None:

@@ -16,7 +16,7 @@ from msgspec import Struct, field, structs
 from graphmem.accesses import Recorder
 from graphmem.artifacts.fetch import MEGABYTE
 from graphmem.clients import ClientStore, LimitsOfClients
-from graphmem.config import Settings
+from graphmem.config import Settings, WatchedFile
 from graphmem.context import Context
 from graphmem.embedding import Embedder, Model, load_model
 from graphmem.embedding_api import ApiModel
@@ -39,7 +39,7 @@ from graphmem.llm import LanguageModel, language_model
 from graphmem.model.progress import Progress, silent
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import DISK_FREE, NEO4J_RESTARTS
-from graphmem.places import DEFAULT, Address, PlacesFile, connected
+from graphmem.places import DEFAULT, Address, Placement, connected, places_file
 from graphmem.retrieval.reranking import Reranker, load_reranker
 from graphmem.retrieval.understanding import Vocabulary
 from graphmem.server import folder
@@ -155,7 +155,7 @@ async def running(
 
     Raises a `SetupError` whose sentence names the remedy.
     """
-    file = PlacesFile(settings.places_file) if settings.places_file else None
+    file = places_file(settings.places_file) if settings.places_file else None
     kept = SharedModels(load or load_model)
     async with running_here(settings, progress, load=kept if file else kept.load) as runtime:
         if file is None:
@@ -270,7 +270,7 @@ Act = Callable[[Runtime], Awaitable[None]]
 class Places:
     """The running graphmems of the other places of a file: each opens and fails apart from all others."""
 
-    def __init__(self, root: Runtime, file: PlacesFile, load: Load) -> None:
+    def __init__(self, root: Runtime, file: WatchedFile[Placement], load: Load) -> None:
         self.file = file
         self._root = root
         self._load = load

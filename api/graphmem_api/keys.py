@@ -8,7 +8,6 @@ once, when it is made.
 import errno
 import fcntl
 import hashlib
-import logging
 import os
 import re
 import secrets
@@ -21,12 +20,11 @@ from typing import TypeGuard
 import msgspec
 from msgspec import Struct
 
-from graphmem.config import variable
+from graphmem.config import WatchedFile, variable
 from graphmem.errors import InvalidInput, SettingError, Unavailable
 from graphmem.model.times import Time
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import MOST_READS, ClientId, OtherReads
-from graphmem.places import stamp
 from graphmem_api.roles import ROLES, Role
 
 PREFIX = "gm_"
@@ -40,8 +38,6 @@ WRITABLE_BY_ANYBODY = 0o002
 WRITABLE_BY_OTHERS = 0o022
 
 FORM = "`client role sha256-of-key`, then any of `created=TIME`, `expires=TIME` and `reads=CLIENT,CLIENT`"
-
-log = logging.getLogger(__name__)
 
 
 class Client(Struct, frozen=True):
@@ -86,40 +82,20 @@ class Keys:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._stamp = stamp(path)
-        self._entries = read_keys(path)
-        self._problem: str | None = None
+        self._file = WatchedFile(path, read_keys, "no key is valid until the file can be used")
 
     def client(self, key: str) -> Client | None:
         """Return the client of a key. Raises `Unavailable` while the file cannot be used.
 
         A digest is looked up, so that the time it takes reveals nothing about a key.
         """
-        self._refresh()
-        if self._problem is not None:
+        entries = self._file.current()
+        if self._file.problem is not None:
             raise Unavailable(
                 "no key can be checked, since the keys file cannot be used: the service's log says why"
             )
-        entry = self._entries.get(_digest(key))
+        entry = entries.get(_digest(key))
         return entry.client if entry and not entry.has_expired(datetime.now(UTC)) else None
-
-    def _refresh(self) -> None:
-        found = stamp(self._path)
-        if found is not None and found == self._stamp and self._problem is None:
-            return
-        try:
-            self._entries, problem = read_keys(self._path), None
-        except SettingError as error:
-            self._entries, problem = {}, str(error)
-        self._tell(problem)
-        self._stamp, self._problem = found, problem
-
-    def _tell(self, problem: str | None) -> None:
-        if problem is not None and problem != self._problem:
-            log.error("no key is valid until the file can be used: %s", problem)
-        elif problem is None and self._problem is not None:
-            log.warning("the keys file can be used again: %s", self._path)
 
 
 def read_keys(path: Path) -> dict[bytes, Entry]:

@@ -14,7 +14,8 @@ from graphmem_api.keys import Client, Keys, create_key, read_keys, revoke_key
 from litestar import Litestar
 from msgspec.structs import replace
 
-from graphmem import places
+from graphmem import config
+from graphmem.config import WatchedFile
 from graphmem.errors import SettingError, Unavailable
 from graphmem.runtime import Runtime
 
@@ -140,9 +141,9 @@ def test_a_change_within_the_same_moment_is_seen(path: Path) -> None:
 
 
 def test_a_file_that_has_settled_is_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "SETTLED_SECONDS", 0.0)
+    monkeypatch.setattr(config, "SETTLED_SECONDS", 0.0)
     keys = Keys(path)
-    monkeypatch.setattr(module, "read_keys", lambda path: pytest.fail("it was read again"))
+    monkeypatch.setattr(WatchedFile, "_refresh", lambda file: pytest.fail("it was read again"))
     assert keys.client("ours") is not None
 
 

@@ -9,12 +9,13 @@ import pytest
 from graphmem_api.health import at_places
 from graphmem_api.metrics import Counted, pooled, together
 
-from graphmem import config, places, runtime
+from graphmem import config, runtime
+from graphmem.config import WatchedFile
 from graphmem.doctor import server
 from graphmem.errors import SettingError, Unavailable
 from graphmem.graph.driver import Pool
 from graphmem.jobs.outbox import JobCount
-from graphmem.places import Address, PlacesFile, at_place, read_placement
+from graphmem.places import Address, at_place, places_file, read_placement
 from graphmem.runtime import OpenPlace, Runtime
 
 FILE = """
@@ -98,11 +99,11 @@ def test_a_mistake_in_the_file_is_named_and_nothing_secret_is_quoted(
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="cannot be read"):
-        PlacesFile(tmp_path / "nowhere")
+        places_file(tmp_path / "nowhere")
 
 
 def test_a_change_takes_effect_and_a_broken_file_changes_nothing(path: Path) -> None:
-    file = PlacesFile(path)
+    file = places_file(path)
     path.write_text(FILE.replace('id = "acme"', 'id = "other"'), "utf-8")
     assert file.current().of("other").place == "archive"
     path.write_text("[[", "utf-8")
@@ -117,9 +118,9 @@ def test_a_change_takes_effect_and_a_broken_file_changes_nothing(path: Path) -> 
 
 def test_a_file_that_has_settled_is_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.utime(path, (1, 1))
-    monkeypatch.setattr(places, "SETTLED_SECONDS", 0.0)
-    file = PlacesFile(path)
-    monkeypatch.setattr(places, "read_placement", lambda path: pytest.fail("it was read again"))
+    monkeypatch.setattr(config, "SETTLED_SECONDS", 0.0)
+    file = places_file(path)
+    monkeypatch.setattr(WatchedFile, "_refresh", lambda file: pytest.fail("it was read again"))
     assert file.current().of("acme").place == "archive"
 
 
