@@ -147,6 +147,10 @@ class Context(Struct, frozen=True, kw_only=True):
         parts = await a_few_at_once([partial(work, one, wanted[one.mark]) for one in some])
         return [row for one, part in zip(some, parts, strict=True) for row in one.marked(part)]
 
+    def as_given(self, id: str, one: "Context") -> str:
+        """Return the id, as `each_of` was given it, that its work for one of the clients got as `id`."""
+        return marked_id(one.mark, id) if self.reads else id
+
     def marked(self, rows: Iterable[Row]) -> list[Row]:
         """Return results, of another client with marked ids."""
         return [_marked(row, self.mark) for row in rows] if self.mark else list(rows)

@@ -32,7 +32,7 @@ from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
 from graphmem.model.times import zone_of
 from graphmem.model.validation import checked_text
-from graphmem.model.vocabulary import QUERY_CHARACTERS, bare_id, marked_id
+from graphmem.model.vocabulary import QUERY_CHARACTERS, bare_id
 from graphmem.recall.abstaining import judgement, unheard_names
 from graphmem.recall.compose import compose, unmarked_item
 from graphmem.retrieval.filters import NOW, Filters, Validity, scope_groups, validity_asked
@@ -232,7 +232,7 @@ async def _load_turns(search: AnsweredSearch, context: Context) -> dict[str, lis
     found = {one.id: one for some in search.hits.values() for one, _ in some}
 
     async def load(one: Context, ids: list[str]) -> list[NearbyTurn]:
-        hits = [found[marked_id(one.mark, id) if context.reads else id] for id in ids]
+        hits = [found[context.as_given(id, one)] for id in ids]
         return await one.graph.rows(
             TURNS_AROUND,
             client_id=one.client_id,

@@ -296,7 +296,7 @@ async def _fetch_texts(places: Mapping[str, int | None], *, context: Context) ->
     """Return the texts that a reranker reads, those of each client from there."""
 
     async def fetch(one: Context, ids: list[str]) -> list[SearchedText]:
-        own = {id: places[marked_id(one.mark, id)] for id in ids}
+        own = {id: places[context.as_given(id, one)] for id in ids}
         return await fetch_texts(own, client_id=one.client_id, graph=one.graph)
 
     return await context.each_of(places, fetch)

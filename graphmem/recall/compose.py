@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from graphmem.context import Context
 from graphmem.graph.query import Query
 from graphmem.model.annotations import decoded
-from graphmem.model.vocabulary import bare_id, marked_id, owner_of
+from graphmem.model.vocabulary import bare_id, marked_id
 from graphmem.prompts.rendering import Entry, heading, markdown, prefix
 from graphmem.prompts.truncation import Excerpt, Parcel, Part, Surroundings, fitting
 from graphmem.recall.types import Item, Omitted, Reason, ShownExcerpt
@@ -150,13 +150,11 @@ async def load_texts(
     """
 
     async def load(one: Context, own: list[str]) -> list[MemoryText]:
-        passages = {bare_id(id): row for id, row in (around or {}).items() if is_of(one, id)}
+        given = ((id, context.as_given(id, one)) for id in own)
+        passages = {id: around[name] for id, name in given if around and name in around}
         return await one.graph.rows(
             TEXTS, client_id=one.client_id, ids=own, around=passages, now_only=now_only
         )
-
-    def is_of(one: Context, id: str) -> bool:
-        return not context.reads or owner_of(id) == one.mark
 
     return await context.each_of(ids, load)
 

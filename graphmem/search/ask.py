@@ -16,7 +16,7 @@ from graphmem.graph.installation import Calibration
 from graphmem.memories.cards import Card, card_of, load_stored_cards
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.validation import checked_text
-from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg, bare_id, marked_id, owner_of
+from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg, bare_id, owner_of
 from graphmem.recall.ask import expand_in_each
 from graphmem.recall.compose import OMITTED_SHOWN
 from graphmem.recall.types import Reason
@@ -334,7 +334,7 @@ async def load_whole(
     by_id = {one.id: one for one in found}
 
     async def load(one: Context, ids: list[str]) -> list[Candidate]:
-        some = [by_id[marked_id(one.mark, id) if context.reads else id] for id in ids]
+        some = [by_id[context.as_given(id, one)] for id in ids]
         return await with_texts(
             [unmarked(candidate) for candidate in some] if context.reads else some,
             embedding,
