@@ -134,17 +134,18 @@ async def _find_aliases(held: Claim, runtime: Runtime) -> None:
 
 async def _cut_memories(held: Claim, runtime: Runtime) -> None:
     """Cut some of a client's long memories; the job comes due again while some are left."""
-    if await cut_memories(runtime.context(held.client_id, in_background=True)):
-        return
-    now = present()
-    again = Due(id=held.id, kind=held.kind, key=held.key, run_at=now, earliest=True)
-    await queue_alone(again, client_id=held.client_id, now=now, graph=runtime.graph)
+    if not await cut_memories(runtime.context(held.client_id, in_background=True)):
+        await _continue(held, runtime)
 
 
 async def _find_names(held: Claim, runtime: Runtime) -> None:
     """Find the names in some of a client's old memories; the job comes due again while some are left."""
-    if await find_due_names(runtime.context(held.client_id, in_background=True)):
-        return
+    if not await find_due_names(runtime.context(held.client_id, in_background=True)):
+        await _continue(held, runtime)
+
+
+async def _continue(held: Claim, runtime: Runtime) -> None:
+    """Have a job come due again at once, so that others run in between."""
     now = present()
     again = Due(id=held.id, kind=held.kind, key=held.key, run_at=now, earliest=True)
     await queue_alone(again, client_id=held.client_id, now=now, graph=runtime.graph)

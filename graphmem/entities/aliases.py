@@ -18,7 +18,7 @@ from graphmem.context import Context
 from graphmem.errors import AliasNotFound, EntityNotFound, InvalidInput
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
-from graphmem.jobs.outbox import Due, queue_alone
+from graphmem.jobs.outbox import queue_for_clients
 from graphmem.model.pages import GivenCursor, PageSize, listing, page
 from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import AliasRule
@@ -263,9 +263,9 @@ CLIENTS_WITH_NEW_NAMES = Query("entities/clients_with_new_names", ClientWithNewN
 
 async def queue_aliases(*, now: datetime, new_id: Callable[[], str], graph: Graph) -> None:
     """Queue the search for aliases for every client with marked names."""
-    for waiting in await graph.rows(CLIENTS_WITH_NEW_NAMES, looked_at=WAITING):
-        job = Due(id=new_id(), kind=ALIASES, key=ALIASES, run_at=now, earliest=True)
-        await queue_alone(job, client_id=waiting.client_id, now=now, graph=graph)
+    found = await graph.rows(CLIENTS_WITH_NEW_NAMES, looked_at=WAITING)
+    clients = [one.client_id for one in found]
+    await queue_for_clients(ALIASES, clients, now=now, new_id=new_id, graph=graph)
 
 
 async def find_aliases(context: Context) -> AliasesFound:

@@ -18,7 +18,7 @@ from graphmem.errors import LegalHold
 from graphmem.forgetting.erase import ERASED_AT_ONCE, erase
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
-from graphmem.jobs.outbox import Due, queue_alone
+from graphmem.jobs.outbox import queue_for_clients
 from graphmem.memories.write import WrittenMemory
 from graphmem.model.annotations import LEAST_LIFE
 from graphmem.model.times import present
@@ -111,6 +111,6 @@ async def delete_expired(client_id: str, *, now: datetime, graph: Graph) -> int:
 
 async def queue_expired(*, now: datetime, new_id: Callable[[], str], graph: Graph) -> None:
     """Queue the deletion of expired memories, for every client that has some. Raises `Unavailable`."""
-    for row in await graph.rows(DUE_CLIENTS, until=now):
-        due = Due(id=new_id(), kind=EXPIRE, key=EXPIRE, run_at=now, earliest=True)
-        await queue_alone(due, client_id=row.client_id, now=now, graph=graph)
+    found = await graph.rows(DUE_CLIENTS, until=now)
+    clients = [one.client_id for one in found]
+    await queue_for_clients(EXPIRE, clients, now=now, new_id=new_id, graph=graph)

@@ -5,7 +5,7 @@ worker that dies comes due again. The effect of a job is committed together with
 it happens once, however often the job is started.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
@@ -163,6 +163,20 @@ async def queue_alone(job: Due, *, client_id: str, now: datetime, graph: Graph) 
     await graph.write(
         lambda transaction: postpone_all(transaction, [job], client_id=client_id, now=now)
     )
+
+
+async def queue_for_clients(
+    kind: str,
+    client_ids: Iterable[str],
+    *,
+    now: datetime,
+    new_id: Callable[[], str],
+    graph: Graph,
+) -> None:
+    """Queue the one job of a kind that each of some clients has, due now. Raises `Unavailable`."""
+    for client_id in client_ids:
+        due = Due(id=new_id(), kind=kind, key=kind, run_at=now, earliest=True)
+        await queue_alone(due, client_id=client_id, now=now, graph=graph)
 
 
 async def claim(

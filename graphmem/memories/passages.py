@@ -19,7 +19,7 @@ from graphmem.embedding import AGAIN, PASSAGES, Embedder, loaded
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_word
-from graphmem.jobs.outbox import Due, queue_alone
+from graphmem.jobs.outbox import queue_for_clients
 from graphmem.model.vocabulary import CUT_KINDS, Kind
 from graphmem.text.passages import Passage, is_long, passages
 
@@ -177,9 +177,9 @@ async def write_passages(
 
 async def queue_passages(*, now: datetime, new_id: Callable[[], str], graph: Graph) -> None:
     """Queue the job for every client with memories that lack passages."""
-    for waiting in await graph.rows(CLIENTS_TO_CUT, looked_at=LOOKED_AT):
-        due = Due(id=new_id(), kind=PASSAGES_JOB, key=PASSAGES_JOB, run_at=now, earliest=True)
-        await queue_alone(due, client_id=waiting.client_id, now=now, graph=graph)
+    found = await graph.rows(CLIENTS_TO_CUT, looked_at=LOOKED_AT)
+    clients = [one.client_id for one in found]
+    await queue_for_clients(PASSAGES_JOB, clients, now=now, new_id=new_id, graph=graph)
 
 
 async def cut_memories(context: Context, *, seconds: float = PIECE_SECONDS) -> bool:

@@ -27,7 +27,7 @@ from graphmem.embedding import Embedder, Embedding, loaded
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_words
-from graphmem.jobs.outbox import Due, queue_alone
+from graphmem.jobs.outbox import queue_for_clients
 from graphmem.memories.passages import (
     CURRENT,
     EmbeddedPassage,
@@ -444,9 +444,9 @@ def _mentions(memories: Iterable[tuple[str, FoundNames | Prepared]]) -> list[dic
 
 async def queue_names(*, now: datetime, new_id: Callable[[], str], graph: Graph) -> None:
     """Queue the job for every client with memories whose names are still to be found."""
-    for waiting in await graph.rows(CLIENTS_TO_NAME, looked_at=LOOKED_AT):
-        due = Due(id=new_id(), kind=NAMES_JOB, key=NAMES_JOB, run_at=now, earliest=True)
-        await queue_alone(due, client_id=waiting.client_id, now=now, graph=graph)
+    found = await graph.rows(CLIENTS_TO_NAME, looked_at=LOOKED_AT)
+    clients = [one.client_id for one in found]
+    await queue_for_clients(NAMES_JOB, clients, now=now, new_id=new_id, graph=graph)
 
 
 async def find_due_names(context: Context, *, seconds: float = NAMES_SECONDS) -> bool:
