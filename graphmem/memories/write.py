@@ -86,6 +86,11 @@ class Draft(Struct, frozen=True, kw_only=True):
     own: dict[str, Any] = {}
     """The properties that only its kind has."""
 
+    @property
+    def text_bytes(self) -> int:
+        """The length of the text in bytes of UTF-8."""
+        return len(self.text.encode())
+
 
 class FoundNames(Struct, frozen=True):
     """The entities in a memory's text."""
@@ -144,7 +149,7 @@ class Prepared(Struct, frozen=True):
             | own
             | {
                 "token_count": self.token_count,
-                "text_bytes": len(self.draft.text.encode()),
+                "text_bytes": self.draft.text_bytes,
                 "embedding_truncated": self.embedding.truncated,
                 "passages_due": self.passages_due or None,
                 "scope_words": scope_words(self.draft.client_id, properties | own),
@@ -198,8 +203,8 @@ async def prepare_within_limits(drafts: Sequence[Draft], context: Context) -> li
     """
     if drafts:
         # Tokens are not known yet; one at least.
-        sizes = (len(draft.text.encode()) for draft in drafts)
-        room = Written(memories=len(drafts), bytes=sum(sizes), tokens=1)
+        size = sum(draft.text_bytes for draft in drafts)
+        room = Written(memories=len(drafts), bytes=size, tokens=1)
         await check_room(room, client_id=context.client_id, graph=context.graph)
     return await prepare(drafts, embedder=context.embedder, tokens=context.tokens)
 
@@ -261,13 +266,13 @@ async def write(transaction: Transaction, memories: Sequence[Prepared], *, clien
     usage: CountedUsage | None = None
     for start in range(0, len(memories), WRITTEN_AT_ONCE):
         chunk = memories[start : start + WRITTEN_AT_ONCE]
-        rows = [memory.row for memory in chunk]
+        added = _added(chunk)
         [written] = await transaction.rows(
             WRITE_MEMORIES,
             client_id=client_id,
-            rows=rows,
-            bytes=sum(row["properties"]["text_bytes"] for row in rows),
-            tokens=sum(memory.token_count for memory in chunk),
+            rows=[memory.row for memory in chunk],
+            bytes=added.bytes,
+            tokens=added.tokens,
             day=day_of(chunk[0].draft.created_at),
         )
         usage = written.usage
@@ -293,7 +298,7 @@ async def write(transaction: Transaction, memories: Sequence[Prepared], *, clien
 def _added(memories: Sequence[Prepared]) -> Written:
     return Written(
         memories=len(memories),
-        bytes=sum(len(memory.draft.text.encode()) for memory in memories),
+        bytes=sum(memory.draft.text_bytes for memory in memories),
         tokens=sum(memory.token_count for memory in memories),
     )
 
