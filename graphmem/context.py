@@ -20,7 +20,7 @@ from graphmem.graph.statements import Statements
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.llm import LanguageModel
 from graphmem.model.times import present
-from graphmem.model.vocabulary import bare_id, marked_id, owner_of
+from graphmem.model.vocabulary import bare_id, marked_id, marked_row, owner_of
 from graphmem.retrieval.reranking import Reranker
 from graphmem.retrieval.understanding import Vocabulary
 from graphmem.single_flight import SingleFlight
@@ -35,10 +35,6 @@ Result = TypeVar("Result")
 
 CLIENTS_AT_ONCE = 3
 """The clients that one request reads at the same time: each takes some connections to the database."""
-
-_IDS = ("id", "session_id", "from_id", "related_to")
-_LISTS = ("chain", "cut_at")
-"""The fields of rows with ids of memories and sessions, which are unique only within a client."""
 
 
 def random_id() -> str:
@@ -153,7 +149,7 @@ class Context(Struct, frozen=True, kw_only=True):
 
     def marked(self, rows: Iterable[Row]) -> list[Row]:
         """Return results, of another client with marked ids."""
-        return [_marked(row, self.mark) for row in rows] if self.mark else list(rows)
+        return [marked_row(self.mark, row) for row in rows] if self.mark else list(rows)
 
     def read_begins(self) -> ReadBegan:
         """Return the start of a read, for `record_read`."""
@@ -193,19 +189,3 @@ async def a_few_at_once(works: Sequence[Callable[[], Awaitable[Result]]]) -> lis
             return await work()
 
     return await asyncio.gather(*map(do, works))
-
-
-def _marked(row: Any, client_id: str) -> Any:
-    """Return an id, or a row with its ids, marked with their client."""
-    if isinstance(row, str):
-        return marked_id(client_id, row)
-    changes: dict[str, Any] = {}
-    for name in _IDS:
-        if isinstance(id := getattr(row, name, None), str):
-            changes[name] = marked_id(client_id, id)
-    for name in _LISTS:
-        if ids := getattr(row, name, None):
-            changes[name] = type(ids)(marked_id(client_id, id) for id in ids)
-    if (head := getattr(row, "head", None)) is not None:
-        changes["head"] = _marked(head, client_id)
-    return replace(row, **changes)

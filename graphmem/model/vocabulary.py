@@ -1,9 +1,10 @@
 """The closed lists and limits that several parts share: kinds, types of edges, sizes."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 Kind = Literal["message", "episode", "fact", "summary", "reference", "span"]
 """The kinds of memories; a memory also has its kind, capitalized, as a label in the graph."""
@@ -210,6 +211,26 @@ def bare_id(id: str) -> str:
     """Return an id as its client knows it."""
     return id.partition(MARK_END)[2] if MARK_END in id else id
 
+
+def marked_row(client_id: str, row: Any) -> Any:
+    """Return a row of another client, or an id, with its ids marked."""
+    if isinstance(row, str):
+        return marked_id(client_id, row)
+    changes: dict[str, Any] = {}
+    for name in _IDS:
+        if isinstance(id := getattr(row, name, None), str):
+            changes[name] = marked_id(client_id, id)
+    for name in _LISTS:
+        if ids := getattr(row, name, None):
+            changes[name] = type(ids)(marked_id(client_id, id) for id in ids)
+    if (head := getattr(row, "head", None)) is not None:
+        changes["head"] = marked_row(client_id, head)
+    return replace(row, **changes)
+
+
+_IDS = ("id", "session_id", "from_id", "related_to")
+_LISTS = ("chain", "cut_at")
+"""The fields of rows with ids of memories and sessions, which are unique only within a client."""
 
 Importance = Annotated[float, Meta(ge=0.0, le=1.0)]
 SourceId = Annotated[str, Meta(min_length=1, max_length=256)]

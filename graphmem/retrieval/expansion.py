@@ -7,11 +7,17 @@ checked at each; an entity that two memories mention is one step between them.
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.model.vocabulary import DEFAULT_STEPS, GivenStep, Step, marked_id, stored_type
+from graphmem.model.vocabulary import (
+    DEFAULT_STEPS,
+    GivenStep,
+    Step,
+    marked_id,
+    marked_row,
+    stored_type,
+)
 from graphmem.retrieval.filters import Sources
 from graphmem.retrieval.finding import Candidate
 
@@ -80,7 +86,7 @@ class Expansion:
                 if depth == len(whole.levels):
                     whole.levels.append({})
                 for id, row in level.items():
-                    whole.levels[depth][marked_id(mark, id)] = _marked(row, mark)
+                    whole.levels[depth][marked_id(mark, id)] = marked_row(mark, row)
             whole.cut_at += [marked_id(mark, id) for id in part.cut_at]
             whole._depths |= {marked_id(mark, id): n for id, n in part._depths.items()}
         return whole
@@ -139,15 +145,6 @@ class Expansion:
 
 
 HOP = Query("retrieval/hop", HopCandidate)
-
-
-def _marked(row: HopCandidate, mark: str) -> HopCandidate:
-    return replace(
-        row,
-        id=marked_id(mark, row.id),
-        session_id=marked_id(mark, row.session_id),
-        from_id=marked_id(mark, row.from_id),
-    )
 
 
 async def expand(
