@@ -178,8 +178,14 @@ def route(endpoint: Endpoint, guard: Guard) -> ASGIRouteHandler:
 
 def _manager(runtime: Runtime, turn: Turning) -> Any:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from sse_starlette.sse import AppStatus
 
     from graphmem_api.mcp.server import Caller, Offer, server
+
+    # `Endpoint.close` ends the streams, once calls in progress are answered. By itself the library cuts all
+    # off at a signal, and from then on each stream of any later server in this process.
+    AppStatus.enable_automatic_graceful_drain = False
+    AppStatus.should_exit = False
 
     def offering(context: Any) -> Offer:
         offer: Offer = context.request.scope["state"]["offer"]
