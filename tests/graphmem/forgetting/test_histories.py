@@ -283,9 +283,7 @@ class History:
         raw = await self.graph.execute(RAW, client_id=self.memory.client_id)
         everything = str(raw)
         assert not [text for text in texts if text in everything]
-        # The records of the operations of runs stay, without texts but with the ids of what they wrote.
-        others = str([row for row in raw if row["labels"] != ["Access"]])
-        assert not [id for id, _ in every if id in others]
+        assert not [id for id, _ in every if id in everything]
 
     async def selected(self, way: str) -> tuple[dict[str, Any], list[str]]:
         """Return a selection, and the memories of the model that it means."""
