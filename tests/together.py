@@ -35,7 +35,7 @@ def concept(path: str) -> str:
             return path
 
 
-class ByConcept(LoadFileScheduling):
+class ByConcept(LoadFileScheduling):  # type: ignore[misc]  # pytest-xdist has no types
     """Gives all tests of a concept to one process, where its first one stands in the order of all tests."""
 
     def _split_scope(self, nodeid: str) -> str:
