@@ -54,13 +54,13 @@ async def told(memory: Graphmem, runtime: Runtime) -> Told:
 
 
 async def _expire(memory: Graphmem, graph: Graph) -> None:
-    """Move all expiries of a client into the past, and let this process look again."""
+    """Move all expiries of a client into the past, unseen: before its first read this process looks anew."""
     await graph.execute(
         "MATCH (memory:Memory {client_id: $client_id}) WHERE memory.expires_at IS NOT NULL "
         "SET memory.expires_at = datetime() - duration({seconds: 1})",
         client_id=memory.client_id,
     )
-    await asyncio.sleep(expiry.LOOK_SECONDS)
+    graph.settle_before_reads(Expiries(graph).settle)
 
 
 async def _run_retrieve(told: Told) -> object:
