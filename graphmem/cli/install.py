@@ -9,6 +9,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +213,11 @@ def install(
         raise click.UsageError(f"{chosen.title} starts programs only: leave --url out")
     if key_variable and not url:
         raise click.UsageError("--key-variable is for --url: a started graphmem needs no key")
+    if not url and find_spec("mcp") is None:
+        raise SetupError(
+            f"{chosen.title} would start graphmem mcp, which needs the MCP SDK:"
+            " pip install 'graphmem[mcp]'; or name a running service with --url"
+        )
     wanted = Wanted(
         command=() if url else _command(client_id, tools, read_only=read_only),
         url=url and _address(url, tools, read_only=read_only),
