@@ -25,7 +25,7 @@ from graphmem.errors import (
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.runs import performing
-from graphmem.runs.performing import Exhausted, RunOperation, Tries, reserve
+from graphmem.runs.performing import SETTLE, Exhausted, RunOperation, Tries, reserve
 from tests.budgeted import below, check, check_stored, fill
 
 CALLERS = 64
@@ -331,6 +331,34 @@ async def test_an_operation_that_outlasts_its_hold_is_charged_nothing(
         await run.retrieve("pricing", max_tokens=900)
     tree = await run.tree()
     assert (tree.held, tree.spent, tree.retries_used) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(("tokens", "verdict"), [(101, "expired"), (100, "granted")])
+async def test_no_more_is_charged_than_is_held(tokens: int, verdict: str, memory: Graphmem) -> None:
+    run = await memory.run(**about(1_000))
+    graph, now, of_run = memory.runtime.graph, datetime.now(UTC), operation(run.id, 100)
+    await reserve(of_run, 0, now, memory.client_id, graph.change)
+    [settled] = await graph.change(
+        SETTLE,
+        client_id=memory.client_id,
+        id=run.id,
+        operation_id=of_run.operation_id,
+        access_id=of_run.access_id,
+        operation=of_run.operation,
+        held=True,
+        tokens=tokens,
+        retries=0,
+        params="{}",
+        answer="{}",
+        at=now,
+        now=now,
+        duration_ms=1.0,
+        returned=[],
+        wrote=[],
+        continues="",
+    )
+    assert settled.verdict == verdict
+    assert (await run.tree()).spent == (tokens if verdict == "granted" else 0)
 
 
 async def test_a_peek_of_what_is_not_there_is_recorded_and_costs_nothing(memory: Graphmem) -> None:
