@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from graphmem.client import Graphmem
-from graphmem.errors import MemoryNotFound
+from graphmem.errors import LegalHold, MemoryNotFound
 from graphmem.forgetting import expiry
 from graphmem.forgetting.expiry import Expiries, delete_expired, queue_expired
 from graphmem.graph.driver import Graph
@@ -140,6 +140,14 @@ async def test_the_job_deletes_without_any_read(
     assert await delete_expired(told.memory.client_id, now=now, graph=graph) == 7
     assert await delete_expired(told.memory.client_id, now=now, graph=graph) == 0
     assert (await rival.memory(kept.id)).text == SECRET
+
+
+async def test_a_legal_hold_keeps_what_has_expired(told: Told, runtime: Runtime) -> None:
+    """Who looked before the hold began is refused as well."""
+    await told.memory.begin_hold("case 115")
+    with pytest.raises(LegalHold, match="case 115"):
+        await delete_expired(told.memory.client_id, now=present(), graph=runtime.graph)
+    assert (await told.memory.memory(told.ids[0])).text == SECRET
 
 
 async def test_a_memory_expires_at_its_time(memory: Graphmem) -> None:
