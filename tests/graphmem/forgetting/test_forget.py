@@ -136,7 +136,11 @@ async def test_the_records_of_a_run_lose_the_ids(memory: Graphmem, runtime: Runt
     async with memory.run(agent_type="tester", episode_id="e") as run:
         secret = await run.write(type="log", content=SECRET)
         other = await run.write(type="log", content=OTHER)
-        asked = {"query": f"{SECRET} {OTHER}", "max_tokens": 200, "operation_id": "o"}
+        asked: dict[str, Any] = {
+            "query": f"{SECRET} {OTHER}",
+            "max_tokens": 200,
+            "operation_id": "o",
+        }
         first = await run.retrieve(**asked)
         await run.peek(secret.spans[0].id)
         written = {span.id for one in (secret, other) for span in one.spans}
