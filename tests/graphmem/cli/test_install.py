@@ -131,7 +131,7 @@ def test_a_command_that_could_not_start_is_not_written(
     home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = put(home, "cursor")
-    monkeypatch.setattr("graphmem.cli.install.find_spec", lambda name: None)
+    monkeypatch.setattr("graphmem.cli.mcp.find_spec", lambda name: None)
     refused = run("install", "cursor", "--yes")
     assert refused.exit_code == 2
     assert "pip install 'graphmem[mcp]'" in refused.output
