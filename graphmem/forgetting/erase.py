@@ -16,9 +16,6 @@ from graphmem.memories.memory import delete_unmentioned
 from graphmem.memories.write import WrittenMemory
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
 
-FORGOTTEN = "forgotten"
-"""What stands in place of the id of a forgotten memory in the records of runs."""
-
 ERASED_AT_ONCE = 500
 """The number of memories that one transaction starts from: its memory is limited."""
 
@@ -99,7 +96,7 @@ async def erase(
             ERASE_RECORDS, client_id=client_id, ids=every, longest=QUERY_CHARACTERS
         )
         records.update(asdict(gone))
-        await transaction.rows(ERASE_IDS_OF_RUNS, client_id=client_id, ids=every, instead=FORGOTTEN)
+        await transaction.rows(ERASE_IDS_OF_RUNS, client_id=client_id, ids=every)
     conversations = await transaction.rows(TAKE_SESSIONS_BACK, client_id=client_id, ids=every)
     erased = await transaction.rows(ERASE_MEMORIES, client_id=client_id, ids=every)
     entities = {name for one in erased for name in one.entities}
