@@ -177,6 +177,7 @@ async def find_in_sessions(
             graph=context.graph,
         )
     groups = scope_groups(inside, context.client_id)
+    # Texts are read for their words only.
     asked = IndexQuery(
         embeddings=[question.embedding],
         words=question.words,
@@ -185,7 +186,7 @@ async def find_in_sessions(
         filters=inside,
         wanted=CANDIDATES,
         sample=question.sample,
-        longest_text=LONGEST_RANKED,
+        longest_text=LONGEST_RANKED if question.words else 0,
     )
     found, long = await asyncio.gather(
         context.graph.rows(
@@ -196,7 +197,7 @@ async def find_in_sessions(
             words=lucene_query(question.words, groups, weight, question.spoken),
             limit=IN_SESSION,
             tags=sorted(tags),
-            longest=LONGEST_RANKED,
+            longest=asked.longest_text,
             **validity.of_messages,
         ),
         find_by_passages(
