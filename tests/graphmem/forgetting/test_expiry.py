@@ -16,6 +16,7 @@ from graphmem.forgetting.expiry import Expiries, delete_expired, queue_expired
 from graphmem.graph.driver import Graph
 from graphmem.model.times import present
 from graphmem.runtime import Runtime
+from tests.expired import expire_all
 
 SECRET = "The shed opens with the word marzipan."
 QUESTION = "Which word opens the shed?"
@@ -49,18 +50,8 @@ async def told(memory: Graphmem, runtime: Runtime) -> Told:
     await memory.put_content(card.id, SECRET)
     for id in (secret, fact2.id, card.id):
         await memory.annotate(id, expires_at=present() + timedelta(hours=1))
-    await _expire(memory, runtime.graph)
+    await expire_all(memory.client_id, runtime.graph)
     return Told(memory, conversation, [secret, fact.id, fact2.id, card.id], first)
-
-
-async def _expire(memory: Graphmem, graph: Graph) -> None:
-    """Move all expiries of a client into the past, unseen: before its first read this process looks anew."""
-    await graph.execute(
-        "MATCH (memory:Memory {client_id: $client_id}) WHERE memory.expires_at IS NOT NULL "
-        "SET memory.expires_at = datetime() - duration({seconds: 1})",
-        client_id=memory.client_id,
-    )
-    graph.settle_before_reads(Expiries(graph).settle)
 
 
 async def _run_retrieve(told: Told) -> object:

@@ -9,8 +9,8 @@ import pytest
 from msgspec import Struct, field
 
 from graphmem.client import Graphmem
-from graphmem.forgetting.expiry import Expiries
 from graphmem.runtime import Runtime
+from tests.expired import expire_all
 
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
 STEPS, ROUNDS = 24, 2
@@ -25,10 +25,6 @@ LATER = datetime(2099, 1, 1, tzinfo=UTC)
 SESSION_IDS = """CYPHER 25
 MATCH (session:Session {client_id: $client_id})
 RETURN collect(session.id) AS ids"""
-
-EXPIRED = """CYPHER 25
-MATCH (memory:Memory {client_id: $client_id}) WHERE memory.expires_at IS NOT NULL
-SET memory.expires_at = datetime() - duration({seconds: 1})"""
 
 RAW = """CYPHER 25
 MATCH (node {client_id: $client_id})
@@ -256,8 +252,7 @@ class History:
     async def expire(self) -> None:
         if (one := self.one()) is not None:
             await self.memory.annotate(one.head, expires_at=LATER)
-            await self.graph.execute(EXPIRED, client_id=self.memory.client_id)
-            self.graph.settle_before_reads(Expiries(self.graph).settle)
+            await expire_all(self.memory.client_id, self.graph)
             self.model.drop([one.head], derived=False)
 
     async def forget(self, way: str) -> None:
