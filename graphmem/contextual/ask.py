@@ -35,7 +35,7 @@ from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS, bare_id
 from graphmem.recall.abstaining import judgement, unheard_names
 from graphmem.recall.compose import compose, unmarked_item
-from graphmem.retrieval.filters import NOW, Filters, Validity, scope_groups, validity_asked
+from graphmem.retrieval.filters import NOW, Filters, Validity, passing, scope_groups, validity_asked
 from graphmem.retrieval.finding import (
     CANDIDATES,
     Candidate,
@@ -196,7 +196,7 @@ async def find_in_sessions(
             embedding=question.embedding,
             words=lucene_query(question.words, groups, weight, question.spoken),
             limit=IN_SESSION,
-            tags=sorted(tags),
+            tags=passing(tags),
             longest=asked.longest_text,
             **validity.of_messages,
         ),

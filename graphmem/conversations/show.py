@@ -22,6 +22,7 @@ from graphmem.memories.memory import NO_BOUNDS, StoredMemory, listed_memory
 from graphmem.model.annotations import decoded
 from graphmem.model.pages import Listing, foreign, listing, page
 from graphmem.model.times import BEGINNING, END, utc
+from graphmem.retrieval.filters import passing
 
 LAST_PLACE = 2**62
 """A place after every message."""
@@ -78,10 +79,10 @@ async def show_conversations(asked: ConversationsAsked, context: Context) -> Con
             client_id=client_id,
             before=before,
             before_id=before_id,
-            tags=asked.tags or [],
+            tags=passing(asked.tags),
             limit=asked.limit + 1,
         ),
-        graph.rows(COUNT_CONVERSATIONS, client_id=client_id, tags=asked.tags or []),
+        graph.rows(COUNT_CONVERSATIONS, client_id=client_id, tags=passing(asked.tags)),
     )
     conversations = [replace(row.conversation, metadata=decoded(row.metadata)) for row in rows]
     shown, after = page(
@@ -132,7 +133,7 @@ async def show_messages(conversation_id: str, asked: MessagesAsked, context: Con
         since=since,
         until=until,
         timed=bool(asked.since or asked.until),
-        tags=asked.tags or [],
+        tags=passing(asked.tags),
     )
     if not counted:
         raise ConversationNotFound(conversation_id)
@@ -150,7 +151,7 @@ async def show_messages(conversation_id: str, asked: MessagesAsked, context: Con
         client_id=client_id,
         since=since,
         until=until,
-        tags=asked.tags or [],
+        tags=passing(asked.tags),
         place=place,
         limit=asked.limit + 1,
         **of,

@@ -22,7 +22,7 @@ from graphmem.model.times import (
     utc,
 )
 from graphmem.model.vocabulary import KINDS, Kind, Owner, SourceType
-from graphmem.retrieval.filters import validity_asked
+from graphmem.retrieval.filters import passing, validity_asked
 from graphmem.retrieval.listing import PassingCount
 
 Name = Annotated[str, Meta(min_length=1, max_length=256)]
@@ -121,10 +121,10 @@ def _conditions(asked: MemoriesAsked) -> dict[str, Any]:
     return {
         "kinds": sorted(set(asked.kinds or KINDS), key=KINDS.index),
         "actives": validity.actives,
-        "tags": asked.tags or [],
+        "tags": passing(asked.tags),
         "since": utc(asked.since, "since") if asked.since else BEGINNING,
         "until": utc(asked.until, "until") if asked.until else END,
-        **{name: [] if value is None else [value] for name, value in single.items()},
+        **{name: passing(value and [value]) for name, value in single.items()},
         **validity.of_versions,
     }
 

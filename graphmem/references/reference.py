@@ -44,6 +44,7 @@ from graphmem.references.types import (
     StoredReference,
     StoredSpan,
 )
+from graphmem.retrieval.filters import passing
 
 
 class ReferenceHead(Struct, frozen=True):
@@ -446,7 +447,7 @@ async def show_references(asked: ReferencesAsked, context: Context) -> Reference
         client_id=context.client_id,
         types=[asked.type] if asked.type else [],
         since=utc(asked.since, "since") if asked.since else BEGINNING,
-        tags=asked.tags or [],
+        tags=passing(asked.tags),
         before=before,
         before_id=before_id,
         limit=asked.limit + 1,

@@ -1,6 +1,6 @@
 """The filters of a search, in the forms of the indexes and the queries."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -17,6 +17,9 @@ LAST_TEXT = "\U0010ffff"
 
 LATEST = END - datetime.resolution
 """The latest time that can be requested; a memory that was never valid begins after it."""
+
+ANY = [""]
+"""The values of a condition that everything passes; the empty value is never requested."""
 
 MOST_SCOPE_WORDS = 64
 """Longer lists stay outside Lucene, which refuses more than 1,024 clauses."""
@@ -194,6 +197,14 @@ def scope_groups(filters: Filters, client_id: str) -> list[list[str]]:
     return groups
 
 
+def passing(values: Iterable[str] | None) -> list[str]:
+    """Return the parameter for a condition with these values, `ANY` if there is none.
+
+    The empty list has a type of its own: for each combination of empty lists Neo4j plans a query anew.
+    """
+    return sorted(values or ()) or ANY
+
+
 def ranges(filters: Filters) -> dict[str, str]:
     """Return the text ranges that contain all passing values, for the vector index.
 
@@ -210,9 +221,9 @@ def ranges(filters: Filters) -> dict[str, str]:
 
 
 def conditions(filters: Filters) -> dict[str, Any]:
-    """Return the exact conditions: lists of passing texts, empty if all pass, and the times."""
-    lists = {f"{name}_in": sorted(filters.values(name) or ()) for name in SCOPED}
-    others = {"tags": sorted(filters.tags), "since": filters.since, "until": filters.until}
+    """Return the exact conditions: lists of passing texts, `ANY` if all pass, and the times."""
+    lists = {f"{name}_in": passing(filters.values(name)) for name in SCOPED}
+    others = {"tags": passing(filters.tags), "since": filters.since, "until": filters.until}
     return lists | others | filters.validity.conditions
 
 
@@ -279,10 +290,10 @@ class Sources(Struct, frozen=True, kw_only=True):
         """Return the parameters of the fragments `of_sources` and `held_then`, and `timed`."""
         return {
             "whole_kinds": sorted(self.kinds),
-            "source_types": sorted(self.types),
-            "source_ids": sorted(self.ids),
-            "conversation_ids": [self.conversation_id] if self.conversation_id else [],
-            "tags": sorted(self.tags),
+            "source_types": passing(self.types),
+            "source_ids": passing(self.ids),
+            "conversation_ids": [self.conversation_id or ""],
+            "tags": passing(self.tags),
             "since": self.since,
             "until": self.until,
         } | self.validity.of_versions

@@ -28,8 +28,8 @@ def test_no_filter_lets_everything_of_now_pass() -> None:
         for name in SCOPED
         for end, value in (("from", ""), ("to", LAST_TEXT))
     }
-    assert conditions(Filters()) == {f"{name}_in": [] for name in SCOPED} | {
-        "tags": [],
+    assert conditions(Filters()) == {f"{name}_in": [""] for name in SCOPED} | {
+        "tags": [""],
         "since": BEGINNING,
         "until": END,
         "valid_by": LATEST,
