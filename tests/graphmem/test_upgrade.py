@@ -24,7 +24,6 @@ from graphmem.model.progress import silent
 from graphmem.model.times import END
 from graphmem.runtime import Runtime, database, running
 
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 DIMENSIONS = 384
 OLD_FILES = 4
 """The schema files of that version."""
@@ -154,9 +153,8 @@ async def write_as_then(graph: Graph, client_id: str) -> None:
 
 
 @pytest.fixture
-def old(tmp_path: Path, own_server: None, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def old(tmp_path: Path, own_server: None) -> Settings:
     """Settings of a small private Neo4j of the test's own."""
-    monkeypatch.setenv("JDK_JAVA_OPTIONS", QUICK_START)
     return config.load(
         data_dir=tmp_path / "data",
         neo4j_heap="512m",

@@ -42,7 +42,6 @@ from graphmem.server.backup import (
 from graphmem.server.folder import home
 from tests.planted import draft
 
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SAID: Any = {"session_id": "s", "role": "user", "content": "The spare key is under the fern."}
 WRITTEN = """CYPHER 25
 MATCH (memory:Memory {client_id: 'beside'})
@@ -54,9 +53,8 @@ EMPTY = "MATCH (node) WHERE node.client_id IS NOT NULL DETACH DELETE node"
 
 
 @pytest.fixture
-def own(tmp_path: Path, own_server: None, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def own(tmp_path: Path, own_server: None) -> Settings:
     """Settings of a small private Neo4j of the test's own."""
-    monkeypatch.setenv("JDK_JAVA_OPTIONS", QUICK_START)
     return load(
         data_dir=tmp_path / "data",
         neo4j_heap="512m",

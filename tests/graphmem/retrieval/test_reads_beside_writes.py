@@ -159,16 +159,26 @@ async def chains(memory: Graphmem, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
 
 
 async def wrong_reads(chains: Chains, *, reads: int, changes: int) -> list[str]:
-    """Read in all ways while versions are written, until both are done; return what wrong reads showed."""
+    """Read in all ways while versions are written; return what wrong reads showed.
+
+    Each way reads as often as told, spread over the changes, and neither side is far ahead of the other: so
+    a version is written during every read.
+    """
     wrong: list[str] = []
-    done = asyncio.Event()
+    done = dict.fromkeys(READS, 0)
+    step = asyncio.Condition()
+    each = changes // reads
+
+    async def moved() -> None:
+        async with step:
+            step.notify_all()
 
     async def write() -> None:
-        try:
-            for _ in range(changes):
-                await chains.change()
-        finally:
-            done.set()
+        for _ in range(changes):
+            async with step:
+                await step.wait_for(lambda: chains.begun < each * (min(done.values()) + 2))
+            await chains.change()
+            await moved()
 
     async def check(read: Read) -> None:
         least = chains.written
@@ -178,12 +188,16 @@ async def wrong_reads(chains: Chains, *, reads: int, changes: int) -> list[str]:
             wrong.append(f"{read.__name__}: {sorted(shown)} of {least}–{chains.begun}")
 
     async def go_on(read: Read) -> None:
-        counted = 0
-        while counted < reads or not done.is_set():
+        for _ in range(reads):
+            async with step:
+                await step.wait_for(lambda: chains.begun >= each * done[read])
             await check(read)
-            counted += 1
+            done[read] += 1
+            await moved()
 
-    await asyncio.gather(write(), *map(go_on, READS))
+    async with asyncio.TaskGroup() as group:
+        for work in (write(), *map(go_on, READS)):
+            group.create_task(work)
     return wrong
 
 
