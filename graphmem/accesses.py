@@ -93,6 +93,9 @@ RECORD_READS = Query("accesses/record_reads", RowsWritten, writes=True)
 FORGET_READS = Query("accesses/forget_reads", RowsWritten, writes=True)
 CLIENTS_WITH_OLD_READS = Query("accesses/clients_with_old_reads", Asker)
 
+NOBODY = ""
+"""No client has this id."""
+
 Noted = Callable[[], ReadRecord]
 """Returns a read when it is written: expensive work is done then, in a thread."""
 
@@ -178,6 +181,12 @@ class Recorder:
                 await self._sweep_now_and_then(client_id)
             except Exception as problem:
                 self._left_out(len(some), traced(problem))
+
+    async def prepare(self) -> None:
+        """Have the database plan its part of recording; nothing is written. Raises `Unavailable`."""
+        unknown = {"id": "", "conversation_id": "unknown", "properties": {}, "shown": []}
+        await self._graph.change(RECORD_READS, client_id=NOBODY, rows=[unknown])
+        await forget_reads(client_id=NOBODY, before=BEGINNING, graph=self._graph)
 
     async def _sweep_now_and_then(self, client_id: str) -> None:
         now = time.monotonic()

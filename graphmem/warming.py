@@ -28,7 +28,7 @@ from graphmem.search.types import SearchQuery
 WARM_SECONDS = 60.0
 """The longest time that warming delays the start."""
 
-CLIENTS, OF_CLIENT = 3, 5
+CLIENTS, OF_CLIENT = 3, 15
 """The clients that are asked for, the first by their ids, and the questions to each."""
 
 SEARCHED = 5
@@ -69,6 +69,8 @@ async def warm(runtime: Runtime) -> None:
                 await recall(_question(one), _context(runtime, one))
                 if place <= SEARCHED:
                     await _search(one, _context(runtime, one))
+            if runtime.recorder is not None:
+                await runtime.recorder.prepare()
     except TimeoutError:
         log.info("warming ended after %g s; the next answers may take longer", WARM_SECONDS)
     except Exception as problem:

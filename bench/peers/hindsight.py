@@ -121,7 +121,6 @@ class Peer:
             {
                 "content": message["text"],
                 "event_date": datetime.fromisoformat(message["occurred_at"]),
-                "metadata": {"message": message["id"]},
                 "document_id": f"{message['session']}/{message['id']}",
             }
             for message in messages
@@ -138,7 +137,10 @@ class Peer:
             fact_type=["world"],
             request_context=self._asked,
         )
-        return [(fact.metadata["message"], fact.text) for fact in found.results[:limit]]
+        # Not every fact comes back with its metadata, but with its document.
+        return [
+            (str(fact.document_id).rpartition("/")[2], fact.text) for fact in found.results[:limit]
+        ]
 
     async def close(self) -> None:
         """Stop both."""

@@ -64,8 +64,21 @@ async def test_each_sampled_client_is_asked_for_its_own_and_no_read_is_recorded(
 
     monkeypatch.setattr(Graph, "rows", rows)
     recorder = Recorder(runtime.graph, kept=None)
+    written: list[tuple[str, int]] = []
+    change = Graph.change
+
+    async def changed(graph: Graph, query: Query[Any], **parameters: Any) -> list[Any]:
+        rows = await change(graph, query, **parameters)
+        if parameters.get("client_id") == "":
+            written.append((query.name, rows[0].written))
+        return rows
+
+    monkeypatch.setattr(Graph, "change", changed)
     await warm(replace(runtime, recorder=recorder))
     await recorder.end()
+
+    # Recording is planned too, with nothing to record.
+    assert written == [("accesses/record_reads", 0), ("accesses/forget_reads", 0)]
 
     own = [(name, question) for name, client, question in asked if client == memory.client_id]
     assert own == [
