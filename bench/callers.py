@@ -34,7 +34,7 @@ MATCH (head:Memory {client_id: $client_id, id: $id})
 OPTIONAL MATCH path = (head)(()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
 WITH head, newer, length(path) AS place ORDER BY place
 WITH head, collect(newer) AS newer
-UNWIND [head, ...newer] AS one
+UNWIND [head] + newer AS one
 RETURN one.id AS id, one.embedding IS NOT NULL AS whole"""
 
 RUNS = """CYPHER 25
