@@ -19,7 +19,10 @@ from bench.peers.peer import PEERS
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
-DOCUMENTS = ("README.md", "docs/benchmarks.md", "docs/guides/scale.md")
+DOCUMENTS = (
+    *("README.md", "docs/benchmarks.md"),
+    *("docs/guides/scale.md", "docs/guides/operate.md"),
+)
 
 SUMMARY = "summary"
 """The block whose marker has no name."""
@@ -45,6 +48,8 @@ def commands(found: Reports) -> dict[str, str]:
     """Return the command that measures each report again, at the size that it has."""
     peers = {"peers": _peers_command(found["peers"])} if "peers" in found else {}
     return peers | {
+        "faults": "make faults",
+        "soak": "make soak",
         "explorer": f"make bench-explorer NODES={found['explorer']['nodes']}",
         "contextual": f"make bench-contextual SESSIONS={found['contextual']['many']['sessions']}",
         "graph": f"make bench-graph EDGES={found['graph']['edges']}",
@@ -424,6 +429,53 @@ def explorer(found: Reports) -> str:
     )
 
 
+def faults(found: Reports) -> str:
+    """Return what callers see of each fault, what holds, and how it ends."""
+    return _table(
+        ("Fault", "Answers from its begin on", "Compared with the store", "Over"),
+        [(name, one["seen"], one["stored"], one["over"]) for name, one in found["faults"].items()],
+    )
+
+
+def soak(found: Reports) -> str:
+    """Return what a service went through under callers and faults."""
+    report = found["soak"]
+    stored, after = report["stored"], report["failures by seconds after a fault began"]
+    codes: dict[str, int] = {}
+    for part in after.values():
+        for code, number in part.items():
+            codes[code] = codes.get(code, 0) + number
+    failed = ", ".join(f"{number:,} × {code}" for code, number in sorted(codes.items()))
+    rows = [
+        (f"requests of {report['callers']} callers", f"{report['requests']:,}"),
+        (f"failures, all of them during one of {len(report['faults'])} faults", failed or "none"),
+        ("failures that no fault explains", f"{sum(report['unexplained'].values())}"),
+        (
+            f"of {stored['acknowledged']:,} acknowledged writes",
+            f"{stored['lost']} lost, {stored['doubled']} doubled, {stored['half']} stored by half",
+        ),
+        ("budgets that do not balance", f"{stored['unbalanced']}"),
+        (
+            "longest from the database's return until readiness",
+            f"{max((one['back_s'] for one in report['faults'] if not is_start(one)), default=0)} s",
+        ),
+        *(
+            (
+                f"memory of {name if name == 'Neo4j' else f'the {name}'}",
+                f"at most {one['most_mb']} MB, growing by {one['mb_a_minute']} MB a minute over "
+                f"{one['over_minutes']} minutes",
+            )
+            for name, one in report["memory"].items()
+        ),
+    ]
+    return _table((f"In {report['minutes']} minutes", "Measured"), rows)
+
+
+def is_start(fault: Mapping[str, Any]) -> bool:
+    """Tell whether a fault of a soak ends with a start of the service: that loads its model."""
+    return "service" in fault["name"]
+
+
 BLOCKS: dict[str, Callable[[Reports], str]] = {
     SUMMARY: summary,
     "latency": latency,
@@ -438,6 +490,8 @@ BLOCKS: dict[str, Callable[[Reports], str]] = {
     "explorer": explorer,
     "peers": peers,
     "peer-settings": peer_settings,
+    "faults": faults,
+    "soak": soak,
 }
 
 

@@ -116,6 +116,13 @@ def _themes(report: Any) -> Chart:
     return Chart("Planted themes found again", "percent", keys, _rows(report["as told"], *keys))
 
 
+def _soak(report: Any) -> Chart:
+    found = report["failures by seconds after a fault began"]
+    codes = tuple(sorted({code for part in found.values() for code in part}))
+    title = f"Failures of {report['requests']:,} requests, by the seconds after a fault began"
+    return Chart(title, "answers", codes or ("none",), _rows(found, *codes))
+
+
 PLOTS: Mapping[str, Callable[[Any], Chart]] = {
     "contextual": _contextual,
     "explorer": _explorer,
@@ -131,6 +138,7 @@ PLOTS: Mapping[str, Callable[[Any], Chart]] = {
     "needles": _needles,
     "peers": _peers,
     "runs": _runs,
+    "soak": _soak,
     "themes": _themes,
 }
 """The chart of each report, by its name."""

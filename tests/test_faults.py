@@ -1,0 +1,354 @@
+"""Faults of a real service and its Neo4j: what callers see, what holds, and that it is ready by itself.
+
+`make faults` writes the table of docs/guides/operate.md from these tests.
+"""
+
+import asyncio
+import math
+import os
+import shutil
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+
+from bench.callers import PASSING, Ledger, calling, compared, unexplained
+from bench.service import Service, hang_up, kill_neo4j, kill_service, serving
+from graphmem import config
+from graphmem.artifacts.maven import read_list, sha256_of
+from graphmem.server.folder import home
+from tests import faulted
+
+pytestmark = pytest.mark.usefixtures("own_server", "killed_processes")
+
+CALLERS = 8
+DEADLINE = 20
+"""The deadline of a request of this service, in seconds."""
+
+ALWAYS = [(0.0, math.inf)]
+"""A busy machine reaches deadlines without a fault, too: only the kind of a failure counts here."""
+
+LATE_SECONDS = 30
+"""The time beyond a deadline in which a busy machine answers; only a hang takes longer."""
+
+SOME = 10
+"""The writes that are acknowledged before a fault, and after it."""
+
+SMALL = {
+    "GRAPHMEM_NEO4J_HEAP": "384m",
+    "GRAPHMEM_NEO4J_PAGE_CACHE": "64m",
+    "GRAPHMEM_REQUEST_SECONDS": str(DEADLINE),
+    "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+STORE = ("neo4j", "data", "databases", "neo4j")
+
+
+@pytest.fixture(scope="module")
+async def service(
+    tmp_path_factory: pytest.TempPathFactory, own_server: None
+) -> AsyncIterator[Service]:
+    """A service with a small Neo4j, which all faults are done to, one after the other."""
+    async with serving(tmp_path_factory.mktemp("faults") / "data", **SMALL) as started:
+        yield started
+
+
+async def run(service: Service, *arguments: str) -> tuple[int, str]:
+    """Run a command of graphmem on the service's data; return its exit code, and all that it printed."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHMEM_")}
+    if cache := os.environ.get("GRAPHMEM_CACHE_DIR"):
+        environment["GRAPHMEM_CACHE_DIR"] = cache
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "graphmem.cli.main", *arguments),
+        env=environment | {"GRAPHMEM_DATA_DIR": str(service.data_dir)} | service.given,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    said, _ = await asyncio.wait_for(process.communicate(), 600)
+    return process.returncode or 0, said.decode()
+
+
+async def work(ledgers: Sequence[Ledger]) -> None:
+    """Wait until some more writes are acknowledged."""
+    before = sum(one.acknowledged for one in ledgers)
+    async with asyncio.timeout(300):
+        while sum(one.acknowledged for one in ledgers) < before + SOME:
+            await asyncio.sleep(0.1)
+
+
+async def check(service: Service, ledgers: Sequence[Ledger]) -> str:
+    """Compare the graph with what was acknowledged, and return what was found."""
+    async with service.graph() as graph:
+        balance = await compared(graph, ledgers)
+    assert balance.acknowledged
+    assert balance.faults == 0, balance
+    return faulted.stored(balance)
+
+
+async def test_a_killed_neo4j_is_started_again(service: Service) -> None:
+    async with calling(service.url, CALLERS) as ledgers:
+        await work(ledgers)
+        began = time.monotonic()
+        back = await kill_neo4j(service)
+        await work(ledgers)
+    assert not unexplained(ledgers, ALWAYS)
+    faulted.note(
+        "Neo4j is killed",
+        seen=faulted.seen(ledgers, since=began),
+        stored=await check(service, ledgers),
+        over=f"by itself; ready {back:.1f} s after the database",
+    )
+
+
+async def test_a_hanging_neo4j_holds_no_request_beyond_its_deadline_and_is_restarted(
+    service: Service,
+) -> None:
+    neo4j = service.neo4j()
+    async with calling(service.url, CALLERS) as ledgers:
+        await work(ledgers)
+        began = time.monotonic()
+        neo4j.suspend()
+        await service.restarted(neo4j.pid)
+        back = await service.back()
+        over = time.monotonic()
+        await work(ledgers)
+    assert not unexplained(ledgers, ALWAYS)
+    slow = [
+        o for one in ledgers for o in one.outcomes if o.given - o.asked > DEADLINE + LATE_SECONDS
+    ]
+    assert not slow
+    assert any(o.code == "503" for one in ledgers for o in one.outcomes)
+    faulted.note(
+        f"Neo4j hangs (SIGSTOP), with a deadline of {DEADLINE} s",
+        seen=faulted.seen(ledgers, since=began),
+        stored=await check(service, ledgers),
+        over=f"restarted by itself after {over - began:.0f} s; ready {back:.1f} s after the database",
+    )
+
+
+async def test_a_killed_service_goes_on_with_its_neo4j(service: Service) -> None:
+    async with calling(service.url, CALLERS) as ledgers:
+        await work(ledgers)
+        before, began = service.record().pid, time.monotonic()
+        lasted = await kill_service(service)
+        await work(ledgers)
+    assert service.record().pid == before
+    assert not unexplained(ledgers, ALWAYS)
+    faulted.note(
+        "the service is killed and started",
+        seen=faulted.seen(ledgers, since=began),
+        stored=await check(service, ledgers),
+        over=f"ready {lasted:.1f} s after the kill; Neo4j goes on",
+    )
+
+
+async def test_callers_that_hang_up_disturb_nobody(service: Service) -> None:
+    async with calling(service.url, CALLERS) as ledgers:
+        began = time.monotonic()
+        await hang_up(service, 100)
+        await work(ledgers)
+    assert not unexplained(ledgers, ALWAYS)
+    faulted.note(
+        "100 callers hang up at once",
+        seen=faulted.seen(ledgers, since=began),
+        stored=await check(service, ledgers),
+        over="at once",
+    )
+
+
+async def test_a_signal_in_overload_ends_within_the_grace(service: Service) -> None:
+    async with calling(service.url, CALLERS) as ledgers:
+        began = time.monotonic()
+        async with httpx.AsyncClient(
+            base_url=service.url, timeout=60, limits=httpx.Limits(max_connections=None)
+        ) as http:
+
+            async def ask(number: int) -> str:
+                try:
+                    answer = await http.post("/api/v0/recall", json={"query": f"Item {number}?"})
+                except httpx.TransportError:
+                    return "cut"
+                return str(answer.status_code)
+
+            asked = [asyncio.create_task(ask(number)) for number in range(150)]
+            await asyncio.sleep(1)
+            lasted = await asyncio.wait_for(service.end(), 60)
+            codes = await asyncio.gather(*asked)
+        assert service.process is not None
+        assert service.process.returncode == 0
+        assert set(codes) <= {"200", *PASSING}
+        await service.start()
+        await service.back()
+    assert not unexplained(ledgers, ALWAYS)
+    faulted.note(
+        "SIGTERM while 150 more callers wait",
+        seen=faulted.seen(ledgers, since=began),
+        stored=await check(service, ledgers),
+        over=f"ended {lasted:.1f} s after the signal, Neo4j too",
+    )
+
+
+async def test_a_statement_that_takes_all_of_the_heap_harms_no_other_for_long(
+    service: Service,
+) -> None:
+    # Through the service such a statement is refused or cut off: this is another program's.
+    async with service.graph() as graph, calling(service.url, CALLERS) as ledgers:
+        await work(ledgers)
+        began = time.monotonic()
+        outcomes = await asyncio.gather(
+            *(graph.impatient().execute(TOO_MUCH) for _ in range(3)), return_exceptions=True
+        )
+        back = await service.back()
+        over = time.monotonic()
+        await work(ledgers)
+    assert all(isinstance(outcome, Exception) for outcome in outcomes)
+    assert not unexplained(ledgers, ALWAYS)
+    faulted.note(
+        "Neo4j runs out of heap",
+        seen=faulted.seen(ledgers, since=began),
+        stored=await check(service, ledgers),
+        over=f"by itself after {over - began:.0f} s; ready {back:.1f} s after the database",
+    )
+
+
+TOO_MUCH = "CYPHER 25 RETURN size([x IN range(1, 40000000) | toString(x)]) AS number"
+
+
+async def test_a_damaged_jar_of_the_right_size_is_fetched_again(
+    tmp_path: Path, cache: Path
+) -> None:
+    copied = tmp_path / "cache"
+    shutil.copytree(cache / "maven", copied / "maven")
+    (copied / "models").symlink_to(cache / "models")
+    [jar] = (copied / "maven").rglob("neo4j-kernel-2*.jar")
+    wanted = next(
+        one.sha256 for one in read_list("neo4j") if str(one).startswith("org.neo4j:neo4j-kernel:")
+    )
+    assert sha256_of(jar) == wanted
+    whole = jar.read_bytes()
+    middle = len(whole) // 2
+    jar.write_bytes(whole[:middle] + bytes(100_000) + whole[middle + 100_000 :])
+    with mirror(cache / "maven") as repository:
+        given = SMALL | {"GRAPHMEM_CACHE_DIR": str(copied), "GRAPHMEM_MAVEN_REPOSITORY": repository}
+        began = time.monotonic()
+        async with serving(tmp_path / "data", **given) as started:
+            lasted = time.monotonic() - began
+            await started.back()
+    assert sha256_of(jar) == wanted
+    assert str(jar) in started.log.read_text("utf-8")
+    faulted.note(
+        "a jar in the cache is damaged, its size is right",
+        seen="nothing: the service does not listen yet",
+        stored="nothing was written yet",
+        over=f"fetched again by itself, ready after {lasted:.0f} s; without a network a sentence names it",
+    )
+
+
+@pytest.fixture
+def cache() -> Path:
+    """The cache of these tests, with all that a start needs."""
+    return config.load().cache_dir
+
+
+@contextmanager
+def mirror(folder: Path) -> Iterator[str]:
+    """Serve a Maven repository from a folder; yield its address."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+async def test_a_damaged_store_is_named_everywhere_and_a_backup_brings_it_back(
+    service: Service, tmp_path: Path
+) -> None:
+    async with calling(service.url, CALLERS) as ledgers:
+        await work(ledgers)
+    code, said = await run(service, "backup", str(tmp_path / "backup"))
+    assert code == 0, said
+
+    # While it runs: Neo4j dies, and cannot open its store again. It was stopped before, since it would
+    # mend with its transaction log what it has not written out yet.
+    await service.end()
+    await service.start()
+    await service.back()
+    neo4j = service.neo4j()
+    neo4j.suspend()
+    damage(service, "neostore.propertystore.db")
+    neo4j.kill()
+    detail = await refused(service)
+    assert "restore" in detail["detail"]
+    assert detail["code"] == "store_damaged"
+    await service.end()
+
+    # At the start: with nodes that are read as something else, Neo4j opens it.
+    told = []
+    for file in ("neostore.propertystore.db", "neostore.nodestore.db"):
+        code, said = await run(service, "restore", str(tmp_path / "backup"), "--replace")
+        assert code == 0, said
+        damage(service, file)
+        for command in (("serve", "--port", "0"), ("doctor", "--start")):
+            code, said = await run(service, *command)
+            assert code == (2 if command[0] == "serve" else 1), said
+            assert "unexpected" not in said
+            assert "restore" in said
+            assert "store" in said
+            told.append(said)
+    assert max(said.count("\n") for said in told) < 60
+
+    code, said = await run(service, "restore", str(tmp_path / "backup"), "--replace")
+    assert code == 0, said
+    await service.start()
+    await service.back()
+    faulted.note(
+        "the store is damaged",
+        seen="503 `store_damaged`, which names `graphmem restore`; so do `serve` and `doctor`",
+        stored=await check(service, ledgers) + ", after `graphmem restore`",
+        over="with `graphmem restore BACKUP --replace`",
+    )
+
+
+async def test_no_log_of_all_this_has_a_text_or_a_password(service: Service) -> None:
+    logs = [service.log, *home(service.data_dir).joinpath("logs").glob("*.log")]
+    password = (service.data_dir / "password").read_text("utf-8").strip()
+    for log in logs:
+        said = log.read_text("utf-8", "replace")
+        assert password not in said
+        assert "the pump in hall" not in said, log
+        assert "The price of caller" not in said, log
+
+
+def damage(service: Service, name: str) -> None:
+    """Overwrite a file of the store."""
+    file = service.data_dir.joinpath(*STORE, name)
+    size = file.stat().st_size
+    file.write_bytes(b"\xff" * size)
+
+
+async def refused(service: Service) -> dict[str, Any]:
+    """Ask until the answer says that the store is damaged; return the problem."""
+    async with asyncio.timeout(300), httpx.AsyncClient(base_url=service.url, timeout=60) as http:
+        while True:
+            answer = await http.post("/api/v0/recall", json={"query": "Was the pump checked?"})
+            shown = answer.json()
+            assert answer.status_code in {200, 503}, shown
+            if shown.get("code") == "store_damaged":
+                return shown
+            await asyncio.sleep(0.5)
