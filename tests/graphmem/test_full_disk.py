@@ -19,7 +19,6 @@ from graphmem.errors import DiskFull, SetupError, Unavailable
 from graphmem.graph.query import RowsWritten
 from graphmem.runtime import Runtime, Watch, running
 from graphmem.server import folder
-from tests import faulted
 from tests.scripted import inline
 
 MEGABYTE = 1_000_000
@@ -171,9 +170,3 @@ async def test_a_full_disk_loses_nothing_and_is_left_behind_without_a_restart_by
     [found] = await graph.rows(FOUND, size=len(TEXT))
     assert set(found.numbers) >= set(acknowledged)
     assert (await memory.memory(fact.id)).text == "The first note is kept."
-    faulted.note(
-        "the disk is filled to its last byte, past the margin that refuses writes",
-        seen="503 from the write on that found no room, reads too",
-        stored=f"{len(acknowledged)} acknowledged: 0 lost",
-        over="restarted by itself once there is room",
-    )
