@@ -62,7 +62,7 @@ help:
 	@echo 'make bench-peers       DATA="a.json b.json" OUT=report.json: measure other memories beside this one'
 	@echo 'make chaos             WRITES=10000: kill Neo4j and the service while they write'
 	@echo 'make faults            do every fault to a service, and write the table of docs/guides/operate.md'
-	@echo 'make soak              MINUTES=20 OUT=report.json: 32 callers, with a fault every two minutes'
+	@echo 'make soak              SECONDS=1200 CALLERS=32 EVERY=120 OUT=report.json: callers for so long, with a fault every so often'
 	@echo 'make image-steps       run the steps of the Dockerfile in a clean folder (minutes)'
 	@echo 'make requirements      resolve and pin the requirements anew'
 	@echo 'make clean             remove .venv and what the tools left behind'
@@ -274,13 +274,15 @@ chaos: $(VENV)/development.stamp
 
 .PHONY: faults
 faults: $(VENV)/development.stamp
-	@GRAPHMEM_FAULTS=$(CURDIR)/bench/results/faults.json $(BIN)/python -m pytest -q -n 0 \
-		tests/test_faults.py tests/graphmem/test_full_disk.py
+	@mkdir -p build && rm -f build/faults.json
+	@GRAPHMEM_FAULTS=$(CURDIR)/build/faults.json $(BIN)/python -m pytest -v -n 0 tests/test_faults.py
+	@cp build/faults.json bench/results/
 	@$(BIN)/python -m bench.figures
 
 .PHONY: soak
 soak: $(VENV)/development.stamp
-	@$(BIN)/python -m bench.soak --minutes $(or $(MINUTES),20) $(if $(OUT),--out $(OUT))
+	@$(BIN)/python -m bench.soak --seconds $(or $(SECONDS),1200) --callers $(or $(CALLERS),32) \
+		--every $(or $(EVERY),120) $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-quality
 bench-quality: $(VENV)/development.stamp

@@ -6,6 +6,7 @@ acknowledged must be stored once, in its order, and at most the last write of a 
 
 import asyncio
 import random
+import secrets
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
@@ -15,12 +16,19 @@ from typing import Any
 import httpx
 from msgspec import Struct, field
 
+from graphmem.doctor.integrity import MOST, RULES, SCANNED
 from graphmem.graph.driver import Graph
 
 PASSING = {"503", "507", "429", "cut"}
 """The outcomes that a fault explains: refused for now, a full disk, too many requests, a lost connection."""
 
+REST_SECONDS = 1.0
+"""The time for which a caller waits after such an outcome."""
+
 BUDGET = {"max_tokens": 2_000_000, "max_time_ms": 36_000_000, "max_retries": 1_000}
+
+OPERATIONS = 30
+"""The operations of a run before the next one begins."""
 
 MESSAGES = """CYPHER 25
 MATCH (m:Message {client_id: $client_id, conversation_id: $id})
@@ -124,6 +132,8 @@ class Caller:
         except httpx.TransportError:
             pass
         self.ledger.outcomes.append(Outcome(began, time.monotonic(), kind, code))
+        if code in PASSING:
+            await asyncio.sleep(REST_SECONDS)
         return answer
 
     async def insist(
@@ -182,25 +192,34 @@ async def write_facts(caller: Caller) -> None:
 
 
 async def work_in_runs(caller: Caller) -> None:
-    """Read and write within the budget of a run."""
-    start = {"agent_type": "a", "episode_id": "e", "budget": BUDGET, "operation_id": caller.name}
-    answer = await caller.insist("runs", "/rlm/sessions", start)
-    if answer is None or not answer.is_success:
-        return
-    run, place = answer.json()["id"], 0
-    done = caller.ledger.operations[run] = {}
+    """Read and write within the budgets of runs, one after the other: each repetition costs a retry."""
+    place = 0
     while not caller.stopping:
-        operation = caller.chance.choice(["retrieve", "write"])
-        bodies: dict[str, dict[str, Any]] = {
-            "retrieve": {"query": f"pump in hall {place}", "max_tokens": 60},
-            "write": {"type": "log", "content": f"Log {place} of {caller.name}."},
+        start = {
+            "agent_type": "a",
+            "episode_id": "e",
+            "budget": BUDGET,
+            "operation_id": f"{caller.name}-{place}",
         }
-        body = bodies[operation]
-        id, place = f"{caller.name}:{place}", place + 1
-        path = f"/rlm/sessions/{run}/{operation}"
-        answer = await caller.insist("runs", path, body | {"operation_id": id})
-        if answer is not None and answer.is_success:
-            done[id] = answer.json().get("tokens_used", 0)
+        answer = await caller.insist("runs", "/rlm/sessions", start)
+        if answer is None or not answer.is_success:
+            continue
+        run = answer.json()["id"]
+        done = caller.ledger.operations[run] = {}
+        for _ in range(OPERATIONS):
+            if caller.stopping:
+                return
+            operation = caller.chance.choice(["retrieve", "write"])
+            bodies: dict[str, dict[str, Any]] = {
+                "retrieve": {"query": f"pump in hall {place}", "max_tokens": 60},
+                "write": {"type": "log", "content": f"Log {place} of {caller.name}."},
+            }
+            id, place, body = f"{caller.name}:{place}", place + 1, bodies[operation]
+            path = f"/rlm/sessions/{run}/{operation}"
+            answer = await caller.insist("runs", path, body | {"operation_id": id})
+            if answer is not None and answer.is_success:
+                done[id] = answer.json().get("tokens_used", 0)
+        await caller.insist("runs", f"/rlm/sessions/{run}/end", {"outcome": "success"})
 
 
 async def delete(caller: Caller) -> None:
@@ -251,9 +270,12 @@ MIX: tuple[Work, ...] = (
 
 @asynccontextmanager
 async def calling(url: str, callers: int, *, pause: float = 0.2) -> AsyncIterator[list[Ledger]]:
-    """Have callers of four clients work for the length of the block; yield their ledgers."""
-    ledgers = [Ledger(f"client-{number}") for number in range(4)]
-    limits, timeout = httpx.Limits(max_connections=None), httpx.Timeout(60)
+    """Have callers of four new clients work for the length of the block; yield their ledgers."""
+    named = secrets.token_hex(4)
+    ledgers = [Ledger(f"client-{named}-{number}") for number in range(4)]
+    # The service closes a connection after five idle seconds: a request must not meet that.
+    limits = httpx.Limits(max_connections=None, keepalive_expiry=2)
+    timeout = httpx.Timeout(60)
     https = [
         httpx.AsyncClient(
             base_url=url, headers={"X-Client-Id": one.client_id}, timeout=timeout, limits=limits
@@ -266,7 +288,8 @@ async def calling(url: str, callers: int, *, pause: float = 0.2) -> AsyncIterato
         for client in [number // len(MIX) % len(ledgers)]
     ]
     tasks = [
-        asyncio.create_task(MIX[number % len(MIX)](caller)) for number, caller in enumerate(found)
+        asyncio.create_task(_work(MIX[number % len(MIX)], caller))
+        for number, caller in enumerate(found)
     ]
     try:
         yield ledgers
@@ -278,9 +301,21 @@ async def calling(url: str, callers: int, *, pause: float = 0.2) -> AsyncIterato
             await http.aclose()
 
 
+async def _work(work: Work, caller: Caller) -> None:
+    """Do a work; an answer that it cannot read is an outcome, too, and ends it."""
+    try:
+        await work(caller)
+    except Exception as problem:
+        now = time.monotonic()
+        caller.ledger.outcomes.append(Outcome(now, now, work.__name__, repr(problem)))
+
+
 async def compared(graph: Graph, ledgers: Sequence[Ledger]) -> Balance:
-    """Compare the graph with what was acknowledged."""
+    """Compare the graph with what was acknowledged, and with the rules of `graphmem doctor`."""
     balance = Balance()
+    for rule in RULES:
+        [defect] = await graph.rows(rule.query, scanned=SCANNED, most=MOST)
+        balance.half += defect.found
     for ledger in ledgers:
         for conversation, ids in ledger.messages.items():
             rows = await graph.execute(MESSAGES, client_id=ledger.client_id, id=conversation)
@@ -313,6 +348,8 @@ def _in_order(stored: Sequence[str], acknowledged: Sequence[str], most_open: int
 
 def _of_runs(rows: Sequence[dict[str, Any]], ledger: Ledger) -> Balance:
     balance = Balance(acknowledged=sum(map(len, ledger.operations.values())))
+    for id in set(ledger.operations) - {row["id"] for row in rows}:
+        balance.lost += len(ledger.operations[id]) + 1
     for row in rows:
         done = Counter(one["operation_id"] for one in row["done"])
         spent = sum(one["tokens"] for one in row["done"])

@@ -32,6 +32,8 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 
+NO_REPORT = "No report of a quiet machine is committed yet."
+
 Reports = Mapping[str, Any]
 """The reports by the names of their benches."""
 
@@ -317,7 +319,7 @@ def peers(found: Reports) -> str:
     A failure has its reason below. Without a report there is a sentence that says so.
     """
     if "peers" not in found:
-        return "No report of a quiet machine is committed yet."
+        return NO_REPORT
     report = found["peers"]
     measured = report["peers"]
     rows = [
@@ -431,30 +433,64 @@ def explorer(found: Reports) -> str:
 
 def faults(found: Reports) -> str:
     """Return what callers see of each fault, what holds, and how it ends."""
+    if "faults" not in found:
+        return NO_REPORT
     return _table(
-        ("Fault", "Answers from its begin on", "Compared with the store", "Over"),
-        [(name, one["seen"], one["stored"], one["over"]) for name, one in found["faults"].items()],
+        ("Fault", "Answers from its begin on", "Acknowledged writes", "Over"),
+        [
+            (name, _seen(one["seen"]), _stored(one["stored"]), _over(one))
+            for name, one in found["faults"].items()
+        ],
     )
+
+
+def _seen(seen: Any) -> str:
+    if isinstance(seen, str):
+        return seen
+    return f"{_counted(seen['answers'])}; the slowest after {seen['slowest_s']} s"
+
+
+def _counted(answers: Mapping[str, int]) -> str:
+    """Return how often there was which answer; `cut` is a connection that ended without one."""
+    return ", ".join(
+        f"{number:,} × {'no answer' if code == 'cut' else code}"
+        for code, number in sorted(answers.items())
+    )
+
+
+def _stored(stored: Mapping[str, int] | None) -> str:
+    if stored is None:
+        return "none yet"
+    return (
+        f"{stored['acknowledged']:,}: {stored['lost']} lost, {stored['doubled']} doubled, "
+        f"{stored['half']} by half, {stored['unbalanced']} budgets out of balance"
+    )
+
+
+def _over(fault: Any) -> str:
+    if fault["back_s"] is None:
+        return str(fault["over"])
+    return f"{fault['over']}, {fault['back_s']} s after the database"
 
 
 def soak(found: Reports) -> str:
     """Return what a service went through under callers and faults."""
+    if "soak" not in found:
+        return NO_REPORT
     report = found["soak"]
-    stored, after = report["stored"], report["failures by seconds after a fault began"]
     codes: dict[str, int] = {}
-    for part in after.values():
+    for part in report["failures by seconds after a fault began"].values():
         for code, number in part.items():
             codes[code] = codes.get(code, 0) + number
-    failed = ", ".join(f"{number:,} × {code}" for code, number in sorted(codes.items()))
     rows = [
         (f"requests of {report['callers']} callers", f"{report['requests']:,}"),
-        (f"failures, all of them during one of {len(report['faults'])} faults", failed or "none"),
-        ("failures that no fault explains", f"{sum(report['unexplained'].values())}"),
         (
-            f"of {stored['acknowledged']:,} acknowledged writes",
-            f"{stored['lost']} lost, {stored['doubled']} doubled, {stored['half']} stored by half",
+            f"failures, {len(report['faults'])} faults were done",
+            _counted(codes) or "none",
         ),
-        ("budgets that do not balance", f"{stored['unbalanced']}"),
+        ("failures that no fault explains", f"{sum(report['unexplained'].values())}"),
+        ("the slowest answer", f"{report['slowest_s']} s"),
+        ("acknowledged writes", _stored(report["stored"])),
         (
             "longest from the database's return until readiness",
             f"{max((one['back_s'] for one in report['faults'] if not is_start(one)), default=0)} s",
@@ -462,7 +498,7 @@ def soak(found: Reports) -> str:
         *(
             (
                 f"memory of {name if name == 'Neo4j' else f'the {name}'}",
-                f"at most {one['most_mb']} MB, growing by {one['mb_a_minute']} MB a minute over "
+                f"at most {one['most_mb']:,} MB, growing by {one['% a minute']} % a minute over "
                 f"{one['over_minutes']} minutes",
             )
             for name, one in report["memory"].items()

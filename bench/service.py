@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -17,19 +18,20 @@ import psutil
 from graphmem.graph.driver import Graph, connect
 from graphmem.server import folder
 from graphmem.server.folder import Record
-from graphmem.server.private import status
+from graphmem.server.private import status, stop
 from graphmem.server.process import DATABASE, ONLINE, USER, log_in, uri
 
 POLL_SECONDS = 0.1
 START_SECONDS = 600.0
+END_SECONDS = 600.0
 
 
 class Service:
     """A service that can be killed and started again on its port; its log is a file."""
 
-    def __init__(self, data_dir: Path, **given: str) -> None:
+    def __init__(self, data_dir: Path, *, log: Path | None = None, **given: str) -> None:
         self.data_dir = data_dir
-        self.log = data_dir.with_suffix(".log")
+        self.log = log or data_dir.with_suffix(".log")
         self.given = given
         self.port = 0
         self.process: asyncio.subprocess.Process | None = None
@@ -44,6 +46,11 @@ class Service:
         """The number of the service's process."""
         assert self.process is not None
         return self.process.pid
+
+    @property
+    def runs(self) -> bool:
+        """Whether its process runs."""
+        return self.process is not None and self.process.returncode is None
 
     def record(self) -> Record:
         """Return the record of the running Neo4j."""
@@ -83,13 +90,25 @@ class Service:
         await self.process.wait()
 
     async def end(self) -> float:
-        """Ask it to end; return the seconds that it took."""
+        """Ask it to end; return the seconds that it took. Raises `TimeoutError` after it was killed."""
         assert self.process is not None
         began = time.monotonic()
-        if self.process.returncode is None:
+        if self.runs:
             self.process.send_signal(signal.SIGTERM)
-        await self.process.wait()
+        try:
+            await asyncio.wait_for(self.process.wait(), END_SECONDS)
+        except TimeoutError:
+            await self.kill()
+            raise
         return time.monotonic() - began
+
+    async def close(self) -> None:
+        """End it, and its Neo4j: one that was killed, or could not be started again, leaves that."""
+        try:
+            if self.process is not None:
+                await self.end()
+        finally:
+            await stop(self.data_dir)
 
     @asynccontextmanager
     async def graph(self) -> AsyncIterator[Graph]:
@@ -109,13 +128,16 @@ class Service:
             return found is not None and found.pid != pid
 
         async with asyncio.timeout(START_SECONDS):
-            await _when(is_another)
+            await when(is_another)
 
     async def back(self, *, seconds: float = START_SECONDS) -> float:
         """Wait until it is ready; return the seconds since the database answered queries again."""
-        async with asyncio.timeout(seconds):
+        async with (
+            asyncio.timeout(seconds),
+            httpx.AsyncClient(base_url=self.url, timeout=5) as http,
+        ):
             answered, ready = await asyncio.gather(
-                _when(self._database_answers), _when(self._is_ready)
+                when(self._database_answers), when(partial(_is_ready, http))
             )
         return max(0.0, ready - answered)
 
@@ -129,14 +151,14 @@ class Service:
                 return database is not None and database.status == ONLINE
         return False
 
-    async def _is_ready(self) -> bool:
-        with contextlib.suppress(httpx.HTTPError):
-            async with httpx.AsyncClient(base_url=self.url, timeout=5) as http:
-                return (await http.get("/health/ready")).status_code == 200
-        return False
+
+async def _is_ready(http: httpx.AsyncClient) -> bool:
+    with contextlib.suppress(httpx.HTTPError):
+        return (await http.get("/health/ready")).status_code == 200
+    return False
 
 
-async def _when(holds: Callable[[], Awaitable[bool]]) -> float:
+async def when(holds: Callable[[], Awaitable[bool]]) -> float:
     """Return the moment when something holds for the first time."""
     while True:
         if await holds():
@@ -145,14 +167,16 @@ async def _when(holds: Callable[[], Awaitable[bool]]) -> float:
 
 
 @asynccontextmanager
-async def serving(data_dir: Path, **given: str) -> AsyncIterator[Service]:
+async def serving(
+    data_dir: Path, *, log: Path | None = None, **given: str
+) -> AsyncIterator[Service]:
     """Run a service with these variables for the length of the block."""
-    service = Service(data_dir, **given)
-    await service.start()
+    service = Service(data_dir, log=log, **given)
     try:
+        await service.start()
         yield service
     finally:
-        await service.end()
+        await service.close()
 
 
 async def kill_neo4j(service: Service) -> float:
@@ -185,11 +209,12 @@ async def kill_service(service: Service) -> float:
 
 async def hang_up(service: Service, callers: int = 200) -> float:
     """Have many callers ask and hang up; return the seconds until the service is ready."""
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(base_url=service.url, timeout=0.2, limits=limits) as http:
 
-    async def left(number: int) -> None:
-        with contextlib.suppress(httpx.HTTPError):
-            async with httpx.AsyncClient(base_url=service.url, timeout=0.2) as http:
+        async def left(number: int) -> None:
+            with contextlib.suppress(httpx.HTTPError):
                 await http.post("/api/v0/recall", json={"query": f"What about item {number}?"})
 
-    await asyncio.gather(*map(left, range(callers)))
+        await asyncio.gather(*map(left, range(callers)))
     return await service.back()

@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -18,20 +19,23 @@ from threading import Thread
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 
-from bench.callers import PASSING, Ledger, calling, compared, unexplained
+from bench.callers import PASSING, Balance, Ledger, calling, compared, unexplained
 from bench.service import Service, hang_up, kill_neo4j, kill_service, serving
 from graphmem import config
 from graphmem.artifacts.maven import read_list, sha256_of
+from graphmem.config import Settings
 from graphmem.server.folder import home
 from tests import faulted
+from tests.small_disk import fill
 
 pytestmark = pytest.mark.usefixtures("own_server", "killed_processes")
 
 CALLERS = 8
-DEADLINE = 20
-"""The deadline of a request of this service, in seconds."""
+DEADLINE = Settings().request_seconds
+"""The deadline of a request, in seconds."""
 
 ALWAYS = [(0.0, math.inf)]
 """A busy machine reaches deadlines without a fault, too: only the kind of a failure counts here."""
@@ -39,25 +43,38 @@ ALWAYS = [(0.0, math.inf)]
 LATE_SECONDS = 30
 """The time beyond a deadline in which a busy machine answers; only a hang takes longer."""
 
+PATIENCE_SECONDS = 900
+"""The time in which something must happen also on a machine that has other things to do."""
+
 SOME = 10
 """The writes that are acknowledged before a fault, and after it."""
 
 SMALL = {
     "GRAPHMEM_NEO4J_HEAP": "384m",
     "GRAPHMEM_NEO4J_PAGE_CACHE": "64m",
-    "GRAPHMEM_REQUEST_SECONDS": str(DEADLINE),
+    "GRAPHMEM_NEO4J_START_SECONDS": "500",
     "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 STORE = ("neo4j", "data", "databases", "neo4j")
 
 
 @pytest.fixture(scope="module")
-async def service(
+async def shared(
     tmp_path_factory: pytest.TempPathFactory, own_server: None
 ) -> AsyncIterator[Service]:
     """A service with a small Neo4j, which all faults are done to, one after the other."""
-    async with serving(tmp_path_factory.mktemp("faults") / "data", **SMALL) as started:
-        yield started
+    service = Service(tmp_path_factory.mktemp("faults") / "data", **SMALL)
+    yield service
+    await service.close()
+
+
+@pytest.fixture
+async def service(shared: Service) -> Service:
+    """That service, which runs and is ready, whatever the test before has left."""
+    if not shared.runs:
+        await shared.start()
+    await shared.back()
+    return shared
 
 
 async def run(service: Service, *arguments: str) -> tuple[int, str]:
@@ -71,25 +88,25 @@ async def run(service: Service, *arguments: str) -> tuple[int, str]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    said, _ = await asyncio.wait_for(process.communicate(), 600)
+    said, _ = await asyncio.wait_for(process.communicate(), PATIENCE_SECONDS)
     return process.returncode or 0, said.decode()
 
 
 async def work(ledgers: Sequence[Ledger]) -> None:
     """Wait until some more writes are acknowledged."""
     before = sum(one.acknowledged for one in ledgers)
-    async with asyncio.timeout(300):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while sum(one.acknowledged for one in ledgers) < before + SOME:
             await asyncio.sleep(0.1)
 
 
-async def check(service: Service, ledgers: Sequence[Ledger]) -> str:
+async def check(service: Service, ledgers: Sequence[Ledger]) -> Balance:
     """Compare the graph with what was acknowledged, and return what was found."""
     async with service.graph() as graph:
         balance = await compared(graph, ledgers)
     assert balance.acknowledged
     assert balance.faults == 0, balance
-    return faulted.stored(balance)
+    return balance
 
 
 async def test_a_killed_neo4j_is_started_again(service: Service) -> None:
@@ -103,7 +120,8 @@ async def test_a_killed_neo4j_is_started_again(service: Service) -> None:
         "Neo4j is killed",
         seen=faulted.seen(ledgers, since=began),
         stored=await check(service, ledgers),
-        over=f"by itself; ready {back:.1f} s after the database",
+        over="started again by itself",
+        back_seconds=back,
     )
 
 
@@ -126,10 +144,38 @@ async def test_a_hanging_neo4j_holds_no_request_beyond_its_deadline_and_is_resta
     assert not slow
     assert any(o.code == "503" for one in ledgers for o in one.outcomes)
     faulted.note(
-        f"Neo4j hangs (SIGSTOP), with a deadline of {DEADLINE} s",
+        "Neo4j hangs (SIGSTOP)",
         seen=faulted.seen(ledgers, since=began),
         stored=await check(service, ledgers),
-        over=f"restarted by itself after {over - began:.0f} s; ready {back:.1f} s after the database",
+        over=f"restarted by itself; ready {over - began:.0f} s after its begin",
+        back_seconds=back,
+    )
+
+
+@pytest.mark.skipif(
+    not hasattr(psutil.Process, "rlimit"), reason="this system has no limits for another process"
+)
+async def test_a_neo4j_that_lives_and_answers_nothing_but_failures_is_restarted(
+    service: Service,
+) -> None:
+    neo4j = service.neo4j()
+    async with calling(service.url, CALLERS) as ledgers:
+        await work(ledgers)
+        began = time.monotonic()
+        # It cannot write a byte more: its database panics at the next commit, the process lives on.
+        neo4j.rlimit(psutil.RLIMIT_FSIZE, (1, 1))
+        await service.restarted(neo4j.pid)
+        back = await service.back()
+        over = time.monotonic()
+        await work(ledgers)
+    assert not unexplained(ledgers, ALWAYS)
+    assert any(o.code == "503" for one in ledgers for o in one.outcomes)
+    faulted.note(
+        "Neo4j's database panics, its process lives (it can write no file)",
+        seen=faulted.seen(ledgers, since=began),
+        stored=await check(service, ledgers),
+        over=f"restarted by itself; ready {over - began:.0f} s after its begin",
+        back_seconds=back,
     )
 
 
@@ -145,7 +191,7 @@ async def test_a_killed_service_goes_on_with_its_neo4j(service: Service) -> None
         "the service is killed and started",
         seen=faulted.seen(ledgers, since=began),
         stored=await check(service, ledgers),
-        over=f"ready {lasted:.1f} s after the kill; Neo4j goes on",
+        over=f"Neo4j goes on; ready {lasted:.0f} s after the kill",
     )
 
 
@@ -179,7 +225,7 @@ async def test_a_signal_in_overload_ends_within_the_grace(service: Service) -> N
 
             asked = [asyncio.create_task(ask(number)) for number in range(150)]
             await asyncio.sleep(1)
-            lasted = await asyncio.wait_for(service.end(), 60)
+            lasted = await service.end()
             codes = await asyncio.gather(*asked)
         assert service.process is not None
         assert service.process.returncode == 0
@@ -191,8 +237,113 @@ async def test_a_signal_in_overload_ends_within_the_grace(service: Service) -> N
         "SIGTERM while 150 more callers wait",
         seen=faulted.seen(ledgers, since=began),
         stored=await check(service, ledgers),
-        over=f"ended {lasted:.1f} s after the signal, Neo4j too",
+        over=f"ended {lasted:.1f} s after the signal, Neo4j too; then started",
     )
+
+
+CLOCK = """
+import graphmem.model.times as times
+
+
+def shifted():
+    import os
+    from datetime import timedelta
+    from pathlib import Path
+
+    ahead = timedelta(seconds=float(Path(os.environ["TEST_CLOCK"]).read_text()))
+    return datetime.now(UTC) + ahead
+
+
+# Whoever has imported the function has it too.
+times.present.__code__ = shifted.__code__
+"""
+
+
+async def test_a_clock_that_is_set_back_breaks_no_order_and_ends_nothing(
+    service: Service, tmp_path: Path
+) -> None:
+    clock = tmp_path / "clock"
+    clock.write_text("0")
+    (tmp_path / "sitecustomize.py").write_text(CLOCK)
+    usual = service.given
+    service.given = usual | {"PYTHONPATH": str(tmp_path), "TEST_CLOCK": str(clock)}
+    await kill_service(service)
+    try:
+        async with calling(service.url, CALLERS) as ledgers:
+            await work(ledgers)
+            began = time.monotonic()
+            clock.write_text(str(-DAY_SECONDS))
+            for _ in range(3):
+                await work(ledgers)
+    finally:
+        service.given = usual
+        await service.kill()
+    assert not unexplained(ledgers, ALWAYS)
+    async with service.graph() as graph:
+        for ledger in ledgers:
+            rows = await graph.execute(TIMES, client_id=ledger.client_id)
+            assert not rows, rows
+    faulted.note(
+        "the clock of the service is set back by a day",
+        seen=faulted.seen(ledgers, since=began),
+        stored=await check(service, ledgers),
+        over="nothing ends or is out of order",
+    )
+
+
+DAY_SECONDS = 86_400
+TIMES = """CYPHER 25
+MATCH (one:Memory {client_id: $client_id})
+OPTIONAL MATCH (one)-[:SUPERSEDES]->(older:Memory {client_id: $client_id})
+WITH one, older
+WHERE one.invalid_at < one.valid_at OR one.superseded_at < one.created_at
+  OR older.superseded_at < older.created_at OR one.created_at <= older.created_at
+  OR one.valid_at < older.valid_at
+RETURN one.id AS id"""
+
+
+async def test_a_disk_that_is_full_refuses_writes_reads_on_and_needs_nobody_once_there_is_room(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "service.log"
+    async with (
+        serving(small_disk / "data", log=log, **SMALL) as cramped,
+        calling(cramped.url, CALLERS) as ledgers,
+    ):
+        await work(ledgers)
+        neo4j, began = cramped.record().pid, time.monotonic()
+        filler = fill(small_disk)
+        # Some more of both after the first write that is refused.
+        for _ in range(3):
+            await answered(ledgers, "507", {"messages", "facts", "supersede"})
+            await answered(ledgers, "200", {"recall", "search", "contextual"})
+        filler.unlink()
+        room = time.monotonic()
+        await work(ledgers)
+        lasted = time.monotonic() - room
+        assert not unexplained(ledgers, ALWAYS)
+        assert cramped.record().pid == neo4j
+        answers = faulted.seen(ledgers, since=began)
+        stored = await check(cramped, ledgers)
+    assert "free" in log.read_text("utf-8")
+    faulted.note(
+        "the disk is filled to its last byte",
+        seen=answers,
+        stored=stored,
+        over=f"by itself; {SOME} writes acknowledged within {lasted:.0f} s of room",
+    )
+
+
+async def answered(ledgers: Sequence[Ledger], code: str, kinds: set[str]) -> None:
+    """Wait until one more request of these kinds has this answer, asked from now on."""
+    began = time.monotonic()
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not any(
+            one.asked >= began and one.code == code and one.kind in kinds
+            for ledger in ledgers
+            for one in ledger.outcomes
+        ):
+            await asyncio.sleep(0.1)
 
 
 async def test_a_statement_that_takes_all_of_the_heap_harms_no_other_for_long(
@@ -214,7 +365,8 @@ async def test_a_statement_that_takes_all_of_the_heap_harms_no_other_for_long(
         "Neo4j runs out of heap",
         seen=faulted.seen(ledgers, since=began),
         stored=await check(service, ledgers),
-        over=f"by itself after {over - began:.0f} s; ready {back:.1f} s after the database",
+        over=f"by itself; ready {over - began:.0f} s after its begin",
+        back_seconds=back,
     )
 
 
@@ -238,16 +390,15 @@ async def test_a_damaged_jar_of_the_right_size_is_fetched_again(
     with mirror(cache / "maven") as repository:
         given = SMALL | {"GRAPHMEM_CACHE_DIR": str(copied), "GRAPHMEM_MAVEN_REPOSITORY": repository}
         began = time.monotonic()
-        async with serving(tmp_path / "data", **given) as started:
+        async with serving(tmp_path / "data", **given) as mended:
             lasted = time.monotonic() - began
-            await started.back()
+            await mended.back()
     assert sha256_of(jar) == wanted
-    assert str(jar) in started.log.read_text("utf-8")
+    assert str(jar) in mended.log.read_text("utf-8")
     faulted.note(
         "a jar in the cache is damaged, its size is right",
         seen="nothing: the service does not listen yet",
-        stored="nothing was written yet",
-        over=f"fetched again by itself, ready after {lasted:.0f} s; without a network a sentence names it",
+        over=f"fetched again by itself; ready {lasted:.0f} s after the start",
     )
 
 
@@ -293,25 +444,20 @@ async def test_a_damaged_store_is_named_everywhere_and_a_backup_brings_it_back(
     neo4j.suspend()
     damage(service, "neostore.propertystore.db")
     neo4j.kill()
-    detail = await refused(service)
-    assert "restore" in detail["detail"]
-    assert detail["code"] == "store_damaged"
+    detail, answers = await refused(service)
+    assert "restore" in detail
     await service.end()
 
     # At the start: with nodes that are read as something else, Neo4j opens it.
-    told = []
-    for file in ("neostore.propertystore.db", "neostore.nodestore.db"):
-        code, said = await run(service, "restore", str(tmp_path / "backup"), "--replace")
-        assert code == 0, said
-        damage(service, file)
-        for command in (("serve", "--port", "0"), ("doctor", "--start")):
-            code, said = await run(service, *command)
-            assert code == (2 if command[0] == "serve" else 1), said
-            assert "unexpected" not in said
-            assert "restore" in said
-            assert "store" in said
-            told.append(said)
-    assert max(said.count("\n") for said in told) < 60
+    code, said = await run(service, "restore", str(tmp_path / "backup"), "--replace")
+    assert code == 0, said
+    damage(service, "neostore.nodestore.db")
+    for command in (("serve", "--port", "0"), ("doctor", "--start")):
+        code, said = await run(service, *command)
+        assert code == (2 if command[0] == "serve" else 1), said
+        assert "unexpected" not in said
+        assert "graphmem restore" in said
+        assert said.count("\n") < 60
 
     code, said = await run(service, "restore", str(tmp_path / "backup"), "--replace")
     assert code == 0, said
@@ -319,9 +465,9 @@ async def test_a_damaged_store_is_named_everywhere_and_a_backup_brings_it_back(
     await service.back()
     faulted.note(
         "the store is damaged",
-        seen="503 `store_damaged`, which names `graphmem restore`; so do `serve` and `doctor`",
-        stored=await check(service, ledgers) + ", after `graphmem restore`",
-        over="with `graphmem restore BACKUP --replace`",
+        seen=answers,
+        stored=await check(service, ledgers),
+        over="with `graphmem restore`, which the answers, `serve` and `doctor` name; the backup was of then",
     )
 
 
@@ -342,13 +488,21 @@ def damage(service: Service, name: str) -> None:
     file.write_bytes(b"\xff" * size)
 
 
-async def refused(service: Service) -> dict[str, Any]:
-    """Ask until the answer says that the store is damaged; return the problem."""
-    async with asyncio.timeout(300), httpx.AsyncClient(base_url=service.url, timeout=60) as http:
+async def refused(service: Service) -> tuple[str, dict[str, Any]]:
+    """Ask until an answer says that the store is damaged; return its sentence, and the answers so far."""
+    codes, slowest = Counter[str](), 0.0
+    async with (
+        asyncio.timeout(PATIENCE_SECONDS),
+        httpx.AsyncClient(base_url=service.url, timeout=60) as http,
+    ):
         while True:
+            asked = time.monotonic()
             answer = await http.post("/api/v0/recall", json={"query": "Was the pump checked?"})
+            slowest = max(slowest, time.monotonic() - asked)
             shown = answer.json()
+            code = shown.get("code", "")
+            codes["2xx" if answer.is_success else f"{answer.status_code} `{code}`"] += 1
             assert answer.status_code in {200, 503}, shown
-            if shown.get("code") == "store_damaged":
-                return shown
+            if code == "store_damaged":
+                return shown["detail"], {"answers": dict(codes), "slowest_s": round(slowest, 1)}
             await asyncio.sleep(0.5)

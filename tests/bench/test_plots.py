@@ -8,11 +8,9 @@ import pytest
 
 from bench import plots
 from bench.figures import RESULTS, reports
-from bench.plots import PLOTS, Chart, drawn
+from bench.plots import IN_WORDS, PLOTS, Chart, drawn
 
 REPORTS = reports()
-IN_WORDS = {"faults"}
-"""The reports that have no numbers to draw."""
 
 
 def test_each_report_has_a_picture_and_no_picture_is_left_over() -> None:

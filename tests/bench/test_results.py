@@ -49,6 +49,16 @@ def test_contextual_search_is_five_times_as_fast_as_a_scan_and_stays_so_inside_a
     assert max(grown.values()) <= report["bar"]
 
 
+@pytest.mark.parametrize("fault", REPORTS["faults"])
+def test_no_fault_costs_an_acknowledged_write_or_needs_more_than_ten_seconds(fault: str) -> None:
+    report = REPORTS["faults"][fault]
+    assert report["back_s"] is None or report["back_s"] <= 10
+    if report["stored"] is not None:
+        stored = dict(report["stored"])
+        assert stored.pop("acknowledged") > 0
+        assert set(stored.values()) == {0}
+
+
 @pytest.mark.parametrize("name", figures.DOCUMENTS)
 def test_a_document_shows_what_the_reports_say(name: str, repository: Path) -> None:
     # B10
@@ -107,8 +117,8 @@ def test_a_report_that_changes_changes_its_tables_alone(repository: Path) -> Non
         ),
         (
             "docs/guides/operate.md",
-            "<!-- figures soak",
-            REPORTS["soak"]["memory"]["service"]["most_mb"],
+            "<!-- figures faults",
+            REPORTS["faults"]["the disk is filled to its last byte"]["seen"]["slowest_s"],
         ),
     ],
     ids=figures.DOCUMENTS,

@@ -1,12 +1,21 @@
 """The soak, for seconds instead of minutes; and what its report is made of."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bench.callers import Balance, Ledger, Outcome, _in_order as in_order, unexplained
-from bench.service import serving
-from bench.soak import Fault, Size, by_second, growth, memory, passed, shown, soaked
+from bench import soak as soaking
+from bench.callers import (
+    Balance,
+    Ledger,
+    Outcome,
+    _in_order as in_order,
+    _of_runs as of_runs,
+    unexplained,
+)
+from bench.service import Service, serving
+from bench.soak import Fault, Size, Soak, by_second, growth, memory, passed, shown
 
 
 def test_a_failure_is_explained_by_a_fault_that_it_overlaps_and_by_its_code() -> None:
@@ -54,11 +63,41 @@ def test_what_is_stored_is_compared_with_what_was_acknowledged(
     assert in_order(stored, ["a", "b"], 2) == Balance(acknowledged=2, **wrong)
 
 
+RUN = {
+    "id": "r",
+    "max_tokens": 100,
+    "spent": 30,
+    "given": 20,
+    "gave": [20],
+    "holds": [10],
+    "done": [{"operation_id": "a", "tokens": 10}, {"operation_id": "b", "tokens": 20}],
+}
+
+
+@pytest.mark.parametrize(
+    ("run", "wrong"),
+    [
+        (RUN, {}),
+        (RUN | {"spent": 31}, {"unbalanced": 1}),
+        (RUN | {"gave": []}, {"unbalanced": 1}),
+        (RUN | {"holds": [51]}, {"unbalanced": 1}),
+        (RUN | {"done": [], "spent": 0}, {"lost": 2}),
+        (RUN | {"done": [*RUN["done"], {"operation_id": "a", "tokens": 0}]}, {"doubled": 1}),
+        (RUN | {"id": "another"}, {"lost": 3}),
+    ],
+)
+def test_a_run_has_its_operations_and_a_budget_in_balance(
+    run: dict[str, Any], wrong: dict[str, int]
+) -> None:
+    ledger = Ledger("c", operations={"r": {"a": 10, "b": 20}})
+    assert of_runs([run], ledger) == Balance(acknowledged=2, **wrong)
+
+
 def test_a_process_grows_as_its_longest_life_does_once_it_has_settled() -> None:
-    steady = [Size("service", 1, at, 500 + at / 60) for at in range(0, 600, 10)]
+    steady = [Size("service", 1, at, 500 + 5 * at / 60) for at in range(0, 600, 10)]
     young = [Size("service", 2, at, 900.0) for at in range(0, 30, 10)]
     found = memory([*steady, *young])["service"]
-    assert (found["most_mb"], found["mb_a_minute"]) == (900, 1.0)
+    assert (found["most_mb"], found["% a minute"]) == (900, 0.94)
     assert growth(young) is None
 
 
@@ -70,16 +109,36 @@ async def test_a_soak_of_seconds_loses_nothing(
         "GRAPHMEM_NEO4J_PAGE_CACHE": "64m",
         "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
+    told: list[str] = []
     async with serving(tmp_path / "data", **small) as service:
-        report = await soaked(service, seconds=20, every=20, callers=16)
+        soak = Soak(service, callers=16, tell=told.append)
+        await soak.run(seconds=20, every=20)
+        neo4j = service.neo4j()
+    assert not neo4j.is_running()
+    report = soak.report()
 
+    assert report["failed"] is None
     assert len(report["faults"]) == 1
     assert not any(name.endswith((" 500", " 400")) for name in report["unexplained"])
-    assert report["stored"]["acknowledged"] > 0
     stored = report["stored"]
+    assert stored["acknowledged"] > 0
     assert [stored[name] for name in ("lost", "doubled", "half", "unbalanced")] == [0, 0, 0, 0]
     kinds = {"messages", "facts", "runs", "deletes", "recall", "lists"}
     assert kinds <= set(report["by kind"])
     # A busy machine is slow: only the comparison counts here.
     assert passed(report | {"faults": [], "memory": {}, "unexplained": {}})
     assert "acknowledged" in shown(report)
+    assert "Neo4j is killed" in told
+
+
+async def test_a_run_that_fails_has_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(soaking, "BEGIN_SECONDS", 0.1)
+    soak = Soak(Service(tmp_path / "data"), callers=1, tell=lambda what: None)
+    await soak.run(seconds=0.1, every=0.1)
+    report = soak.report()
+    assert report["failed"] == "TimeoutError"
+    assert not passed(report)
+    assert "FAILED TimeoutError" in shown(report)
+    assert "not compared" in shown(report)
