@@ -280,9 +280,10 @@ async def test_a_clock_that_is_set_back_breaks_no_order_and_ends_nothing(
         await service.kill()
     assert not unexplained(ledgers, ALWAYS)
     async with service.graph() as graph:
-        for ledger in ledgers:
-            rows = await graph.execute(TIMES, client_id=ledger.client_id)
-            assert not rows, rows
+        rows = await graph.execute(SET_BACK, client_id=ledgers[0].client_id)
+        assert rows == [{"is_set_back": True}]
+        rows = await graph.execute(TIMES, client_id=ledgers[0].client_id)
+        assert not rows, rows
     faulted.note(
         "the clock of the service is set back by a day",
         seen=faulted.seen(ledgers, since=began),
@@ -292,6 +293,9 @@ async def test_a_clock_that_is_set_back_breaks_no_order_and_ends_nothing(
 
 
 DAY_SECONDS = 86_400
+SET_BACK = """CYPHER 25
+MATCH (one:Memory {client_id: $client_id})
+RETURN min(one.created_at) < datetime() - duration('PT12H') AS is_set_back"""
 TIMES = """CYPHER 25
 MATCH (one:Memory {client_id: $client_id})
 OPTIONAL MATCH (one)-[:SUPERSEDES]->(older:Memory {client_id: $client_id})
