@@ -71,13 +71,14 @@ help:
 demo: $(VENV)/runtime.stamp
 	@$(BIN)/graphmem demo $(if $(ONCE),--once) $(if $(FULL),--full)
 
-# Processes that run tests side by side, each with a Neo4j of its own. A file stays in one process.
+# Processes that run tests side by side, each with a Neo4j of its own. A file stays in one process, and for
+# `make test` all files of a concept (tests/together.py); they begin in the order of tests/tiers.py.
 WORKERS := 2
-PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --durations 10
+PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10
 
 .PHONY: test
 test: $(VENV)/development.stamp
-	@$(PYTEST) -m 'unit or live'
+	@$(PYTEST) -p tests.together -m 'unit or live'
 
 .PHONY: unit
 unit: $(VENV)/development.stamp
@@ -85,7 +86,7 @@ unit: $(VENV)/development.stamp
 
 .PHONY: slow
 slow: $(VENV)/development.stamp
-	@$(PYTEST) --no-loadscope-reorder -m slow
+	@$(PYTEST) -m slow
 
 # A real server with a small model, outside the environment: only these tests use it.
 LLM = $(VENV)/llm

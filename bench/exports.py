@@ -9,9 +9,9 @@ and the store are there before. Rates depend on the machine: the report has that
 messages, with vectors and without embedding them, and the time of ten million additions in Python as
 measures of it, and the processor time that this process and Neo4j took for each memory.
 
-Then a backup is made as `graphmem backup` does while 200 messages a second are written, one in each
+Then a backup is made as `graphmem backup` does while 200 messages a second are written, ten in each
 transaction, begun at their moments whether or not those before have ended. Its pause is the longest time
-that one of them took.
+that one of them took; a write that was refused is counted.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -36,6 +37,7 @@ from graphmem.cli.backup import _back_up
 from graphmem.cli.export import open_from, write_pages
 from graphmem.client import Graphmem
 from graphmem.config import Settings
+from graphmem.errors import Unavailable
 from graphmem.exports.lines import check
 from graphmem.exports.load import load
 from graphmem.memories.write import Prepared, write
@@ -47,7 +49,8 @@ OUT_BAR, IN_BAR, MEGABYTES_BAR, PAUSE_BAR = 5_000, 800, 100, 5.0
 """The least memories a second out and in, the greatest growth of the process, the longest wait of a write."""
 
 WRITES = 200
-"""The messages that are written each second beside the backup."""
+WRITTEN_AT_ONCE = 10
+"""The messages that are written each second beside the backup, and those of one transaction."""
 
 BESIDE_SECONDS = 5.0
 """How long they are written before it and after it."""
@@ -149,9 +152,10 @@ async def measure(
 
 
 class Waits(Struct):
-    """Messages written one by one: how long each took."""
+    """How long each write took, and how many were refused."""
 
     seconds: list[float] = field(default_factory=list)
+    refused: int = 0
 
 
 @asynccontextmanager
@@ -159,16 +163,19 @@ async def writing(runtime: Runtime, source: Iterator[Prepared]) -> AsyncIterator
     """Write `WRITES` messages a second for the length of the block."""
     waits, under_way = Waits(), set[asyncio.Task[None]]()
 
-    async def write_one(one: Prepared) -> None:
+    async def write_some(some: list[Prepared]) -> None:
         began = time.perf_counter()
-        await runtime.graph.write(partial(write, memories=[one], client_id=WRITER))
+        try:
+            await runtime.graph.write(partial(write, memories=some, client_id=WRITER))
+        except Unavailable:
+            waits.refused += 1
         waits.seconds.append(time.perf_counter() - began)
 
     async def begin_all() -> None:
         began = time.perf_counter()
-        for number, one in enumerate(source):
-            await asyncio.sleep(began + number / WRITES - time.perf_counter())
-            task = asyncio.create_task(write_one(one))
+        for number in count():
+            await asyncio.sleep(began + number * WRITTEN_AT_ONCE / WRITES - time.perf_counter())
+            task = asyncio.create_task(write_some(list(islice(source, WRITTEN_AT_ONCE))))
             under_way.add(task)
             task.add_done_callback(under_way.discard)
 
@@ -191,7 +198,8 @@ async def back_up(runtime: Runtime, made_of: Corpus, folder: Path) -> dict[str, 
         taken = time.perf_counter() - began
         await asyncio.sleep(BESIDE_SECONDS)
     return {
-        "writes a second before": round(rate),
+        "messages a second before": round(rate * WRITTEN_AT_ONCE),
+        "refused writes": waits.refused,
         "seconds of the backup": round(taken, 1),
         "gigabytes of the backup": round(done.bytes / 1e9, 2),
         "seconds of the pause": round(done.paused_seconds, 2),

@@ -193,15 +193,20 @@ class Embedder:
         self._models.append(model)
         return another
 
-    async def query(self, text: str) -> Vector:
+    async def query(self, text: str, *, patient: bool = False) -> Vector:
         """Return the unit vector of a question. Raises `Unavailable` when the model fails."""
-        return (await self.queries([text]))[0]
+        return (await self.queries([text], patient=patient))[0]
 
-    async def queries(self, texts: Sequence[str]) -> list[Vector]:
-        """Return the unit vectors of a few questions, embedded together. Raises `Unavailable`."""
+    async def queries(self, texts: Sequence[str], *, patient: bool = False) -> list[Vector]:
+        """Return the unit vectors of a few questions, embedded together. Raises `Unavailable`.
+
+        With `patient` nobody waits for them: a model behind a URL gets the time of passages.
+        """
         seen = [text[:SEEN_CHARACTERS] for text in texts]
         model = self.model
-        embed = model.embed_question if isinstance(model, ApiModel) else model.embed
+        embed = model.embed
+        if isinstance(model, ApiModel) and not patient:
+            embed = model.embed_question
         with span("embed question", {"graphmem.texts": len(seen)}):
             return await self._submit(QUESTION, lambda: embed(seen))
 

@@ -6,10 +6,11 @@ its own server: the weights of words, the jobs of all clients and the counts of 
 depend on concurrent tests.
 """
 
+import gc
 import os
 import signal
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
@@ -45,6 +46,16 @@ PLANNED_ONCE = {"dbms.cypher.min_replan_interval": "1h"}
 
 MANY = 50
 """Concurrent statements: those that another test has cut off may not have ended yet."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Spare the garbage collector what is imported and collected, which lives until the end."""
+    gc.disable()
+    collected = yield
+    gc.freeze()
+    gc.enable()
+    return collected
 
 
 @pytest_asyncio.fixture(scope="session")

@@ -40,7 +40,7 @@ LONG = (
     "tests/graphmem/cli/test_doctor.py",
     "tests/graphmem/exploring/test_lost.py",
 )
-"""The files with tests of more than a minute: they begin first, so that no process works alone at the end."""
+"""The files with tests of more than a minute."""
 
 
 def tier(fixtures: Iterable[str]) -> str:
@@ -59,10 +59,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with its tier, before `-m` selects, and begin with the longest files."""
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    """Mark each test with its tier, before `-m` selects, and begin with the longest files.
+
+    Those without a live test are short: in the end no process works alone for long.
+    """
     for item in items:
         item.add_marker(tier(getattr(item, "fixturenames", ())))
+    live = {item.path for item in items if item.get_closest_marker("live")}
+    items.sort(key=lambda item: (not item.nodeid.startswith(LONG), item.path not in live))
 
 
 @pytest.fixture(scope="session")

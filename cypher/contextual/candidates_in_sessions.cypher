@@ -9,6 +9,7 @@ CYPHER 25
 // $timed        boolean       whether the two times below apply
 // $valid_by     datetime      the last valid_at that passes
 // $created_by   datetime      the last created_at that passes
+// $longest      int           the number of characters of a searched text to return
 CALL () {
   UNWIND $session_ids AS session_id
   CALL (session_id) {
@@ -32,12 +33,10 @@ CALL () {
     AND (NOT $timed OR (message.valid_at <= $valid_by AND message.created_at <= $created_by))
   RETURN message, null AS vector, score AS bm25
 }
-WITH message, max(vector) AS vector, max(bm25) AS bm25
-RETURN collect(message {
-  .id, .external_id, .kind, .role, .name, .conversation_id, .session_id, .idx, .importance,
-  .token_count,
-  occurred_at: toString(message.occurred_at),
-  cosine: 2 * coalesce(vector, vector.similarity.cosine(message.embedding, $embedding)) - 1,
+WITH message AS memory, max(vector) AS vector, max(bm25) AS bm25
+RETURN collect(memory {
+  // include candidate
+  cosine: 2 * coalesce(vector, vector.similarity.cosine(memory.embedding, $embedding)) - 1,
   bm25: bm25,
   by_vector: vector IS NOT NULL
 }) AS rows

@@ -18,7 +18,9 @@ CALL (node) {
 UNWIND [key IN keys(held) WHERE NOT key IN $vectors] AS key
 WITH node, labels, type, key,
   CASE WHEN held[key] IS :: LIST<STRING NOT NULL> THEN held[key] ELSE [toStringOrNull(held[key])] END AS given
-WHERE any(one IN given WHERE one IN $ids OR any(text IN $texts WHERE toLower(one) CONTAINS text))
+WHERE any(one IN given WHERE
+  any(id IN $ids WHERE one = id OR one CONTAINS '"' + id + '"') // inside JSON, too
+  OR any(text IN $texts WHERE toLower(one) CONTAINS text))
 WITH labels, type, key, node.id AS id
 ORDER BY labels, type, key, id
 LIMIT $limit

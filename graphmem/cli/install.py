@@ -16,6 +16,7 @@ import click
 from msgspec import Struct
 
 from graphmem.cli.hook import END, START
+from graphmem.cli.mcp import require_sdk
 from graphmem.cli.options import Command, client_option, settings_options
 from graphmem.config import Settings
 from graphmem.errors import SetupError
@@ -212,6 +213,8 @@ def install(
         raise click.UsageError(f"{chosen.title} starts programs only: leave --url out")
     if key_variable and not url:
         raise click.UsageError("--key-variable is for --url: a started graphmem needs no key")
+    if not url:
+        require_sdk("; or name a running service with --url")
     wanted = Wanted(
         command=() if url else _command(client_id, tools, read_only=read_only),
         url=url and _address(url, tools, read_only=read_only),

@@ -43,6 +43,12 @@ Examples:
 """
 
 
+def require_sdk(otherwise: str = "") -> None:
+    """Raise `SetupError` if the SDK is not installed; the sentence ends with what to do `otherwise`."""
+    if find_spec("mcp") is None:
+        raise SetupError(f"graphmem mcp needs the MCP SDK: pip install 'graphmem[mcp]'{otherwise}")
+
+
 @click.command(name="mcp", cls=Command, epilog=EPILOG)
 @client_option
 @click.option(
@@ -61,8 +67,7 @@ def mcp(
     """Serve the memory to an agent over stdin and stdout (MCP)."""
     from graphmem.cli.running import run
 
-    if find_spec("mcp") is None:
-        raise SetupError("graphmem mcp needs the MCP SDK: pip install 'graphmem[mcp]'")
+    require_sdk()
     from graphmem_api.mcp.server import offered
 
     try:

@@ -27,6 +27,8 @@ OPTIONS = {
     "limit": "--limit",
     "since": "--since",
     "until": "--until",
+    "as_of": "--as-of",
+    "known_as_of": "--known-as-of",
     "min_relevance": "--min-relevance",
     "time_zone": "--time-zone",
     "query": "QUESTION",
@@ -36,6 +38,7 @@ EPILOG = """\b
 Examples:
   graphmem recall "what did we decide about the queue?" --budget 1000
   graphmem recall "auth errors" --since 2026-04-01 --kind message --explain
+  graphmem recall "what does the Harbour plan cost?" --as-of 2026-04-01
   graphmem recall "who approves deploys?" --client demo --json | jq -r .context
 """
 
@@ -56,6 +59,8 @@ class Answer(Struct, frozen=True):
 @click.option("--kind", multiple=True, type=click.Choice(KINDS), help="Only this; repeatable.")
 @click.option("--since", metavar="TIME", help="Only from this time on: 2026-04-01[T09:30:00Z].")
 @click.option("--until", metavar="TIME", help="Only before this time.")
+@click.option("--as-of", metavar="TIME", help="What was true at this time.")
+@click.option("--known-as-of", metavar="TIME", help="What was known at this time.")
 @click.option(
     "--time-zone",
     metavar="NAME",
@@ -81,6 +86,8 @@ def recall(
     kind: tuple[str, ...],
     since: str | None,
     until: str | None,
+    as_of: str | None,
+    known_as_of: str | None,
     time_zone: str | None,
     ranking: Ranking,
     abstain: bool,
@@ -102,6 +109,8 @@ def recall(
             "kinds": list(kind) or None,
             "since": _zoned(since),
             "until": _zoned(until),
+            "as_of": _zoned(as_of),
+            "known_as_of": _zoned(known_as_of),
             "time_zone": time_zone,
             "ranking": ranking,
             "abstain": abstain,

@@ -42,9 +42,10 @@ from graphmem.retrieval.finding import (
     IndexQuery,
     find_best,
     find_by_passages,
+    with_own_words,
     with_passages,
 )
-from graphmem.retrieval.ranking import ranked
+from graphmem.retrieval.ranking import LONGEST_RANKED, ranked
 from graphmem.retrieval.relevance import EVERYTHING, asked_words, meaning, weighed_stems
 from graphmem.retrieval.understanding import Understood, understand
 from graphmem.search.ask import load_whole
@@ -171,9 +172,12 @@ async def find_in_sessions(
             wanted=IN_SESSION,
             weight=weight,
             spoken=question.spoken,
+            sample=question.sample,
+            longest_text=LONGEST_RANKED,
             graph=context.graph,
         )
     groups = scope_groups(inside, context.client_id)
+    # Texts are read for their words only.
     asked = IndexQuery(
         embeddings=[question.embedding],
         words=question.words,
@@ -181,6 +185,8 @@ async def find_in_sessions(
         spoken=question.spoken,
         filters=inside,
         wanted=CANDIDATES,
+        sample=question.sample,
+        longest_text=LONGEST_RANKED if question.words else 0,
     )
     found, long = await asyncio.gather(
         context.graph.rows(
@@ -191,12 +197,15 @@ async def find_in_sessions(
             words=lucene_query(question.words, groups, weight, question.spoken),
             limit=IN_SESSION,
             tags=sorted(tags),
+            longest=asked.longest_text,
             **validity.of_messages,
         ),
         find_by_passages(
             asked, client_id=context.client_id, graph=context.graph, embedder=context.embedder
         ),
     )
+    if weighed := asked.weighed:
+        found = with_own_words(found, weighed)
     return with_passages(found, long.found)
 
 

@@ -203,7 +203,7 @@ async def find_candidates(
         search.question,
         filters_of(search, source_type),
         context,
-        longest_text=LONGEST_RANKED if search.words.letters else 0,
+        longest_text=LONGEST_RANKED if search.question.words else 0,
     )
 
 

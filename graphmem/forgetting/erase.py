@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from graphmem.conversations.remember import SEGMENT, SUMMARIZE_SESSIONS
 from graphmem.errors import LegalHold
 from graphmem.graph.driver import Transaction
-from graphmem.graph.query import Query
+from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import Due, postpone_all
 from graphmem.memories.memory import delete_unmentioned
 from graphmem.memories.write import WrittenMemory
@@ -63,6 +63,7 @@ class ErasedRecords(Struct, frozen=True):
 
 
 ERASE_RECORDS = Query("forgetting/erase_records", ErasedRecords, writes=True)
+ERASE_IDS_OF_RUNS = Query("forgetting/erase_ids_of_runs", RowsWritten, writes=True)
 MADE_OF = Query("forgetting/made_of", WrittenMemory)
 LOCK_MEMORIES = Query("forgetting/lock_memories", Locked, writes=True)
 TAKE_SESSIONS_BACK = Query("forgetting/take_sessions_back", TakenBack, writes=True)
@@ -95,6 +96,7 @@ async def erase(
             ERASE_RECORDS, client_id=client_id, ids=every, longest=QUERY_CHARACTERS
         )
         records.update(asdict(gone))
+        await transaction.rows(ERASE_IDS_OF_RUNS, client_id=client_id, ids=every)
     conversations = await transaction.rows(TAKE_SESSIONS_BACK, client_id=client_id, ids=every)
     erased = await transaction.rows(ERASE_MEMORIES, client_id=client_id, ids=every)
     entities = {name for one in erased for name in one.entities}

@@ -37,9 +37,10 @@ from graphmem.retrieval.filters import Filters, Validity, sources_asked, validit
 from graphmem.retrieval.finding import Candidate, IndexQuery, find_with_passages
 from graphmem.retrieval.fusion import DENSE_SHARE, Scores, best_first, by_maximum, weighted
 from graphmem.retrieval.heads import Head, at_heads, heads_of
+from graphmem.retrieval.ranking import LONGEST_RANKED
 from graphmem.retrieval.understanding import Stopwatch
 from graphmem.single_flight import TURN_BYTES, Key, SingleFlight
-from graphmem.text.words import terms
+from graphmem.text.words import terms, weights
 
 SECONDS = 1.9
 """The time limit for finding; the rest of two seconds is for the block and the answer."""
@@ -326,9 +327,14 @@ async def _find_nearest(
     With `hybrid` one search covers the words of the turn's question and of all hypotheses.
     """
     hybrid = asked.mode == "hybrid"
+    words = terms("\n".join(texts)) if hybrid else []
+    sample = await context.vocabulary.sample(context.client_id) if hybrid else None
     query = IndexQuery(
         embeddings=embeddings,
-        words=terms("\n".join(texts)) if hybrid else (),
+        words=words,
+        weight=weights(words, sample.shares) if sample else None,
+        sample=sample,
+        longest_text=LONGEST_RANKED if sample else 0,
         filters=_filters(asked),
         wanted=asked.top_k,
     )

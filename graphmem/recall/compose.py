@@ -51,6 +51,9 @@ OMITTED_SHOWN = 50
 SPARE_SHARE = 4
 """The part of the budget, 1/4, for which more texts are fetched at once: a second round trip costs more."""
 
+LEAST_ROOM_SHARE = 50
+"""The part of the budget, 1/50, that is left empty rather than asking the database once more."""
+
 
 class MemoryText(Struct, frozen=True):
     """The text of a memory, and its session's name."""
@@ -199,6 +202,8 @@ class Packing:
         if not self._asked:
             return _likely([*self._estimates.values()], self._max_tokens, self._limit)
         room = self._max_tokens - self._used if len(self._chosen) < self._limit else 0
+        if room < self._max_tokens / LEAST_ROOM_SHARE:
+            return []
         shown = {self._exact[id].group for id in self._chosen}
         return [
             parcel.id

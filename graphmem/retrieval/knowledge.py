@@ -97,7 +97,7 @@ async def measure_knowledge(embedder: Embedder) -> dict[str, float]:
     """Return how well the embedder's model knows each language of the pairs. Raises `Unavailable`."""
     found = {}
     for spoken, pairs in PAIRS.items():
-        asked = await embedder.queries([question for question, _ in pairs])
+        asked = await embedder.queries([question for question, _ in pairs], patient=True)
         answers = [one.vector for one in await embedder.passages([answer for _, answer in pairs])]
         found[spoken] = round(knowledge_of(asked, answers), 2)
     return found

@@ -43,6 +43,7 @@ from graphmem.text.languages import (
     told_share,
 )
 from graphmem.text.named_times import NamedTime, RelativeTime, named_times, nearness
+from graphmem.text.passages import units
 
 LONGEST_RANKED = 2_000
 """The characters of the longest text whose words are compared with the question's."""
@@ -111,6 +112,9 @@ UNKNOWN = {
     "speaker": 0.15,
 }
 """For questions in a language that the embedding model does not know, whatever the kind of text."""
+
+COMPARED_PASSAGES = 2
+"""The passages of a long memory whose sentences are compared with a question in such a language."""
 
 BY_CONTEXT = ("before", "after", "around", "session")
 """The weights that count less where these words do not occur: the context of a wrong hit misleads."""
@@ -297,15 +301,36 @@ def _by_letters(found: Sequence[Candidate], cues: Cues) -> dict[str, Scores]:
     Besides likeness of spelling: a question about a number is answered by a text with one, and seldom by a
     question. What is rare is rare among the texts of its language.
     """
-    every = {one.id: one.text for one in found}
-    texts = {id: text for id, text in every.items() if language(text) in (cues.spoken, None)}
+    parts = [
+        (one.id, text)
+        for one in found
+        for text in _compared(one)
+        if language(text) in (cues.spoken, None)
+    ]
+    names = {str(place): id for place, (id, _) in enumerate(parts)}
+    texts = {str(place): text for place, (_, text) in enumerate(parts)}
     kinds = asked_kinds(cues.query, cues.spoken)
-    return {
+    signals: dict[str, Scores] = {
         "spelling": spelling(cues.query, texts),
         "language": dict.fromkeys(texts, 1.0),
-        "answer": {id: told_share(text, kinds) for id, text in texts.items()},
-        "statement": {id: float(not is_question(text)) for id, text in texts.items()},
+        "answer": {name: told_share(text, kinds) for name, text in texts.items()},
+        "statement": {name: float(not is_question(text)) for name, text in texts.items()},
     }
+    return {name: _best_parts(scores, names) for name, scores in signals.items()}
+
+
+def _compared(one: Candidate) -> list[str]:
+    """Return the text of a memory; of a long one the sentences and lines of its best passages."""
+    best = [passage.text for passage in one.passages if passage.text][:COMPARED_PASSAGES]
+    return [unit.text for text in best for unit in units(text)] if best else [one.text]
+
+
+def _best_parts(scores: Scores, names: Mapping[str, str]) -> dict[str, float]:
+    """Return for each memory the highest score of its parts."""
+    best: dict[str, float] = {}
+    for part, score in scores.items():
+        best[names[part]] = max(score, best.get(names[part], 0.0))
+    return best
 
 
 def _told(found: Sequence[Candidate], bm25: Scores, cues: Cues, chat: float) -> Told:

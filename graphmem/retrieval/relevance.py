@@ -245,9 +245,9 @@ async def measure(embedder: Embedder) -> Calibration:
     of the pairs of either kind are below `low`. Of the related pairs 95 % are below `high`, so that few
     answers reach the maximum.
     """
-    asked = [await embedder.query(question) for question, _ in RELATED]
+    asked = [await embedder.query(question, patient=True) for question, _ in RELATED]
     answers = [one.vector for one in await embedder.passages([answer for _, answer in RELATED])]
-    short = [await embedder.query(question) for question in SHORT_ASKED]
+    short = [await embedder.query(question, patient=True) for question in SHORT_ASKED]
     texts = [one.vector for one in await embedder.passages(SHORT_TEXTS)]
     related = [cosine(question, answer) for question, answer in zip(asked, answers, strict=True)]
     unrelated = [

@@ -12,7 +12,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -21,6 +22,7 @@ import click
 import httpx
 import pytest
 from anyio.from_thread import BlockingPortal
+from click.testing import CliRunner
 from graphmem_api.app import create_app
 from msgspec.structs import replace
 
@@ -30,6 +32,7 @@ from graphmem.cli.main import commands
 from graphmem.client import Graphmem
 from graphmem.config import Settings
 from tests.environments import environment_of
+from tests.stub_llm import StubModel, stub_model
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -75,6 +78,20 @@ def opened(memory: Graphmem, monkeypatch: pytest.MonkeyPatch) -> Graphmem:
     return memory
 
 
+@pytest.fixture
+async def model() -> AsyncIterator[StubModel]:
+    """A language model that repeats what it is told first."""
+    async with stub_model() as stub:
+        stub.answer = lambda body: body["messages"][0]["content"]
+        yield stub
+
+
+def typed(*lines: str) -> Callable[[str], str]:
+    """Return an `input` that gets these lines."""
+    rest = iter(lines)
+    return lambda prompt: next(rest)
+
+
 async def in_a_thread(code: CodeType, names: dict[str, Any], memory: Graphmem) -> None:
     """Run an example that does not await, with the test's memory for a service."""
     async with BlockingPortal() as portal:
@@ -97,12 +114,20 @@ def test_there_are_examples_of_every_kind() -> None:
     "page",
     [page for page in PAGES if PYTHON.search((ROOT / page).read_text())],
 )
-async def test_the_python_of_a_page_runs_from_top_to_bottom(page: str, opened: Graphmem) -> None:
+async def test_the_python_of_a_page_runs_from_top_to_bottom(
+    page: str, opened: Graphmem, model: StubModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    monkeypatch.setenv("OPENAI_BASE_URL", model.url)
     names: dict[str, Any] = {"memory": opened, "graphmem": graphmem}
     for text in PYTHON.findall((ROOT / page).read_text()):
         code = compile(text, page, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         if SYNCHRONOUS.search(text):
+            monkeypatch.setattr("builtins.input", typed("Our ferry is called Kestrel.", ""))
+            monkeypatch.setattr("sys.argv", ["agent.py", "What is our ferry called?"])
             await in_a_thread(code, names, opened)
+            # A page goes on with an open memory, not with the one that its program has closed.
+            names["memory"] = opened
             continue
         waiting = eval(code, names)
         if waiting is not None:
@@ -113,8 +138,39 @@ async def test_the_python_of_a_page_runs_from_top_to_bottom(page: str, opened: G
         assert (await opened.memories()).total > 0
 
 
+@pytest.mark.usefixtures("whole_program")
+@pytest.mark.parametrize("place", [pytest.param(0, id="chat.py"), pytest.param(1, id="agent.py")])
+async def test_a_second_run_of_a_pasted_program_remembers_the_first(
+    place: int, neo4j_settings: Settings, model: StubModel, tmp_path: Path
+) -> None:
+    program = tmp_path / "pasted.py"
+    page = (ROOT / "docs/guides/frameworks.md").read_text("utf-8")
+    program.write_text(PYTHON.findall(page)[place], "utf-8")
+    address = {"OPENAI_API_KEY": "any", "OPENAI_BASE_URL": model.url}
+    ferry = f"Kestrel-{uuid.uuid4().hex}"
+
+    async def run(text: str) -> str:
+        result = await asyncio.to_thread(
+            subprocess.run,
+            [sys.executable, str(program), text],
+            input=f"{text}\n\n",
+            cwd=tmp_path,
+            env=environment_of(neo4j_settings) | address,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            timeout=300,
+        )
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    await run(f"Our ferry is called {ferry}.")
+    assert ferry in await run("What is our ferry called?")
+
+
 @pytest.mark.parametrize("line", of_pages(CURL))
-async def test_a_curl_gets_what_it_asks_for(line: str, memory: Graphmem) -> None:
+async def test_a_curl_gets_what_it_asks_for(line: str, memory: Graphmem, tmp_path: Path) -> None:
     words = shlex.split(line.replace("\\\n", " "))
     body = words[words.index("-d") + 1].encode() if "-d" in words else None
     method = words[words.index("-X") + 1] if "-X" in words else "POST" if body else "GET"
@@ -123,10 +179,16 @@ async def test_a_curl_gets_what_it_asks_for(line: str, memory: Graphmem) -> None
     path = address.removeprefix("localhost:8000")
     # Cypher over HTTP is off unless somebody asks for it.
     settings = replace(memory.runtime.settings, cypher="on")
+    if "Authorization: Bearer $KEY" in words:
+        keys = tmp_path / "keys.txt"
+        create = ["keys", "create", memory.client_id, "--keys-file", str(keys)]
+        headers["Authorization"] = f"Bearer {CliRunner().invoke(commands, create).stdout.strip()}"
+        settings = replace(settings, keys_file=keys)
+    else:
+        headers["X-Client-Id"] = memory.client_id
     runtime = replace(memory.runtime, settings=settings)
     app: Any = create_app(runtime)
     transport = httpx.ASGITransport(app=app)
-    headers["X-Client-Id"] = memory.client_id
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
         answer = await http.request(method, path, content=body, headers=headers)
     assert answer.is_success, answer.text

@@ -12,6 +12,8 @@ from graphmem.embedding_api import SHORTEST_TEXT, ApiModel, url_and_name
 from graphmem.errors import SettingError, Unavailable
 from graphmem.model.progress import silent
 from graphmem.model.vocabulary import SECOND
+from graphmem.retrieval.knowledge import measure_knowledge
+from graphmem.retrieval.relevance import measure
 from graphmem.serving import described
 from tests.fake_models import FakeModel
 from tests.stub_embeddings import LONGEST_TEXT, Misbehaviour, StubEmbeddings, stub_embeddings
@@ -182,6 +184,20 @@ def test_the_key_is_sent(server: StubEmbeddings) -> None:
     assert model.dimensions == 256
     assert isinstance(model, ApiModel)
     model.close()
+
+
+async def test_what_measures_a_model_has_the_time_of_passages(
+    model: ApiModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding_api, "QUESTION_SECONDS", 0.0)
+    monkeypatch.setattr(embedding_api, "RESTING_SECONDS", 0.0)
+    embedder = Embedder(model)
+
+    with pytest.raises(Unavailable, match="did not answer within 0 s"):
+        await embedder.query("Who feeds the hens?")
+    assert -1 <= (await measure(embedder)).low <= 1
+    assert await measure_knowledge(embedder)
+    await embedder.close()
 
 
 async def test_while_it_hangs_another_model_and_questions_go_on(

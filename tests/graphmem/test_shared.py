@@ -12,10 +12,10 @@ import pytest
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, ItemNotFound, MemoryNotFound, SessionNotFound
 from graphmem.exports.load import load
-from graphmem.forgetting.expiry import Expiries
 from graphmem.model.times import present
 from graphmem.model.vocabulary import MARK_END
 from graphmem.runtime import Runtime
+from tests.expired import expire_all
 from tests.graphmem.test_accesses import records
 
 QUESTION = "Who has the key of the lighthouse?"
@@ -277,13 +277,7 @@ async def test_a_question_that_found_nothing_of_others_is_kept(sharing: Sharing)
 
 async def test_what_the_team_has_let_expire_is_not_read(sharing: Sharing, runtime: Runtime) -> None:
     await sharing.team.annotate(sharing.theirs, expires_at=present() + timedelta(hours=1))
-    await runtime.graph.execute(
-        "MATCH (memory:Memory {client_id: $client, id: $id}) "
-        "SET memory.expires_at = datetime() - duration({seconds: 1})",
-        client=sharing.team.client_id,
-        id=sharing.theirs,
-    )
-    runtime.graph.settle_before_reads(Expiries(runtime.graph).settle)
+    await expire_all(sharing.team.client_id, runtime.graph)
 
     answers = await asked_in_every_way(sharing.caller)
 

@@ -120,7 +120,7 @@ def test_a_session_begins_with_what_the_service_knows(
     options = ("--url", "http://localhost:1", "--key-variable", "THE_KEY", "--budget", "300")
     result = run("session-start", *options, said=json.dumps(event))
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("From earlier sessions in this project")
+    assert result.stdout.startswith("From earlier sessions (what was said then")
     assert "The gate is mauve." in result.stdout
     [(url, headers, body)] = asked
     assert url == "http://localhost:1/api/v0/recall"

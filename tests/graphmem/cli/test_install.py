@@ -127,6 +127,19 @@ def test_a_program_starts_the_memory_and_can_be_rid_of_it(
         assert after == before
 
 
+def test_a_command_that_could_not_start_is_not_written(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = put(home, "cursor")
+    monkeypatch.setattr("graphmem.cli.mcp.find_spec", lambda name: None)
+    refused = run("install", "cursor", "--yes")
+    assert refused.exit_code == 2
+    assert "pip install 'graphmem[mcp]'" in refused.output
+    assert (home / FILES["cursor"]).read_text("utf-8") == before
+    # A service has its own installation.
+    assert run("install", "cursor", "--url", URL, "--yes").exit_code == 0
+
+
 @pytest.mark.parametrize("program", AT_URL)
 def test_a_program_asks_a_running_service_without_a_key_in_its_file(
     home: Path, run: Run, program: str

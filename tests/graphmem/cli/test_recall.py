@@ -46,6 +46,9 @@ def test_options_reach_the_question(invoke, remembered):
     assert found("--kind", "fact", "--kind", "span") == set()
     assert found("--since", "2020-01-01") == {"a", "b", "c"}
     assert found("--until", "2020-01-01T00:00:00") == set()
+    assert found("--as-of", "2020-01-01") == set()
+    assert found("--known-as-of", "2020-01-01") == set()
+    assert found("--as-of", "2999-01-01", "--known-as-of", "2999-01-01") == {"a", "b", "c"}
     assert found("--ranking", "bm25", "--limit", "200") == {"a", "b", "c"}
 
 
@@ -100,6 +103,8 @@ def test_nothing_found_is_an_answer(invoke, client_id):
         (("--budget", "0"), "--budget: expected a whole number >= 1"),
         (("--limit", "201"), "--limit: expected a whole number <= 200"),
         (("--since", "tomorrow"), "--since: is not a time as RFC 3339"),
+        (("--as-of", "tomorrow"), "--as-of: is not a time as RFC 3339"),
+        (("--known-as-of", "tomorrow"), "--known-as-of: is not a time as RFC 3339"),
         (("--client", "a b"), "Invalid value for '--client'"),
         (("--kind", "dream"), "Invalid value for '--kind'"),
     ],

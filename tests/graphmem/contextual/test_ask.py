@@ -12,6 +12,7 @@ from graphmem.contextual.narrowing import ENOUGH
 from graphmem.contextual.types import ContextualResult
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.retrieval.filters import NOW, Filters, Validity, scope_groups
+from graphmem.retrieval.ranking import LONGEST_RANKED
 from graphmem.sessions.related import find_related_sessions
 from graphmem.text.words import lucene_query, terms
 from tests.told_sessions import BUG, ids, messages, tell
@@ -312,6 +313,7 @@ async def test_inside_a_session_the_search_reads_that_session_however_large_the_
                 words=words,
                 limit=500,
                 tags=[],
+                longest=LONGEST_RANKED,
                 **NOW.of_messages,
             )
             summary = await result.consume()

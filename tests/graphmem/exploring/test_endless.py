@@ -1,5 +1,6 @@
 """What Neo4j could not interrupt is told from what merely looks like it, by the words alone."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -112,3 +113,27 @@ def test_a_refusal_names_the_word(query: str, word: str) -> None:
 )
 def test_what_comes_to_an_end_is_let_pass(query: str) -> None:
     assert refused_at(query) is None
+
+
+@pytest.mark.parametrize(
+    ("most", "nested"),
+    [
+        (50, lambda many: "RETURN " + "(" * many + "1" + ")" * many + " AS x"),
+        (50, lambda many: "RETURN " + "NOT " * many + "true AS x"),
+        (50, lambda many: "RETURN " + "CASE WHEN true THEN " * many + "1" + " END" * many),
+        (
+            10,
+            lambda many: (
+                "MATCH (n) WHERE " + "EXISTS { (n)--(m) WHERE " * many + "true" + " }" * many
+            ),
+        ),
+        (500, lambda many: "RETURN 1" + " + 1" * many + " AS x"),
+        (100, lambda many: "RETURN 1 AS x" + " UNION RETURN 1 AS x" * many),
+    ],
+    ids=["brackets", "NOT", "CASE", "subqueries", "operators", "unions"],
+)
+def test_what_nests_is_let_pass_up_to_its_bound(most: int, nested: Callable[[int], str]) -> None:
+    assert refused_at(nested(most)) is None
+    refused = refused_at(nested(most + 1))
+    assert refused is not None
+    assert refused[0] == "cypher_nesting"

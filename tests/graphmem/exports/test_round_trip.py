@@ -378,6 +378,23 @@ async def test_a_client_that_has_something_is_refused(lived: Graphmem, tmp_path:
         await loaded(path, lived)
 
 
+async def test_an_edge_forged_to_another_client_s_memory_is_not_exported(
+    memory: Graphmem, rival: Graphmem, tmp_path: Path
+) -> None:
+    mine = await memory.remember_fact("Mara drinks only tea")
+    theirs = await rival.remember_fact("Mara drinks only rum")
+    [row] = await memory.runtime.graph.execute(
+        "MATCH (mine:Memory {id: $mine}), (theirs:Memory {id: $theirs}) "
+        "CREATE (mine)-[:RELATES_TO]->(theirs) RETURN count(*) AS forged",
+        mine=mine.id,
+        theirs=theirs.id,
+    )
+    assert row["forged"] == 1
+    text = (await exported(memory, tmp_path / "forged.jsonl")).read_text()
+    assert mine.id in text
+    assert theirs.id not in text
+
+
 async def test_what_is_written_meanwhile_is_told(
     lived: Graphmem, rival: Graphmem, tmp_path: Path
 ) -> None:

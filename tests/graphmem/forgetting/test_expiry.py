@@ -10,12 +10,13 @@ import msgspec
 import pytest
 
 from graphmem.client import Graphmem
-from graphmem.errors import MemoryNotFound
+from graphmem.errors import LegalHold, MemoryNotFound
 from graphmem.forgetting import expiry
 from graphmem.forgetting.expiry import Expiries, delete_expired, queue_expired
 from graphmem.graph.driver import Graph
 from graphmem.model.times import present
 from graphmem.runtime import Runtime
+from tests.expired import expire_all
 
 SECRET = "The shed opens with the word marzipan."
 QUESTION = "Which word opens the shed?"
@@ -49,18 +50,8 @@ async def told(memory: Graphmem, runtime: Runtime) -> Told:
     await memory.put_content(card.id, SECRET)
     for id in (secret, fact2.id, card.id):
         await memory.annotate(id, expires_at=present() + timedelta(hours=1))
-    await _expire(memory, runtime.graph)
+    await expire_all(memory.client_id, runtime.graph)
     return Told(memory, conversation, [secret, fact.id, fact2.id, card.id], first)
-
-
-async def _expire(memory: Graphmem, graph: Graph) -> None:
-    """Move all expiries of a client into the past, and let this process look again."""
-    await graph.execute(
-        "MATCH (memory:Memory {client_id: $client_id}) WHERE memory.expires_at IS NOT NULL "
-        "SET memory.expires_at = datetime() - duration({seconds: 1})",
-        client_id=memory.client_id,
-    )
-    await asyncio.sleep(expiry.LOOK_SECONDS)
 
 
 async def _run_retrieve(told: Told) -> object:
@@ -140,6 +131,14 @@ async def test_the_job_deletes_without_any_read(
     assert await delete_expired(told.memory.client_id, now=now, graph=graph) == 7
     assert await delete_expired(told.memory.client_id, now=now, graph=graph) == 0
     assert (await rival.memory(kept.id)).text == SECRET
+
+
+async def test_a_legal_hold_keeps_what_has_expired(told: Told, runtime: Runtime) -> None:
+    """Who looked before the hold began is refused as well."""
+    await told.memory.begin_hold("case 115")
+    with pytest.raises(LegalHold, match="case 115"):
+        await delete_expired(told.memory.client_id, now=present(), graph=runtime.graph)
+    assert (await told.memory.memory(told.ids[0])).text == SECRET
 
 
 async def test_a_memory_expires_at_its_time(memory: Graphmem) -> None:

@@ -132,6 +132,33 @@ async def test_a_reference_goes_with_a_part_of_its_content(memory: Graphmem) -> 
     assert receipt.memories == {"reference": 1, "span": 1}
 
 
+async def test_the_records_of_a_run_lose_the_ids(memory: Graphmem, runtime: Runtime) -> None:
+    async with memory.run(agent_type="tester", episode_id="e") as run:
+        secret = await run.write(type="log", content=SECRET)
+        other = await run.write(type="log", content=OTHER)
+        asked: dict[str, Any] = {
+            "query": f"{SECRET} {OTHER}",
+            "max_tokens": 200,
+            "operation_id": "o",
+        }
+        first = await run.retrieve(**asked)
+        await run.peek(secret.spans[0].id)
+        written = {span.id for one in (secret, other) for span in one.spans}
+        assert {one.span_id for one in first.spans} == written
+        gone = [secret.id, *(span.id for span in secret.spans)]
+        assert not (await memory.verify_forgotten(id=gone[1])).forgotten
+
+        await memory.forget(memory_ids=[secret.id])
+
+        for id in gone:
+            assert (await memory.verify_forgotten(id=id)).forgotten
+            assert not await holding(runtime.graph, memory.client_id, id)
+        # A repetition still answers with the rest, and says that something is gone.
+        again = await run.retrieve(**asked)
+        assert [one.span_id for one in again.spans] == [span.id for span in other.spans]
+        assert [(one.span_id, one.reason) for one in again.omitted] == [("forgotten", "deleted")]
+
+
 async def test_a_part_of_a_word_is_no_name(memory: Graphmem) -> None:
     kept = await memory.remember_fact("The annual report is late")
     assert (await memory.forget(name="Ann")).total == 0

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from msgspec.structs import asdict
 
 from graphmem.recall.compose import (
@@ -107,13 +108,14 @@ async def test_what_had_no_room_is_not_beyond_the_limit_that_others_filled():
     ]
 
 
-async def test_the_whole_context_is_counted_and_cut_until_it_fits():
+@pytest.mark.parametrize("max_tokens", range(30, 50))
+async def test_the_whole_context_is_counted_and_cut_until_it_fits(max_tokens: int):
     texts = dict.fromkeys("abcdefgh", "some words here")
     counter = Superadditive()
-    answer, _ = await composed(texts, limit=10, max_tokens=40, tokens=counter)
+    answer, _ = await composed(texts, limit=10, max_tokens=max_tokens, tokens=counter)
 
     assert answer.items
-    assert counter.count(answer.context) == answer.tokens_used <= 40
+    assert counter.count(answer.context) == answer.tokens_used <= max_tokens
     assert [item.id for item in answer.items] == list("abcdefgh")[: len(answer.items)]
     assert answer.omitted_total == len(texts) - len(answer.items)
 

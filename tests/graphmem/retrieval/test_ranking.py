@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from graphmem.model.vocabulary import Ranking
-from graphmem.retrieval.finding import Candidate, CandidateSource
+from graphmem.retrieval.finding import Candidate, CandidateSource, FoundPassage
 from graphmem.retrieval.ranking import CHAT, PROSE, Cues, Ranked, cues_of, ranked
 from graphmem.text.languages import language
 
@@ -321,6 +321,22 @@ def test_in_a_language_that_the_model_does_not_know_spelling_leads(candidate: Ma
     for one in strange:
         total = sum(weight * one.scores.get(name, 0.0) for name, weight in one.weights.items())
         assert one.score == pytest.approx(total)
+
+
+def test_of_a_long_text_in_such_a_language_the_best_sentence_is_compared(candidate: Make) -> None:
+    log = "08:01 INFO heartbeat of worker 31\nDie Schleuse blieb zu, weil ein Biber kam.\n08:02 INFO ok"
+    long = FoundPassage(place=3, start=1_000, end=1_080, bm25=4.0, text=log)
+    found = [
+        worded(candidate, "chatter", "Lies das bitte, wenn du Zeit hast.", cosine=0.3),
+        candidate("long", cosine=0.2, passages=[long], token_count=5_000),
+    ]
+
+    first, last = ranked(
+        found, [], "default", cues_of("Warum blieb die Schleuse zu?", [], {}, "de", STRANGE)
+    )
+
+    assert (first.id, first.scores["spelling"], first.scores["language"]) == ("long", 1.0, 1.0)
+    assert last.scores["spelling"] < 1
 
 
 def test_a_text_in_a_language_that_the_model_does_not_know_is_not_near(candidate: Make) -> None:

@@ -25,7 +25,7 @@ from graphmem.errors import (
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.runs import performing
-from graphmem.runs.performing import Exhausted, RunOperation, Tries, reserve
+from graphmem.runs.performing import SETTLE, Exhausted, RunOperation, Tries, reserve
 from tests.budgeted import below, check, check_stored, fill
 
 CALLERS = 64
@@ -304,21 +304,19 @@ def operation(run_id: str, tokens: int) -> RunOperation:
     )
 
 
-async def test_a_crash_leaves_a_hold_that_expires(
-    memory: Graphmem, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_crash_leaves_a_hold_that_expires(memory: Graphmem) -> None:
     await fill(memory, 1)
     run = await memory.run(**about(1_000))
-    monkeypatch.setattr(performing, "HOLD", timedelta(seconds=1.5))
-    held_at = datetime.now(UTC)
-    await reserve(operation(run.id, 900), 0, held_at, memory.client_id, memory.runtime.graph.change)
+    now, crashed, change = datetime.now(UTC), operation(run.id, 900), memory.runtime.graph.change
+    await reserve(crashed, 0, now, memory.client_id, change)
     tree = await run.tree()
     check(tree)
     assert (tree.held, tree.remaining) == (900, 100)
     with pytest.raises(BudgetExhausted) as refused:
         await run.retrieve("pricing", max_tokens=101)
     assert (refused.value.requested, refused.value.remaining) == (101, 100)
-    await asyncio.sleep(1.6 - (datetime.now(UTC) - held_at).total_seconds())
+    # As if the same reservation had been made earlier.
+    await reserve(crashed, 0, now - performing.HOLD, memory.client_id, change)
     assert (await run.tree()).held == 0
     assert (await run.retrieve("pricing", max_tokens=901)).spans
 
@@ -333,6 +331,34 @@ async def test_an_operation_that_outlasts_its_hold_is_charged_nothing(
         await run.retrieve("pricing", max_tokens=900)
     tree = await run.tree()
     assert (tree.held, tree.spent, tree.retries_used) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(("tokens", "verdict"), [(101, "expired"), (100, "granted")])
+async def test_no_more_is_charged_than_is_held(tokens: int, verdict: str, memory: Graphmem) -> None:
+    run = await memory.run(**about(1_000))
+    graph, now, of_run = memory.runtime.graph, datetime.now(UTC), operation(run.id, 100)
+    await reserve(of_run, 0, now, memory.client_id, graph.change)
+    [settled] = await graph.change(
+        SETTLE,
+        client_id=memory.client_id,
+        id=run.id,
+        operation_id=of_run.operation_id,
+        access_id=of_run.access_id,
+        operation=of_run.operation,
+        held=True,
+        tokens=tokens,
+        retries=0,
+        params="{}",
+        answer="{}",
+        at=now,
+        now=now,
+        duration_ms=1.0,
+        returned=[],
+        wrote=[],
+        continues="",
+    )
+    assert settled.verdict == verdict
+    assert (await run.tree()).spent == (tokens if verdict == "granted" else 0)
 
 
 async def test_a_peek_of_what_is_not_there_is_recorded_and_costs_nothing(memory: Graphmem) -> None:
