@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -29,10 +29,12 @@ END_SECONDS = 600.0
 class Service:
     """A service that can be killed and started again on its port; its log is a file."""
 
-    def __init__(self, data_dir: Path, *, log: Path | None = None, **given: str) -> None:
+    def __init__(
+        self, data_dir: Path, given: Mapping[str, str] | None = None, *, log: Path | None = None
+    ) -> None:
         self.data_dir = data_dir
+        self.given = dict(given or {})
         self.log = log or data_dir.with_suffix(".log")
-        self.given = given
         self.port = 0
         self.process: asyncio.subprocess.Process | None = None
 
@@ -168,10 +170,10 @@ async def when(holds: Callable[[], Awaitable[bool]]) -> float:
 
 @asynccontextmanager
 async def serving(
-    data_dir: Path, *, log: Path | None = None, **given: str
+    data_dir: Path, given: Mapping[str, str] | None = None, *, log: Path | None = None
 ) -> AsyncIterator[Service]:
     """Run a service with these variables for the length of the block."""
-    service = Service(data_dir, log=log, **given)
+    service = Service(data_dir, given, log=log)
     try:
         await service.start()
         yield service

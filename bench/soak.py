@@ -312,7 +312,7 @@ async def main() -> int:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     with TemporaryDirectory(prefix="graphmem-soak-") as folder:
         tell("the service starts")
-        async with serving(Path(folder) / "data", **GIVEN) as service:
+        async with serving(Path(folder) / "data", GIVEN) as service:
             await service.back()
             soak = Soak(service, callers=given.callers, tell=tell)
             await soak.run(seconds=given.seconds, every=given.every)

@@ -63,7 +63,7 @@ async def shared(
     tmp_path_factory: pytest.TempPathFactory, own_server: None
 ) -> AsyncIterator[Service]:
     """A service with a small Neo4j, which all faults are done to, one after the other."""
-    service = Service(tmp_path_factory.mktemp("faults") / "data", **SMALL)
+    service = Service(tmp_path_factory.mktemp("faults") / "data", SMALL)
     yield service
     await service.close()
 
@@ -311,7 +311,7 @@ async def test_a_disk_that_is_full_refuses_writes_reads_on_and_needs_nobody_once
 ) -> None:
     log = tmp_path / "service.log"
     async with (
-        serving(small_disk / "data", log=log, **SMALL) as cramped,
+        serving(small_disk / "data", SMALL, log=log) as cramped,
         calling(cramped.url, CALLERS) as ledgers,
     ):
         await work(ledgers)
@@ -394,7 +394,7 @@ async def test_a_damaged_jar_of_the_right_size_is_fetched_again(
     with mirror(cache / "maven") as repository:
         given = SMALL | {"GRAPHMEM_CACHE_DIR": str(copied), "GRAPHMEM_MAVEN_REPOSITORY": repository}
         began = time.monotonic()
-        async with serving(tmp_path / "data", **given) as mended:
+        async with serving(tmp_path / "data", given) as mended:
             lasted = time.monotonic() - began
             await mended.back()
     assert sha256_of(jar) == wanted

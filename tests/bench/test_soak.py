@@ -63,7 +63,7 @@ def test_what_is_stored_is_compared_with_what_was_acknowledged(
     assert in_order(stored, ["a", "b"], 2) == Balance(acknowledged=2, **wrong)
 
 
-RUN = {
+RUN: dict[str, Any] = {
     "id": "r",
     "max_tokens": 100,
     "spent": 30,
@@ -110,7 +110,7 @@ async def test_a_soak_of_seconds_loses_nothing(
         "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     told: list[str] = []
-    async with serving(tmp_path / "data", **small) as service:
+    async with serving(tmp_path / "data", small) as service:
         soak = Soak(service, callers=16, tell=told.append)
         await soak.run(seconds=20, every=20)
         neo4j = service.neo4j()
