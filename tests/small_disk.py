@@ -4,9 +4,11 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 SIZE = 700
+FILLER = "filler"
 
 
 @pytest.fixture
@@ -22,10 +24,17 @@ def small_disk(tmp_path: Path, own_server: None) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(mounted)], check=True)
 
 
+def leave(disk: Path, megabytes: int) -> None:
+    """Fill a disk until so much is free; `fill` goes on from there."""
+    with (disk / FILLER).open("wb", buffering=0) as file:
+        while psutil.disk_usage(str(disk)).free > megabytes * 1_000_000:
+            file.write(b"\0" * (1 << 20))
+
+
 def fill(disk: Path) -> Path:
     """Fill a disk to its last byte, and return the file that does."""
-    filler = disk / "filler"
-    with filler.open("wb", buffering=0) as file:
+    filler = disk / FILLER
+    with filler.open("ab", buffering=0) as file:
         for size in (1 << 20, 1 << 12, 1):
             try:
                 while True:
