@@ -138,10 +138,9 @@ class Service:
             asyncio.timeout(seconds),
             httpx.AsyncClient(base_url=self.url, timeout=5) as http,
         ):
-            answered, ready = await asyncio.gather(
-                when(self._database_answers), when(partial(_is_ready, http))
-            )
-        return max(0.0, ready - answered)
+            # One after the other: before the database is away for it, the service says that it is ready.
+            answered = await when(self._database_answers)
+            return await when(partial(_is_ready, http)) - answered
 
     async def _database_answers(self) -> bool:
         found = status(self.data_dir)

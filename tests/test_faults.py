@@ -1,6 +1,6 @@
 """Faults of a real service and its Neo4j: what callers see, what holds, and that it is ready by itself.
 
-`make faults` writes the table of docs/guides/operate.md from these tests.
+`make faults` writes the table of docs/guides/operate.md from these tests; otherwise the longest are skipped.
 """
 
 import asyncio
@@ -32,6 +32,8 @@ from tests import faulted
 from tests.small_disk import fill, leave
 
 pytestmark = pytest.mark.usefixtures("own_server", "killed_processes")
+
+thorough = pytest.mark.skipif(not faulted.OUT, reason="takes a minute more: `make faults` does it")
 
 CALLERS = 8
 DEADLINE = Settings().request_seconds
@@ -310,6 +312,7 @@ WHERE one.invalid_at < one.valid_at OR one.superseded_at < one.created_at
 RETURN one.id AS id"""
 
 
+@thorough
 async def test_a_disk_that_is_full_refuses_writes_reads_on_and_needs_nobody_once_there_is_room(
     small_disk: Path, tmp_path: Path
 ) -> None:
@@ -356,6 +359,7 @@ async def answered(ledgers: Sequence[Ledger], code: str, kinds: set[str]) -> Non
             await asyncio.sleep(0.1)
 
 
+@thorough
 async def test_a_statement_that_takes_all_of_the_heap_harms_no_other_for_long(
     service: Service,
 ) -> None:
@@ -383,6 +387,7 @@ async def test_a_statement_that_takes_all_of_the_heap_harms_no_other_for_long(
 TOO_MUCH = "CYPHER 25 RETURN size([x IN range(1, 40000000) | toString(x)]) AS number"
 
 
+@thorough
 async def test_a_damaged_jar_of_the_right_size_is_fetched_again(
     tmp_path: Path, cache: Path
 ) -> None:
@@ -445,10 +450,11 @@ async def test_a_damaged_store_is_named_everywhere_and_a_backup_brings_it_back(
     code, said = await run(service, "backup", str(tmp_path / "backup"))
     assert code == 0, said
 
-    # While it runs: Neo4j dies, and cannot open its store again. It would mend with its transaction log what
-    # it has not written out yet.
-    async with service.graph() as graph:
-        await graph.execute("CALL db.checkpoint()")
+    # While it runs: Neo4j dies, and cannot open its store again. It was stopped before, since it would
+    # mend with its transaction log what it has not written out yet.
+    await service.end()
+    await service.start()
+    await service.back()
     neo4j = service.neo4j()
     neo4j.suspend()
     damage(service, "neostore.propertystore.db")
