@@ -61,6 +61,8 @@ help:
 	@echo 'make bench-explorer    NODES=1000 OUT=report.json: measure the frames a second of a graph in the explorer'
 	@echo 'make bench-peers       DATA="a.json b.json" OUT=report.json: measure other memories beside this one'
 	@echo 'make chaos             WRITES=10000: kill Neo4j and the service while they write'
+	@echo 'make faults            do every fault to a service, and write the table of docs/guides/operate.md'
+	@echo 'make soak              SECONDS=1200 CALLERS=32 EVERY=120 OUT=report.json: callers for so long, with a fault every so often'
 	@echo 'make image-steps       run the steps of the Dockerfile in a clean folder (minutes)'
 	@echo 'make requirements      resolve and pin the requirements anew'
 	@echo 'make clean             remove .venv and what the tools left behind'
@@ -270,6 +272,18 @@ chaos: $(VENV)/development.stamp
 		GRAPHMEM_CHAOS_JOBS=$(or $(JOBS),1000) \
 		GRAPHMEM_CHAOS_OPERATIONS=$(or $(OPERATIONS),500) $(BIN)/python -m pytest -q \
 		tests/test_chaos.py tests/test_chaos_runs.py tests/graphmem/jobs/test_killed.py
+
+.PHONY: faults
+faults: $(VENV)/development.stamp
+	@mkdir -p build && rm -f build/faults.json
+	@GRAPHMEM_FAULTS=$(CURDIR)/build/faults.json $(BIN)/python -m pytest -v -n 0 tests/test_faults.py
+	@cp build/faults.json bench/results/
+	@$(BIN)/python -m bench.figures
+
+.PHONY: soak
+soak: $(VENV)/development.stamp
+	@$(BIN)/python -m bench.soak --seconds $(or $(SECONDS),1200) --callers $(or $(CALLERS),32) \
+		--every $(or $(EVERY),120) $(if $(OUT),--out $(OUT))
 
 .PHONY: bench-quality
 bench-quality: $(VENV)/development.stamp

@@ -19,7 +19,10 @@ from bench.peers.peer import PEERS
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
-DOCUMENTS = ("README.md", "docs/benchmarks.md", "docs/guides/scale.md")
+DOCUMENTS = (
+    *("README.md", "docs/benchmarks.md"),
+    *("docs/guides/scale.md", "docs/guides/operate.md"),
+)
 
 SUMMARY = "summary"
 """The block whose marker has no name."""
@@ -28,6 +31,8 @@ BLOCK = re.compile(
     r"(?P<begin>^<!-- figures(?: (?P<name>[\w-]+))? -->\n).*?(?P<end>^<!-- /figures -->$)",
     re.MULTILINE | re.DOTALL,
 )
+
+NO_REPORT = "No report of a quiet machine is committed yet."
 
 Reports = Mapping[str, Any]
 """The reports by the names of their benches."""
@@ -45,6 +50,8 @@ def commands(found: Reports) -> dict[str, str]:
     """Return the command that measures each report again, at the size that it has."""
     peers = {"peers": _peers_command(found["peers"])} if "peers" in found else {}
     return peers | {
+        "faults": "make faults",
+        "soak": "make soak",
         "explorer": f"make bench-explorer NODES={found['explorer']['nodes']}",
         "contextual": f"make bench-contextual SESSIONS={found['contextual']['many']['sessions']}",
         "graph": f"make bench-graph EDGES={found['graph']['edges']}",
@@ -312,7 +319,7 @@ def peers(found: Reports) -> str:
     A failure has its reason below. Without a report there is a sentence that says so.
     """
     if "peers" not in found:
-        return "No report of a quiet machine is committed yet."
+        return NO_REPORT
     report = found["peers"]
     measured = report["peers"]
     rows = [
@@ -424,6 +431,87 @@ def explorer(found: Reports) -> str:
     )
 
 
+def faults(found: Reports) -> str:
+    """Return what callers see of each fault, what holds, and how it ends."""
+    if "faults" not in found:
+        return NO_REPORT
+    return _table(
+        ("Fault", "Answers from its begin on", "Acknowledged writes", "Over"),
+        [
+            (name, _seen(one["seen"]), _stored(one["stored"]), _over(one))
+            for name, one in found["faults"].items()
+        ],
+    )
+
+
+def _seen(seen: Any) -> str:
+    if isinstance(seen, str):
+        return seen
+    return f"{_counted(seen['answers'])}; the slowest after {seen['slowest_s']} s"
+
+
+def _counted(answers: Mapping[str, int]) -> str:
+    """Return how often there was which answer; `cut` is a connection that ended without one."""
+    return ", ".join(
+        f"{number:,} × {'no answer' if code == 'cut' else code}"
+        for code, number in sorted(answers.items())
+    )
+
+
+def _stored(stored: Mapping[str, int] | None) -> str:
+    if stored is None:
+        return "none yet"
+    return (
+        f"{stored['acknowledged']:,}: {stored['lost']} lost, {stored['doubled']} doubled, "
+        f"{stored['half']} by half, {stored['unbalanced']} budgets out of balance"
+    )
+
+
+def _over(fault: Any) -> str:
+    if fault["back_s"] is None:
+        return str(fault["over"])
+    return f"{fault['over']}, {fault['back_s']} s after the database"
+
+
+def soak(found: Reports) -> str:
+    """Return what a service went through under callers and faults."""
+    if "soak" not in found:
+        return NO_REPORT
+    report = found["soak"]
+    codes: dict[str, int] = {}
+    for part in report["failures by seconds after a fault began"].values():
+        for code, number in part.items():
+            codes[code] = codes.get(code, 0) + number
+    rows = [
+        (f"requests of {report['callers']} callers", f"{report['requests']:,}"),
+        (
+            f"failures, {len(report['faults'])} faults were done",
+            _counted(codes) or "none",
+        ),
+        ("failures that no fault explains", f"{sum(report['unexplained'].values())}"),
+        ("the slowest answer", f"{report['slowest_s']} s"),
+        ("acknowledged writes", _stored(report["stored"])),
+        (
+            "longest from the database's return until readiness",
+            f"{max((one['back_s'] for one in report['faults'] if not is_start(one)), default=0)} s",
+        ),
+        *(
+            (
+                f"memory of {name if name == 'Neo4j' else f'the {name}'}",
+                f"at most {one['most_mb']:,} MB, growing by {one['% a minute']} % a minute over "
+                f"{one['over_minutes']} minutes",
+            )
+            for name, one in report["memory"].items()
+        ),
+    ]
+    return _table((f"In {report['minutes']} minutes", "Measured"), rows)
+
+
+def is_start(fault: Mapping[str, Any]) -> bool:
+    """Tell whether a fault of a soak ends with a start of the service: that loads its model."""
+    return "service" in fault["name"]
+
+
 BLOCKS: dict[str, Callable[[Reports], str]] = {
     SUMMARY: summary,
     "latency": latency,
@@ -438,6 +526,8 @@ BLOCKS: dict[str, Callable[[Reports], str]] = {
     "explorer": explorer,
     "peers": peers,
     "peer-settings": peer_settings,
+    "faults": faults,
+    "soak": soak,
 }
 
 

@@ -116,6 +116,16 @@ def _themes(report: Any) -> Chart:
     return Chart("Planted themes found again", "percent", keys, _rows(report["as told"], *keys))
 
 
+def _soak(report: Any) -> Chart:
+    found = report["failures by seconds after a fault began"]
+    codes = tuple(sorted({code for part in found.values() for code in part}))
+    title = f"Failures of {report['requests']:,} requests, by the seconds after a fault began"
+    return Chart(title, "answers", codes or ("none",), _rows(found, *codes))
+
+
+IN_WORDS = {"faults"}
+"""The reports without figures to draw: their tables say it."""
+
 PLOTS: Mapping[str, Callable[[Any], Chart]] = {
     "contextual": _contextual,
     "explorer": _explorer,
@@ -131,6 +141,7 @@ PLOTS: Mapping[str, Callable[[Any], Chart]] = {
     "needles": _needles,
     "peers": _peers,
     "runs": _runs,
+    "soak": _soak,
     "themes": _themes,
 }
 """The chart of each report, by its name."""
@@ -193,6 +204,8 @@ def main(arguments: Sequence[str] | None = None, *, folder: Path = RESULTS) -> i
     check = parser.parse_args(arguments).check
     changed = []
     for name, report in reports(folder).items():
+        if name in IN_WORDS:
+            continue
         path = folder / f"{name}.svg"
         new = drawn(PLOTS[name](report))
         if not path.exists() or path.read_text(encoding="utf-8") != new:

@@ -26,7 +26,7 @@ from graphmem.runtime import Runtime, running
 from graphmem.server import command
 from graphmem.server.private import private_server
 
-pytest_plugins = ["tests.tiers"]
+pytest_plugins = ["tests.tiers", "tests.small_disk"]
 
 # The duration of an example depends on the machine's load.
 hypothesis.settings.register_profile("graphmem", deadline=None)

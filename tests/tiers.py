@@ -30,6 +30,7 @@ TIERS = {
 }
 
 LONG = (
+    "tests/test_faults.py",
     "tests/graphmem/retrieval/test_reads_beside_writes.py",
     "tests/test_chaos_runs.py",
     "tests/test_chaos.py",

@@ -1,7 +1,7 @@
 """Back-pressure: how many requests are worked on at once, whose turn it is, and when each one ends.
 
 Requests take turns by client: one with many waiting requests delays another's by one. A request is refused at
-once where too many wait, ends at its deadline, and ends when its caller hangs up.
+once where too many wait, ends at its deadline, when its caller hangs up, and when the service ends.
 """
 
 import asyncio
@@ -15,7 +15,13 @@ from litestar.enums import ScopeType
 from litestar.handlers import BaseRouteHandler
 from litestar.types import ASGIApp, Message, Receive, ReceiveMessage, Scope, Send
 
-from graphmem.errors import BodyLate, DeadlineExceeded, Overloaded, TooManyRequests
+from graphmem.errors import (
+    BodyLate,
+    DeadlineExceeded,
+    Overloaded,
+    TooManyRequests,
+    Unavailable,
+)
 from graphmem.observing.metrics import REFUSED, REQUESTS_IN_PROGRESS
 from graphmem_api.problems import send_problem
 
@@ -280,9 +286,12 @@ class Admission:
                 raise
             await send_problem(visit.late(), scope, send)
         except asyncio.CancelledError:
-            if not visit.caller_left:
+            if visit.caller_left:
+                raise CallerLeft from None
+            if visit.has_answer:
                 raise
-            raise CallerLeft from None
+            # The service ends, and the request has not ended within its grace.
+            await send_problem(Unavailable("the service has ended: send it again"), scope, send)
         finally:
             visit.end()
 

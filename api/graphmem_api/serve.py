@@ -76,8 +76,7 @@ async def serve(
         asyncio.get_running_loop().set_exception_handler(log_lost)
         async with exporting(), running(settings, progress) as runtime:
             await _prepare(runtime)
-            with responsive():
-                await _serve(runtime, listening, ending, on_ready)
+            await _serve(runtime, listening, ending, on_ready)
 
 
 async def _serve(
@@ -101,7 +100,8 @@ async def _serve(
     )
     ending.server = server
     try:
-        await server.serve([listening])
+        with responsive():
+            await server.serve([listening])
     finally:
         if background:
             await background.end()

@@ -123,9 +123,19 @@ async def examine_store(reached: ReachedDatabase, settings: Settings) -> list[Fi
         ("memories", lambda: integrity.unfinished(graph)),
         ("size", lambda: server.fits(graph, reached.pid)),
     ]
+    checks += [
+        ("integrity", partial(integrity.check_rule, graph, rule)) for rule in integrity.RULES
+    ]
+    found: list[Finding] = []
     for subject, check in checks:
-        findings += await _check(subject, check)
-    return joined([*findings, *await _integrity(graph)])
+        new = await _check(subject, check)
+        if damaged := [one for one in new if one.subject == server.STORE]:
+            # A damaged store says nothing of use about itself.
+            return findings + damaged
+        found += new
+    if not any(one.subject == "integrity" and one.severity != "note" for one in found):
+        found.append(ok("integrity", f"all {len(integrity.RULES)} rules hold for what is stored"))
+    return joined(findings + found)
 
 
 def joined(findings: Sequence[Finding]) -> list[Finding]:
@@ -145,15 +155,6 @@ async def _side(graph: Graph) -> Side:
             return await model.side(graph)
     except (GraphmemError, TimeoutError):
         return FIRST
-
-
-async def _integrity(graph: Graph) -> list[Finding]:
-    findings: list[Finding] = []
-    for rule in integrity.RULES:
-        findings += await _check("integrity", partial(integrity.check_rule, graph, rule))
-    return findings or [
-        ok("integrity", f"all {len(integrity.RULES)} rules hold for what is stored")
-    ]
 
 
 async def _check(subject: str, check: Check) -> list[Finding]:

@@ -87,6 +87,9 @@ WEAKNESSES = (
 )
 
 
+STORE = "store"
+"""The subject of the finding about a damaged store."""
+
 LATE = timedelta(minutes=10)
 """The time after which a job that is due should have been begun."""
 
@@ -179,7 +182,7 @@ async def settings(graph: Graph) -> list[Finding]:
 def damage(error: StoreDamaged) -> Finding:
     """Return the finding about a damaged store."""
     what, _, remedy = str(error).partition(": ")
-    return problem("store", what, remedy)
+    return problem(STORE, what, remedy)
 
 
 def weak(shown: Mapping[str, str]) -> Iterator[Finding]:

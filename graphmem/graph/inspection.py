@@ -218,7 +218,17 @@ async def _state(graph: Graph, seconds: float) -> str | None:
     except TimeoutError:
         return "silent"
     except Unavailable as problem:
-        return "failed" if isinstance(problem.__cause__, DatabaseError) else None
+        if isinstance(problem.__cause__, DatabaseError):
+            return "failed"
+        return "silent" if _has_timed_out(problem) else None
     except GraphmemError:
         return None
     return None
+
+
+def _has_timed_out(problem: BaseException) -> bool:
+    """Tell whether the server said nothing: a suspended one takes connections, and does not greet."""
+    cause: BaseException | None = problem
+    while cause is not None and not isinstance(cause, TimeoutError):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None

@@ -209,6 +209,22 @@ async def test_a_caller_who_hangs_up_cancels_the_work(
     assert "status=0" in line
 
 
+async def test_a_request_that_the_end_of_the_service_cuts_off_is_answered(
+    slow: Slow, limited: Callable[..., Litestar]
+):
+    caller = Caller(b'{"query": "a"}')
+    asked = asyncio.create_task(ask(limited(), caller))
+    await until(lambda: slow.begun)
+    asked.cancel()
+    async with asyncio.timeout(60):
+        await asked
+    assert slow.cancelled == 1
+    start, body = caller.answers
+    assert start["status"] == 503
+    assert (b"retry-after", b"2") in start["headers"]
+    assert b"the service has ended" in body["body"]
+
+
 async def test_a_caller_who_hangs_up_while_it_waits_leaves_its_place(
     slow: Slow, limited: Callable[..., Litestar]
 ):

@@ -15,6 +15,7 @@ import graphmem_api.serve
 import httpx
 import pytest
 from graphmem_api.serve import HEADER_BYTES, listener, responsive, serve
+from litestar import Litestar
 from msgspec.structs import replace
 
 from graphmem import background, config
@@ -393,6 +394,13 @@ def test_while_it_serves_pauses_are_short_and_then_all_is_as_before() -> None:
         assert sys.getswitchinterval() < switch
         assert gc.get_freeze_count() > frozen
     assert (sys.getswitchinterval(), gc.get_freeze_count()) == (switch, 0)
+
+
+async def test_no_garbage_collection_looks_through_the_application(
+    offline_running: Settings,
+) -> None:
+    async with served(offline_running):
+        assert Litestar not in map(type, gc.get_objects())
 
 
 async def test_a_service_that_is_told_to_end_says_so_before_it_closes(

@@ -8,17 +8,17 @@ import pytest
 
 from bench import plots
 from bench.figures import RESULTS, reports
-from bench.plots import PLOTS, Chart, drawn
+from bench.plots import IN_WORDS, PLOTS, Chart, drawn
 
 REPORTS = reports()
 
 
 def test_each_report_has_a_picture_and_no_picture_is_left_over() -> None:
-    assert set(PLOTS) >= set(REPORTS)
-    assert set(REPORTS) == {path.stem for path in RESULTS.glob("*.svg")}
+    assert set(PLOTS) >= set(REPORTS) - IN_WORDS
+    assert set(REPORTS) - IN_WORDS == {path.stem for path in RESULTS.glob("*.svg")}
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("name", [name for name in REPORTS if name not in IN_WORDS])
 def test_a_picture_is_that_of_its_report(name: str) -> None:
     committed = (RESULTS / f"{name}.svg").read_text(encoding="utf-8")
     assert committed == drawn(PLOTS[name](REPORTS[name])), "make plots draws it anew"

@@ -13,23 +13,29 @@ from bench import figures
 
 REPORTS = figures.reports()
 MADE = figures.commands(REPORTS)
+WITHOUT_BENCH = {"faults", "soak"}
+"""The reports of commands that are no `make bench-…`."""
 
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_each_is_of_a_bench_with_a_command_and_has_passed(name: str, repository: Path) -> None:
     # B10
     makefile = (repository / "Makefile").read_text(encoding="utf-8")
-    bench = repository / "bench"
-    assert (bench / f"{name}.py").is_file() or (bench / name / "__main__.py").is_file()
-    assert f"\nbench-{name}:" in makefile
     assert REPORTS[name].get("passed", True) is True
     # What a document gives as its command is one.
     tool, target, *arguments = shlex.split(MADE[name])
-    assert (
-        target == f"bench-{name}"
-        if tool == "make"
-        else MADE[name].startswith(f"python -m bench.{name} ")
-    )
+    if name in WITHOUT_BENCH:
+        assert target == name
+        assert f"\n{name}:" in makefile
+    else:
+        bench = repository / "bench"
+        assert (bench / f"{name}.py").is_file() or (bench / name / "__main__.py").is_file()
+        assert f"\nbench-{name}:" in makefile
+        assert (
+            target == f"bench-{name}"
+            if tool == "make"
+            else MADE[name].startswith(f"python -m bench.{name} ")
+        )
     for setting in arguments if tool == "make" else ():
         assert f"$({setting.partition('=')[0]})" in makefile
 
@@ -41,6 +47,16 @@ def test_contextual_search_is_five_times_as_fast_as_a_scan_and_stays_so_inside_a
     assert min(scan["scan to hard"], scan["scan to soft"]) >= 5
     grown = report["inside one session, many to few"]
     assert max(grown.values()) <= report["bar"]
+
+
+@pytest.mark.parametrize("fault", REPORTS["faults"])
+def test_no_fault_costs_an_acknowledged_write_or_needs_more_than_ten_seconds(fault: str) -> None:
+    report = REPORTS["faults"][fault]
+    assert report["back_s"] is None or report["back_s"] <= 10
+    if report["stored"] is not None:
+        stored = dict(report["stored"])
+        assert stored.pop("acknowledged") > 0
+        assert set(stored.values()) == {0}
 
 
 @pytest.mark.parametrize("name", figures.DOCUMENTS)
@@ -98,6 +114,11 @@ def test_a_report_that_changes_changes_its_tables_alone(repository: Path) -> Non
             "docs/guides/scale.md",
             "<!-- figures scale",
             REPORTS["latency"]["writing"]["rows a second"]["remember with embedding"],
+        ),
+        (
+            "docs/guides/operate.md",
+            "<!-- figures faults",
+            REPORTS["faults"]["the disk is filled to its last byte"]["seen"]["slowest_s"],
         ),
     ],
     ids=figures.DOCUMENTS,

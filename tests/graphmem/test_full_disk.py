@@ -2,8 +2,7 @@
 
 import asyncio
 import os
-import subprocess
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,9 +19,9 @@ from graphmem.graph.query import RowsWritten
 from graphmem.runtime import Runtime, Watch, running
 from graphmem.server import folder
 from tests.scripted import inline
+from tests.small_disk import fill
 
 MEGABYTE = 1_000_000
-SIZE = 700
 
 
 class Numbers(Struct, frozen=True):
@@ -79,19 +78,6 @@ async def test_a_refused_write_says_so_and_reads_go_on(memory: Graphmem, runtime
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path, own_server: None) -> Iterator[Path]:
-    """A disk of a few hundred megabytes."""
-    mounted = tmp_path / "disk"
-    mounted.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}m", "tmpfs", str(mounted)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"no small disk can be mounted here: {done.stderr.strip()}")
-    yield mounted
-    subprocess.run(["umount", "--lazy", str(mounted)], check=True)
-
-
-@pytest.fixture
 def on_small_disk(small_disk: Path) -> Settings:
     """Settings of a private server on that disk, without a margin: the disk may really fill."""
     environ = {"GRAPHMEM_CACHE_DIR": os.environ.get("GRAPHMEM_CACHE_DIR", "")}
@@ -110,19 +96,6 @@ async def cramped(on_small_disk: Settings) -> AsyncIterator[Runtime]:
         if os.environ.get("CI"):
             raise
         pytest.skip(f"no private Neo4j: {problem}")
-
-
-def fill(disk: Path) -> Path:
-    """Fill a disk to its last byte, and return the file that does."""
-    filler = disk / "filler"
-    with filler.open("wb", buffering=0) as file:
-        for size in (1 << 20, 1 << 12, 1):
-            try:
-                while True:
-                    file.write(b"\0" * size)
-            except OSError:
-                continue
-    return filler
 
 
 BALLAST = inline(

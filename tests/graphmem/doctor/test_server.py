@@ -6,6 +6,7 @@ import pytest
 from graphmem import config
 from graphmem.doctor.examination import ReachedDatabase, examine_store
 from graphmem.doctor.findings import Connection
+from graphmem.doctor.integrity import RULES
 from graphmem.doctor.server import (
     AUTH,
     FILES,
@@ -125,6 +126,29 @@ async def test_a_store_that_can_be_read_in_part_is_told_once(monkeypatch: pytest
         ("problem", "store"),
     ]
     assert "graphmem restore" in found[1].remedy
+
+
+async def test_nothing_else_is_told_about_a_store_whose_damage_shows_late(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    first, *_ = RULES
+    graph = ScriptedGraph(
+        {
+            "graph/answers": [Answered(1)],
+            "graph/server_version": [ServerVersion("2026.09.0")],
+            "graph/stored_installation": [],
+            first.query.name: StoreDamaged("it returns values that graphmem never writes"),
+        }
+    )
+    monkeypatch.setattr(ScriptedGraph, "on", lambda self, side: self)
+    found = await examine_store(
+        ReachedDatabase(graph, Connection(uri="", user="", database="", credentials=""), None),
+        config.load({}),
+    )
+    assert [(one.severity, one.subject) for one in found] == [
+        ("ok", "server"),
+        ("problem", "store"),
+    ]
 
 
 def jobs_of(dead: int, late: LateJobs) -> ScriptedGraph:

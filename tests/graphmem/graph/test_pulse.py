@@ -1,9 +1,11 @@
 """The pulse of a database, without one: what it answers decides whether it is restarted, and when."""
 
 import asyncio
+import socket
 from typing import Any
 
 import pytest
+from neo4j import AsyncGraphDatabase
 from neo4j.exceptions import DatabaseError
 
 from graphmem.errors import Unavailable
@@ -64,6 +66,24 @@ async def test_one_that_is_away_is_the_business_of_the_process():
     database.answers["graph/answers"] = Unavailable("the database does not answer")
 
     assert await looked(database, 1_000) == []
+
+
+@pytest.mark.parametrize("listens", [True, False])
+async def test_one_that_takes_a_connection_and_does_not_greet_is_silent(listens: bool):
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        port = mute.getsockname()[1]
+        if not listens:
+            mute.close()
+        driver = AsyncGraphDatabase.driver(
+            f"bolt://127.0.0.1:{port}",
+            connection_timeout=0.1,
+            connection_acquisition_timeout=0.2,
+        )
+        graph = Graph(driver, "neo4j", apart=driver)
+        try:
+            assert await Pulse().is_lost(graph) is listens
+        finally:
+            await driver.close()
 
 
 async def test_one_that_is_silent_is_lost_later(monkeypatch: pytest.MonkeyPatch):
