@@ -102,6 +102,10 @@ def url_and_name(chosen: str) -> tuple[str, str]:
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, "")), parts.fragment
 
 
+class UrlAway(SettingError):
+    """The model behind a URL does not answer now, and may later."""
+
+
 class ApiModel:
     """A model behind a URL. It can be called from several threads at once."""
 
@@ -133,7 +137,11 @@ class ApiModel:
     def measure(self) -> None:
         """Ask for one vector, once, and keep its length. Raises `Refused` whose sentence says the reason."""
         [vector] = self._run(self._within(PASSAGES_SECONDS / 4, self._post(["warm"])))
-        self.dimensions = len(vector)
+        self.expect(len(vector))
+
+    def expect(self, dimensions: int) -> None:
+        """Take vectors of this length alone from now on."""
+        self.dimensions = dimensions
         # Nobody sees the weights. Name and dimensions stand for them, so a model may move elsewhere.
         self.sha256 = hashlib.sha256(f"{self.name}\n{self.dimensions}".encode()).hexdigest()
 
@@ -262,9 +270,17 @@ def load_api_model(chosen: str, key: str) -> ApiModel:
         model.measure()
     except Refused as problem:
         model.close()
-        raise SettingError(
+        wrong = UrlAway if problem.passing else SettingError
+        raise wrong(
             SETTING, f"the embedding URL {model.url} {problem}: {_remedy(problem)}"
         ) from problem
+    return model
+
+
+def expected_api_model(chosen: str, key: str, dimensions: int) -> ApiModel:
+    """Return the model behind a URL that need not answer yet, with vectors of a known length."""
+    model = ApiModel(chosen, key)
+    model.expect(dimensions)
     return model
 
 

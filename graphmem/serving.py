@@ -9,12 +9,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.config import Settings
 from graphmem.embedding import BUNDLED, Embedder, Model, discard, load_model
+from graphmem.embedding_api import UrlAway, expected_api_model
 from graphmem.errors import GraphmemError, ModelMismatch, Unavailable
 from graphmem.graph.driver import Graph
 from graphmem.graph.installation import (
@@ -97,10 +99,14 @@ class Models:
     async def start(self, graph: Graph, progress: Progress = silent) -> Serving:
         """Load the installation's model, or the first one of a new installation, and prepare the database.
 
-        The caller closes the embedder. Raises a `SetupError` whose sentence names the remedy.
+        The caller closes the embedder. The installation's own model may be behind a URL that does not answer:
+        until it does, questions are answered by words. Raises a `SetupError` whose sentence names the remedy.
         """
         progress("loading the embedding model")
-        model = await asyncio.to_thread(self._load, self._settings, progress)
+        stored = await installation(graph)
+        model = await self._load_even_away(
+            self._settings, stored.model if stored else None, progress
+        )
         progress("loading the embedding model", 1, 1)
         ours = described(model, self._settings)
         found = await open_graph(graph, ours, progress)
@@ -111,12 +117,13 @@ class Models:
                 found.installation.embedding_model,
             )
             await asyncio.to_thread(discard, model)
-            model = await self._load_again(found.installation.model)
+            model = await self._load_checked(found.installation.model, may_be_away=True)
         side = found.installation.side
         embedder = self._beside.running(model, side) if self._beside else Embedder(model, side)
         try:
             scale = await calibrate(found.graph, embedder)
-            scale = await calibrate_languages(scale, found.graph, embedder)
+            with suppress(Unavailable):  # Then `follow` does it, once the model answers.
+                scale = await calibrate_languages(scale, found.graph, embedder)
             return Serving(found.graph, embedder, scale)
         except BaseException:
             if self._beside is None:
@@ -201,10 +208,10 @@ class Models:
             raise
         return model
 
-    async def _load_checked(self, wanted: EmbeddingModel) -> Model:
+    async def _load_checked(self, wanted: EmbeddingModel, *, may_be_away: bool = False) -> Model:
         source = wanted.source or (None if wanted.name == BUNDLED else wanted.name)
         settings = replace(self._settings, embedding_model=source)
-        model = await asyncio.to_thread(self._load, settings, silent)
+        model = await self._load_even_away(settings, wanted if may_be_away else None, silent)
         if not described(model, settings).is_like(wanted):
             await asyncio.to_thread(discard, model)
             raise ModelMismatch(
@@ -212,6 +219,19 @@ class Models:
                 f"(sha256 {model.sha256[:12]}… instead of {wanted.sha256[:12]}…): bring its files here"
             )
         return model
+
+    async def _load_even_away(
+        self, settings: Settings, known: EmbeddingModel | None, progress: Progress
+    ) -> Model:
+        """Load a model; the one that is `known`, behind a URL that does not answer, as it is known."""
+        try:
+            return await asyncio.to_thread(self._load, settings, progress)
+        except UrlAway as problem:
+            url = settings.embedding_model
+            if known is None or url is None or url != known.source:
+                raise
+            log.warning("%s; until it answers, questions are answered by words", problem)
+            return expected_api_model(url, settings.embedding_key, known.dimensions)
 
 
 def _is(embedder: Embedder, model: EmbeddingModel, side: Side) -> bool:

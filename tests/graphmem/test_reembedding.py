@@ -24,6 +24,7 @@ from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.doctor import model as doctor_model, schema as doctor_schema
 from graphmem.embedding import BATCH_TEXTS, URL_BATCHES, Model, discard
+from graphmem.embedding_api import UrlAway
 from graphmem.errors import ModelMismatch, SettingError, Unavailable
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.installation import Calibration, Installation, installation
@@ -754,6 +755,34 @@ async def test_every_kind_is_embedded_anew_as_it_was_embedded_first(start: Start
     assert {"Ada: I sail.", "I row.", "Meeting\nThey met.", "Tea is hot kettle"} <= set(again)
     assert set(again) <= set(first)
     assert again.total() == (await sides(graph))[0]
+
+
+async def test_a_url_that_is_away_holds_up_no_start_and_can_be_left(
+    own_settings: Settings, graph: Graph
+):
+    plain = replace(own_settings, embedding_model=PLAIN)
+    with stub_embeddings("fake-320-kin") as server:
+        theirs = replace(own_settings, embedding_model=server.url)
+        async with running(theirs, load=load) as runtime:
+            await written(Graphmem(runtime, CLIENT), 20)
+    async with running(theirs, load=load) as runtime:
+        answer = await Graphmem(runtime, CLIENT).recall("a car")
+        assert (answer.degraded, bool(answer.items)) == (["no_vector"], True)
+    model = described(load(plain, silent), plain)
+    await ask(model, calibration, id=str(uuid.uuid4()), now=now(), graph=graph)
+    # As `graphmem reembed` does where nothing else runs.
+    async with running(plain, load=load) as runtime, working(runtime):
+        await until(graph, None)
+        assert running_with(runtime) == PLAIN
+    assert await sides(graph) == (20, 0, 20)
+
+
+async def test_a_new_installation_needs_a_url_that_answers(own_settings: Settings, graph: Graph):
+    with stub_embeddings("fake-320-kin") as server:
+        theirs = replace(own_settings, embedding_model=server.url)
+    with pytest.raises(UrlAway, match="start that server"):
+        async with running(theirs, load=load):
+            pass
 
 
 BULK = 20_000
