@@ -474,6 +474,8 @@ class Watch:
                 self._pause = min(2 * self._pause, MOST_PAUSE_SECONDS)
                 if isinstance(problem, StoreUnreadable):
                     self._graph.report_damage(StoreDamaged("Neo4j cannot open it"))
+                elif not self._settings.data_dir.is_dir():
+                    self._graph.report_damage(StoreDamaged("its data folder is gone"))
 
     def _look_at_disk(self) -> None:
         """Refuse writes while less than the margin is free, and until a tenth more is."""

@@ -75,7 +75,7 @@ async def serve(
     ):
         asyncio.get_running_loop().set_exception_handler(log_lost)
         async with exporting(), running(settings, progress) as runtime:
-            await _prepare(runtime)
+            await _prepare(runtime, progress)
             await _serve(runtime, listening, ending, on_ready)
 
 
@@ -125,9 +125,11 @@ def responsive() -> Iterator[None]:
         sys.setswitchinterval(switch)
 
 
-async def _prepare(runtime: Runtime) -> None:
+async def _prepare(runtime: Runtime, progress: Progress) -> None:
     """Let a database that has just started plan the first queries in advance, and read its indexes."""
+    progress("preparing the first answers")
     await warm(runtime)
+    progress("preparing the first answers", 1, 1)
     if runtime.places is not None:
         await runtime.places.at_each(warm)
     if runtime.llm is not None:

@@ -1,6 +1,8 @@
 """`graphmem backup` and `graphmem restore`: everything in the database, at one moment or client by client."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -205,10 +207,11 @@ async def _restore(folder: Path, replace: bool, settings: Settings) -> Restored:
             aside = await restore_store(settings.data_dir, folder, replace=replace, now=present())
             progress("copying the store", 1, 1)
         # It is restored only once it opens: Neo4j recovers, and the schema is brought up to date.
-        async with running(at_home(settings), progress) as runtime:
-            if manifest.kind == "exports":
-                left = await _import_all(manifest, folder, runtime, progress)
-            [counted_] = await runtime.graph.rows(COUNTED_MEMORIES)
+        with _copied(manifest):
+            async with running(at_home(settings), progress) as runtime:
+                if manifest.kind == "exports":
+                    left = await _import_all(manifest, folder, runtime, progress)
+                [counted_] = await runtime.graph.rows(COUNTED_MEMORIES)
     return Restored(
         kind=manifest.kind,
         made_at=manifest.made_at,
@@ -216,6 +219,23 @@ async def _restore(folder: Path, replace: bool, settings: Settings) -> Restored:
         left_alone=left,
         put_aside=str(aside) if aside else None,
     )
+
+
+@contextmanager
+def _copied(manifest: "Manifest") -> Iterator[None]:
+    """Have a failure of the start say what it does not concern: the copy, and that the next start goes on."""
+    from graphmem.errors import ServerFailed, StoreUnreadable
+
+    try:
+        yield
+    except StoreUnreadable:
+        raise
+    except ServerFailed as problem:
+        if manifest.kind != "store":
+            raise
+        raise ServerFailed(
+            f"the copy is whole, and the next `graphmem serve` goes on with it; but now {problem}"
+        ) from problem
 
 
 async def _import_all(

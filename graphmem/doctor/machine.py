@@ -167,6 +167,12 @@ class Use(Struct, frozen=True):
 def folder(data_dir: Path) -> list[Finding]:
     """Check the parts of the data folder that a start depends on."""
     data_dir = data_dir.resolve()
+    if left := [] if data_dir.is_dir() else servers(data_dir):
+        pids = ", ".join(str(process.pid) for process in left)
+        said = f"{data_dir} is gone, and its Neo4j still runs (process {pids})"
+        return [
+            problem("data folder", said, "end graphmem and that process, then `graphmem restore`")
+        ]
     if not data_dir.is_dir():
         return [note("data folder", f"{data_dir} does not exist yet; the first start makes it")]
     return [

@@ -108,6 +108,24 @@ async def test_a_server_that_cannot_be_started_is_tried_less_often_and_its_damag
     assert gaps[0] < gaps[3]
 
 
+async def test_a_data_folder_that_is_gone_is_told_with_its_remedy(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(watching, "WATCH_SECONDS", 0.01)
+    server, told = Unstartable(FileNotFoundError("no such folder")), []
+    graph = ScriptedGraph({})
+    monkeypatch.setattr(graph, "refuse_writes", lambda full: None)
+    monkeypatch.setattr(graph, "report_damage", lambda one: told.append(str(one)))
+    settings = config.load({}, data_dir=tmp_path / "gone")
+    watching_task = asyncio.create_task(Watch(cast(PrivateServer, server), graph, settings).run())
+    async with asyncio.timeout(10):
+        while not told:
+            await asyncio.sleep(0.01)
+    watching_task.cancel()
+    assert "its data folder is gone" in told[0]
+    assert "graphmem restore" in told[0]
+
+
 def test_requests_take_the_model_from_their_context_only() -> None:
     """The runtime's own may be exchanged between two lines."""
     package = Path(graphmem.__file__).parent

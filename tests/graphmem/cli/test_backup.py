@@ -18,11 +18,11 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
-from graphmem.cli.backup import _back_up, _restore
+from graphmem.cli.backup import _back_up, _copied, _restore
 from graphmem.cli.main import commands
 from graphmem.client import Graphmem
 from graphmem.config import Settings, load
-from graphmem.errors import InvalidInput
+from graphmem.errors import InvalidInput, ServerFailed, StoreUnreadable
 from graphmem.memories.write import Prepared, write
 from graphmem.model.times import present
 from graphmem.runtime import Runtime, running
@@ -256,6 +256,14 @@ def test_the_second_copy_has_what_changed_since_the_first(tmp_path: Path) -> Non
 
 def invoked(*arguments: str) -> Result:
     return CliRunner().invoke(commands, arguments)
+
+
+def test_a_start_that_fails_after_the_copy_says_that_the_copy_is_whole() -> None:
+    whole = Manifest(kind="store", made_at=present(), files=[])
+    with pytest.raises(ServerFailed, match=r"copy is whole.*did not answer"), _copied(whole):
+        raise ServerFailed("Neo4j did not answer within 120 s")
+    with pytest.raises(StoreUnreadable, match=r"^Neo4j cannot open"), _copied(whole):
+        raise StoreUnreadable("Neo4j cannot open its store")
 
 
 def test_a_folder_without_a_store_is_named(tmp_path: Path) -> None:

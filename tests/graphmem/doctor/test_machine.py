@@ -143,3 +143,13 @@ def test_neo4j_must_fit_into_the_machine_or_its_container(
 )
 def test_a_size_is_read_as_java_and_neo4j_write_it(text, count):
     assert machine.size(text) == count
+
+
+def test_a_folder_that_is_gone_under_its_server_is_a_problem(monkeypatch, tmp_path):
+    left = [SimpleNamespace(pid=7)]
+    monkeypatch.setattr(machine, "servers", lambda folder: left)
+    [gone] = machine.folder(tmp_path / "gone")
+    assert (gone.severity, "process 7" in gone.what) == ("problem", True)
+    left.clear()
+    [new] = machine.folder(tmp_path / "gone")
+    assert new.severity == "note"
