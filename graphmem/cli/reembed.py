@@ -20,7 +20,7 @@ LOOK_SECONDS = 0.5
 STAGES = {
     "announced": "waiting until every process has the model",
     "embedding": "embedding the memories again",
-    "switched": "waiting until every process has switched",
+    "switched": "waiting, up to a minute, until every process has switched",
     "cleaning": "removing the former embeddings",
 }
 

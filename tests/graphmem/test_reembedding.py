@@ -713,7 +713,7 @@ async def test_the_command_changes_the_model_from_beginning_to_end(
     assert told == "the memories are embedded with fake-320-kin"
     shown = capsys.readouterr().err
     # Of so few memories the stages between may be over before they are looked at.
-    assert "waiting until every process has switched" in shown
+    assert "until every process has switched" in shown
     assert await sides(graph) == (40, 0, 40)
     assert (await _cancel(settings(KIN))).startswith("no change is under way")
 
