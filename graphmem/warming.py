@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from graphmem.accesses import NOBODY
 from graphmem.context import Context
 from graphmem.contextual.ask import search_contextual
 from graphmem.contextual.types import ContextualQuery
@@ -46,7 +47,7 @@ class SampledQuestion(Struct, frozen=True):
 
 SAMPLED_QUESTIONS = Query("warming/sampled_questions", SampledQuestion)
 
-NOBODY_S = SampledQuestion("", "What did Zebulon Quillfeather say?")
+NOBODY_S = SampledQuestion(NOBODY, "What did Zebulon Quillfeather say?")
 """Asked first: it needs the queries of all questions, those about names included, and no pages."""
 
 FILTERS: Sequence[dict[str, Any]] = (

@@ -31,6 +31,7 @@ from graphmem.memories.write import WrittenMemory
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import KINDS, VECTORS
+from graphmem.retrieval.filters import passing
 from graphmem.text.entities import normalized
 
 NODES_AT_ONCE = 1_000
@@ -195,7 +196,7 @@ async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
         "word": whole_word(name),
         "conversation_id": asked.conversation_id or "",
         "session_id": asked.session_id or "",
-        "tags": asked.tags or [],
+        "tags": passing(asked.tags),
         "since": utc(asked.since, "since") if asked.since else BEGINNING,
         "until": utc(asked.until, "until") if asked.until else END,
     }

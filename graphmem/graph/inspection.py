@@ -11,6 +11,7 @@ from neo4j.exceptions import DatabaseError, Neo4jError
 from graphmem.errors import GraphmemError, Unavailable
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
+from graphmem.observing.logs import causes
 
 
 class ShownIndex(Struct, frozen=True, kw_only=True):
@@ -220,15 +221,9 @@ async def _state(graph: Graph, seconds: float) -> str | None:
     except Unavailable as problem:
         if isinstance(problem.__cause__, DatabaseError):
             return "failed"
-        return "silent" if _has_timed_out(problem) else None
+        # A suspended one takes connections, and does not greet.
+        timed_out = any(isinstance(cause, TimeoutError) for cause in causes(problem))
+        return "silent" if timed_out else None
     except GraphmemError:
         return None
     return None
-
-
-def _has_timed_out(problem: BaseException) -> bool:
-    """Tell whether the server said nothing: a suspended one takes connections, and does not greet."""
-    cause: BaseException | None = problem
-    while cause is not None and not isinstance(cause, TimeoutError):
-        cause = cause.__cause__ or cause.__context__
-    return cause is not None

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -108,15 +109,19 @@ FIRST = ("time", "level", "logger", "message")
 FORMATTERS: dict[Form, type[logging.Formatter]] = {"text": TextFormatter, "json": JsonFormatter}
 
 
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, then what it was raised from or during, and so on."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
+
+
 def traced(error: BaseException) -> str:
     """Return the classes and positions of an error in one line, without messages: they may quote texts."""
-    causes: list[str] = []
-    cause: BaseException | None = error
-    while cause is not None and len(causes) < 5:
-        causes.append(type(cause).__name__)
-        cause = cause.__cause__ or cause.__context__
+    names = [type(cause).__name__ for cause in islice(causes(error), 5)]
     places = [_place(frame, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    return " from ".join(causes) + (f" at {', '.join(places)}" if places else "")
+    return " from ".join(names) + (f" at {', '.join(places)}" if places else "")
 
 
 def log_lost(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
