@@ -64,15 +64,19 @@ class Service:
         """Return Neo4j's process."""
         return psutil.Process(self.record().pid)
 
+    def environment(self) -> dict[str, str]:
+        """Return the variables of its process, and of commands on its data."""
+        ours = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHMEM_")}
+        if cache := os.environ.get("GRAPHMEM_CACHE_DIR"):
+            ours["GRAPHMEM_CACHE_DIR"] = cache
+        return ours | {"GRAPHMEM_DATA_DIR": str(self.data_dir)} | self.given
+
     async def start(self) -> None:
         """Start it, and return once it has said its address. Raises `RuntimeError` with its log."""
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHMEM_")}
-        if cache := os.environ.get("GRAPHMEM_CACHE_DIR"):
-            environment["GRAPHMEM_CACHE_DIR"] = cache
         with self.log.open("ab") as log:
             self.process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "graphmem.cli.main", "serve", "--port", str(self.port)),
-                env=environment | {"GRAPHMEM_DATA_DIR": str(self.data_dir)} | self.given,
+                env=self.environment(),
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
             )

@@ -5,7 +5,6 @@
 
 import asyncio
 import math
-import os
 import shutil
 import sys
 import time
@@ -111,12 +110,9 @@ async def service(shared: Service) -> Service:
 
 async def run(service: Service, *arguments: str) -> tuple[int, str]:
     """Run a command of graphmem on the service's data; return its exit code, and all that it printed."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHMEM_")}
-    if cache := os.environ.get("GRAPHMEM_CACHE_DIR"):
-        environment["GRAPHMEM_CACHE_DIR"] = cache
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "graphmem.cli.main", *arguments),
-        env=environment | {"GRAPHMEM_DATA_DIR": str(service.data_dir)} | service.given,
+        env=service.environment(),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
@@ -141,17 +137,37 @@ async def check(service: Service, ledgers: Sequence[Ledger]) -> Balance:
     return balance
 
 
+async def settled(
+    fault: str,
+    service: Service,
+    ledgers: Sequence[Ledger],
+    *,
+    since: float,
+    over: str,
+    back_seconds: float | None = None,
+) -> None:
+    """Check what callers saw of a fault, and the graph, and note both."""
+    assert not unexplained(ledgers, ALWAYS)
+    faulted.note(
+        fault,
+        seen=faulted.seen(ledgers, since=since),
+        stored=await check(service, ledgers),
+        over=over,
+        back_seconds=back_seconds,
+    )
+
+
 async def test_a_killed_neo4j_is_started_again(service: Service) -> None:
     async with calling(service.url, CALLERS) as ledgers:
         await work(ledgers)
         began = time.monotonic()
         back = await kill_neo4j(service)
         await work(ledgers)
-    assert not unexplained(ledgers, ALWAYS)
-    faulted.note(
+    await settled(
         "Neo4j is killed",
-        seen=faulted.seen(ledgers, since=began),
-        stored=await check(service, ledgers),
+        service,
+        ledgers,
+        since=began,
         over="started again by itself",
         back_seconds=back,
     )
@@ -169,16 +185,16 @@ async def test_a_hanging_neo4j_holds_no_request_beyond_its_deadline_and_is_resta
         back = await service.back()
         over = time.monotonic()
         await work(ledgers)
-    assert not unexplained(ledgers, ALWAYS)
     slow = [
         o for one in ledgers for o in one.outcomes if o.given - o.asked > DEADLINE + LATE_SECONDS
     ]
     assert not slow
     assert any(o.code == "503" for one in ledgers for o in one.outcomes)
-    faulted.note(
+    await settled(
         "Neo4j hangs (SIGSTOP)",
-        seen=faulted.seen(ledgers, since=began),
-        stored=await check(service, ledgers),
+        service,
+        ledgers,
+        since=began,
         over=f"restarted by itself; ready {over - began:.0f} s after its begin",
         back_seconds=back,
     )
@@ -200,12 +216,12 @@ async def test_a_neo4j_that_lives_and_answers_nothing_but_failures_is_restarted(
         back = await service.back()
         over = time.monotonic()
         await work(ledgers)
-    assert not unexplained(ledgers, ALWAYS)
     assert any(o.code == "503" for one in ledgers for o in one.outcomes)
-    faulted.note(
+    await settled(
         "Neo4j's database panics, its process lives (it can write no file)",
-        seen=faulted.seen(ledgers, since=began),
-        stored=await check(service, ledgers),
+        service,
+        ledgers,
+        since=began,
         over=f"restarted by itself; ready {over - began:.0f} s after its begin",
         back_seconds=back,
     )
@@ -218,11 +234,11 @@ async def test_a_killed_service_goes_on_with_its_neo4j(service: Service) -> None
         lasted = await kill_service(service)
         await work(ledgers)
     assert service.record().pid == before
-    assert not unexplained(ledgers, ALWAYS)
-    faulted.note(
+    await settled(
         "the service is killed and started",
-        seen=faulted.seen(ledgers, since=began),
-        stored=await check(service, ledgers),
+        service,
+        ledgers,
+        since=began,
         over=f"Neo4j goes on; ready {lasted:.0f} s after the kill",
     )
 
@@ -232,11 +248,11 @@ async def test_callers_that_hang_up_disturb_nobody(service: Service) -> None:
         began = time.monotonic()
         await hang_up(service, 100)
         await work(ledgers)
-    assert not unexplained(ledgers, ALWAYS)
-    faulted.note(
+    await settled(
         "100 callers hang up at once",
-        seen=faulted.seen(ledgers, since=began),
-        stored=await check(service, ledgers),
+        service,
+        ledgers,
+        since=began,
         over="at once",
     )
 
@@ -264,11 +280,11 @@ async def test_a_signal_in_overload_ends_within_the_grace(service: Service) -> N
         assert set(codes) <= {"200", *PASSING}
         await service.start()
         await service.back()
-    assert not unexplained(ledgers, ALWAYS)
-    faulted.note(
+    await settled(
         "SIGTERM while 150 more callers wait",
-        seen=faulted.seen(ledgers, since=began),
-        stored=await check(service, ledgers),
+        service,
+        ledgers,
+        since=began,
         over=f"ended {lasted:.1f} s after the signal, Neo4j too; then started",
     )
 
@@ -284,16 +300,16 @@ async def test_a_clock_that_is_set_back_breaks_no_order_and_ends_nothing(service
                 await work(ledgers)
     finally:
         clock.write_text("0")
-    assert not unexplained(ledgers, ALWAYS)
     async with service.graph() as graph:
         rows = await graph.execute(SET_BACK, client_id=ledgers[0].client_id)
         assert rows == [{"is_set_back": True}]
         rows = await graph.execute(TIMES, client_id=ledgers[0].client_id)
         assert not rows, rows
-    faulted.note(
+    await settled(
         "the clock of the service is set back by a day",
-        seen=faulted.seen(ledgers, since=began),
-        stored=await check(service, ledgers),
+        service,
+        ledgers,
+        since=began,
         over="nothing ends or is out of order",
     )
 
@@ -374,11 +390,11 @@ async def test_a_statement_that_takes_all_of_the_heap_harms_no_other_for_long(
         over = time.monotonic()
         await work(ledgers)
     assert all(isinstance(outcome, Exception) for outcome in outcomes)
-    assert not unexplained(ledgers, ALWAYS)
-    faulted.note(
+    await settled(
         "Neo4j runs out of heap",
-        seen=faulted.seen(ledgers, since=began),
-        stored=await check(service, ledgers),
+        service,
+        ledgers,
+        since=began,
         over=f"by itself; ready {over - began:.0f} s after its begin",
         back_seconds=back,
     )
