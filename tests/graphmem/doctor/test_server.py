@@ -5,7 +5,7 @@ import pytest
 
 from graphmem import config
 from graphmem.doctor.examination import ReachedDatabase, examine_store
-from graphmem.doctor.findings import Connection
+from graphmem.doctor.findings import Connection, Finding
 from graphmem.doctor.integrity import RULES
 from graphmem.doctor.server import (
     AUTH,
@@ -61,6 +61,12 @@ def test_a_setting_that_the_server_does_not_show_is_not_guessed():
     assert list(weak({})) == []
 
 
+async def examined(graph: ScriptedGraph) -> list[Finding]:
+    """Return the findings about a store that can be reached."""
+    reached = Connection(uri="", user="", database="", credentials="")
+    return await examine_store(ReachedDatabase(graph, reached, None), config.load({}))
+
+
 def severities(heap: str, page_cache: str, memories: int) -> list[str]:
     return [finding.severity for finding in too_small(heap, page_cache, memories)]
 
@@ -95,10 +101,7 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 async def test_a_database_that_fails_is_told_once(failure: Exception, subject: str, remedy: str):
     version = [ServerVersion("2026.09.0")]
     graph = ScriptedGraph({"graph/answers": failure, "graph/server_version": version})
-    found = await examine_store(
-        ReachedDatabase(graph, Connection(uri="", user="", database="", credentials=""), None),
-        config.load({}),
-    )
+    found = await examined(graph)
     assert [one.severity for one in found] == ["ok", "problem"]
     assert found[1].subject == subject
     assert remedy in found[1].remedy
@@ -117,10 +120,7 @@ async def test_a_store_that_can_be_read_in_part_is_told_once(monkeypatch: pytest
         {"graph/answers": [Answered(1)], "graph/server_version": [ServerVersion("2026.09.0")]}
     )
     monkeypatch.setattr(Damaged, "on", lambda self, side: self)
-    found = await examine_store(
-        ReachedDatabase(graph, Connection(uri="", user="", database="", credentials=""), None),
-        config.load({}),
-    )
+    found = await examined(graph)
     assert [(one.severity, one.subject) for one in found] == [
         ("ok", "server"),
         ("problem", "store"),
@@ -141,10 +141,7 @@ async def test_nothing_else_is_told_about_a_store_whose_damage_shows_late(
         }
     )
     monkeypatch.setattr(ScriptedGraph, "on", lambda self, side: self)
-    found = await examine_store(
-        ReachedDatabase(graph, Connection(uri="", user="", database="", credentials=""), None),
-        config.load({}),
-    )
+    found = await examined(graph)
     assert [(one.severity, one.subject) for one in found] == [
         ("ok", "server"),
         ("problem", "store"),
