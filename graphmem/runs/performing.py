@@ -52,6 +52,9 @@ HOLD = timedelta(seconds=60)
 FIRST_RETRIES = 3
 """The maximum number of retries of a reservation, before the run's remaining retries are known."""
 
+RECORD_SECONDS = 1.0
+"""The time that a failed operation waits until its failure is recorded; a database that hangs takes longer."""
+
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 1.0
 """The pause before the first retry, in seconds, and the longest; it doubles with each retry."""
@@ -250,7 +253,9 @@ async def perform(
         except BaseException as problem:
             if not isinstance(problem, RunNotFound):
                 # Also when the caller was cancelled: the tokens must not wait for the hold to expire.
-                await asyncio.shield(_record_failure(attempt, problem))
+                await context.afterwards.do_soon(
+                    "failure", _record_failure(attempt, problem), patience_seconds=RECORD_SECONDS
+                )
             raise
 
 

@@ -293,6 +293,29 @@ async def test_a_caller_that_leaves_takes_no_tokens_along(
     assert (tree.held, tree.remaining) == (0, 1_000)
 
 
+async def test_a_caller_that_leaves_does_not_wait_for_a_database_that_hangs(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await memory.run(**about(1_000))
+    searching, answers = asyncio.Event(), asyncio.Event()
+
+    async def endless(*_args: Any, **_more: Any) -> None:
+        searching.set()
+        await asyncio.sleep(600)
+
+    async def hanging(*_args: Any) -> None:
+        await answers.wait()
+
+    monkeypatch.setattr("graphmem.runs.retrieve.find_pool", endless)
+    monkeypatch.setattr("graphmem.runs.performing._record_failure", hanging)
+    task = asyncio.create_task(run.retrieve("pricing", max_tokens=900))
+    await searching.wait()
+    task.cancel()
+    ended, _ = await asyncio.wait([task], timeout=60)
+    answers.set()
+    assert ended and task.cancelled()
+
+
 def operation(run_id: str, tokens: int) -> RunOperation:
     return RunOperation(
         run_id=run_id,
