@@ -7,6 +7,8 @@ os.environ |= {
     "HINDSIGHT_API_RERANKER_PROVIDER": "rrf",
     # A message is one memory, as it is elsewhere.
     "HINDSIGHT_API_RETAIN_CHUNK_SIZE": "100000",
+    # Links between like texts lower its recall@10 where no model ranks again: no question follows them.
+    "HINDSIGHT_API_GRAPH_SEED_MIN_SIMILARITY": "0.99",
     "HINDSIGHT_API_LOG_LEVEL": "warning",
 }
 

@@ -44,13 +44,14 @@ async def measure(
     result["latency"]["small"] = {"memories": held + filled} | await latency(named, process, asked)
     if not given.fill:
         return
-    filled += await fill(process, given.fill, seconds, result["ingest"], "large")
+    more = await fill(process, given.fill, seconds, result["ingest"], "large")
+    filled += more
     result["latency"]["large"] = {"memories": held + filled} | await latency(named, process, asked)
     tenant, messages = next(iter(given.fill.items()))
     large = [(tenant, question) for question in given.large_questions]
-    result["latency"]["large tenant"] = {
-        "memories": min(len(messages), filled - len(given.filler))
-    } | await latency(named, process, large)
+    result["latency"]["large tenant"] = {"memories": min(len(messages), more)} | await latency(
+        named, process, large
+    )
 
 
 async def leaks(process: Process) -> Result:

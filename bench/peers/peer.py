@@ -81,7 +81,7 @@ PEERS = {
     ),
     "Hindsight": Named(
         module="bench.peers.hindsight",
-        settings="provider `none`, reranker `rrf`, middle budget, PostgreSQL of pg0",
+        settings="provider `none`, reranker `rrf`, middle budget, no links of like texts, PostgreSQL of pg0",
         tenants="a bank",
         environment="hindsight",
     ),
