@@ -36,15 +36,17 @@ MATCH (message:Message {client_id: $client_id})
 WHERE message.session_id IS NOT NULL AND message.idx IS NOT NULL
 WITH message ORDER BY message.position
 WITH message.session_id AS id, collect(message) AS messages
-CREATE (session:Session {
-  client_id: $client_id, id: id, conversation_id: head(messages).conversation_id, external_id: id,
-  started_at: head(messages).occurred_at, last_active_at: last(messages).occurred_at,
-  next_idx: size(messages)
-})
-FOREACH (message IN messages | CREATE (message)-[:PART_OF]->(session))
-FOREACH (place IN range(1, size(messages) - 1) |
-  FOREACH (before IN [messages[place - 1]] |
-    FOREACH (after IN [messages[place]] | CREATE (before)-[:NEXT]->(after))))
+CALL (id, messages) {
+  CREATE (session:Session {
+    client_id: $client_id, id: id, conversation_id: head(messages).conversation_id, external_id: id,
+    started_at: head(messages).occurred_at, last_active_at: last(messages).occurred_at,
+    next_idx: size(messages)
+  })
+  FOREACH (message IN messages | CREATE (message)-[:PART_OF]->(session))
+  FOREACH (place IN range(1, size(messages) - 1) |
+    FOREACH (before IN [messages[place - 1]] |
+      FOREACH (after IN [messages[place]] | CREATE (before)-[:NEXT]->(after))))
+} IN TRANSACTIONS OF 100 ROWS
 FINISH
 """
 
