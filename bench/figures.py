@@ -58,7 +58,7 @@ def commands(found: Reports) -> dict[str, str]:
         "hops": f"make bench-hops MEMORIES={found['hops']['memories']}",
         "languages": "make bench-languages",
         "needles": "make bench-needles",
-        "hyde": "python -m bench.hyde --turns 48",
+        "hyde": "make bench-hyde",
         "latency": f"make bench-latency MEMORIES={found['latency']['memories']} TEXTS=set.json",
         "runs": f"make bench-runs SPANS={found['runs']['spans']}",
         "themes": "make bench-themes",
@@ -338,6 +338,35 @@ def peers(found: Reports) -> str:
     return _table(("", *heads), rows) + "".join(failed) + picture
 
 
+def peers_summary(found: Reports) -> str:
+    """Return, in two sentences, the evidence in a context and the time of a question beside the others'."""
+    if "peers" not in found:
+        return NO_REPORT
+    (_, ours), *rest = found["peers"]["peers"].items()
+    others = [(name, one) for name, one in rest if "latency" in one]
+
+    def evidence(one: Any, of: str) -> float:
+        return float(one["sets"][of]["evidence in 1024"])
+
+    def time(one: Any) -> int:
+        return round(float(one["latency"]["small"]["p50"]))
+
+    parts = []
+    for of in found["peers"]["sets"]:
+        name, best = max(others, key=lambda other, of=of: evidence(other[1], of))  # type: ignore[misc]
+        parts.append(
+            f"{evidence(ours, of):.1f} % of the evidence of {of} ({name}: {evidence(best, of):.1f} %)"
+        )
+    sooner = [f"{name} in {time(one)} ms" for name, one in others if time(one) < time(ours)]
+    return (
+        f"Beside {len(rest)} other memories, all without a language model, with the same messages and "
+        "vectors, a "
+        f"context of 1,024 tokens holds {', and '.join(parts)}; the best of the others is in "
+        f"brackets. A question takes {time(ours)} ms in a store of {ours['latency']['small']['memories']:,} "
+        f"memories; sooner answer: {', '.join(sooner) or 'none'}."
+    )
+
+
 def _peers_command(report: Any) -> str:
     some = report["questions of a set"]
     return (
@@ -525,6 +554,7 @@ BLOCKS: dict[str, Callable[[Reports], str]] = {
     "needles": needles,
     "explorer": explorer,
     "peers": peers,
+    "peers-summary": peers_summary,
     "peer-settings": peer_settings,
     "faults": faults,
     "soak": soak,

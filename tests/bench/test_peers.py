@@ -1,6 +1,7 @@
 """The bench of peers: what is measured of a peer in a process of its own, and the table of its report."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -154,7 +155,7 @@ def test_hits_are_taken_in_their_order_while_they_fit():
     assert packed([], 10, tokens) == ""
 
 
-REPORT = {
+REPORT: dict[str, Any] = {
     "memories": 6000,
     "questions of a set": 80,
     "seconds of the fill": 30.0,
@@ -195,6 +196,22 @@ def test_the_table_is_made_from_the_report_and_a_failed_peer_has_its_reason():
     assert not [name for name in shown if "large" in name]
     assert "theirs could not be measured to the end: it would not start." in table
     assert dict(PLOTS["peers"](REPORT).rows) == {"ours": (70.0, 90.0), "theirs": (None, None)}
+
+
+def test_the_summary_names_the_best_of_the_others_and_who_answers_sooner():
+    ours = REPORT["peers"]["ours"]
+    worse, sooner = (
+        {"sets": {"Boats": {"evidence in 1024": evidence}}, "latency": {"small": {"p50": p50}}}
+        for evidence, p50 in ((71.0, 30.0), (64.0, 3.4))
+    )
+    others = {"worse": worse, "sooner": sooner, "theirs": REPORT["peers"]["theirs"]}
+
+    told = figures.peers_summary({"peers": REPORT | {"peers": {"ours": ours} | others}})
+
+    assert "3 other memories" in told
+    assert "90.0 % of the evidence of Boats (worse: 71.0 %)" in told
+    assert "takes 12 ms" in told
+    assert "sooner answer: sooner in 3 ms." in told
 
 
 def test_the_command_measures_at_the_size_of_the_report():
