@@ -13,7 +13,7 @@ from graphmem.errors import SettingError, Unavailable
 from graphmem.model.progress import silent
 from graphmem.model.vocabulary import SECOND
 from graphmem.retrieval.knowledge import measure_knowledge
-from graphmem.retrieval.relevance import measure
+from graphmem.retrieval.relevance import RELATED, SHORT_ASKED, SHORT_TEXTS, measure
 from graphmem.serving import described
 from tests.fake_models import FakeModel
 from tests.stub_embeddings import LONGEST_TEXT, Misbehaviour, StubEmbeddings, stub_embeddings
@@ -197,6 +197,19 @@ async def test_what_measures_a_model_has_the_time_of_passages(
         await embedder.query("Who feeds the hens?")
     assert -1 <= (await measure(embedder)).low <= 1
     assert await measure_knowledge(embedder)
+    await embedder.close()
+
+
+async def test_a_model_is_measured_in_few_requests(model: ApiModel, server: StubEmbeddings) -> None:
+    embedder = Embedder(model)
+
+    await measure(embedder)
+
+    asked = [body["input"] for body in server.asked]
+    assert sorted(map(len, asked)) == sorted(
+        [len(RELATED), len(RELATED), len(SHORT_ASKED), len(SHORT_TEXTS)]
+    )
+    assert [question for question, _ in RELATED] in asked
     await embedder.close()
 
 
