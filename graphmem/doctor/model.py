@@ -225,7 +225,8 @@ def _url(chosen: str, key: str) -> Finding:
     try:
         model = load_api_model(chosen, key)
     except SettingError as error:
-        return refused("embedding URL", error)
+        what, _, remedy = str(error).removeprefix(f"{error.name}: ").partition(": ")
+        return problem("embedding URL", what, remedy)
     model.close()
     return ok("embedding URL", f"{model.url} answers, with {model.dimensions} dimensions")
 
