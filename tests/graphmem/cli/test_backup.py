@@ -198,6 +198,30 @@ async def test_a_backup_that_is_not_whole_replaces_nothing(quiet: Path, tmp_path
     assert stored.read_text() == "databases/neo4j/nodes"
 
 
+async def test_nothing_is_copied_before_everything_is_checked(quiet: Path, tmp_path: Path) -> None:
+    backup = await backed_up(quiet, tmp_path / "backup")
+    stages: list[str] = []
+
+    def progress(stage: str, done: int = 0, total: int = 0) -> None:
+        if stage not in stages:
+            stages.append(stage)
+
+    async def restore(*, replace: bool) -> None:
+        stages.clear()
+        await restore_store(quiet, backup, replace=replace, now=present(), progress=progress)
+
+    with pytest.raises(InvalidInput, match="--replace puts it aside"):
+        await restore(replace=False)
+    assert stages == []
+    await restore(replace=True)
+    assert stages == ["checking the backup", "copying the store"]
+    (backup / "store" / "transactions" / "neo4j" / "log.0").write_text("another")
+    with pytest.raises(BackupDamaged, match="its SHA-256 is another"):
+        await restore(replace=True)
+    assert stages == ["checking the backup"]
+    assert not list(home(quiet).glob("data.incoming"))
+
+
 async def test_a_backup_names_nothing_outside_of_it(quiet: Path, tmp_path: Path) -> None:
     backup = await backed_up(quiet, tmp_path / "backup")
     secret = tmp_path / "secret"
@@ -269,7 +293,7 @@ def test_a_start_that_fails_after_the_copy_says_that_the_copy_is_whole() -> None
 def test_a_folder_without_a_store_is_named(tmp_path: Path) -> None:
     result = invoked("backup", str(tmp_path / "backup"), "--data-dir", str(tmp_path / "nothing"))
     assert result.exit_code == 2
-    assert "there is no store in" in result.stderr
+    assert result.stderr.startswith("Error: there is no store in")
 
 
 COUNT = "import itertools, sys, time\nfor n in itertools.count():\n    print(n, flush=True); time.sleep(.001)"
