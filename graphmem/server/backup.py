@@ -228,6 +228,7 @@ async def restore_store(
         write_private(data_dir / PASSWORD, (backup / PASSWORD).read_text("utf-8"))
         remove_record(data_dir)
         (incoming / STORE).rename(store)
+        folder.note_backup(data_dir, backup, manifest.made_at, restored_at=now)
         shutil.rmtree(incoming)
     return aside
 

@@ -36,10 +36,11 @@ from graphmem.server.backup import (
     copy_store,
     described,
     end_backup,
+    read_manifest,
     restore_store,
     suspended,
 )
-from graphmem.server.folder import home
+from graphmem.server.folder import BackupNote, home, read_backup_note
 from tests.planted import draft
 
 SAID: Any = {"session_id": "s", "role": "user", "content": "The spare key is under the fern."}
@@ -171,8 +172,12 @@ async def test_a_store_that_is_there_is_put_aside_or_stays(quiet: Path, tmp_path
     with pytest.raises(InvalidInput, match="--replace puts it aside"):
         await restore_store(quiet, backup, replace=False, now=present())
     assert nodes.read_text() == "written since"
-    aside = await restore_store(quiet, backup, replace=True, now=present())
+    assert read_backup_note(quiet) is None
+    now = present()
+    aside = await restore_store(quiet, backup, replace=True, now=now)
 
+    note = BackupNote(read_manifest(backup).made_at, str(backup), now)
+    assert read_backup_note(quiet) == note
     assert aside is not None
     assert nodes.read_text() == "databases/neo4j/nodes"
     assert (aside / "store" / "databases" / "neo4j" / "nodes").read_text() == "written since"
