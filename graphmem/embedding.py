@@ -18,7 +18,7 @@ import httpx
 import msgspec
 from msgspec import Struct
 
-from graphmem.artifacts.model import bundled_model
+from graphmem.artifacts.model import BUNDLED, bundled_model
 from graphmem.config import Settings
 from graphmem.embedding_api import ApiModel, is_url, load_api_model
 from graphmem.errors import SettingError, Unavailable
@@ -30,7 +30,6 @@ from graphmem.observing.spans import span
 Result = TypeVar("Result")
 Vector = list[float]
 
-BUNDLED = "graphmem/bge-small-en-v1.5-q"
 BUNDLED_DIMENSIONS = 384
 
 BATCH_TEXTS = 8

@@ -51,6 +51,8 @@ BLANK = "."
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 """The statuses after which the same request may succeed."""
 
+KEY_REFUSED = frozenset({401, 403})
+
 TEXT_REFUSED = frozenset({400, 413, 422})
 """The statuses with which servers refuse a batch or a text that is too long."""
 
@@ -122,6 +124,9 @@ class ApiModel:
         self.sha256 = ""
         self._model = model
         self._resting_until = 0.0
+        self._sent = (
+            f"the {KEY_SETTING} of this process" if key else f"a request without {KEY_SETTING}"
+        )
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._http = httpx.AsyncClient(
             headers={**headers, "Content-Type": "application/json", "Accept-Encoding": "identity"},
@@ -234,8 +239,9 @@ class ApiModel:
         async with self._http.stream("POST", self.url, content=body) as response:
             if response.status_code != 200:
                 status = response.status_code
+                sent = f" to {self._sent}" if status in KEY_REFUSED else ""
                 raise Refused(
-                    f"answered with status {status}",
+                    f"answered with status {status}{sent}",
                     status=status,
                     passing=status in PASSING,
                     after=_seconds(response.headers.get("Retry-After")),
@@ -271,8 +277,9 @@ def load_api_model(chosen: str, key: str) -> ApiModel:
     except Refused as problem:
         model.close()
         wrong = UrlAway if problem.passing else SettingError
+        name = KEY_SETTING if problem.status in KEY_REFUSED else SETTING
         raise wrong(
-            SETTING, f"the embedding URL {model.url} {problem}: {_remedy(problem)}"
+            name, f"the embedding URL {model.url} {problem}: {_remedy(problem)}"
         ) from problem
     return model
 
@@ -285,7 +292,7 @@ def expected_api_model(chosen: str, key: str, dimensions: int) -> ApiModel:
 
 
 def _remedy(problem: Refused) -> str:
-    if problem.status in (401, 403):
+    if problem.status in KEY_REFUSED:
         return f"set {KEY_SETTING} to a key that it accepts"
     if problem.status == 404:
         return "mend the URL, which ends where /embeddings follows, or the model's name after #"

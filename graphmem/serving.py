@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.config import Settings
-from graphmem.embedding import BUNDLED, Embedder, Model, discard, load_model
+from graphmem.embedding import Embedder, Model, discard, load_model
 from graphmem.embedding_api import UrlAway, expected_api_model
 from graphmem.errors import GraphmemError, ModelMismatch, Unavailable
 from graphmem.graph.driver import Graph
@@ -209,8 +209,7 @@ class Models:
         return model
 
     async def _load_checked(self, wanted: EmbeddingModel, *, may_be_away: bool = False) -> Model:
-        source = wanted.source or (None if wanted.name == BUNDLED else wanted.name)
-        settings = replace(self._settings, embedding_model=source)
+        settings = replace(self._settings, embedding_model=wanted.setting)
         model = await self._load_even_away(settings, wanted if may_be_away else None, silent)
         if not described(model, settings).is_like(wanted):
             await asyncio.to_thread(discard, model)

@@ -15,6 +15,8 @@ from graphmem.errors import FetchFailed
 from graphmem.model.progress import Progress
 
 NAME = "bge-small-en-v1.5-q"
+BUNDLED = f"graphmem/{NAME}"
+"""The model's name in a database."""
 
 
 class Member(Struct, frozen=True):

@@ -123,11 +123,8 @@ async def _copy(
     from graphmem.server.backup import copy_store
     from graphmem.server.private import status
 
-    stage = "copying the store"
-    progress(stage)
     running = status(settings.data_dir)
-    copied = await copy_store(settings.data_dir, folder)
-    progress(stage, 1, 1)
+    copied = await copy_store(settings.data_dir, folder, progress=progress)
     return copied.files, running.version if running else "", copied.paused_seconds
 
 
@@ -203,9 +200,9 @@ async def _restore(folder: Path, replace: bool, settings: Settings) -> Restored:
         )
     with show_progress() as progress:
         if manifest.kind == "store":
-            progress("copying the store")
-            aside = await restore_store(settings.data_dir, folder, replace=replace, now=present())
-            progress("copying the store", 1, 1)
+            aside = await restore_store(
+                settings.data_dir, folder, replace=replace, now=present(), progress=progress
+            )
         # It is restored only once it opens: Neo4j recovers, and the schema is brought up to date.
         with _copied(manifest):
             async with running(at_home(settings), progress) as runtime:

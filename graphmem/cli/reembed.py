@@ -1,6 +1,8 @@
 """`graphmem migrate` and `graphmem reembed`: bring the schema up to date, or change the embedding model."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +14,7 @@ from graphmem.errors import ModelMismatch
 from graphmem.model.progress import Progress
 
 if TYPE_CHECKING:
+    from graphmem.embedding import Embedder
     from graphmem.graph.driver import Graph
     from graphmem.graph.installation import Change, EmbeddingModel, Installation
 
@@ -58,8 +61,10 @@ async def _reembed(settings: Settings, *, wait: bool) -> str:
 
     with show_progress() as progress:
         # The database stays open, so that a private one is not started twice.
-        async with database(settings, progress) as graph:
-            stored = await _ask(settings, graph, progress)
+        async with AsyncExitStack() as opened:
+            async with _embedder(settings, progress) as embedder:
+                graph = await opened.enter_async_context(database(settings, progress))
+                stored = await _ask(embedder, settings, graph)
             if stored.change is None:
                 return f"the memories are embedded with {stored.embedding_model} already"
             if not wait:
@@ -81,29 +86,38 @@ async def _cancel(settings: Settings) -> str:
     return "the change is given up" if given_up else "no change is under way that could be given up"
 
 
-async def _ask(settings: Settings, graph: "Graph", progress: Progress) -> "Installation":
+@asynccontextmanager
+async def _embedder(settings: Settings, progress: Progress) -> "AsyncIterator[Embedder]":
+    """Load the model of the settings for the length of the block, before a database is started for it.
+
+    Raises `SettingError`, `FetchFailed`.
+    """
+    from graphmem.embedding import Embedder, load_model
+
+    progress("loading the embedding model")
+    embedder = Embedder(await asyncio.to_thread(load_model, settings, progress))
+    progress("loading the embedding model", 1, 1)
+    try:
+        yield embedder
+    finally:
+        await embedder.close()
+
+
+async def _ask(embedder: "Embedder", settings: Settings, graph: "Graph") -> "Installation":
     """Ask for the model of the settings; a new one is measured first."""
     from graphmem.context import random_id
-    from graphmem.embedding import Embedder, load_model
     from graphmem.model.times import present
     from graphmem.reembedding import ask
     from graphmem.retrieval.relevance import measure
     from graphmem.serving import described
 
-    progress("loading the embedding model")
-    model = await asyncio.to_thread(load_model, settings, progress)
-    progress("loading the embedding model", 1, 1)
-    embedder = Embedder(model)
-    try:
-        return await ask(
-            described(model, settings),
-            lambda: measure(embedder),
-            id=random_id(),
-            now=present(),
-            graph=graph,
-        )
-    finally:
-        await embedder.close()
+    return await ask(
+        described(embedder.model, settings),
+        lambda: measure(embedder),
+        id=random_id(),
+        now=present(),
+        graph=graph,
+    )
 
 
 async def _work(wanted: "EmbeddingModel", settings: Settings, progress: Progress) -> None:
@@ -180,13 +194,14 @@ def migrate(as_json: bool, settings: Settings) -> None:
 
 async def _migrate(settings: Settings) -> list[str]:
     from graphmem.cli.running import show_progress
-    from graphmem.embedding import load_model
     from graphmem.runtime import database
     from graphmem.serving import described, open_graph
 
     with show_progress(transient=True) as progress:
-        async with database(settings, progress) as graph:
-            # The vector index has the model's dimensions.
-            model = await asyncio.to_thread(load_model, settings, progress)
-            found = await open_graph(graph, described(model, settings), progress)
+        # The vector index has the model's dimensions.
+        async with (
+            _embedder(settings, progress) as embedder,
+            database(settings, progress) as graph,
+        ):
+            found = await open_graph(graph, described(embedder.model, settings), progress)
     return [file.name for file in found.applied]

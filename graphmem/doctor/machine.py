@@ -20,7 +20,7 @@ from graphmem.errors import JavaNotFound
 from graphmem.model.times import present
 from graphmem.server import private
 from graphmem.server.command import VECTOR_MODULE, find_java
-from graphmem.server.folder import BYTES_NEEDED, home, read_backup_note, read_record
+from graphmem.server.folder import BYTES_NEEDED, BackupNote, home, read_backup_note, read_record
 from graphmem.server.process import free_port, servers
 
 COMFORTABLE_BYTES = 2_000 * MEGABYTE
@@ -268,17 +268,31 @@ def _store_lock(data_dir: Path) -> Iterator[Finding]:
 
 
 def _backup(data_dir: Path, now: datetime) -> Iterator[Finding]:
-    """Check the age of the last backup of a store."""
+    """Check the age of the last backup of a store, or of its restore from one."""
     if not (home(data_dir) / "data" / "databases" / "neo4j").exists():
         return
     last, remedy = read_backup_note(data_dir), "`graphmem backup DIR`, every night"
     if last is None:
         yield note("backup", f"{data_dir} was never backed up by graphmem", remedy)
+    elif last.restored_at is not None:
+        yield _restore(last, last.restored_at, now, remedy)
     elif now - last.made_at > OLD_BACKUP:
         days = (now - last.made_at).days
         yield warning("backup", f"the last backup, in {last.place}, is {days} days old", remedy)
     else:
         yield ok("backup", f"the last one is of {last.made_at:%Y-%m-%d %H:%M} UTC, in {last.place}")
+
+
+def _restore(last: BackupNote, restored_at: datetime, now: datetime, remedy: str) -> Finding:
+    what = (
+        f"the store was restored on {restored_at:%Y-%m-%d} from the backup of "
+        f"{last.made_at:%Y-%m-%d %H:%M} UTC, in {last.place}, and was not backed up since"
+    )
+    return (
+        warning("backup", what, remedy)
+        if now - restored_at > OLD_BACKUP
+        else note("backup", what, remedy)
+    )
 
 
 def _modes(data_dir: Path) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """The embedding model and the tokenizer of this process, compared with those of the database."""
 
+import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
@@ -8,10 +9,10 @@ from pathlib import Path
 import msgspec
 
 from graphmem import llm
-from graphmem.artifacts.model import MEMBERS, NAME
+from graphmem.artifacts.model import BUNDLED, MEMBERS, NAME
 from graphmem.config import Settings
 from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
-from graphmem.embedding import BUNDLED, BUNDLED_DIMENSIONS
+from graphmem.embedding import BUNDLED_DIMENSIONS
 from graphmem.embedding_api import is_url, load_api_model, url_and_name
 from graphmem.errors import ModelFailed, ModelMismatch, SettingError
 from graphmem.graph.driver import Graph
@@ -19,6 +20,7 @@ from graphmem.graph.installation import (
     STORED_CALIBRATION,
     STORED_INSTALLATION,
     Installation,
+    how_to_name,
     knowledge,
     require_same,
 )
@@ -85,10 +87,11 @@ async def agreement(graph: Graph, settings: Settings) -> list[Finding]:
         compared = ours or _by_name(stored[0], _named(str(settings.embedding_model)))
         require_same(stored[0], compared)
     except (ModelMismatch, SettingError) as error:
-        return [refused("embedding model", error)]
+        return [refused("embedding model", error), *await _stored_url(stored[0], settings)]
     changing = list(_changing(stored[0]))
     if not compared.model.is_like(stored[0].model):
-        return changing or [_behind(stored[0])]
+        behind = _behind(stored[0], settings.embedding_model)
+        return changing or [behind, *await _stored_url(stored[0], settings)]
     doubt = "" if ours else " (its files were not compared)"
     return [
         ok(
@@ -222,9 +225,18 @@ def _url(chosen: str, key: str) -> Finding:
     try:
         model = load_api_model(chosen, key)
     except SettingError as error:
-        return refused("embedding URL", error)
+        what, _, remedy = str(error).removeprefix(f"{error.name}: ").partition(": ")
+        return problem("embedding URL", what, remedy)
     model.close()
     return ok("embedding URL", f"{model.url} answers, with {model.dimensions} dimensions")
+
+
+async def _stored_url(stored: Installation, settings: Settings) -> list[Finding]:
+    """Ask the URL that the memories were embedded by, unless it is that of the settings."""
+    source = stored.embedding_source
+    if source is None or not is_url(source) or source == settings.embedding_model:
+        return []
+    return [await asyncio.to_thread(_url, source, settings.embedding_key)]
 
 
 def _named(chosen: str) -> str:
@@ -260,13 +272,17 @@ def _changing(stored: Installation) -> Iterator[Finding]:
         )
 
 
-def _behind(stored: Installation) -> Finding:
+def _behind(stored: Installation, chosen: str | None) -> Finding:
+    names = (
+        f"names the former model, {chosen}"
+        if chosen
+        else "is not set, which stands for the former model, the bundled one"
+    )
     return warning(
         "embedding model",
-        f"GRAPHMEM_EMBEDDING_MODEL names the former model; the memories are embedded with "
-        f"{stored.embedding_model}",
-        f"set it to {stored.embedding_source or stored.embedding_model}, or unset it for the bundled "
-        "model: processes that start load the former for nothing",
+        f"the memories are embedded with {stored.model.setting or 'the bundled model'}; "
+        f"GRAPHMEM_EMBEDDING_MODEL {names}: each start loads it for nothing",
+        f"{how_to_name(stored.model)}, or run `graphmem reembed` to embed them with the former again",
     )
 
 

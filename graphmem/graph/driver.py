@@ -54,6 +54,9 @@ RETRY_SECONDS = 15.0
 FAULTS = 5
 """The retries of an unexpected error: it may be due to a concurrent deletion or write."""
 
+QUIET_SECONDS = 60.0
+"""The time without an unexpected error after which the same one is logged again."""
+
 DEADLOCK = "Neo.TransientError.Transaction.DeadlockDetected"
 COLLISIONS = 6
 """The retries of a transaction after a deadlock, also for callers that count their own retries: the database
@@ -152,11 +155,20 @@ class DriverInUse(Struct):
     """The reason for which the database does not come back, if that is known."""
     away: Unavailable | None = None
     """The error of a database that is known not to answer: nothing is retried."""
+    faults: dict[str, float] = field(default_factory=dict)
+    """When each unexpected error occurred last, in seconds of the monotonic clock."""
 
     def admit(self) -> None:
         """Raise `DiskFull` if nothing may be written."""
         if self.full is not None:
             raise self.full
+
+    def tell(self, fault: str) -> None:
+        """Log an unexpected error, unless it goes on."""
+        now, last = time.monotonic(), self.faults.get(fault)
+        is_new = last is None or now - last >= QUIET_SECONDS
+        self.faults[fault] = now
+        log.log(logging.WARNING if is_new else logging.DEBUG, "read again: %s", fault)
 
 
 # Bookmarks: a read in a cluster waits for the writes that came before it, also those of other processes.
@@ -535,7 +547,7 @@ class Graph:
                 faults += 1
                 if faults > FAULTS:
                     raise _stays(problem) from problem
-                log.warning("read again: %s", _name(problem))
+                self._link.tell(_name(problem))
                 continue
             except ConstraintError as problem:
                 # Another writer has created the same unique node: retry, and find it.

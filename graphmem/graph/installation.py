@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from graphmem.artifacts.model import BUNDLED
 from graphmem.errors import ModelMismatch
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
@@ -36,6 +37,11 @@ class EmbeddingModel(Struct, frozen=True):
     def key(self) -> str:
         """The key that identifies its vectors, as `Embedder.key` does."""
         return f"{self.name}@{self.sha256}"
+
+    @property
+    def setting(self) -> str | None:
+        """The value of GRAPHMEM_EMBEDDING_MODEL that names the model; None for the bundled one."""
+        return None if self.name == BUNDLED else self.source or self.name
 
     def is_like(self, another: "EmbeddingModel") -> bool:
         """Tell whether both models make the same vectors, whatever their sources."""
@@ -325,7 +331,20 @@ def require_same(stored: Installation, ours: Installation) -> None:
         raise ModelMismatch(
             f"the memories in this database were embedded with {stored.embedding_model!r} "
             f"(sha256 {stored.embedding_sha256[:12]}…, {stored.dimensions} dimensions), not with "
-            f"{ours.embedding_model!r} (sha256 {ours.embedding_sha256[:12]}…, {ours.dimensions}): "
-            "set GRAPHMEM_EMBEDDING_MODEL to the former, embed them anew with `graphmem reembed`, "
-            "or use another database or data folder"
+            f"{ours.embedding_model!r} (sha256 {ours.embedding_sha256[:12]}…, {ours.dimensions}), "
+            f"{_choice(ours.model)}: {how_to_name(stored.model)}, embed them anew with "
+            "`graphmem reembed`, or use another database or data folder"
         )
+
+
+def how_to_name(model: EmbeddingModel) -> str:
+    """Return the remedy that lets the settings name a model."""
+    if model.setting is None:
+        return "unset GRAPHMEM_EMBEDDING_MODEL"
+    return f"set GRAPHMEM_EMBEDDING_MODEL to {model.setting}"
+
+
+def _choice(model: EmbeddingModel) -> str:
+    if model.setting is None:
+        return "the bundled model, since GRAPHMEM_EMBEDDING_MODEL is not set"
+    return "which GRAPHMEM_EMBEDDING_MODEL names"

@@ -1,13 +1,14 @@
 """Relevance: the degree, from 0 to 1, to which a memory answers; and the cosines that it is calibrated by."""
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.embedding import Embedder, Vector
+from graphmem.embedding_api import ApiModel
 from graphmem.graph.driver import Graph
 from graphmem.graph.installation import (
     Calibration,
@@ -245,9 +246,9 @@ async def measure(embedder: Embedder) -> Calibration:
     of the pairs of either kind are below `low`. Of the related pairs 95 % are below `high`, so that few
     answers reach the maximum.
     """
-    asked = [await embedder.query(question, patient=True) for question, _ in RELATED]
+    asked = await _asked([question for question, _ in RELATED], embedder)
     answers = [one.vector for one in await embedder.passages([answer for _, answer in RELATED])]
-    short = [await embedder.query(question, patient=True) for question in SHORT_ASKED]
+    short = await _asked(SHORT_ASKED, embedder)
     texts = [one.vector for one in await embedder.passages(SHORT_TEXTS)]
     related = [cosine(question, answer) for question, answer in zip(asked, answers, strict=True)]
     unrelated = [
@@ -258,6 +259,16 @@ async def measure(embedder: Embedder) -> Calibration:
     ]
     unrelated_short = [cosine(question, text) for question in short for text in texts]
     return Calibration(low=max(_below(unrelated), _below(unrelated_short)), high=_below(related))
+
+
+async def _asked(questions: Sequence[str], embedder: Embedder) -> list[Vector]:
+    """Return the vectors of questions: of a local model as they are asked, each by itself; of a URL together.
+
+    In a batch, the vectors of a quantized model are others in the third place.
+    """
+    if isinstance(embedder.model, ApiModel):
+        return await embedder.queries(questions, patient=True)
+    return [await embedder.query(question, patient=True) for question in questions]
 
 
 def cosine(one: Vector, other: Vector) -> float:

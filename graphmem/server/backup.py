@@ -24,6 +24,7 @@ import psutil
 from msgspec import Struct
 
 from graphmem.errors import DataFolderInUse, InvalidInput, ServerFailed
+from graphmem.model.progress import Progress, silent
 from graphmem.server import folder
 from graphmem.server.folder import (
     UseLock,
@@ -131,15 +132,16 @@ def end_backup(backup: Path, manifest: Manifest) -> None:
     write_private(backup / MANIFEST, msgspec.json.encode(manifest).decode() + "\n")
 
 
-def described(path: Path, inside: Path) -> BackupFile:
-    """Return the size and the hash of a file that is on the disk then."""
+def described(path: Path, inside: Path, *, sync: bool = True) -> BackupFile:
+    """Return the size and the hash of a file; with `sync` it is on the disk then."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
-        os.fsync(file.fileno())
+        if sync:
+            os.fsync(file.fileno())
         return BackupFile(path.relative_to(inside).as_posix(), file.tell(), digest.hexdigest())
 
 
-async def copy_store(data_dir: Path, backup: Path) -> StoreCopied:
+async def copy_store(data_dir: Path, backup: Path, *, progress: Progress = silent) -> StoreCopied:
     """Copy the store and its password into a backup; the server, if one runs, is suspended meanwhile.
 
     Raises `ServerFailed` if there is no store, `DataFolderInUse`.
@@ -148,6 +150,7 @@ async def copy_store(data_dir: Path, backup: Path) -> StoreCopied:
     if not (store / "databases").is_dir():
         raise ServerFailed(f"there is no store in {data_dir}: nothing can be backed up")
     async with changing(data_dir, PATIENCE):
+        progress("copying the store")
         process = living(read_record(data_dir), data_dir) or next(iter(servers(data_dir)), None)
         copied = await asyncio.to_thread(_copy_tree, store, backup / STORE, {})
         began = time.perf_counter()
@@ -156,6 +159,7 @@ async def copy_store(data_dir: Path, backup: Path) -> StoreCopied:
         paused = time.perf_counter() - began if process else 0.0
     write_private(backup / PASSWORD, folder.password(data_dir) + "\n")
     files = await asyncio.to_thread(_described_tree, backup)
+    progress("copying the store", 1, 1)
     return StoreCopied(files, round(paused, 3))
 
 
@@ -201,7 +205,7 @@ def _is_stopped(process: psutil.Process) -> bool:
 
 
 async def restore_store(
-    data_dir: Path, backup: Path, *, replace: bool, now: datetime
+    data_dir: Path, backup: Path, *, replace: bool, now: datetime, progress: Progress = silent
 ) -> Path | None:
     """Bring a store back, checked against the contents of its backup; return where the former one is now.
 
@@ -218,11 +222,13 @@ async def restore_store(
                 "has a store already: --replace puts it aside, or name another folder with --data-dir",
             )
         shutil.rmtree(incoming, ignore_errors=True)
-        await asyncio.to_thread(_copy_checked, manifest, backup, incoming)
+        await asyncio.to_thread(_check, manifest, backup, progress)
+        await asyncio.to_thread(_copy, manifest, backup, incoming, progress)
         aside = _put_aside(data_dir, store, now) if store.exists() else None
         write_private(data_dir / PASSWORD, (backup / PASSWORD).read_text("utf-8"))
         remove_record(data_dir)
         (incoming / STORE).rename(store)
+        folder.note_backup(data_dir, backup, manifest.made_at, restored_at=now)
         shutil.rmtree(incoming)
     return aside
 
@@ -259,20 +265,43 @@ def _put_aside(data_dir: Path, store: Path, now: datetime) -> Path:
     return aside
 
 
-def _copy_checked(manifest: Manifest, backup: Path, into: Path) -> None:
-    """Copy the files of a backup. Raises `BackupDamaged` for one that is not as it was."""
+def _check(manifest: Manifest, backup: Path, progress: Progress) -> None:
+    """Read the files of a backup. Raises `BackupDamaged` for one that is not as it was."""
     for one in manifest.files:
-        source, target = backup / one.path, into / one.path
+        source = backup / one.path
         if not source.resolve().is_relative_to(backup.resolve()):
             raise BackupDamaged(backup, f"{MANIFEST} names {one.path!r}, which is outside of it")
         if not source.is_file():
             raise BackupDamaged(backup, f"the file {one.path} is missing")
+    for one in _shown("checking the backup", manifest, progress):
+        # Not written to the disk: it may be read-only.
+        _require_same(one, described(backup / one.path, backup, sync=False), backup)
+
+
+def _copy(manifest: Manifest, backup: Path, into: Path, progress: Progress) -> None:
+    """Copy the files of a backup. Raises `BackupDamaged` for one that has changed meanwhile."""
+    for one in _shown("copying the store", manifest, progress):
+        target = into / one.path
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
-        if described(target, into) != one:
-            raise BackupDamaged(
-                backup, f"the file {one.path} is not as it was: its SHA-256 is another"
-            )
+        shutil.copyfile(backup / one.path, target)
+        _require_same(one, described(target, into), backup)
+
+
+def _shown(stage: str, manifest: Manifest, progress: Progress) -> Iterator[BackupFile]:
+    """Yield the files of a backup, and show the share of their bytes that is done."""
+    total, done = sum(one.size for one in manifest.files), 0
+    progress(stage)
+    for one in manifest.files:
+        yield one
+        done += one.size
+        if done < total:
+            progress(stage, done, total)
+    progress(stage, 1, 1)
+
+
+def _require_same(one: BackupFile, found: BackupFile, backup: Path) -> None:
+    if found != one:
+        raise BackupDamaged(backup, f"the file {one.path} is not as it was: its SHA-256 is another")
 
 
 def _copy_tree(store: Path, into: Path, copied: Mapping[Path, FileState]) -> dict[Path, FileState]:

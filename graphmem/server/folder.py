@@ -121,10 +121,11 @@ def write_record(data_dir: Path, record: Record) -> None:
 
 
 class BackupNote(Struct, frozen=True):
-    """The last whole backup of the folder's store."""
+    """The last whole backup of the folder's store, or the one that it was restored from since."""
 
     made_at: datetime
     place: str
+    restored_at: datetime | None = None
 
 
 def read_backup_note(data_dir: Path) -> BackupNote | None:
@@ -135,9 +136,11 @@ def read_backup_note(data_dir: Path) -> BackupNote | None:
         return None
 
 
-def note_backup(data_dir: Path, backup: Path, made_at: datetime) -> None:
-    """Write the note of a whole backup, for `graphmem doctor`."""
-    note = BackupNote(made_at, str(backup.absolute()))
+def note_backup(
+    data_dir: Path, backup: Path, made_at: datetime, *, restored_at: datetime | None = None
+) -> None:
+    """Write the note of a whole backup, or of its restore, for `graphmem doctor`."""
+    note = BackupNote(made_at, str(backup.absolute()), restored_at)
     write_private(data_dir / BACKED_UP, msgspec.json.encode(note).decode())
 
 

@@ -8,12 +8,12 @@ import pytest
 
 from graphmem import config, embedding_api
 from graphmem.embedding import AGAIN, Embedder, load_model
-from graphmem.embedding_api import SHORTEST_TEXT, ApiModel, url_and_name
+from graphmem.embedding_api import SHORTEST_TEXT, ApiModel, expected_api_model, url_and_name
 from graphmem.errors import SettingError, Unavailable
 from graphmem.model.progress import silent
 from graphmem.model.vocabulary import SECOND
 from graphmem.retrieval.knowledge import measure_knowledge
-from graphmem.retrieval.relevance import measure
+from graphmem.retrieval.relevance import RELATED, SHORT_ASKED, SHORT_TEXTS, measure
 from graphmem.serving import described
 from tests.fake_models import FakeModel
 from tests.stub_embeddings import LONGEST_TEXT, Misbehaviour, StubEmbeddings, stub_embeddings
@@ -148,7 +148,6 @@ def test_a_text_that_the_server_refuses_as_too_long_is_cut(
 @pytest.mark.parametrize(
     ("manner", "sentence"),
     [
-        (401, "answered with status 401: set GRAPHMEM_EMBEDDING_KEY to a key that it accepts"),
         (404, "answered with status 404: mend the URL"),
         (500, "answered with status 500: see that server's log"),
         ("html", "did not answer as an embeddings API: start that server, or mend the URL"),
@@ -173,11 +172,30 @@ def test_a_server_that_is_not_there_is_said_at_once(server: StubEmbeddings) -> N
         load_model(config.load({}, embedding_model=server.url), silent)
 
 
+@pytest.mark.parametrize(
+    ("key", "sent"),
+    [
+        ("", "a request without GRAPHMEM_EMBEDDING_KEY"),
+        ("odd", "the GRAPHMEM_EMBEDDING_KEY of this"),
+    ],
+)
+def test_a_key_that_is_missing_or_refused_is_named(
+    server: StubEmbeddings, key: str, sent: str
+) -> None:
+    server.key = "s3cret"
+    with pytest.raises(SettingError, match=f"status 401 to {sent}.*: set GRAPHMEM_EM") as caught:
+        load_model(config.load({}, embedding_model=server.url, embedding_key=key), silent)
+    assert caught.value.name == "GRAPHMEM_EMBEDDING_KEY"
+    assert "odd" not in str(caught.value)
+
+    away = expected_api_model(server.url, key, 256)
+    with pytest.raises(Unavailable, match=f"status 401 to {sent}"):
+        away.embed(TEXTS)
+    away.close()
+
+
 def test_the_key_is_sent(server: StubEmbeddings) -> None:
     server.key = "s3cret"
-    with pytest.raises(SettingError, match="GRAPHMEM_EMBEDDING_KEY") as caught:
-        load_model(config.load({}, embedding_model=server.url, embedding_key="other"), silent)
-    assert "other" not in str(caught.value)
 
     model = load_model(config.load({}, embedding_model=server.url, embedding_key="s3cret"), silent)
 
@@ -197,6 +215,19 @@ async def test_what_measures_a_model_has_the_time_of_passages(
         await embedder.query("Who feeds the hens?")
     assert -1 <= (await measure(embedder)).low <= 1
     assert await measure_knowledge(embedder)
+    await embedder.close()
+
+
+async def test_a_model_is_measured_in_few_requests(model: ApiModel, server: StubEmbeddings) -> None:
+    embedder = Embedder(model)
+
+    await measure(embedder)
+
+    asked = [body["input"] for body in server.asked]
+    assert sorted(map(len, asked)) == sorted(
+        [len(RELATED), len(RELATED), len(SHORT_ASKED), len(SHORT_TEXTS)]
+    )
+    assert [question for question, _ in RELATED] in asked
     await embedder.close()
 
 

@@ -36,10 +36,11 @@ from graphmem.server.backup import (
     copy_store,
     described,
     end_backup,
+    read_manifest,
     restore_store,
     suspended,
 )
-from graphmem.server.folder import home
+from graphmem.server.folder import BackupNote, home, read_backup_note
 from tests.planted import draft
 
 SAID: Any = {"session_id": "s", "role": "user", "content": "The spare key is under the fern."}
@@ -171,8 +172,12 @@ async def test_a_store_that_is_there_is_put_aside_or_stays(quiet: Path, tmp_path
     with pytest.raises(InvalidInput, match="--replace puts it aside"):
         await restore_store(quiet, backup, replace=False, now=present())
     assert nodes.read_text() == "written since"
-    aside = await restore_store(quiet, backup, replace=True, now=present())
+    assert read_backup_note(quiet) is None
+    now = present()
+    aside = await restore_store(quiet, backup, replace=True, now=now)
 
+    note = BackupNote(read_manifest(backup).made_at, str(backup), now)
+    assert read_backup_note(quiet) == note
     assert aside is not None
     assert nodes.read_text() == "databases/neo4j/nodes"
     assert (aside / "store" / "databases" / "neo4j" / "nodes").read_text() == "written since"
@@ -196,6 +201,30 @@ async def test_a_backup_that_is_not_whole_replaces_nothing(quiet: Path, tmp_path
         await restore_store(quiet, backup, replace=True, now=present())
     stored = home(quiet) / "data" / "databases" / "neo4j" / "nodes"
     assert stored.read_text() == "databases/neo4j/nodes"
+
+
+async def test_nothing_is_copied_before_everything_is_checked(quiet: Path, tmp_path: Path) -> None:
+    backup = await backed_up(quiet, tmp_path / "backup")
+    stages: list[str] = []
+
+    def progress(stage: str, done: int = 0, total: int = 0) -> None:
+        if stage not in stages:
+            stages.append(stage)
+
+    async def restore(*, replace: bool) -> None:
+        stages.clear()
+        await restore_store(quiet, backup, replace=replace, now=present(), progress=progress)
+
+    with pytest.raises(InvalidInput, match="--replace puts it aside"):
+        await restore(replace=False)
+    assert stages == []
+    await restore(replace=True)
+    assert stages == ["checking the backup", "copying the store"]
+    (backup / "store" / "transactions" / "neo4j" / "log.0").write_text("another")
+    with pytest.raises(BackupDamaged, match="its SHA-256 is another"):
+        await restore(replace=True)
+    assert stages == ["checking the backup"]
+    assert not list(home(quiet).glob("data.incoming"))
 
 
 async def test_a_backup_names_nothing_outside_of_it(quiet: Path, tmp_path: Path) -> None:
@@ -269,7 +298,7 @@ def test_a_start_that_fails_after_the_copy_says_that_the_copy_is_whole() -> None
 def test_a_folder_without_a_store_is_named(tmp_path: Path) -> None:
     result = invoked("backup", str(tmp_path / "backup"), "--data-dir", str(tmp_path / "nothing"))
     assert result.exit_code == 2
-    assert "there is no store in" in result.stderr
+    assert result.stderr.startswith("Error: there is no store in")
 
 
 COUNT = "import itertools, sys, time\nfor n in itertools.count():\n    print(n, flush=True); time.sleep(.001)"

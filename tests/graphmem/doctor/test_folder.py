@@ -200,6 +200,13 @@ def test_the_age_of_the_last_backup_is_told(data_dir):
         data_folder.note_backup(data_dir, Path("/backups/monday"), made_at)
         [(found, what)] = told()
         assert (found, "/backups/monday" in what) == (severity, True)
+    made_at = datetime(2026, 3, 2, 4, 30, tzinfo=UTC)
+    for days, severity in ((1, "note"), (9, "warning")):
+        restored_at = datetime.now(UTC) - timedelta(days=days)
+        data_folder.note_backup(data_dir, Path("/backups/monday"), made_at, restored_at=restored_at)
+        [(found, what)] = told()
+        assert (found, f"restored on {restored_at:%Y-%m-%d} from" in what) == (severity, True)
+        assert "the backup of 2026-03-02 04:30 UTC, in /backups/monday" in what
 
 
 def test_no_finding_tells_the_password(data_dir):

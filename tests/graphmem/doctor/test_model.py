@@ -2,6 +2,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from graphmem import config
 from graphmem.artifacts.model import MEMBERS, NAME
@@ -20,6 +21,7 @@ from graphmem.graph.installation import (
     STORED_INSTALLATION,
     STORED_KNOWLEDGE,
     Calibration,
+    EmbeddingModel,
     Installation,
     StoredKnowledge,
 )
@@ -105,10 +107,9 @@ async def test_a_url_is_asked_and_compared_by_its_name():
         assert (found.severity, "256 dimensions" in found.what) == ("ok", True)
         server.key = "secret"
         [found] = files(settings)
-        assert (found.severity, "GRAPHMEM_EMBEDDING_KEY" in found.remedy + found.what) == (
-            "problem",
-            True,
-        )
+        assert found.severity == "problem"
+        assert "status 401 to a request without GRAPHMEM_EMBEDDING_KEY" in found.what
+        assert found.remedy == "set GRAPHMEM_EMBEDDING_KEY to a key that it accepts"
 
     same = Installation("url/fake", "0" * 64, 256, TOKENIZER)
     assert [one.severity for one in await agreement(holding(same), settings)] == ["ok"]
@@ -116,6 +117,29 @@ async def test_a_url_is_asked_and_compared_by_its_name():
     assert [one.severity for one in await agreement(holding(other), settings)] == ["problem"]
     nameless = config.load({}, embedding_model="http://host/v1")
     assert [one.severity for one in await agreement(holding(same), nameless)] == ["problem"]
+
+
+async def test_a_store_of_a_url_that_the_settings_do_not_name_is_told_with_both_remedies():
+    with stub_embeddings() as server:
+        stored = Installation("url/fake", "0" * 64, 256, TOKENIZER, server.url)
+        for known, severity in (stored, "problem"), (replace(stored, former=OURS.model), "warning"):
+            [finding, url] = await agreement(holding(known), SETTINGS)
+            assert finding.severity == severity
+            assert "GRAPHMEM_EMBEDDING_MODEL is not set" in finding.what
+            assert f"set GRAPHMEM_EMBEDDING_MODEL to {server.url}, " in finding.remedy
+            assert "graphmem reembed" in finding.remedy
+            assert (url.severity, "256 dimensions" in url.what) == ("ok", True)
+    [_, url] = await agreement(holding(stored), SETTINGS)
+    assert (url.severity, "cannot be reached" in url.what) == ("problem", True)
+
+
+async def test_a_store_of_the_bundled_model_has_the_remedy_to_unset_the_variable():
+    named = config.load({}, embedding_model="some/model")
+    former = EmbeddingModel("some/model", "0" * 64, 768)
+    [finding] = await agreement(holding(replace(OURS, former=former)), named)
+    assert finding.severity == "warning"
+    assert "embedded with the bundled model; GRAPHMEM_EMBEDDING_MODEL names" in finding.what
+    assert finding.remedy.startswith("unset GRAPHMEM_EMBEDDING_MODEL, or run `graphmem reembed`")
 
 
 def speaking(*texts: str) -> ScriptedGraph:

@@ -24,8 +24,10 @@ from neo4j.exceptions import (
 from graphmem.conversations.conversation import OPEN_CONVERSATION
 from graphmem.conversations.types import Conversation
 from graphmem.errors import ServerFailed, StoreDamaged, TookTooLong, Unavailable
+from graphmem.graph import driver
 from graphmem.graph.driver import FAULTS, Graph, Transaction, connect
 from graphmem.graph.query import Query
+from graphmem.model.vocabulary import SECOND
 from graphmem.runtime import Runtime
 from tests import scripted
 
@@ -176,6 +178,26 @@ async def test_a_fault_that_stays_is_unavailable(graph: Graph, failing_reads):
     with pytest.raises(Unavailable, match="ExecutionFailed"):
         await graph.rows(ONE)
     assert failing.calls == FAULTS + 1
+
+
+async def test_a_fault_that_goes_on_is_logged_once(
+    graph: Graph,
+    failing_reads,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    async def told(problem: Exception) -> list[str]:
+        caplog.clear()
+        failing_reads(Failing(problem, times=3))
+        await graph.on(SECOND).rows(ONE)
+        return [one.message for one in caplog.records if one.levelname == "WARNING"]
+
+    odd = msgspec.ValidationError("a row that was deleted while it was read")
+    assert await told(FAULT) == ["read again: Neo.DatabaseError.Statement.ExecutionFailed"]
+    assert await told(odd) == ["read again: ValidationError"]
+    assert await told(FAULT) == []
+    monkeypatch.setattr(driver, "QUIET_SECONDS", 0.0)
+    assert await told(FAULT) == ["read again: Neo.DatabaseError.Statement.ExecutionFailed"] * 3
 
 
 async def test_a_call_that_the_server_timed_out_is_unavailable_and_not_tried_again(

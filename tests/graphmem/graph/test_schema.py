@@ -13,6 +13,7 @@ import neo4j
 import pytest
 
 from graphmem import config
+from graphmem.artifacts.model import BUNDLED
 from graphmem.errors import ModelMismatch, SchemaError
 from graphmem.graph import schema
 from graphmem.graph.driver import Graph, connect
@@ -355,12 +356,32 @@ async def test_of_two_models_at_once_one_wins(fresh: Graph, connected: Callable)
     assert len(await fresh.execute("MATCH (i:Installation) RETURN i.id")) == 1
 
 
-async def test_what_is_stored_decides_not_what_is_asked():
-    graph = ScriptedGraph({KEEP_INSTALLATION.name: [OURS]})
+BUNDLED_ONE = Installation(BUNDLED, "b" * 64, 384, "o200k_base")
+URL = "http://127.0.0.1:1/v1#fake"
+OF_URL = Installation("url/fake", "c" * 64, 256, "o200k_base", URL)
 
-    await agree(graph, OURS)
-    with pytest.raises(ModelMismatch, match="set GRAPHMEM_EMBEDDING_MODEL to the former"):
-        await agree(graph, Installation("other", "b" * 64, 384, "o200k_base"))
+
+@pytest.mark.parametrize(
+    ("stored", "other", "sentence"),
+    [
+        (OURS, OF_URL, "names: set GRAPHMEM_EMBEDDING_MODEL to model, embed them anew"),
+        (OF_URL, OURS, f"names: set GRAPHMEM_EMBEDDING_MODEL to {URL}, embed them anew"),
+        (
+            OF_URL,
+            BUNDLED_ONE,
+            "since GRAPHMEM_EMBEDDING_MODEL is not set: set GRAPHMEM_EMBEDDING_MODEL to http",
+        ),
+        (BUNDLED_ONE, OF_URL, "names: unset GRAPHMEM_EMBEDDING_MODEL, embed them anew"),
+    ],
+)
+async def test_what_is_stored_decides_not_what_is_asked(
+    stored: Installation, other: Installation, sentence: str
+):
+    graph = ScriptedGraph({KEEP_INSTALLATION.name: [stored]})
+
+    await agree(graph, stored)
+    with pytest.raises(ModelMismatch, match=sentence):
+        await agree(graph, other)
 
 
 ROOT = Path(__file__).parents[3]
