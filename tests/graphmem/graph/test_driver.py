@@ -21,7 +21,7 @@ from neo4j.exceptions import (
     TransientError,
 )
 
-from graphmem.conversations.conversation import OPEN_CONVERSATION
+from graphmem.conversations.conversation import OPEN_CONVERSATIONS
 from graphmem.conversations.types import Conversation
 from graphmem.errors import ServerFailed, StoreDamaged, TookTooLong, Unavailable
 from graphmem.graph.driver import FAULTS, Graph, Transaction, connect
@@ -428,12 +428,9 @@ async def test_a_wrong_password_is_said_in_a_sentence_without_it(runtime: Runtim
 async def opened(transaction, client_id: str, id: str = "c") -> list[Conversation]:
     now = datetime.now(UTC)
     rows = await transaction.rows(
-        OPEN_CONVERSATION,
+        OPEN_CONVERSATIONS,
         client_id=client_id,
-        id=id,
-        title=None,
-        metadata=None,
-        tags=[],
+        conversations=[{"id": id, "tags": []}],
         created_at=now,
     )
     return [row.shown for row in rows]
