@@ -1,8 +1,9 @@
-"""Remembering the messages of a file, one window at a time."""
+"""Remembering the messages of a file, one window at a time; some are embedded while others are written."""
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, BinaryIO, TypeVar
@@ -11,13 +12,23 @@ from msgspec import Struct
 
 from graphmem.cli.lines import BEGINNING, Acknowledged, Checkpoint, FilePosition, Line, windows
 from graphmem.client import Graphmem
+from graphmem.context import Context
+from graphmem.conversations.forms import text_of
+from graphmem.conversations.remember import (
+    NewBatch,
+    PreparedBatch,
+    prepare_batches,
+    remember_prepared,
+)
 from graphmem.errors import GraphmemError, MemoryNotFound
 from graphmem.model.validation import counted
 
 Value = TypeVar("Value")
 
-CONVERSATIONS_AT_ONCE = 4
-"""Conversations that are written at once: while one waits for the database, another is embedded."""
+_by_conversation = attrgetter("conversation_id")
+
+BATCH_CHARACTERS = 25_000
+"""The length of the texts that are written at once: a write embeds no more passages of long ones."""
 
 
 class Imported(Struct, kw_only=True):
@@ -68,15 +79,20 @@ async def load_windows(
     """
     after = await _resume_position(checkpoint, memory) if checkpoint else BEGINNING
     imported = Imported(skipped_lines=after.lines)
-    opened: set[str] = set()
+
+    def written(last: Line, memory_id: str) -> None:
+        if checkpoint:
+            place = FilePosition(last.number, last.end, last.sha256)
+            checkpoint.write(Acknowledged(place, memory_id))
+        heard(last.end)
+
     try:
-        async for window in iterate_in_thread(read(after)):
-            memory_id = await _send_window(window, memory, imported, opened)
-            last = window[-1]
-            if checkpoint:
-                place = FilePosition(last.number, last.end, last.sha256)
-                checkpoint.write(Acknowledged(place, memory_id))
-            heard(last.end)
+        async with Writing(memory, imported) as writing:
+            async for window in iterate_in_thread(read(after)):
+                *others, last = batched(window)
+                for lines in others:
+                    await writing.send(lines)
+                await writing.send(last, partial(written, window[-1]))
     except GraphmemError as problem:
         problem.add_note(_stays(imported, unit))
         raise
@@ -105,51 +121,77 @@ def _stays(imported: Imported, unit: str) -> str:
     return f"{counted(imported.messages, 'message')} before it imported, to stay"
 
 
-async def _send_window(
-    window: list[Line], memory: Graphmem, imported: Imported, opened: set[str]
-) -> str:
-    """Remember the messages of a window; return the id of one of the last ones."""
-    turns = asyncio.Semaphore(CONVERSATIONS_AT_ONCE)
+class Writing:
+    """Embeds messages while those before them are written."""
 
-    async def send(conversation_id: str, lines: list[Line]) -> str:
-        async with turns:
-            return await _send(conversation_id, lines, memory, imported, opened)
+    def __init__(self, memory: Graphmem, imported: Imported) -> None:
+        self._memory = memory
+        self._imported = imported
+        self._sent: set[str] = set()
+        self._written: set[str] = set()
+        self._last: asyncio.Task[None] | None = None
 
-    sends = [asyncio.create_task(send(*one)) for one in _by_conversation(window)]
-    try:
-        ids = await asyncio.gather(*sends)
-    finally:
-        # After an error or an interruption nothing is sent any more.
-        for task in sends:
-            task.cancel()
-        await asyncio.gather(*sends, return_exceptions=True)
-    return ids[-1]
+    async def __aenter__(self) -> "Writing":
+        return self
+
+    async def __aexit__(self, error: type[BaseException] | None, *others: object) -> None:
+        """Finish the last write, also after an error in what follows it; at an interruption give it up."""
+        if self._last is None:
+            return
+        if error is None or issubclass(error, GraphmemError):
+            await self._last
+        else:
+            self._last.cancel()
+            await asyncio.gather(self._last, return_exceptions=True)
+
+    async def send(
+        self, lines: list[Line], written: Callable[[str], None] = lambda memory_id: None
+    ) -> None:
+        """Write messages after those before them; `written` gets the id of one of the last ones."""
+        context = self._memory.runtime.context(self._memory.client_id)
+        new = [self._batch(id, list(some)) for id, some in groupby(lines, key=_by_conversation)]
+        prepared = await prepare_batches(new, context, now=context.now())
+        if self._last is not None:
+            last, self._last = self._last, None
+            await last
+        self._last = asyncio.create_task(self._write(prepared, context, written))
+
+    def _batch(self, conversation_id: str, lines: list[Line]) -> NewBatch:
+        """Return the batch of some messages; the first of a conversation gives it its title."""
+        title = None if conversation_id in self._sent else lines[0].title
+        self._sent.add(conversation_id)
+        messages = [line.message for line in lines]
+        return NewBatch(
+            conversation_id=conversation_id, messages=messages, create=True, title=title
+        )
+
+    async def _write(
+        self, batches: list[PreparedBatch], context: Context, written: Callable[[str], None]
+    ) -> None:
+        remembered = await remember_prepared(batches, context)
+        imported = self._imported
+        for batch, one in zip(batches, remembered, strict=True):
+            if batch.conversation_id not in self._written:
+                self._written.add(batch.conversation_id)
+                imported.conversations += 1
+                imported.new_conversations += batch.is_first
+            imported.messages += len(batch.given)
+            imported.embedding_truncated += len(one.embedding_truncated)
+        written(remembered[-1].ids[-1])
 
 
-async def _send(
-    conversation_id: str,
-    lines: list[Line],
-    memory: Graphmem,
-    imported: Imported,
-    opened: set[str],
-) -> str:
-    """Remember some messages of one conversation; return the id of the last one."""
-    if conversation_id not in opened:
-        conversation = await memory.open_conversation(conversation_id, title=lines[0].title)
-        opened.add(conversation_id)
-        imported.conversations += 1
-        imported.new_conversations += conversation.created
-    remembered = await memory.remember(conversation_id, [line.message for line in lines])
-    imported.messages += len(lines)
-    imported.embedding_truncated += len(remembered.embedding_truncated)
-    return remembered.ids[-1]
-
-
-def _by_conversation(window: list[Line]) -> Iterator[tuple[str, list[Line]]]:
-    """Group the lines of a window; `sorted` keeps the file's order within a conversation."""
-    by_id = attrgetter("conversation_id")
-    for conversation_id, lines in groupby(sorted(window, key=by_id), key=by_id):
-        yield conversation_id, list(lines)
+def batched(window: Sequence[Line]) -> Iterator[list[Line]]:
+    """Yield the messages of a window that are written at once; each conversation keeps the file's order."""
+    batch: list[Line] = []
+    size = 0
+    for line in sorted(window, key=_by_conversation):
+        length = len(text_of(line.message.content, line.message.tool_calls or ()))
+        if batch and size + length > BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+        batch.append(line)
+        size += length
+    yield batch
 
 
 async def iterate_in_thread(values: Iterable[Value]) -> AsyncIterator[Value]:

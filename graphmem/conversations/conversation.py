@@ -43,7 +43,7 @@ class StoredConversation(Struct, frozen=True):
         return replace(self.conversation, metadata=decoded(self.metadata))
 
 
-OPEN_CONVERSATION = Query("conversations/open_conversation", StoredConversation, writes=True)
+OPEN_CONVERSATIONS = Query("conversations/open_conversations", StoredConversation, writes=True)
 CHANGE_CONVERSATION = Query("conversations/change_conversation", StoredConversation, writes=True)
 DELETE_CONVERSATION = Query("conversations/delete_conversation", DeletedConversation, writes=True)
 PART_CHAINS = Query("conversations/part_chains", Gone, writes=True)
@@ -63,16 +63,16 @@ async def open_conversation(new: NewConversation, context: Context) -> Conversat
 
     A missing id is generated. Raises `InvalidInput`, `TooLarge`, `Unavailable`.
     """
-    id, now = new.id or context.new_id(), context.now()
+    row = {
+        "id": new.id or context.new_id(),
+        "title": new.title,
+        "metadata": encoded(new.metadata, "metadata"),
+        "tags": checked_tags(new.tags, "") or [],
+    }
+    now = context.now()
     rows = await context.graph.write(
         lambda transaction: transaction.rows(
-            OPEN_CONVERSATION,
-            client_id=context.client_id,
-            id=id,
-            title=new.title,
-            metadata=encoded(new.metadata, "metadata"),
-            tags=checked_tags(new.tags, "") or [],
-            created_at=now,
+            OPEN_CONVERSATIONS, client_id=context.client_id, conversations=[row], created_at=now
         )
     )
     return rows[0].shown

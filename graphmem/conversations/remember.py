@@ -1,16 +1,18 @@
-"""Remembering messages: a batch becomes nodes, in order, in one transaction."""
+"""Remembering messages: batches of conversations become nodes, in order, in one transaction."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from graphmem.context import Context
-from graphmem.conversations.conversation import OPEN_CONVERSATION
+from graphmem.conversations.conversation import OPEN_CONVERSATIONS
 from graphmem.conversations.forms import PlainMessage, plain
-from graphmem.conversations.types import Batch, NewMessage, Remembered, StoredSession
+from graphmem.conversations.types import Batch, NewMessage, Remembered, StoredSession, Title
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
@@ -33,10 +35,11 @@ MANY_NEW = 20
 """A session with this many new messages is summarized before it is idle."""
 
 
-class _Named(Struct, frozen=True):
-    """The id of a conversation that may be opened; a struct, so that an error names the field."""
+class _Opened(Struct, frozen=True):
+    """A conversation that may be opened; a struct, so that an error names the field."""
 
     conversation_id: Id
+    title: Title | None = None
 
 
 class KnownMessage(Struct, frozen=True):
@@ -47,14 +50,17 @@ class KnownMessage(Struct, frozen=True):
 
 
 class KnownMessages(Struct, frozen=True):
-    """The messages of a batch that exist already."""
+    """The messages of a batch that its conversation has already, and the conversation's title."""
 
+    conversation_id: str
+    title: str | None
     known: list[KnownMessage]
 
 
 class ConversationState(Struct, frozen=True):
     """The state of a conversation that its one writer needs, read under its lock."""
 
+    conversation_id: str
     next_position: int
     sessions: list[StoredSession]
     known: list[KnownMessage]
@@ -64,6 +70,7 @@ class ConversationState(Struct, frozen=True):
 class BatchPlacement(Struct, frozen=True):
     """The rows of a batch: its messages with their places in the conversation."""
 
+    conversation_id: str
     memories: list[Prepared]
     links: list[dict[str, Any]]
     sessions: list[dict[str, Any]]
@@ -71,11 +78,30 @@ class BatchPlacement(Struct, frozen=True):
     many_new: bool = False
     """Whether a session has `MANY_NEW` messages since its last summary."""
 
+    @property
+    def row(self) -> dict[str, Any]:
+        """The row of `keep_sessions`."""
+        return {
+            "id": self.conversation_id,
+            "next_position": self.next_position,
+            "sessions": self.sessions,
+        }
+
 
 KNOWN_MESSAGES = Query("conversations/known_messages", KnownMessages)
-LOCK_CONVERSATION = Query("conversations/lock_conversation", ConversationState, writes=True)
+LOCK_CONVERSATIONS = Query("conversations/lock_conversations", ConversationState, writes=True)
 KEEP_SESSIONS = Query("conversations/keep_sessions", RowsWritten, writes=True)
 LINK_MESSAGES = Query("conversations/link_messages", RowsWritten, writes=True)
+
+
+class NewBatch(Struct, frozen=True, kw_only=True):
+    """Messages to append to a conversation; with `create` there need not be such a conversation yet."""
+
+    conversation_id: str
+    messages: Sequence[NewMessage]
+    create: bool = False
+    title: str | None = None
+    """The new title of the conversation; None leaves it."""
 
 
 class PreparedBatch(Struct, frozen=True, kw_only=True):
@@ -95,7 +121,10 @@ class PreparedBatch(Struct, frozen=True, kw_only=True):
     segment_job_id: str
     summary_job_id: str
     opens: bool = False
-    """Whether the conversation is opened with the batch."""
+    """Whether the conversation is opened, or gets another title, with the batch."""
+    is_first: bool = False
+    """Whether there was no such conversation when the batch was read."""
+    title: str | None = None
 
 
 async def remember_messages(conversation_id: str, batch: Batch, context: Context) -> Remembered:
@@ -109,10 +138,24 @@ async def remember_messages(conversation_id: str, batch: Batch, context: Context
     prepared = await prepare_batch(
         conversation_id, batch.messages, context, now=context.now(), create=batch.create
     )
-    ids = prepared.ids
-    if prepared.memories:
-        ids = await context.graph.write(lambda transaction: append_batch(transaction, prepared))
-    truncated = {memory.draft.id for memory in prepared.memories if memory.embedding.truncated}
+    return (await remember_prepared([prepared], context))[0]
+
+
+async def remember_prepared(batches: Sequence[PreparedBatch], context: Context) -> list[Remembered]:
+    """Append batches to their conversations in one transaction; return the ids of each, in order.
+
+    Raises `ConversationNotFound`, `Unavailable`.
+    """
+    ids = {batch.conversation_id: batch.ids for batch in batches}
+    if changing := [batch for batch in batches if batch.memories or batch.opens]:
+        appended = await context.graph.write(partial(append_batches, batches=changing))
+        names = [batch.conversation_id for batch in changing]
+        ids |= dict(zip(names, appended, strict=True))
+    return [_remembered(batch, ids[batch.conversation_id]) for batch in batches]
+
+
+def _remembered(batch: PreparedBatch, ids: list[str]) -> Remembered:
+    truncated = {memory.draft.id for memory in batch.memories if memory.embedding.truncated}
     return Remembered(
         ids=ids, embedding_truncated=[id for id in dict.fromkeys(ids) if id in truncated]
     )
@@ -126,77 +169,145 @@ async def prepare_batch(
     now: datetime,
     create: bool = False,
 ) -> PreparedBatch:
-    """Check a batch, give its messages their ids, and embed those that do not exist yet.
+    """Prepare one batch as `prepare_batches` does."""
+    batch = NewBatch(conversation_id=conversation_id, messages=messages, create=create)
+    return (await prepare_batches([batch], context, now=now))[0]
 
-    With `create` there need not be such a conversation yet.
+
+async def prepare_batches(
+    batches: Sequence[NewBatch], context: Context, *, now: datetime
+) -> list[PreparedBatch]:
+    """Check batches of different conversations, give their messages ids, and embed those that are new.
 
     Raises `InvalidInput`, `TooLarge`, `ConversationNotFound`, `Unavailable`.
     """
-    client_id, new_id = context.client_id, context.new_id
-    if create:
-        conversation_id = validated({"conversation_id": conversation_id}, _Named).conversation_id
-    checked = [
-        plain(message, now, place=f"messages[{place}].") for place, message in enumerate(messages)
-    ]
-    external_ids = sorted({message.external_id for message in checked if message.external_id})
+    checked = [_checked(batch, now) for batch in batches]
     found = await context.graph.rows(
-        KNOWN_MESSAGES, client_id=client_id, id=conversation_id, external_ids=external_ids
+        KNOWN_MESSAGES,
+        client_id=context.client_id,
+        conversations=[
+            {"id": batch.conversation_id, "external_ids": _external_ids(given)}
+            for batch, given in zip(batches, checked, strict=True)
+        ],
     )
-    if not found and not create:
-        raise ConversationNotFound(conversation_id)
-    known_messages = found[0].known if found else []
-    ids = _ids(checked, known_messages, new_id)
-    known = {message.id for message in known_messages}
+    known = {one.conversation_id: one for one in found}
+    for batch in batches:
+        if not batch.create and batch.conversation_id not in known:
+            raise ConversationNotFound(batch.conversation_id)
+    begun = [
+        _begun(batch, given, known.get(batch.conversation_id), context, now)
+        for batch, given in zip(batches, checked, strict=True)
+    ]
+    drafts = [draft for _, some in begun for draft in some]
+    memories = iter(await prepare_within_limits(drafts, context))
+    return [replace(batch, memories=list(islice(memories, len(some)))) for batch, some in begun]
+
+
+def _checked(batch: NewBatch, now: datetime) -> list[PlainMessage]:
+    """Return the messages of a batch as they are stored. Raises `InvalidInput`, `TooLarge`."""
+    if batch.create:
+        validated({"conversation_id": batch.conversation_id, "title": batch.title}, _Opened)
+    return [
+        plain(message, now, place=f"messages[{place}].")
+        for place, message in enumerate(batch.messages)
+    ]
+
+
+def _begun(
+    batch: NewBatch,
+    given: list[PlainMessage],
+    known: KnownMessages | None,
+    context: Context,
+    now: datetime,
+) -> tuple[PreparedBatch, list[Draft]]:
+    """Return a batch without its memories, and their drafts; `known` is None without a conversation."""
+    new_id = context.new_id
+    messages = known.known if known else []
+    ids = _ids(given, messages, new_id)
+    written = {message.id for message in messages}
     new: dict[str, PlainMessage] = {}
     drafts: list[Draft] = []
-    for place, (id, message) in enumerate(zip(ids, checked, strict=True)):
+    for place, (id, message) in enumerate(zip(ids, given, strict=True)):
         # A repeated external_id within a batch is ignored: the first message is written.
-        if id not in known and id not in new:
+        if id not in written and id not in new:
             new[id] = message
             field = f"messages[{place}]."
-            drafts.append(_draft(id, message, client_id, conversation_id, now, field))
-    return PreparedBatch(
-        client_id=client_id,
-        conversation_id=conversation_id,
+            drafts.append(_draft(id, message, context.client_id, batch.conversation_id, now, field))
+    prepared = PreparedBatch(
+        client_id=context.client_id,
+        conversation_id=batch.conversation_id,
         arrived_at=now,
         ids=ids,
-        given=checked,
+        given=given,
         messages=list(new.values()),
-        memories=await prepare_within_limits(drafts, context),
+        memories=[],
         session_ids={name: new_id() for name in {message.session_id for message in new.values()}},
         segment_job_id=new_id(),
         summary_job_id=new_id(),
-        opens=not found,
+        opens=known is None or batch.title not in {None, known.title},
+        is_first=known is None,
+        title=batch.title,
     )
+    return prepared, drafts
+
+
+def _external_ids(messages: Sequence[PlainMessage]) -> list[str]:
+    return sorted({message.external_id for message in messages if message.external_id})
 
 
 async def append_batch(transaction: Transaction, batch: PreparedBatch) -> list[str]:
-    """Append a batch under the conversation's lock; return the ids of its messages in their order.
+    """Append one batch as `append_batches` does."""
+    return (await append_batches(transaction, [batch]))[0]
 
-    Raises `ConversationNotFound`.
+
+async def append_batches(
+    transaction: Transaction, batches: Sequence[PreparedBatch]
+) -> list[list[str]]:
+    """Append batches under the locks of their conversations; return the ids of each one's messages, in order.
+
+    All are of one client, each is of another conversation. Raises `ConversationNotFound`.
     """
-    if batch.opens:
-        await transaction.rows(
-            OPEN_CONVERSATION,
-            client_id=batch.client_id,
-            id=batch.conversation_id,
-            title=None,
-            metadata=None,
-            tags=[],
-            created_at=batch.arrived_at,
-        )
-    state = await lock_conversation(
+    await _open_missing(transaction, batches)
+    states = await _lock_conversations(
         transaction,
-        batch.conversation_id,
-        client_id=batch.client_id,
-        session_names=sorted(batch.session_ids),
-        external_ids=sorted({one.external_id for one in batch.messages if one.external_id}),
-        ids=[memory.draft.id for memory in batch.memories],
+        {
+            batch.conversation_id: {
+                "session_names": sorted(batch.session_ids),
+                "external_ids": _external_ids(batch.messages),
+                "ids": [memory.draft.id for memory in batch.memories],
+            }
+            for batch in batches
+        },
+        client_id=batches[0].client_id,
     )
-    placed = place(batch.memories, batch.messages, state, batch.session_ids)
-    if placed.memories:
-        await _write_placed(transaction, placed, batch)
-    await _postpone_jobs(transaction, batch, many_new=placed.many_new)
+    placed = [
+        place(batch.memories, batch.messages, states[batch.conversation_id], batch.session_ids)
+        for batch in batches
+    ]
+    await _write_placed(
+        transaction, [one for one in placed if one.memories], client_id=batches[0].client_id
+    )
+    await _postpone_jobs(transaction, batches, placed)
+    return [_winning_ids(batch, states[batch.conversation_id]) for batch in batches]
+
+
+async def _open_missing(transaction: Transaction, batches: Sequence[PreparedBatch]) -> None:
+    opened: list[dict[str, Any]] = [
+        {"id": batch.conversation_id, "title": batch.title, "metadata": None, "tags": []}
+        for batch in sorted(batches, key=lambda batch: batch.conversation_id)
+        if batch.opens
+    ]
+    if opened:
+        await transaction.rows(
+            OPEN_CONVERSATIONS,
+            client_id=batches[0].client_id,
+            conversations=opened,
+            created_at=batches[0].arrived_at,
+        )
+
+
+def _winning_ids(batch: PreparedBatch, state: ConversationState) -> list[str]:
+    """Return the ids of a batch's messages; another writer may have written some before."""
     winners = {message.external_id: message.id for message in state.known}
     return [
         winners.get(message.external_id or "", id)
@@ -209,47 +320,63 @@ async def lock_conversation(
     conversation_id: str,
     *,
     client_id: str,
-    session_names: Sequence[str] = (),
-    external_ids: Sequence[str] = (),
     ids: Sequence[str] = (),
 ) -> ConversationState:
-    """Lock a conversation for its one writer; return the requested parts of its state.
+    """Lock a conversation for its one writer; return its state, and which of these ids are written.
 
     Raises `ConversationNotFound`.
     """
-    states = await transaction.rows(
-        LOCK_CONVERSATION,
-        client_id=client_id,
-        id=conversation_id,
-        session_names=list(session_names),
-        external_ids=list(external_ids),
-        ids=list(ids),
-    )
-    if not states:
-        raise ConversationNotFound(conversation_id)
-    return states[0]
+    asked = {"session_names": [], "external_ids": [], "ids": list(ids)}
+    states = await _lock_conversations(transaction, {conversation_id: asked}, client_id=client_id)
+    return states[conversation_id]
+
+
+async def _lock_conversations(
+    transaction: Transaction, asked: Mapping[str, dict[str, Any]], *, client_id: str
+) -> dict[str, ConversationState]:
+    """Lock conversations; return the requested parts of their states. Raises `ConversationNotFound`."""
+    # In one order, so that two writers of the same conversations do not deadlock.
+    rows = [{"id": id} | asked[id] for id in sorted(asked)]
+    found = await transaction.rows(LOCK_CONVERSATIONS, client_id=client_id, conversations=rows)
+    states = {state.conversation_id: state for state in found}
+    for id in asked:
+        if id not in states:
+            raise ConversationNotFound(id)
+    return states
 
 
 async def _write_placed(
-    transaction: Transaction, placed: BatchPlacement, batch: PreparedBatch
+    transaction: Transaction, placed: Sequence[BatchPlacement], *, client_id: str
 ) -> None:
+    if not placed:
+        return
     await transaction.rows(
-        KEEP_SESSIONS,
-        client_id=batch.client_id,
-        conversation_id=batch.conversation_id,
-        sessions=placed.sessions,
-        next_position=placed.next_position,
+        KEEP_SESSIONS, client_id=client_id, conversations=[one.row for one in placed]
     )
-    await write(transaction, placed.memories, client_id=batch.client_id)
-    await transaction.rows(LINK_MESSAGES, client_id=batch.client_id, rows=placed.links)
+    memories = [memory for one in placed for memory in one.memories]
+    await write(transaction, memories, client_id=client_id)
+    links = [link for one in placed for link in one.links]
+    await transaction.rows(LINK_MESSAGES, client_id=client_id, rows=links)
 
 
-async def _postpone_jobs(transaction: Transaction, batch: PreparedBatch, *, many_new: bool) -> None:
-    """Queue the jobs for the time when the conversation is idle.
+async def _postpone_jobs(
+    transaction: Transaction, batches: Sequence[PreparedBatch], placed: Sequence[BatchPlacement]
+) -> None:
+    """Queue the jobs for the time when the conversations are idle.
 
     Each write postpones segmenting. The summary job is not postponed: it is due when the first session is
     idle.
     """
+    due = [
+        job
+        for batch, one in zip(batches, placed, strict=True)
+        for job in _jobs(batch, many_new=one.many_new)
+    ]
+    now = batches[0].arrived_at
+    await postpone_all(transaction, due, client_id=batches[0].client_id, now=now)
+
+
+def _jobs(batch: PreparedBatch, *, many_new: bool) -> tuple[Due, Due]:
     now, conversation_id = batch.arrived_at, batch.conversation_id
     segmenting = Due(
         id=batch.segment_job_id,
@@ -266,7 +393,7 @@ async def _postpone_jobs(transaction: Transaction, batch: PreparedBatch, *, many
         conversation_id=conversation_id,
         earliest=True,
     )
-    await postpone_all(transaction, [segmenting, summarizing], client_id=batch.client_id, now=now)
+    return segmenting, summarizing
 
 
 def place(
@@ -307,7 +434,9 @@ def place(
             "next_idx": session.next_idx,
             "last_active_at": draft.created_at,
         }
-    return BatchPlacement(memories, links, list(touched.values()), position, many_new)
+    return BatchPlacement(
+        state.conversation_id, memories, links, list(touched.values()), position, many_new
+    )
 
 
 def _ids(

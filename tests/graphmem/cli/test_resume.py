@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import pytest
 from graphmem.cli import lines
 from graphmem.cli.lines import Checkpoint, FileChanged, read_lines
 from graphmem.cli.loading import load
-from graphmem.client import Graphmem
-from graphmem.conversations.types import Conversation, Remembered
+from graphmem.conversations.types import Remembered
 from graphmem.errors import MemoryNotFound, Unavailable
 from graphmem.runtime import Runtime
+from tests.graphmem.cli.batches_taken import Taking, taken_batches  # noqa: F401, a fixture
 
 LINES = 3_000
 KILLED_AFTER = 500
@@ -28,31 +29,29 @@ RETURN message.text AS text, message.position AS position, message.idx AS idx,
 ORDER BY position"""
 
 
-class Database(Graphmem):
+class Database(Taking):
     """Remembers as a graphmem does, by `external_id`; fails when it is told to."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.stored: dict[str, str] = {}
         self.asked = 0
         self.fails_after = 1_000_000
-
-    async def open_conversation(self, id: str | None = None, **changed: Any) -> Conversation:
-        assert id is not None
-        return Conversation(id=id, created=not self.stored)
 
     async def memory(self, memory_id: str, *, client_id: str | None = None) -> Any:
         if memory_id not in self.stored:
             raise MemoryNotFound(memory_id)
         return self.stored[memory_id]
 
-    async def remember(self, conversation_id, messages, *, create=False) -> Remembered:
-        new = list(messages)
+    async def append(self, batches: Sequence[Any]) -> list[Remembered]:
+        [batch] = batches
+        new = batch.given
         if self.asked + len(new) > self.fails_after:
             raise Unavailable("the database does not answer")
         self.asked += len(new)
         for message in new:
             self.stored.setdefault(message.external_id, message.content)
-        return Remembered(ids=[message.external_id for message in new])
+        return [Remembered(ids=[message.external_id for message in new])]
 
 
 @pytest.fixture

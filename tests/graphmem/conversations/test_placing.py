@@ -39,7 +39,7 @@ def state(
     known: Sequence[KnownMessage] = (),
     written: Sequence[str] = (),
 ) -> ConversationState:
-    return ConversationState(next_position, list(sessions), list(known), list(written))
+    return ConversationState("c", next_position, list(sessions), list(known), list(written))
 
 
 def placed(
@@ -131,7 +131,7 @@ def test_a_batch_whose_commit_got_lost_only_on_the_way_back_is_not_written_again
     batch = [("1", "a", None), ("2", "a", "x")]
     result = placed(batch, state(2, (), [KnownMessage("x", "2")], ["1", "2"]))
 
-    assert result == BatchPlacement([], [], [], 2)
+    assert result == BatchPlacement("c", [], [], [], 2)
 
 
 def test_a_session_of_which_nothing_is_new_is_left_alone():

@@ -8,11 +8,19 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from msgspec import convert
+from msgspec.structs import replace
 from neo4j.exceptions import IncompleteCommit
 
 from graphmem.client import Graphmem
 from graphmem.conversations import remember as writing
-from graphmem.conversations.remember import LOCK_CONVERSATION
+from graphmem.conversations.remember import (
+    LOCK_CONVERSATIONS,
+    NewBatch,
+    prepare_batches,
+    remember_prepared,
+)
+from graphmem.conversations.types import NewMessage, Remembered
 from graphmem.errors import ConversationNotFound, InvalidInput, TooLarge, Unavailable
 from graphmem.memories.write import write
 from graphmem.runtime import Runtime
@@ -128,18 +136,19 @@ async def test_a_writer_that_waited_for_the_lock_reads_what_was_written_meanwhil
     memory: Graphmem, conversation: str, runtime: Runtime, say
 ):
     await memory.remember("c", [say()])
-    asked = {"client_id": memory.client_id, "id": "c", "external_ids": [], "ids": []}
+    asked = {"id": "c", "session_names": ["a"], "external_ids": [], "ids": []}
+    locking = {"client_id": memory.client_id, "conversations": [asked]}
     locked = asyncio.Event()
 
     async def first(transaction):
-        await transaction.rows(LOCK_CONVERSATION, **asked, session_names=["a"])
+        await transaction.rows(LOCK_CONVERSATIONS, **locking)
         locked.set()
         await asyncio.sleep(0.3)
         moved = "MATCH (c:Conversation {client_id: $client_id}) SET c.next_position = 100"
         await transaction._transaction.run(moved, client_id=memory.client_id)
 
     async def second(transaction):
-        return await transaction.rows(LOCK_CONVERSATION, **asked, session_names=["a"])
+        return await transaction.rows(LOCK_CONVERSATIONS, **locking)
 
     async with asyncio.TaskGroup() as writers:
         writers.create_task(runtime.graph.write(first))
@@ -152,11 +161,12 @@ async def test_a_writer_that_waited_for_the_lock_reads_what_was_written_meanwhil
 async def test_who_waited_for_a_conversation_that_was_deleted_meanwhile_finds_none(
     memory: Graphmem, conversation: str, runtime: Runtime, say, nodes_of, call: str
 ):
-    asked = {"client_id": memory.client_id, "id": "c", "external_ids": [], "ids": []}
+    asked = {"id": "c", "session_names": ["a"], "external_ids": [], "ids": []}
+    locking = {"client_id": memory.client_id, "conversations": [asked]}
     locked = asyncio.Event()
 
     async def delete(transaction):
-        await transaction.rows(LOCK_CONVERSATION, **asked, session_names=["a"])
+        await transaction.rows(LOCK_CONVERSATIONS, **locking)
         locked.set()
         await asyncio.sleep(0.3)
         gone = "MATCH (c:Conversation {client_id: $client_id}) DETACH DELETE c"
@@ -464,3 +474,77 @@ async def test_messages_of_a_framework_are_remembered_and_found(memory: Graphmem
     ]
     names = {one.external_id for one in (await memory.sessions("c")).sessions}
     assert names == {"2026-03-01", "2026-03-02"}
+
+
+async def test_batches_of_several_conversations_are_written_together(
+    memory: Graphmem, runtime: Runtime, say, shape
+):
+    await memory.remember("c", [say("0"), say("1", external_id="1")], create=True)
+    written = await remember_some(
+        memory,
+        new_batch("d", [say("0"), say("1")], title="Tides"),
+        new_batch("c", [say("other", external_id="1"), say("2"), say("3", "b")]),
+    )
+
+    first, second = [await shape(memory.client_id, id) for id in ("c", "d")]
+    first.check()
+    second.check()
+    assert [m.text for m in first.messages] == ["0", "1", "2", "3"]
+    assert [m.text for m in second.messages] == ["0", "1"]
+    assert written[1].ids == [m.id for m in first.messages[1:]]
+    assert written[0].ids == [m.id for m in second.messages]
+    conversations = (await memory.conversations()).conversations
+    assert {one.id: one.title for one in conversations} == {"c": None, "d": "Tides"}
+
+
+async def test_known_messages_change_the_title_alone(memory: Graphmem, say, shape):
+    batch = new_batch("c", [say(external_id="1")], title="Tides")
+    first = await remember_some(memory, batch)
+    before = await shape(memory.client_id)
+    again = await remember_some(memory, replace(batch, title="Harbour"))
+
+    assert again == first
+    assert await shape(memory.client_id) == before
+    assert [one.title for one in (await memory.conversations()).conversations] == ["Harbour"]
+
+
+async def test_of_several_batches_all_are_written_or_none(
+    memory: Graphmem, say, monkeypatch, nodes_of
+):
+    async def fail(*arguments, **named):
+        raise RuntimeError("at the end")
+
+    monkeypatch.setattr(writing, "postpone_all", fail)
+    with pytest.raises(RuntimeError, match="at the end"):
+        await remember_some(memory, *(new_batch(id, [say()]) for id in "cd"))
+    assert await nodes_of(memory.client_id) == 0
+
+
+async def test_writers_of_the_same_conversations_in_another_order_do_not_deadlock(
+    memory: Graphmem, say, shape
+):
+    async def write(ids: str) -> None:
+        await remember_some(memory, *(new_batch(id, [say(id)]) for id in ids))
+
+    await asyncio.gather(*(write("".join(random.Random(n).sample("cdef", 4))) for n in range(8)))
+
+    for id in "cdef":
+        found = await shape(memory.client_id, id)
+        found.check()
+        assert len(found.messages) == 8
+
+
+def new_batch(id: str, messages: list[dict[str, Any]], title: str | None = None) -> NewBatch:
+    return NewBatch(
+        conversation_id=id,
+        messages=convert(messages, list[NewMessage]),
+        create=True,
+        title=title,
+    )
+
+
+async def remember_some(memory: Graphmem, *batches: NewBatch) -> list[Remembered]:
+    """Write batches in one transaction, without retries but those of the driver."""
+    context = memory.runtime.context(memory.client_id)
+    prepared = await prepare_batches(batches, context, now=context.now())
+    return await remember_prepared(prepared, context)

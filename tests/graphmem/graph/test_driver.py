@@ -21,7 +21,7 @@ from neo4j.exceptions import (
     TransientError,
 )
 
-from graphmem.conversations.conversation import OPEN_CONVERSATION
+from graphmem.conversations.conversation import OPEN_CONVERSATIONS
 from graphmem.conversations.types import Conversation
 from graphmem.errors import ServerFailed, StoreDamaged, TookTooLong, Unavailable
 from graphmem.graph import driver
@@ -447,15 +447,27 @@ async def test_a_wrong_password_is_said_in_a_sentence_without_it(runtime: Runtim
     )
 
 
+async def test_the_driver_spells_no_text_and_no_vector_of_a_list(
+    graph: Graph, caplog: pytest.LogCaptureFixture
+):
+    said = inline("CYPHER 25 RETURN $rows[0].text AS text")
+    rows = [{"text": "The light is red.", "vector": [0.25] * 384}]
+    with caplog.at_level("DEBUG", logger="neo4j"):
+        read = await graph.rows(said, rows=rows)
+        written = await graph.write(lambda transaction: transaction.rows(said, rows=rows))
+
+    assert [one.text for one in read + written] == ["The light is red."] * 2
+    assert caplog.text.count("'rows': [1 values]") == 2
+    assert "light" not in caplog.text
+    assert "0.25" not in caplog.text
+
+
 async def opened(transaction, client_id: str, id: str = "c") -> list[Conversation]:
     now = datetime.now(UTC)
     rows = await transaction.rows(
-        OPEN_CONVERSATION,
+        OPEN_CONVERSATIONS,
         client_id=client_id,
-        id=id,
-        title=None,
-        metadata=None,
-        tags=[],
+        conversations=[{"id": id, "tags": []}],
         created_at=now,
     )
     return [row.shown for row in rows]
