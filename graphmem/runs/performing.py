@@ -53,7 +53,7 @@ FIRST_RETRIES = 3
 """The maximum number of retries of a reservation, before the run's remaining retries are known."""
 
 RECORD_SECONDS = 1.0
-"""The time that a failed operation waits until its failure is recorded; a database that hangs takes longer."""
+"""The time that a failed operation waits until its failure is recorded; a hanging database takes longer."""
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 1.0
