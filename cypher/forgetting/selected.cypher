@@ -6,7 +6,7 @@ CYPHER 25
 // $limit            int           the maximum number
 // $ids              list<string>  the memories, by id; empty for all
 // $names            list<string>  the normal forms of a name, one of which is mentioned; empty for all
-// $written          string        the name as a text holds it, in lower case; '' for none
+// $written          list<string>  the forms in which a text may hold the name, in lower case
 // $word             string        a pattern for that name as a whole word
 // $conversation_id  string        their conversation, '' for all
 // $session_id       string        their session, '' for all
@@ -42,8 +42,8 @@ WHERE memory.id > $after
       MATCH (memory)-[:MENTIONS|NAMES]->(entity:Entity {client_id: $client_id})
       WHERE entity.normalized IN $names
     }
-    OR (toLower(memory.search_text) CONTAINS $written AND memory.search_text =~ $word)
-    OR (toLower(memory.text) CONTAINS $written AND memory.text =~ $word)
+    OR (any(form IN $written WHERE toLower(memory.search_text) CONTAINS form) AND memory.search_text =~ $word)
+    OR (any(form IN $written WHERE toLower(memory.text) CONTAINS form) AND memory.text =~ $word)
   )
 WITH memory
 ORDER BY memory.id

@@ -2,6 +2,7 @@
 //
 // $vectors  list<map>  {place, vector}: the question's vectors, none or several
 WITH memory, collect(place) AS places, max(vector) AS vector, max(bm25) AS bm25
+// include near_enough
 WITH memory, places, vector, bm25,
   // A memory that was superseded during the search passes: its head replaces it in the answer.
   (memory.active OR memory.invalidated_at IS NULL) AS passes

@@ -39,6 +39,7 @@ CALL () {
   RETURN memory, one.place AS place, score AS vector, null AS bm25
 }
 WITH memory, collect(place) AS places, max(vector) AS vector, max(bm25) AS bm25
+// include near_enough
 RETURN collect(memory {
   // include candidate
   // include scores

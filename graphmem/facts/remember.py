@@ -7,7 +7,6 @@ The last part are the categories that a client's facts may have.
 """
 
 import re
-import unicodedata
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -36,7 +35,7 @@ from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import CATEGORIES, Kind
 from graphmem.retrieval.filters import Filters, scope_groups
 from graphmem.text.extraction import cosine
-from graphmem.text.words import lucene_query, terms
+from graphmem.text.words import composed, lucene_query, terms
 
 SAME = 0.95
 """The lowest cosine of two facts that may be equal, if their words are the same."""
@@ -92,14 +91,14 @@ def united_keywords(known: Iterable[str], new: Iterable[str]) -> list[str]:
 def _words(text: str) -> list[str]:
     return [
         word.casefold()
-        for word in _WORD.findall(unicodedata.normalize("NFKC", text).replace("’", "'"))
+        for word in _WORD.findall(composed(text).replace("’", "'"))
         if word not in _MARKS
     ]
 
 
 def _significant(text: str) -> Iterator[frozenset[str]]:
     """Yield the significant words, each as the set of its possible base forms."""
-    text = unicodedata.normalize("NFKC", text).replace("’", "'")
+    text = composed(text).replace("’", "'")
     words = _WORD.findall(_NEGATED.sub(_spelled_out, text))
     after_being = False
     for place, word in enumerate(words):

@@ -33,6 +33,7 @@ from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import KINDS, VECTORS
 from graphmem.retrieval.filters import passing
 from graphmem.text.entities import normalized
+from graphmem.text.words import lower_forms
 
 NODES_AT_ONCE = 1_000
 """The number of a client's nodes of each kind that one transaction deletes."""
@@ -172,7 +173,7 @@ async def end_hold(client_id: str, graph: Graph) -> None:
 def _forms(text: str) -> list[str]:
     """Return a text in the forms in which it may be stored: as it is, and inside JSON; in lower case."""
     inside = json.dumps(text, ensure_ascii=False)[1:-1]
-    return list(dict.fromkeys([text.lower(), inside.lower()]))
+    return list(dict.fromkeys([*lower_forms(text), *lower_forms(inside)]))
 
 
 async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
@@ -192,7 +193,7 @@ async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
     return {
         "ids": list(dict.fromkeys(asked.memory_ids or ())),
         "names": names if form else [name] if name else [],
-        "written": name.lower(),
+        "written": lower_forms(name),
         "word": whole_word(name),
         "conversation_id": asked.conversation_id or "",
         "session_id": asked.session_id or "",
@@ -204,8 +205,9 @@ async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
 
 def whole_word(name: str) -> str:
     """Return a pattern, as Java reads it, for texts that hold a name as whole words, in any case."""
-    quoted = name.replace("\\E", "\\E\\\\E\\Q")
-    return rf"(?sui).*(?<![\p{{L}}\p{{N}}])\Q{quoted}\E(?![\p{{L}}\p{{N}}]).*"
+    quoted = (form.replace("\\E", "\\E\\\\E\\Q") for form in (name, *lower_forms(name)))
+    forms = "|".join(rf"\Q{form}\E" for form in quoted)
+    return rf"(?sui).*(?<![\p{{L}}\p{{N}}])(?:{forms})(?![\p{{L}}\p{{M}}\p{{N}}]).*"
 
 
 async def _erase_selected(

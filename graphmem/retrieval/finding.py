@@ -205,6 +205,8 @@ class IndexQuery(Struct, frozen=True, kw_only=True):
     """The number of candidates for each vector, and for the words."""
     longest_text: int = 0
     """The maximum length, in characters, of the searched texts that are returned; see also `ONLY_RANKED`."""
+    least_cosine: float = -1.0
+    """The cosine from which a memory that shares no word is wanted; -1 for all."""
     sample: Sample | None = None
     """What is usual for the client, to score the words of the texts that are returned by it; None leaves the
     scores of the index, which depend on all clients."""
@@ -222,7 +224,7 @@ class Findings(Struct, frozen=True):
 
     found: list[Candidate]
     all_by_vector: bool = True
-    """Whether the vector leg has returned all memories that pass."""
+    """Whether the vector leg has returned all memories that pass and are near enough."""
     all_by_words: bool = True
     least_cosine: float = -1.0
     """The upper bound of the cosines of passing memories that the vector leg has not found."""
@@ -484,12 +486,11 @@ async def find_pool(
     spoken: str | None = None,
     graph: Graph,
     embedder: Embedder,
-    whole: bool = True,
 ) -> Findings:
     """Return the candidates of every source, each once, with their searched texts.
 
     Each kind and each source type is searched separately, so that a common one does not crowd out a rare one.
-    Unless `whole`, the candidates are those of `find_matching`. Raises `Unavailable`.
+    Raises `Unavailable`.
     """
     query = IndexQuery(
         embeddings=vectors(embedding),
@@ -497,7 +498,7 @@ async def find_pool(
         weight=weight,
         spoken=spoken,
         wanted=max(LEAST_POOL, POOL_FACTOR * results),
-        longest_text=LONG_TEXT if whole else ONLY_RANKED,
+        longest_text=LONG_TEXT,
     )
     pool = await _find_of_sources(
         query, sources, client_id=client_id, graph=graph, embedder=embedder
@@ -513,14 +514,15 @@ async def find_matching(
     client_id: str,
     weight: Mapping[str, float],
     spoken: str | None = None,
+    least_cosine: float,
     graph: Graph,
     embedder: Embedder,
 ) -> Findings:
     """Return the matches, whatever the requested number: at most 1,000 of each leg and source.
 
-    For orders whose first results need not be among the most relevant. The candidates have only the
-    properties that rank them, without a cosine if only words found them; see `with_texts`. Raises
-    `Unavailable`.
+    For orders whose first results need not be among the most relevant. What shares no word needs the
+    `least_cosine`. The candidates have only the properties that rank them, without a cosine if only words
+    found them; see `with_texts`. Raises `Unavailable`.
     """
     query = IndexQuery(
         embeddings=vectors(embedding),
@@ -529,6 +531,7 @@ async def find_matching(
         spoken=spoken,
         wanted=MATCHING,
         longest_text=ONLY_RANKED,
+        least_cosine=least_cosine,
     )
     return await _find_of_sources(
         query, sources, client_id=client_id, graph=graph, embedder=embedder
@@ -634,8 +637,12 @@ async def find(query: IndexQuery, *, client_id: str, graph: Graph) -> Findings:
         lambda rows: [*([] if exactly else _by_vectors(rows, query)), _by_words(rows)],
         query.wanted,
     )
-    is_short = exactly or any(
-        falls_short(leg, limit, query.wanted) for leg in _by_vectors(rows, query)
+    near = _by_vectors(rows, query)
+    # Where far fewer are near enough than were asked for, they are all: the index misses some only where
+    # hardly more pass than were asked for.
+    is_cut = not exactly and query.least_cosine > -1.0 and all(len(leg) < limit / 2 for leg in near)
+    is_short = exactly or (
+        not is_cut and any(falls_short(leg, limit, query.wanted) for leg in near)
     )
     if is_short:
         rows = united([*await _find_exactly(query, client_id, graph), *rows])
@@ -644,7 +651,7 @@ async def find(query: IndexQuery, *, client_id: str, graph: Graph) -> Findings:
         found = with_own_words(found, weighed)
     return Findings(
         found,
-        not query.embeddings or (is_short and _count_by_vector(found) < query.wanted),
+        not query.embeddings or is_cut or (is_short and _count_by_vector(found) < query.wanted),
         len(_by_words(rows)) < limit,
         min((one.cosine or 0.0 for one in found if one.by_vector), default=-1.0),
     )
@@ -679,6 +686,7 @@ async def _ask(query: IndexQuery, limit: int, client_id: str, graph: Graph) -> l
         ),
         limit=limit,
         longest=query.longest_text,
+        least=(1 + query.least_cosine) / 2,
         **parameters,
     )
 

@@ -18,7 +18,7 @@ from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
 from graphmem.references.spans import fetch_spans
 from graphmem.retrieval.filters import Sources
-from graphmem.retrieval.finding import Candidate, Findings, find_matching, find_pool, with_texts
+from graphmem.retrieval.finding import Candidate, Findings, find_matching, find_pool
 from graphmem.retrieval.heads import Head, at_heads, fetch_heads, heads_of
 from graphmem.retrieval.listing import list_memories
 from graphmem.retrieval.relevance import EVERYTHING, NEUTRAL, asked_stems
@@ -349,7 +349,9 @@ async def _hits(
     """Return the hits that were not delivered yet, from more candidates if too few are new."""
     if understood.text.strip() == EVERYTHING:
         return await _everything(question, page, context)
-    wanted, by_relevance = POOL + len(page.delivered), question.sort_by == "relevance"
+    if question.sort_by != "relevance":
+        return await _first_hits(question, understood, page, context)
+    wanted = POOL + len(page.delivered)
     while True:
         candidates = await find_pool(
             understood.embedding,
@@ -361,7 +363,6 @@ async def _hits(
             spoken=understood.spoken,
             graph=context.graph,
             embedder=context.embedder,
-            whole=by_relevance,
         )
         new = [
             one
@@ -371,12 +372,6 @@ async def _hits(
         if len(new) > POOL or _is_all(candidates) or wanted >= MOST_SEEN:
             break
         wanted = min(wanted * GROWTH, MOST_SEEN)
-    if not by_relevance:
-        if not _is_all(candidates):
-            return await _first_hits(question, understood, page, context)
-        new = await with_texts(
-            new, understood.embedding, client_id=context.client_id, graph=context.graph
-        )
     hits = await asyncio.to_thread(weighed, new, _words(understood), context.calibration)
     return [hit for hit in hits if hit.passes(question.min_relevance or 0.0)]
 
@@ -408,6 +403,7 @@ async def _first_hits(
         client_id=context.client_id,
         weight=understood.weight,
         spoken=understood.spoken,
+        least_cosine=context.calibration.low,
         graph=context.graph,
         embedder=context.embedder,
     )

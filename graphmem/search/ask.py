@@ -282,7 +282,8 @@ async def _match_relevant(
         knowledge=context.calibration.knowledge,
         beside=context.reads,
     )
-    whole = _needs_relevant(query)
+    if not _needs_relevant(query):
+        return await _match_first([], question, query, sources, context)
     candidates = await _find_in_each(
         context,
         lambda one: find_pool(
@@ -295,17 +296,12 @@ async def _match_relevant(
             spoken=question.spoken,
             graph=one.graph,
             embedder=one.embedder,
-            whole=whole,
         ),
     )
-    scale, least, found = context.calibration, query.min_relevance or 0.0, candidates.found
-    is_all = _is_all(candidates, scale, least, question.embedding)
-    if not whole:
-        if not is_all:
-            return await _match_first([], question, query, sources, context)
-        found = await load_whole(found, question.embedding, context)
-    hits = await asyncio.to_thread(weighed, found, query.query, scale)
+    scale, least = context.calibration, query.min_relevance or 0.0
+    hits = await asyncio.to_thread(weighed, candidates.found, query.query, scale)
     matching = [hit for hit in hits if hit.passes(least)]
+    is_all = _is_all(candidates, scale, least, question.embedding)
     if is_all or by_relevance:
         return Matches(matching, len(matching), is_all, question.degraded)
     return await _match_first(matching, question, query, sources, context)
@@ -376,6 +372,7 @@ async def _match_first(
             client_id=one.client_id,
             weight=question.weight_in(one.client_id),
             spoken=question.spoken,
+            least_cosine=scale.low,
             graph=one.graph,
             embedder=one.embedder,
         ),

@@ -25,7 +25,8 @@ MOST_COMMAND_WORDS = 3
 """How many words in `backticks` are a name or a command; more are an expression or a text."""
 
 _EXPRESSION = re.compile(r"[<>{}$;=\"]|: ")
-_BACKTICKED = re.compile(rf"(?<!`)`([^`\n]{{1,{LONGEST}}})`(?!`)")
+# What has a space at its ends stands between two terms, behind a mark without a partner.
+_BACKTICKED = re.compile(rf"(?<!`)`(?!\s)([^`\n]{{1,{LONGEST}}})(?<!\s)`(?!`)")
 _RUN = re.compile(r"[\w./\\:~@+-]++(?:\(\))?+")
 _URL = re.compile(r"https?://(?:www\.)?([^?#]++)")
 _SNAKE = re.compile(r"_*[^\W\d_]\w*?_\w+")

@@ -7,6 +7,7 @@ words may contain, and those are escaped.
 import itertools
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from py_rust_stemmers import SnowballStemmer
@@ -19,6 +20,9 @@ MOST_TERMS = 64
 
 MOST_CASES = 3
 """The number of times that ss in a term is tried as ß individually."""
+
+MOST_FORMS = 12
+"""The maximum number of forms of a term: Lucene takes 1,024 clauses."""
 
 KINDRED_SHARE = 2.0
 """The weight of a word's beginning, which scores the same in every text, beside that of the word."""
@@ -59,6 +63,8 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 _STEMMER = SnowballStemmer("english")
 
 _DOTTED = "i\u0307"
+# The letters that typesetters join, and PDF files with them; the longest first.
+_JOINED = (("ffi", "ﬃ"), ("ffl", "ﬄ"), ("ff", "ﬀ"), ("fi", "ﬁ"), ("fl", "ﬂ"))
 
 COMMON_SHARE = 0.01
 """The share of a client's memories from which a term counts as common."""
@@ -87,6 +93,7 @@ def terms(question: str, spoken: str | None = None) -> list[str]:
     Question words are dropped, unless the question has nothing else. If `spoken` is a language without
     spaces, pairs of characters are terms too.
     """
+    question = composed(question)
     found = list(dict.fromkeys(term.lower() for term in _TERM.findall(question)))
     if spoken in UNSPACED:
         found = list(dict.fromkeys([*pairs(question), *found]))
@@ -195,8 +202,13 @@ def stem(word: str) -> str:
 
 
 def folded(text: str) -> str:
-    """Return a text in Unicode's folded case; İ becomes i, as in the index."""
-    return text.casefold().replace(_DOTTED, "i")
+    """Return a text in Unicode's folded case, its letters composed; İ becomes i, as in the index."""
+    return composed(text.casefold()).replace(_DOTTED, "i")
+
+
+def composed(text: str) -> str:
+    """Return a text with each accent in its letter, where Unicode has both as one character."""
+    return unicodedata.normalize("NFC", text)
 
 
 def stems(text: str) -> set[str]:
@@ -219,31 +231,44 @@ def every_word(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_TERM.findall(text.lower())
     # Letters such as İ become two, of which one is a mark.
-    return [word.lower() for word in _TERM.findall(text)]
+    return [word.lower() for word in _TERM.findall(composed(text))]
+
+
+def lower_forms(text: str) -> list[str]:
+    """Return a text in the forms that it may have where it is stored, in lower case.
+
+    To lower letter by letter, as the database and its index do, leaves ß beside ss, ς beside σ, joined
+    letters such as ﬁ beside fi, and an accent beside its letter. Apostrophes are of two kinds.
+    """
+    written = (
+        form.replace(*apostrophes)
+        for form in (text.lower().replace(_DOTTED, "i"), *_cases(folded(text)))
+        for apostrophes in (("’", "'"), ("'", "’"))
+    )
+    return list(dict.fromkeys(written))
 
 
 def _forms(term: str) -> list[str]:
-    """Return the forms in which a term may be indexed: with each apostrophe, and in each case."""
-    written = (
-        form.replace(*apostrophes)
-        for form in (term.replace(_DOTTED, "i"), *_cases(folded(term)))
-        for apostrophes in (("’", "'"), ("'", "’"))
-    )
-    return list(dict.fromkeys(form[:MOST_CHARACTERS] for form in written))
+    """Return the forms in which the index may hold a term."""
+    return list(dict.fromkeys(form[:MOST_CHARACTERS] for form in lower_forms(term)))[:MOST_FORMS]
 
 
-def _cases(word: str) -> Iterator[str]:
-    """Yield the forms in which the index may hold a folded word.
+def _cases(text: str) -> Iterator[str]:
+    yield text
+    if "ss" in text:
+        yield text.replace("ss", "ß")
+        places = [found.start() for found in re.finditer("(?=ss)", text)]
+        yield from (f"{text[:place]}ß{text[place + 2 :]}" for place in places[:MOST_CASES])
+    if text.endswith("σ"):
+        yield f"{text[:-1]}ς"
+    yield _joined(text)
+    yield unicodedata.normalize("NFD", text)
 
-    The index lowers letter by letter: it has ß beside ss, and no ς for a Σ at the end of a word.
-    """
-    yield word
-    if "ss" in word:
-        yield word.replace("ss", "ß")
-        places = [place for place in range(len(word)) if word.startswith("ss", place)]
-        yield from (f"{word[:place]}ß{word[place + 2 :]}" for place in places[:MOST_CASES])
-    if word.endswith("σ"):
-        yield f"{word[:-1]}ς"
+
+def _joined(text: str) -> str:
+    for letters, joined in _JOINED:
+        text = text.replace(letters, joined)
+    return text
 
 
 def _escaped(term: str) -> str:

@@ -109,6 +109,17 @@ async def test_nothing_is_lost_by_reinforcing(http: httpx.AsyncClient) -> None:
     assert (await http.post(FACTS, json=known)).json()["action"] == "reinforced"
 
 
+async def test_joined_letters_are_no_others_and_raised_digits_are(http: httpx.AsyncClient) -> None:
+    sent = (
+        "The oﬃce is open.",
+        "The office is open.",
+        "The hall has 10² seats.",
+        "The hall has 102 seats.",
+    )
+    kept = [(await http.post(FACTS, json=fact(text))).json()["action"] for text in sent]
+    assert kept == ["new", "reinforced", "new", "new"]
+
+
 async def test_the_same_fact_with_other_keywords_or_another_category_gets_both(
     http: httpx.AsyncClient, runtime: Runtime, memory: Graphmem
 ) -> None:

@@ -492,6 +492,14 @@ async def test_other_conversations_and_other_clients_are_not_seen(
     assert unknown == {"semantic": [], "episodic": []}
 
 
+async def test_the_id_of_a_conversation_may_be_in_capitals(
+    http: httpx.AsyncClient, memory: Graphmem
+) -> None:
+    c = await talk(memory)
+    [f] = await facts(memory, c, "Rust came up")
+    assert await ids(http, c.upper(), "Rust", "semantic") == [f]
+
+
 async def test_sources_are_the_sessions_behind_a_fact(
     http: httpx.AsyncClient, memory: Graphmem, rival: Graphmem
 ) -> None:  # S2.27

@@ -164,6 +164,27 @@ async def test_a_part_of_a_word_is_no_name(memory: Graphmem) -> None:
     assert (await memory.forget(name="Ann")).total == 0
     assert await memory.memory(kept.id)
     assert (await memory.forget(name="ANNUAL REPORT")).total == 1
+    await memory.remember_fact("then rene\u0301 came")
+    assert (await memory.forget(name="Rene")).total == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("GROSSMANN", "großmann"),
+        ("Steffi", "steﬃ"),
+        ("René", "rene\u0301"),
+        ("O'Neill", "o’neill"),
+    ],
+)
+async def test_a_name_is_found_however_it_is_written(
+    memory: Graphmem, name: str, written: str
+) -> None:
+    await memory.remember_facts([{"fact": f"then {written} came"}, {"fact": "Silence was kept"}])
+    assert not (await memory.verify_forgotten(text=name)).forgotten
+    assert (await memory.forget(name=name)).total == 1
+    assert (await memory.verify_forgotten(text=written)).forgotten
+    assert [one.text for one in (await memory.memories()).memories] == ["Silence was kept"]
 
 
 @pytest.mark.parametrize("name", [r"a\Eb", ".*", "(", "a\\", "$x", "C++", "Straße 5"])

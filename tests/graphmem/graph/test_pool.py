@@ -26,5 +26,21 @@ async def test_a_connection_is_in_use_while_it_works(neo4j_settings: Settings) -
     await graph.close()
 
 
+async def test_a_callers_statement_takes_no_connection_of_other_work(
+    neo4j_settings: Settings,
+) -> None:
+    given = neo4j_settings
+    graph = await connect(
+        given.neo4j_uri or "", given.neo4j_user, given.neo4j_password, given.neo4j_database
+    )
+    async with graph.reading(fetch_size=1) as session:
+        statement = await session.run("UNWIND range(1, 10) AS x RETURN x")
+        pool = graph.pool()
+        await statement.consume()
+    assert pool is not None
+    assert pool.in_use == 0
+    await graph.close()
+
+
 def test_a_driver_that_does_not_tell_is_no_error() -> None:
     assert Graph(object(), "neo4j").pool() is None  # type: ignore[arg-type]

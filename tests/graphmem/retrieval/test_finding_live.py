@@ -406,7 +406,7 @@ async def test_a_hot_file_answers_as_the_general_one(
     filters: Filters, hot: object, runtime: Runtime, own: Client, question: Vector
 ) -> None:
     words = lucene_query(WORDS[:3], scope_groups(filters, own.id))
-    asked = {"client_id": own.id, "words": words, "limit": ALL, "longest": 0}
+    asked = {"client_id": own.id, "words": words, "limit": ALL, "longest": 0, "least": 0.0}
     asked["vectors"] = [{"place": 0, "vector": question}]
 
     query, parameters = module._file_for(filters)

@@ -15,7 +15,7 @@ from graphmem.embedding import Embedding, Vector
 from graphmem.memories.write import Draft, Prepared, write
 from graphmem.model.times import END
 from graphmem.retrieval.filters import sources_asked
-from graphmem.retrieval.finding import LEAST_POOL, Findings, find_pool
+from graphmem.retrieval.finding import LEAST_POOL, Findings, find_matching, find_pool
 from graphmem.retrieval.listing import list_memories
 from graphmem.runtime import Runtime
 from graphmem.text.words import terms
@@ -142,6 +142,32 @@ async def test_what_is_not_all_says_so(crowded: str, runtime: Runtime):
     assert not some.all_by_vector
     assert not some.all_by_words
     assert -1.0 < some.least_cosine < 1.0
+
+
+async def test_all_matches_are_found_among_many_that_are_far(crowded: str, runtime: Runtime):
+    sources = sources_asked(["message", "knowledge_base"], None, None, BEGIN, END)
+    least = 0.12
+    matches = await find_matching(
+        question(1),
+        [],
+        sources,
+        client_id=crowded,
+        weight={},
+        least_cosine=least,
+        graph=runtime.graph,
+        embedder=runtime.embedder,
+    )
+    exact = await runtime.graph.execute(
+        "CYPHER 25 MATCH (m:Memory {client_id: $client_id}) "
+        "WHERE m.source_type IN ['message', 'knowledge_base'] "
+        "AND 2 * vector.similarity.cosine(m.embedding, $vector) - 1 >= $least RETURN m.id AS id",
+        client_id=crowded,
+        vector=question(1),
+        least=least,
+    )
+    assert 50 < len(exact) < 500
+    assert {one.id for one in matches.found} == {row["id"] for row in exact}
+    assert matches.all_by_vector
 
 
 @pytest.mark.parametrize("by_importance", [True, False])

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 import pytest_asyncio
 
 from graphmem.client import Graphmem
@@ -31,8 +32,28 @@ async def kept(memory: Graphmem, rival: Graphmem) -> dict[str, str]:
     }
 
 
+@pytest.fixture
+def asked(kept: object, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The searches from now on."""
+    names: list[str] = []
+    rows = Graph.rows
+
+    async def counted(self, query, **parameters):
+        if query.name.startswith("retrieval/"):
+            names.append(query.name)
+        return await rows(self, query, **parameters)
+
+    monkeypatch.setattr(Graph, "rows", counted)
+    return names
+
+
 async def found(
-    memory: Graphmem, *questions: str, words: str = "", wanted: int = 1, **how: Any
+    memory: Graphmem,
+    *questions: str,
+    words: str = "",
+    wanted: int = 1,
+    least: float = -1.0,
+    **how: Any,
 ) -> list[Candidate]:
     runtime = memory.runtime
     query = IndexQuery(
@@ -40,6 +61,7 @@ async def found(
         words=terms(words) if words else (),
         filters=Filters(kind=KIND, **how),
         wanted=wanted,
+        least_cosine=least,
     )
     near = await find(query, client_id=memory.client_id, graph=runtime.graph)
     return sorted(near.found, key=lambda one: -(one.cosine or 0.0))
@@ -54,16 +76,7 @@ async def test_each_vector_brings_its_nearest_of_this_client_only(memory, kept):
     )
 
 
-async def test_one_statement_asks_for_all_vectors_and_words(memory, kept, monkeypatch):
-    asked: list[str] = []
-    rows = Graph.rows
-
-    async def counted(self, query, **parameters):
-        if query.name.startswith("retrieval/"):
-            asked.append(query.name)
-        return await rows(self, query, **parameters)
-
-    monkeypatch.setattr(Graph, "rows", counted)
+async def test_one_statement_asks_for_all_vectors_and_words(memory, kept, asked):
     near = await found(memory, FACTS["tea"], FACTS["bike"], words="Miso")
 
     assert asked == [FOUND_OF_KIND.name]
@@ -95,17 +108,18 @@ async def test_what_held_at_a_time_is_found_then(memory, kept):
     assert then.id == kept["cat"]
 
 
-async def test_more_are_exact_where_fewer_exist_than_are_asked_for(memory, kept, monkeypatch):
-    asked: list[str] = []
-    rows = Graph.rows
-
-    async def counted(self, query, **parameters):
-        if query.name.startswith("retrieval/"):
-            asked.append(query.name)
-        return await rows(self, query, **parameters)
-
-    monkeypatch.setattr(Graph, "rows", counted)
+async def test_more_are_exact_where_fewer_exist_than_are_asked_for(memory, kept, asked):
     near = await found(memory, FACTS["tea"], wanted=10)
 
     assert {one.id for one in near} == set(kept.values())
     assert asked == [FOUND_OF_KIND.name, FOUND_EXACTLY.name]
+
+
+async def test_what_shares_no_word_needs_the_least_cosine(memory, kept, asked):
+    near = await found(memory, FACTS["tea"], words="Miso", wanted=10, least=0.9)
+
+    assert {one.id for one in near} == {kept["tea"], kept["cat"]}
+    assert asked == [FOUND_OF_KIND.name], "what is left out is no reason for an exact search"
+    every = await found(memory, FACTS["tea"], wanted=5, least=0.2)
+    assert {one.id for one in every} == set(kept.values())
+    assert asked[1:] == [FOUND_OF_KIND.name, FOUND_EXACTLY.name], "the index may have missed some"

@@ -13,6 +13,7 @@ SAID = [
     ("s", "Die Straße ist nass: validate_tok und mehr"),
     ("t", "Nothing of the kind, straS-se"),
     ("t", "Die straße, again"),
+    ("t", "The oﬃce cafe\u0301"),
 ]
 
 
@@ -47,6 +48,8 @@ async def test_a_part_of_a_text_is_found_whatever_its_case(
     assert texts(inside) == {SAID[3][1]}
     part = await memory.search("idate_to", match="exact", session_id=ids["s"])
     assert texts(part) == {SAID[1][1]}
+    joined = await memory.search("OFFICE CAFÉ", match="exact", conversation_id="c")
+    assert texts(joined) == {SAID[4][1]}
     star = await memory.search("*", match="exact", conversation_id="c")
     assert texts(star) == {SAID[0][1]}
     elsewhere = await memory.search(
@@ -79,7 +82,7 @@ async def test_what_is_not_read_is_admitted(
     memory: Graphmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await said(memory)
-    monkeypatch.setattr(listing, "MOST_READ", 2)
+    monkeypatch.setattr(listing, "MOST_READ", 3)
     monkeypatch.setattr(listing, "READ_AT_ONCE", 1)
     found = await memory.search("stra", match="exact", conversation_id="c")
     assert (found.total_count, found.total_is_exact) == (2, False)

@@ -46,6 +46,10 @@ def test_it_is_found(text: str, name: str):
     assert name in found(text)
 
 
+def test_a_mark_without_a_partner_turns_no_words_into_a_term():
+    assert found("a stray ` and `make bench` to the `make lint`") == {"make bench", "make lint"}
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -47,6 +47,10 @@ FOUND_BY = {
     "running ships": "A ship runs aground.",
     "CAFÉ crème": "One café crème, please.",
     "50%": "A discount of 50% was agreed.",
+    "OFFICE files": "The oﬃce keeps a ﬁle of every ﬂoor.",
+    "ﬂight": "A flight to Oslo.",
+    "purée": "Pure\u0301e of peas.",
+    "jalapen\u0303o": "One jalapeño is enough.",
 }
 
 NASTY = [
@@ -139,6 +143,10 @@ def test_a_query_is_scoped_and_escaped() -> None:
         ("MASSSTAB", {"massstab", "maßstab", "masßtab"}),
         ("ΟΔΟΣ", {"οδος", "οδοσ"}),
         ("İzmir", {"izmir"}),
+        ("OFFICE", {"office", "oﬃce"}),
+        ("ﬂoor", {"floor", "ﬂoor"}),
+        ("CAFÉ", {"café", "cafe\u0301"}),
+        ("cafe\u0301", {"café", "cafe\u0301"}),
         ("Boat", {"boat"}),
     ],
 )
@@ -151,7 +159,13 @@ def test_a_word_is_looked_for_in_every_case_that_the_index_may_hold(
 
 
 def test_stems_are_the_same_in_every_case() -> None:
-    for words in (("STRASSE", "Straße", "strasse"), ("ΟΔΟΣ", "οδος"), ("İzmir", "izmir", "IZMIR")):
+    for words in (
+        ("STRASSE", "Straße", "strasse"),
+        ("ΟΔΟΣ", "οδος"),
+        ("İzmir", "izmir", "IZMIR"),
+        ("oﬃce", "OFFICE"),
+        ("cafe\u0301", "CAFÉ"),
+    ):
         assert len({frozenset(stems(word)) for word in words}) == 1
 
 
@@ -218,7 +232,7 @@ async def library(runtime: Runtime, new_client: Callable[[], str]) -> dict[str, 
 def asked(client_id: str) -> dict[str, Any]:
     """Return the parameters of a search by words alone, but the words."""
     every = ranges(Filters()) | conditions(Filters()) | {"now_only": True}
-    return every | {"client_id": client_id, "vectors": [], "limit": 100, "longest": 0}
+    return every | {"client_id": client_id, "vectors": [], "limit": 100, "longest": 0, "least": 0.0}
 
 
 async def by_words(
