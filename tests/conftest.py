@@ -25,6 +25,7 @@ from graphmem.errors import SetupError
 from graphmem.runtime import Runtime, running
 from graphmem.server import command
 from graphmem.server.private import private_server
+from tests.class_cache import java_options
 
 pytest_plugins = ["tests.tiers", "tests.small_disk"]
 
@@ -38,8 +39,8 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 NEO4J_IMAGE = "neo4j:2026.09.0-community"
 
-# Any server that a test starts lives for minutes: the first compiler alone uses half the processor time.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# Here, so that the programs inherit it which tests start.
+os.environ.setdefault("JDK_JAVA_OPTIONS", java_options(os.environ))
 
 PLANNED_ONCE = {"dbms.cypher.min_replan_interval": "1h"}
 """Otherwise the growing store has its queries planned again and again: a seventh of the server's time."""

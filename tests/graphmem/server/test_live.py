@@ -17,6 +17,7 @@ from neo4j.exceptions import AuthError, ClientError
 from graphmem.config import Settings, load
 from graphmem.errors import DataFolderInUse, ServerFailed
 from graphmem.server import private
+from graphmem.server.command import PREFERRED, find_java
 from graphmem.server.private import PrivateServer, private_server, status
 from graphmem.server.process import servers
 
@@ -84,6 +85,16 @@ async def test_it_listens_on_the_loopback_and_nowhere_else(server: PrivateServer
 
     listening = {s.laddr.ip for s in sockets if s.status in (psutil.CONN_LISTEN, psutil.CONN_NONE)}
     assert listening <= {"127.0.0.1", "::ffff:127.0.0.1"}
+
+
+async def test_its_classes_come_from_the_cache_of_the_tests(server: PrivateServer) -> None:
+    if "AOTCache" not in os.environ["JDK_JAVA_OPTIONS"]:
+        if os.environ.get("CI") and find_java().version >= PREFERRED:
+            pytest.fail("no cache of classes: make class-cache has not made it")
+        pytest.skip("no cache of classes: make class-cache makes it with Java 25")
+
+    mapped = {one.path for one in psutil.Process(server.pid).memory_maps(grouped=True)}
+    assert any(path.endswith(".aot") for path in mapped)
 
 
 async def test_another_process_joins_it_and_leaves_it_running(
