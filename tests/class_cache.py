@@ -1,7 +1,7 @@
 """Neo4j's classes as Java has laid them out once: a server of the tests starts with half the processor time.
 
-`python -m tests.class_cache` makes the cache, once for a Neo4j and a Java. Java compares a cache with itself and
-with the jars, and a server whose cache is missing, damaged or another's starts without it.
+`python -m tests.class_cache` makes the cache, once for a Neo4j and a Java. Java compares a cache with itself
+and with the jars, and a server whose cache is missing, damaged or another's starts without it.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ def make(environ: Mapping[str, str]) -> None:
     with locked(folder / "lock", lambda: None):
         cached = folder / f"{_fingerprint(needed)}.aot"
         if not cached.exists():
-            print("making the tests' cache of Neo4j's classes, once: a minute", flush=True)
+            sys.stderr.write("making the tests' cache of Neo4j's classes, once: a minute\n")
             _write(cached, settings)
 
 
@@ -102,4 +102,4 @@ if __name__ == "__main__":
     try:
         make(os.environ)
     except (SetupError, OSError) as problem:
-        print(f"the tests have no cache of Neo4j's classes: {problem}", file=sys.stderr)
+        sys.stderr.write(f"the tests have no cache of Neo4j's classes: {problem}\n")
