@@ -428,13 +428,10 @@ async def test_words_alone_and_exact_cosines_answer_as_both_legs(
     words = lucene_query(WORDS[:3], groups)
     asked = {"client_id": own.id, "limit": ALL, "longest": 0, **conditions(filters)}
     vectors = [{"place": 0, "vector": question}]
+    in_scope = asked | ranges(filters) | {"words": words, "least": 0.0}
 
-    both = await runtime.graph.rows(
-        FOUND_IN_SCOPE, now_only=True, **asked, **ranges(filters), vectors=vectors, words=words
-    )
-    by_words = await runtime.graph.rows(
-        FOUND_IN_SCOPE, now_only=True, **asked, **ranges(filters), vectors=[], words=words
-    )
+    both = await runtime.graph.rows(FOUND_IN_SCOPE, now_only=True, **in_scope, vectors=vectors)
+    by_words = await runtime.graph.rows(FOUND_IN_SCOPE, now_only=True, **in_scope, vectors=[])
     nearest = await runtime.graph.rows(
         FOUND_EXACTLY,
         **asked,
