@@ -13,7 +13,7 @@ SAID = [
     ("s", "Die Straße ist nass: validate_tok und mehr"),
     ("t", "Nothing of the kind, straS-se"),
     ("t", "Die straße, again"),
-    ("t", "The oﬃce cafe\u0301"),
+    ("t", "The oﬃce cafe\u0301 in three strata"),
 ]
 
 
@@ -85,4 +85,4 @@ async def test_what_is_not_read_is_admitted(
     monkeypatch.setattr(listing, "MOST_READ", 3)
     monkeypatch.setattr(listing, "READ_AT_ONCE", 1)
     found = await memory.search("stra", match="exact", conversation_id="c")
-    assert (found.total_count, found.total_is_exact) == (2, False)
+    assert (found.total_count, found.total_is_exact) == (3, False)
