@@ -100,8 +100,12 @@ async def tell(memory: Graphmem, year: int) -> list[str]:
 
 
 async def answers(memory: Graphmem) -> list[str]:
-    """Return what is answered to every question."""
-    return [(await memory.recall(question)).context for question in QUESTIONS]
+    """Return the id of the best that is found for every question.
+
+    What follows it is alike but for the numbers, and another vector index orders it differently.
+    """
+    found = [await memory.search(question, max_results=1) for question in QUESTIONS]
+    return [item.id for search in found for item in search.items]
 
 
 async def stored(settings: Settings, place: str, client_id: str) -> set[str]:

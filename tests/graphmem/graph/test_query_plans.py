@@ -16,7 +16,7 @@ from neo4j.exceptions import Neo4jError
 from graphmem.graph.driver import LISTED
 from graphmem.graph.installation import DROP_PASSAGE_INDEX, DROP_VECTOR_INDEX
 from graphmem.graph.query import Query, renamed
-from graphmem.graph.schema import passage_index, schema_files, vector_index
+from graphmem.graph.schema import declared_nodes, passage_index, schema_files, vector_index
 from graphmem.model.vocabulary import SECOND
 from graphmem.runtime import Runtime
 from tests.graphmem.graph.query_files import (
@@ -92,7 +92,20 @@ def operators(plan: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 @pytest_asyncio.fixture(scope="module")
-async def plans(runtime: Runtime, every_query: None) -> Plans:
+async def crowd(runtime: Runtime) -> AsyncIterator[None]:
+    """Thousands of nodes of each kind: where there are three of a kind, to scan them costs least."""
+    execute = runtime.graph.driver.execute_query
+    for node in declared_nodes().values():
+        await execute(
+            f"UNWIND range(1, 2000) AS at CREATE (node:{':'.join(sorted(node.labels))}) "
+            f"SET node.client_id = 'crowd-{node.label}-' + at, node.id = toString(at)"
+        )
+    yield
+    await execute("MATCH (node) WHERE node.client_id STARTS WITH 'crowd-' DELETE node")
+
+
+@pytest_asyncio.fixture(scope="module")
+async def plans(runtime: Runtime, every_query: None, crowd: None) -> Plans:
     """The plan of each file, by its name."""
     # Plans that were made while the store was empty are kept.
     await runtime.graph.execute("CALL db.clearQueryCaches()")
