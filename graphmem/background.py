@@ -236,6 +236,9 @@ MOVING = timedelta(seconds=30)
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
 
+PREPARE_SECONDS = 20.0
+"""The longest time that the preparation of background work delays the start."""
+
 log = logging.getLogger(__name__)
 
 
@@ -253,6 +256,21 @@ class Background:
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._beside: list[asyncio.Task[None]] = []
+        self._queued: set[str] = set()
+
+    async def prepare(self) -> None:
+        """Queue the regular work for the first time, before readiness. Never raises.
+
+        A database that has just started plans all these queries, and the first questions would wait for it.
+        """
+        try:
+            async with asyncio.timeout(PREPARE_SECONDS):
+                for kind in self._regular:
+                    await REGULAR[kind][0](self._graph)
+                    self._queued.add(kind)
+                await self._worker.prepare()
+        except Exception as problem:
+            log.info("work in the background begins later: %s", traced(problem))
 
     def start(self) -> None:
         """Begin to work."""
@@ -286,7 +304,10 @@ class Background:
         while not self._stopping.is_set():
             pause = every.total_seconds()
             try:
-                await queue_work(self._graph)
+                if kind in self._queued:
+                    self._queued.remove(kind)
+                else:
+                    await queue_work(self._graph)
             except Exception as problem:
                 log.warning("work of the kind %s is queued later: %s", kind, traced(problem))
                 pause = min(pause, LONGEST_PAUSE)
@@ -320,6 +341,10 @@ class Backgrounds:
         self._places = runtime.places
         self._workers = [Background(runtime)]
         self._stopping = False
+
+    async def prepare(self) -> None:
+        """Do what the first questions would else wait for. Never raises."""
+        await self._workers[0].prepare()
 
     async def start(self) -> None:
         """Begin to work, also at places that are opened later."""

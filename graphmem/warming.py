@@ -29,7 +29,7 @@ from graphmem.search.types import SearchQuery
 WARM_SECONDS = 60.0
 """The longest time that warming delays the start."""
 
-CLIENTS, OF_CLIENT = 3, 15
+CLIENTS, OF_CLIENT = 8, 8
 """The clients that are asked for, the first by their ids, and the questions to each."""
 
 SEARCHED = 5

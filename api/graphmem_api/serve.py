@@ -75,19 +75,20 @@ async def serve(
     ):
         asyncio.get_running_loop().set_exception_handler(log_lost)
         async with exporting(), running(settings, progress) as runtime:
-            await _prepare(runtime, progress)
-            await _serve(runtime, listening, ending, on_ready)
+            background = Backgrounds(runtime) if settings.jobs == "on" else None
+            await _prepare(runtime, background, progress)
+            await _serve(runtime, background, listening, ending, on_ready)
 
 
 async def _serve(
     runtime: Runtime,
+    background: Backgrounds | None,
     listening: socket.socket,
     ending: "GracefulEnd",
     on_ready: Callable[[str], None],
 ) -> None:
     """Answer requests, and do the background work, until a signal."""
     settings = runtime.settings
-    background = Backgrounds(runtime) if settings.jobs == "on" else None
     app = create_app(runtime)
     server = Server(
         app,
@@ -125,9 +126,11 @@ def responsive() -> Iterator[None]:
         sys.setswitchinterval(switch)
 
 
-async def _prepare(runtime: Runtime, progress: Progress) -> None:
+async def _prepare(runtime: Runtime, background: Backgrounds | None, progress: Progress) -> None:
     """Let a database that has just started plan the first queries in advance, and read its indexes."""
     progress("preparing the first answers")
+    if background is not None:
+        await background.prepare()
     await warm(runtime)
     progress("preparing the first answers", 1, 1)
     if runtime.places is not None:

@@ -64,6 +64,12 @@ class Worker:
         self._stop_seconds = stop_seconds
         self._stopping = asyncio.Event()
 
+    async def prepare(self) -> None:
+        """Have the database plan the search for due jobs; none is begun. Raises `Unavailable`."""
+        await sweep(now=present(), graph=self._graph)
+        # Of no kind, and as many: plans are kept by the types and sizes of parameters.
+        await self._claim([""] * len(self._handlers))
+
     async def run(self) -> None:
         """Run due jobs until `stop`, and wait while the database is away."""
         swept = float("-inf")
@@ -89,13 +95,7 @@ class Worker:
         """Run one due job; return whether there was one."""
         if not self._handlers:
             return False
-        held = await claim(
-            list(self._handlers),
-            lease=uuid.uuid4().hex,
-            now=present(),
-            lasting=self._lease,
-            graph=self._graph,
-        )
+        held = await self._claim(list(self._handlers))
         if held is None:
             return False
         if held.state == "dead":
@@ -105,6 +105,15 @@ class Worker:
         with about(client_id=held.client_id):
             await self._run_observed(held)
         return True
+
+    async def _claim(self, kinds: list[str]) -> Claim | None:
+        return await claim(
+            kinds,
+            lease=uuid.uuid4().hex,
+            now=present(),
+            lasting=self._lease,
+            graph=self._graph,
+        )
 
     async def _run_observed(self, held: Claim) -> None:
         """Run a job in a trace of its own; count and time it."""

@@ -82,6 +82,35 @@ async def test_a_job_whose_conversation_is_gone_meanwhile_is_done(
     assert "failed" not in caplog.text
 
 
+@pytest.mark.parametrize("fails", [False, True])
+async def test_preparing_begins_no_job_and_does_the_first_round_of_regular_work(
+    memory: Graphmem, kind: str, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    rounds: list[Graph] = []
+
+    async def queue_work(graph: Graph) -> None:
+        rounds.append(graph)
+        if fails and len(rounds) == 1:
+            raise RuntimeError
+
+    async def work(held: Claim, runtime: Runtime) -> None:
+        pass
+
+    monkeypatch.setattr(background, "REGULAR", {kind: (queue_work, timedelta(hours=1))})
+    await queue(memory, kind)
+    running = Background(memory.runtime, {kind: work})
+    await running.prepare()
+    assert (await only(memory)).state == "queued"
+    assert len(rounds) == 1
+
+    running.start()
+    async with asyncio.timeout(300):
+        while (await only(memory)).state != "done":
+            await asyncio.sleep(0.05)
+    await running.end()
+    assert len(rounds) == (2 if fails else 1)
+
+
 async def test_without_anything_to_do_it_only_sweeps(runtime: Runtime) -> None:
     asked: list[str] = []
 
