@@ -32,6 +32,9 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 
+LARGE = "latency-large"
+"""The report of the same bench as `latency`, of ten times as many memories."""
+
 NO_REPORT = "No report of a quiet machine is committed yet."
 
 Reports = Mapping[str, Any]
@@ -60,6 +63,7 @@ def commands(found: Reports) -> dict[str, str]:
         "needles": "make bench-needles",
         "hyde": "make bench-hyde",
         "latency": f"make bench-latency MEMORIES={found['latency']['memories']} TEXTS=set.json",
+        LARGE: f"make bench-latency MEMORIES={found[LARGE]['memories']} TEXTS=set.json",
         "runs": f"make bench-runs SPANS={found['runs']['spans']}",
         "themes": "make bench-themes",
     }
@@ -155,6 +159,46 @@ def ratios(found: Reports) -> str:
     )
 
 
+def growth(found: Reports) -> str:
+    """Return what changes with ten times as many memories."""
+    both = found["latency"], found[LARGE]
+
+    def row(what: str, of: Callable[[Any], str]) -> tuple[str, ...]:
+        return (what, *map(of, both))
+
+    def http(callers: str) -> Callable[[Any], str]:
+        return lambda one: (
+            f"{_spread(one['callers'][callers]['milliseconds']['recall over HTTP'])} ms"
+        )
+
+    def to_parts(one: Any) -> str:
+        return f"{one['callers']['1']['p50 to embedding + reference query']['recall over HTTP']}"
+
+    start = "after a start"
+    rows = [
+        row("recall over HTTP, one caller", http("1")),
+        row("recall over HTTP, eight callers", http("8")),
+        row("one caller, to embedding and reference query", to_parts),
+        row(
+            "a client of 1,000 memories beside them, one caller",
+            lambda one: f"{_beside(one)[one['memories']]:.0f} ms",
+        ),
+        row(
+            "messages stored a second, with vectors at hand",
+            lambda one: f"{one['writing']['rows a second']['remember with cached vectors']:,}",
+        ),
+        row("bytes on disk a memory", lambda one: f"{one['on disk']['bytes a memory']:,}"),
+        row("resident, Neo4j", lambda one: f"{one['resident megabytes']['Neo4j']:,} MB"),
+        row("from a start to readiness", lambda one: f"{one[start]['seconds to readiness']} s"),
+        row(
+            "the slowest of the first ten questions, to the warm median",
+            lambda one: f"{one[start]['slowest of the first to warm p50']}",
+        ),
+    ]
+    sizes = [f"{one['memories']:,} memories" for one in both]
+    return _table(("Median / 95th percentile", *sizes), rows)
+
+
 def memory(found: Reports) -> str:
     """Return what stayed resident while recall was measured."""
     return _table(
@@ -167,17 +211,20 @@ def clients(found: Reports) -> str:
     """Return how long recall over HTTP takes for a small and for a large client beside the others."""
     report = found["latency"]
     small, hot = report["small client"], report["hot client"]
-    beside = {
-        int(name.rpartition(" ")[2]): took for name, took in small.items() if "beside" in name
-    }
     rows = [
         (f"{small['memories']:,} memories, beside {others:,} of others", f"{took:.0f} ms")
-        for others, took in sorted(beside.items())
+        for others, took in sorted(_beside(report).items())
     ]
     took = hot["milliseconds"]["recall over HTTP"]["p50"]
     others = report["memories"]
     rows.append((f"{hot['memories']:,} memories, beside {others:,} of others", f"{took:.0f} ms"))
     return _table(("A client with", "Recall over HTTP, median"), rows)
+
+
+def _beside(report: Any) -> dict[int, float]:
+    """Return the median of a small client in milliseconds, by the number of memories of others."""
+    small = report["small client"]
+    return {int(name.rpartition(" ")[2]): took for name, took in small.items() if "beside" in name}
 
 
 def scale(found: Reports) -> str:
@@ -545,6 +592,7 @@ BLOCKS: dict[str, Callable[[Reports], str]] = {
     SUMMARY: summary,
     "latency": latency,
     "ratios": ratios,
+    "growth": growth,
     "memory": memory,
     "clients": clients,
     "scale": scale,

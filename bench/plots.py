@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 
 from msgspec import Struct
 
-from bench.figures import RESULTS, reports
+from bench.figures import LARGE, RESULTS, reports
 
 WIDTH = 720
 NAMED = 250
@@ -138,6 +138,7 @@ PLOTS: Mapping[str, Callable[[Any], Chart]] = {
     "hyde": _hyde,
     "languages": _languages,
     "latency": _latency,
+    LARGE: _latency,
     "needles": _needles,
     "peers": _peers,
     "runs": _runs,

@@ -28,7 +28,7 @@ def test_each_is_of_a_bench_with_a_command_and_has_passed(name: str, repository:
         assert target == name
         assert f"\n{name}:" in makefile
     else:
-        bench = repository / "bench"
+        bench, name = repository / "bench", name.removesuffix("-large")
         assert (bench / f"{name}.py").is_file() or (bench / name / "__main__.py").is_file()
         assert f"\nbench-{name}:" in makefile
         assert (
