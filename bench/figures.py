@@ -52,21 +52,27 @@ def reports(folder: Path = RESULTS) -> dict[str, Any]:
 def commands(found: Reports) -> dict[str, str]:
     """Return the command that measures each report again, at the size that it has."""
     peers = {"peers": _peers_command(found["peers"])} if "peers" in found else {}
-    return peers | {
-        "faults": "make faults",
-        "soak": "make soak",
-        "explorer": f"make bench-explorer NODES={found['explorer']['nodes']}",
-        "contextual": f"make bench-contextual SESSIONS={found['contextual']['many']['sessions']}",
-        "graph": f"make bench-graph EDGES={found['graph']['edges']}",
-        "hops": f"make bench-hops MEMORIES={found['hops']['memories']}",
-        "languages": "make bench-languages",
-        "needles": "make bench-needles",
-        "hyde": "make bench-hyde",
-        "latency": f"make bench-latency MEMORIES={found['latency']['memories']} TEXTS=set.json",
-        LARGE: f"make bench-latency MEMORIES={found[LARGE]['memories']} TEXTS=set.json",
-        "runs": f"make bench-runs SPANS={found['runs']['spans']}",
-        "themes": "make bench-themes",
+    latency = {
+        name: f"make bench-latency MEMORIES={found[name]['memories']} TEXTS=set.json"
+        for name in ("latency", LARGE)
     }
+    return (
+        peers
+        | latency
+        | {
+            "faults": "make faults",
+            "soak": "make soak",
+            "explorer": f"make bench-explorer NODES={found['explorer']['nodes']}",
+            "contextual": f"make bench-contextual SESSIONS={found['contextual']['many']['sessions']}",
+            "graph": f"make bench-graph EDGES={found['graph']['edges']}",
+            "hops": f"make bench-hops MEMORIES={found['hops']['memories']}",
+            "languages": "make bench-languages",
+            "needles": "make bench-needles",
+            "hyde": "make bench-hyde",
+            "runs": f"make bench-runs SPANS={found['runs']['spans']}",
+            "themes": "make bench-themes",
+        }
+    )
 
 
 def summary(found: Reports) -> str:
@@ -132,11 +138,10 @@ def ratios(found: Reports) -> str:
     """Return what recall costs beside its parts, and writing beside the bare writes."""
     report = found["latency"]
     writing, rates = report["writing"], report["writing"]["rows a second"]
-    to_parts = report["callers"]["1"]["p50 to embedding + reference query"]["recall over HTTP"]
     return _table(
         ("What", "Messages a second", "Ratio", "To"),
         [
-            ("recall over HTTP, 1 caller", "", f"{to_parts}", "embedding and reference query"),
+            ("recall over HTTP, 1 caller", "", _to_parts(report), "embedding and reference query"),
             (
                 "recall that records what was asked and shown",
                 "",
@@ -166,19 +171,11 @@ def growth(found: Reports) -> str:
     def row(what: str, of: Callable[[Any], str]) -> tuple[str, ...]:
         return (what, *map(of, both))
 
-    def http(callers: str) -> Callable[[Any], str]:
-        return lambda one: (
-            f"{_spread(one['callers'][callers]['milliseconds']['recall over HTTP'])} ms"
-        )
-
-    def to_parts(one: Any) -> str:
-        return f"{one['callers']['1']['p50 to embedding + reference query']['recall over HTTP']}"
-
     start = "after a start"
     rows = [
-        row("recall over HTTP, one caller", http("1")),
-        row("recall over HTTP, eight callers", http("8")),
-        row("one caller, to embedding and reference query", to_parts),
+        row("recall over HTTP, one caller", lambda one: _over_http(one, "1")),
+        row("recall over HTTP, eight callers", lambda one: _over_http(one, "8")),
+        row("one caller, to embedding and reference query", _to_parts),
         row(
             "a client of 1,000 memories beside them, one caller",
             lambda one: f"{_beside(one)[one['memories']]:.0f} ms",
@@ -187,7 +184,10 @@ def growth(found: Reports) -> str:
             "messages stored a second, with vectors at hand",
             lambda one: f"{one['writing']['rows a second']['remember with cached vectors']:,}",
         ),
-        row("bytes on disk a memory", lambda one: f"{one['on disk']['bytes a memory']:,}"),
+        row(
+            "bytes on disk a memory",
+            lambda one: f"{one['on disk']['bytes a memory']:,}",
+        ),
         row("resident, Neo4j", lambda one: f"{one['resident megabytes']['Neo4j']:,} MB"),
         row("from a start to readiness", lambda one: f"{one[start]['seconds to readiness']} s"),
         row(
@@ -221,6 +221,16 @@ def clients(found: Reports) -> str:
     return _table(("A client with", "Recall over HTTP, median"), rows)
 
 
+def _over_http(report: Any, callers: str) -> str:
+    """Return the times of recall over HTTP with so many callers at once."""
+    return f"{_spread(report['callers'][callers]['milliseconds']['recall over HTTP'])} ms"
+
+
+def _to_parts(report: Any) -> str:
+    """Return the median of recall over HTTP, one caller, divided by that of its parts."""
+    return f"{report['callers']['1']['p50 to embedding + reference query']['recall over HTTP']}"
+
+
 def _beside(report: Any) -> dict[int, float]:
     """Return the median of a small client in milliseconds, by the number of memories of others."""
     small = report["small client"]
@@ -231,15 +241,14 @@ def scale(found: Reports) -> str:
     """Return the times, rates and sizes that say how far one machine goes, with their commands."""
     latency, hops = found["latency"], found["hops"]
     number = f"{latency['memories']:,} memories"
-    over_http = {n: latency["callers"][n]["milliseconds"]["recall over HTTP"] for n in ("1", "8")}
     writing, resident = latency["writing"]["rows a second"], latency["resident megabytes"]
     many = found["contextual"]["many"]
     inside = found["contextual"]["inside one session, many to few"]["p50"]
     hopped = hops["milliseconds"]
     graph = found["graph"]["milliseconds"]["hub"]
     rows = [
-        (f"recall over HTTP, {number}, one caller", f"{_spread(over_http['1'])} ms", "latency"),
-        ("the same, eight callers at once", f"{_spread(over_http['8'])} ms", "latency"),
+        (f"recall over HTTP, {number}, one caller", _over_http(latency, "1"), "latency"),
+        ("the same, eight callers at once", _over_http(latency, "8"), "latency"),
         ("messages stored a second", f"{writing['remember with embedding']:,}", "latency"),
         (
             "the same, with vectors at hand",

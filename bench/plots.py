@@ -123,8 +123,8 @@ def _soak(report: Any) -> Chart:
     return Chart(title, "answers", codes or ("none",), _rows(found, *codes))
 
 
-IN_WORDS = {"faults"}
-"""The reports without figures to draw: their tables say it."""
+IN_WORDS = {"faults", LARGE}
+"""The reports that are not drawn: their tables say it."""
 
 PLOTS: Mapping[str, Callable[[Any], Chart]] = {
     "contextual": _contextual,
@@ -138,7 +138,6 @@ PLOTS: Mapping[str, Callable[[Any], Chart]] = {
     "hyde": _hyde,
     "languages": _languages,
     "latency": _latency,
-    LARGE: _latency,
     "needles": _needles,
     "peers": _peers,
     "runs": _runs,

@@ -63,22 +63,19 @@ class Worker:
         self._poll_seconds = poll_seconds
         self._stop_seconds = stop_seconds
         self._stopping = asyncio.Event()
+        self._swept = float("-inf")
 
     async def prepare(self) -> None:
-        """Have the database plan the search for due jobs; none is begun. Raises `Unavailable`."""
-        await sweep(now=present(), graph=self._graph)
+        """Sweep, and have the database plan the search for due jobs; none is begun. Raises `Unavailable`."""
+        await self._sweep_now_and_then()
         # Of no kind, and as many: plans are kept by the types and sizes of parameters.
         await self._claim([""] * len(self._handlers))
 
     async def run(self) -> None:
         """Run due jobs until `stop`, and wait while the database is away."""
-        swept = float("-inf")
-        loop = asyncio.get_running_loop()
         while not self._stopping.is_set():
             try:
-                if loop.time() - swept > SWEEP_SECONDS:
-                    await sweep(now=present(), graph=self._graph)
-                    swept = loop.time()
+                await self._sweep_now_and_then()
                 idle = not await self.step()
             except Unavailable as problem:
                 log.warning("jobs wait for the database: %s", problem)
@@ -105,6 +102,12 @@ class Worker:
         with about(client_id=held.client_id):
             await self._run_observed(held)
         return True
+
+    async def _sweep_now_and_then(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if now - self._swept > SWEEP_SECONDS:
+            await sweep(now=present(), graph=self._graph)
+            self._swept = now
 
     async def _claim(self, kinds: list[str]) -> Claim | None:
         return await claim(

@@ -28,13 +28,13 @@ def test_each_is_of_a_bench_with_a_command_and_has_passed(name: str, repository:
         assert target == name
         assert f"\n{name}:" in makefile
     else:
-        bench, name = repository / "bench", name.removesuffix("-large")
-        assert (bench / f"{name}.py").is_file() or (bench / name / "__main__.py").is_file()
-        assert f"\nbench-{name}:" in makefile
+        bench, made_by = repository / "bench", name.removesuffix("-large")
+        assert (bench / f"{made_by}.py").is_file() or (bench / made_by / "__main__.py").is_file()
+        assert f"\nbench-{made_by}:" in makefile
         assert (
-            target == f"bench-{name}"
+            target == f"bench-{made_by}"
             if tool == "make"
-            else MADE[name].startswith(f"python -m bench.{name} ")
+            else MADE[name].startswith(f"python -m bench.{made_by} ")
         )
     for setting in arguments if tool == "make" else ():
         assert f"$({setting.partition('=')[0]})" in makefile

@@ -100,12 +100,8 @@ async def tell(memory: Graphmem, year: int) -> list[str]:
 
 
 async def answers(memory: Graphmem) -> list[str]:
-    """Return the id of the best that is found for every question.
-
-    What follows it is alike but for the numbers, and another vector index orders it differently.
-    """
-    found = [await memory.search(question, max_results=1) for question in QUESTIONS]
-    return [item.id for search in found for item in search.items]
+    """Return what is answered to every question."""
+    return [(await memory.recall(question)).context for question in QUESTIONS]
 
 
 async def stored(settings: Settings, place: str, client_id: str) -> set[str]:
@@ -139,6 +135,8 @@ async def test_a_moved_client_answers_as_before_and_nothing_acknowledged_is_lost
         for year in range(4, 10_000):
             try:
                 acknowledged.extend(await tell(memory, year))
+                # No more memories than a leg has candidates: which of those alike it leaves out is chance.
+                await asyncio.sleep(0.3)
             except ClientMoves:
                 refused.set()
                 return
