@@ -52,7 +52,7 @@ SUMMARY_SHARE = 0.05
 SPARE_SESSIONS = 10
 """The sessions that are examined beyond those wanted: some turn out to be irrelevant."""
 
-ENOUGH: Mapping[Narrowing, float] = {"soft": 0.2, "hard": 0.05}
+ENOUGH: Mapping[Narrowing, float] = {"soft": 0.25, "hard": 0.05}
 """The relevance of the best session from which a question counts as answered, unless the caller sets one.
 
 Measured on LoCoMo (docs/benchmarks.md): higher ones cost more than a point of the questions the session that

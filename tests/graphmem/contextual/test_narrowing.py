@@ -143,7 +143,7 @@ def chosen(relevances: Sequence[float]) -> list[ChosenSession]:
 @pytest.mark.parametrize(
     ("narrowing", "given", "relevances", "kept"),
     [
-        ("soft", None, [0.15, 0.19], []),
+        ("soft", None, [0.2, 0.24], []),
         ("soft", None, [0.1, 0.5, 0.16], [0.5, 0.16]),
         ("hard", None, [0.04], []),
         ("hard", None, [0.2, 0.05, 0.07], [0.2, 0.07]),
