@@ -65,6 +65,17 @@ _IMPERATIVES = frozenset(
     """.split()  # noqa: SIM905
 )
 
+# What a single letter stands behind without beginning a name: vitamin C, plan B, a B, the letter A.
+_BEFORE_A_LETTER = frozenset(
+    """
+    a an the this that my your his her our their and or to
+    appendix block building capital category chapter class column disk drive exhibit figure floor gate grade
+    group hall hepatitis influenza item key language letter level line model option page panel part phase
+    plan platform point room row schedule section series size step table team terminal type unit variant
+    version vitamin wing zone
+    """.split()  # noqa: SIM905
+)
+
 
 def _capitals() -> str:
     """Return the capital letters of all scripts as the ranges of a character class."""
@@ -154,7 +165,8 @@ def names(text: str) -> Iterator[Found]:
             initial = False  # a title, not a sentence
         label = context.is_label(match.start(), match.end(), initial)
         title = context.is_in_title(match.start())
-        for part in _parts(match[0].split()):
+        lettered = initial or context.word_before(match.start()) in _BEFORE_A_LETTER
+        for part in _parts(match[0].split(), lettered=lettered):
             if label or title:
                 readings = _named_in_label(part, context, least=2 if title else 1)
             else:
@@ -203,6 +215,11 @@ class _Context:
         """Where quoted terms of several words begin and end."""
         return [(start, end) for start, end, term in quoted(self._text) if " " in term]
 
+    def word_before(self, start: int) -> str:
+        """Return the word before a place, in lower case; '' if there is none close by."""
+        words = self._text[max(start - LONGEST, 0) : start].split()
+        return words[-1].lower() if words else ""
+
     def begins_a_sentence(self, start: int) -> bool:
         """Tell whether this is the beginning of a text, a line or a sentence."""
         for place in range(start - 1, max(start - 1 - _LOOKED_BACK, -1), -1):
@@ -216,13 +233,20 @@ class _Context:
         return {word for word in _LOWER_CASE.findall(self._text) if word[0].islower()}
 
 
-def _parts(words: list[str]) -> Iterator[list[str]]:
-    """Yield the parts of a run, split at each `I` and at a full stop that ends a sentence after all."""
+def _parts(words: list[str], *, lettered: bool) -> Iterator[list[str]]:
+    """Yield the parts of a run, split at each `I` and at a full stop that ends a sentence after all.
+
+    `lettered` tells that a letter at the beginning of the run may be a label, not a name's initial.
+    """
     part: list[str] = []
     for word in words:
         ended = part and (
             (part[-1].endswith(".") and word.lower() in FUNCTION_WORDS)
-            or (_INITIAL.fullmatch(part[-1]) and is_ordinary(word))
+            or (
+                _INITIAL.fullmatch(part[-1])
+                and is_ordinary(word)
+                and (part[-2].lower() in _BEFORE_A_LETTER if part[1:] else lettered)
+            )
         )
         if ended or _FIRST_PERSON.fullmatch(word):
             yield part

@@ -164,6 +164,14 @@ def test_a_full_stop_between_names_parts_them():
     assert "U.S. The" not in " ".join(found("She is in the U.S. The weather is fine."))
 
 
+def test_an_initial_belongs_to_the_name_behind_it_also_to_an_ordinary_word():
+    assert found("an album by the singer M. Ward.") == {"M. Ward"}
+    assert "George W. Young" in found("We met George W. Young there.")
+    for labelled in ("I take vitamin C. Work is fine.", "Plan B. Young people agreed."):
+        assert found(labelled) == set()
+    assert found("He got a B. Work went on.") == set()
+
+
 def test_i_is_nobody_and_parts_names():
     assert found("For Mara I think so.") == {"Mara"}
 
