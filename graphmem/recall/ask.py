@@ -77,7 +77,7 @@ def is_prose(ranking: Sequence[Ranked]) -> bool:
 
 
 async def chained(ranking: Sequence[Ranked], filters: Filters, context: Context) -> list[Ranked]:
-    """Return a ranking of prose with the memories one hop from its first, along the names in these.
+    """Return a ranking of prose with the memories that are titled with a name in its first ones.
 
     Raises `Unavailable`.
     """
@@ -92,6 +92,7 @@ async def chained(ranking: Sequence[Ranked], filters: Filters, context: Context)
         hops=1,
         steps=["mentions"],
         sources=_sources(filters),
+        titled_only=True,
     )
     reached = expansion.reached()
     others = [id for id in reached if id not in own]
@@ -113,6 +114,7 @@ async def expand_in_each(
     hops: int,
     steps: Sequence[GivenStep] | None,
     sources: Sources,
+    titled_only: bool = False,
 ) -> Expansion:
     """Follow the links of some memories, each inside its own client; see `expand`. Raises `Unavailable`."""
 
@@ -128,6 +130,7 @@ async def expand_in_each(
             hops=hops,
             steps=steps,
             sources=sources,
+            titled_only=titled_only,
             client_id=one.client_id,
             graph=one.graph,
         )

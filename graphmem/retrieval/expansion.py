@@ -154,10 +154,13 @@ async def expand(
     hops: int,
     steps: Sequence[GivenStep] | None,
     sources: Sources,
+    titled_only: bool = False,
     client_id: str,
     graph: Graph,
 ) -> Expansion:
     """Follow the links of some memories, `seeds` with their relevance, best first.
+
+    With `titled_only` a name leads to the memories that it is the title of, not to those that mention it.
 
     Paths may lead through memories that do not pass the filters, but the last hop returns none of these. They
     never lead through a memory that is not valid at the requested times, nor along SUPERSEDES. `own` is the
@@ -177,7 +180,7 @@ async def expand(
             types=edge_types(steps),
             last=hop == hops,
             looked_at=LOOKED_AT,
-            hub=HUB,
+            hub=0 if titled_only else HUB,
             edges=EDGES,
             limit=LEVEL_EDGES + 1,
             **sources.conditions,

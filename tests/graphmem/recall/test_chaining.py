@@ -91,6 +91,26 @@ async def test_recall_follows_the_names_in_the_first_passages(memory: Graphmem) 
     assert not any(HOP in item.scores for item in by_words.items)
 
 
+async def test_a_hop_leads_to_what_a_name_is_the_title_of_only(memory: Graphmem) -> None:
+    asked = "Where does the ferry Halvard Ness sail?"
+    await memory.add_references(
+        [
+            passage(
+                "ship", "Halvard Ness", "The ferry Halvard Ness sails to Corwick Sound at noon."
+            ),
+            passage("tug", "Ballast", "Of the tugs in Corwick Sound it is the oldest."),
+        ]
+    )
+
+    alone = await memory.recall(asked)
+    await memory.add_references([passage("port", "Corwick Sound", "Three tugs lie at the quay.")])
+    named = await memory.recall(asked)
+
+    assert not any(HOP in item.scores for item in alone.items)
+    assert [HOP in item.scores for item in named.items] == [False, True, False]
+    assert "Three tugs" in named.items[1].text
+
+
 async def test_a_hop_obeys_the_kinds_that_were_asked_for(memory: Graphmem) -> None:
     await memory.open_conversation("quay")
     said = "The ferry Halvard Ness sails to Corwick Sound at noon." + FILLER
