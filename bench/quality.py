@@ -25,6 +25,8 @@ other conversations of the set, up to 50 for each.
 sessions@k is the share of questions of which a session with evidence is among the first k; a ranking of
 messages orders sessions by their first.
 
+With `--beside N` everything is asked once more when ten other clients have N memories together.
+
 A set of passages is measured as `bench.passages` says.
 """
 
@@ -47,6 +49,7 @@ from msgspec.structs import replace
 from bench import passages
 from bench.cached import CachedModel
 from bench.reporting import arguments, write
+from bench.store import corpus, fill
 from graphmem import config
 from graphmem.client import Graphmem
 from graphmem.embedding import Embedder
@@ -74,6 +77,9 @@ BY_RANK = ("1024 by rank", 200, 1024)
 """A measure's name, limit and budget: with a limit memories are packed by rank."""
 
 APART = "adversarial"
+OTHERS = 10
+"""The other clients beside which everything is asked again."""
+
 FOREIGN = 50
 """How many questions about other conversations each is asked."""
 
@@ -256,24 +262,47 @@ async def measure(
 ) -> Measured:
     """Load everything, then ask everything."""
     rankings = list(rankings)
-    memories: dict[str, Graphmem] = {}
+    loaded = await load_all(runtime, conversations, rankings)
+    return await ask_all(runtime, conversations, rankings, loaded)
+
+
+async def load_all(
+    runtime: Runtime, conversations: Sequence[dict[str, Any]], rankings: Iterable[str]
+) -> dict[str, Loaded]:
+    """Remember every conversation in a client of its own; return them by their id in the set."""
     loaded: dict[str, Loaded] = {}
     for conversation in conversations:
         id = conversation["id"]
-        memories[id] = Graphmem(runtime, f"quality-{id}")
+        memory = memory_of(runtime, conversation)
         said = [
             (message, session["id"])
             for session in conversation["sessions"]
             for message in session["messages"]
         ]
         loaded[id] = Loaded(
-            await load(memories[id], conversation),
+            await load(memory, conversation),
             {message["id"]: message["content"] for message, _ in said},
             {message["id"]: session for message, session in said},
         )
         if not WAYS.keys().isdisjoint(rankings):
-            await summarize(memories[id])
+            await summarize(memory)
         say(f"loaded {id}: {len(said)} messages")
+    return loaded
+
+
+def memory_of(runtime: Runtime, conversation: Mapping[str, Any]) -> Graphmem:
+    """Return the client of a conversation of the set."""
+    return Graphmem(runtime, f"quality-{conversation['id']}")
+
+
+async def ask_all(
+    runtime: Runtime,
+    conversations: Sequence[dict[str, Any]],
+    rankings: Iterable[str],
+    loaded: Mapping[str, Loaded],
+) -> Measured:
+    """Ask every question that has evidence with each ranking."""
+    memories = {one["id"]: memory_of(runtime, one) for one in conversations}
     callers = asyncio.Semaphore(CALLERS)
 
     async def ask(conversation: dict[str, Any], question: dict[str, Any], ranking: str) -> Answered:
@@ -364,6 +393,27 @@ def intervals(answers: Sequence[Answered]) -> dict[str, list[float]]:
     }
 
 
+async def fill_beside(runtime: Runtime, number: int) -> None:
+    """Write so many memories of other clients."""
+    made_of = await corpus(runtime.embedder)
+    for place in range(OTHERS):
+        await fill(runtime, made_of, f"beside-{place}", number // OTHERS, 10 + place)
+        say(f"other client {place + 1} of {OTHERS}")
+    await runtime.graph.execute("CALL db.awaitIndexes(600)")
+
+
+def beside(alone: Mapping[str, Any], after: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return what was found beside other memories, and by how many points it differs."""
+    differences = {
+        ranking: {
+            name: round(figures["overall"][name] - alone[ranking]["overall"][name], 2)
+            for name in ("recall@10", "evidence in 1024")
+        }
+        for ranking, figures in after.items()
+    }
+    return {"memories of others": number, "rankings": after, "difference": differences}
+
+
 @asynccontextmanager
 async def store() -> AsyncIterator[Runtime]:
     """Have a graphmem of the benchmark's own running, with embeddings remembered."""
@@ -409,6 +459,9 @@ async def main() -> None:
     parser.add_argument(
         "--min-relevance", type=float, help="another threshold of contextual search"
     )
+    parser.add_argument(
+        "--beside", type=int, default=0, help="ask again beside so many memories of other clients"
+    )
     given = parser.parse_args()
     if given.min_relevance is not None:
         for way in WAYS.values():
@@ -423,8 +476,15 @@ async def main() -> None:
             asked = dict.fromkeys(given.ranking or RANKINGS)
             if CONTEXTUAL in asked:
                 asked = dict.fromkeys(["default", *asked, *WAYS])
-            result |= report(await measure(runtime, data["conversations"], asked))
+            conversations = data["conversations"]
+            loaded = await load_all(runtime, conversations, asked)
+            result |= report(await ask_all(runtime, conversations, asked, loaded))
             show(result)
+            if given.beside:
+                await fill_beside(runtime, given.beside)
+                after = report(await ask_all(runtime, conversations, asked, loaded))
+                show(after)
+                result["beside"] = beside(result["rankings"], after["rankings"], given.beside)
     write(result, given.out)
 
 

@@ -7,7 +7,21 @@ from typing import Any
 import pytest
 
 from bench.cached import CachedModel
-from bench.quality import Answered, broken, foreign, intervals, load, means, measure, report
+from bench.quality import (
+    OTHERS,
+    Answered,
+    ask_all,
+    beside,
+    broken,
+    fill_beside,
+    foreign,
+    intervals,
+    load,
+    load_all,
+    means,
+    measure,
+    report,
+)
 from graphmem.client import Graphmem
 from graphmem.runtime import Runtime
 
@@ -82,6 +96,25 @@ async def test_foreign_questions_are_asked_and_counted(
     assert [len(foreign(one, [conversation, other])) for one in (conversation, other)] == [1, 1]
     # One conversation knows nothing of cheese, the other says the same as the first.
     assert measured.foreign == {"contextual": 50.0}
+
+
+async def test_everything_is_asked_again_beside_other_clients(
+    runtime: Runtime, conversation: dict[str, Any]
+) -> None:
+    loaded = await load_all(runtime, [conversation], ["default"])
+    await fill_beside(runtime, 2 * OTHERS)
+    found = report(await ask_all(runtime, [conversation], ["default"], loaded))["rankings"]
+    assert found["default"]["overall"]["recall@5"] == 100.0
+
+    count = (
+        "CYPHER 25 MATCH (m:Memory) WHERE m.client_id STARTS WITH 'beside-' RETURN count(m) AS n"
+    )
+    [row] = await runtime.graph.execute(count)
+    assert row["n"] == 2 * OTHERS
+    worse = {"default": {"overall": {"recall@10": 90.0, "evidence in 1024": 101.5}}}
+    told = beside(found, worse, 2 * OTHERS)
+    assert told["memories of others"] == 20
+    assert told["difference"] == {"default": {"recall@10": -10.0, "evidence in 1024": 1.5}}
 
 
 async def test_a_context_that_is_longer_than_it_says_is_a_violation(
