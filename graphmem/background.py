@@ -233,6 +233,9 @@ REGULAR: Mapping[str, tuple[Callable[[Graph], Awaitable[None]], timedelta]] = {
 MOVING = timedelta(seconds=30)
 """The pause before a job of a client that is being moved is tried again."""
 
+REST_SECONDS = 5.0
+"""The time after readiness without jobs: the database plans their queries, and first questions would wait."""
+
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
 
@@ -246,13 +249,19 @@ class Background:
     """A worker beside the API: started once the API answers, restarted after a crash, and ended with it."""
 
     def __init__(
-        self, runtime: Runtime, work: Mapping[str, Work] = WORK, *, pause: float = FIRST_PAUSE
+        self,
+        runtime: Runtime,
+        work: Mapping[str, Work] = WORK,
+        *,
+        pause: float = FIRST_PAUSE,
+        rest: float = 0.0,
     ) -> None:
         handlers = {kind: _handler(one, runtime) for kind, one in work.items()}
         self._worker = Worker(runtime.graph, handlers)
         self._graph = runtime.graph
         self._regular = [kind for kind in REGULAR if kind in work]
         self._first_pause = pause
+        self._rest = rest
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._beside: list[asyncio.Task[None]] = []
@@ -311,12 +320,12 @@ class Background:
             except Exception as problem:
                 log.warning("work of the kind %s is queued later: %s", kind, traced(problem))
                 pause = min(pause, LONGEST_PAUSE)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), pause)
+            await self._stops_within(pause)
 
     async def _kept(self) -> None:
         """Run the worker, and restart it after a crash: at once at first, then after growing pauses."""
         pause = self._first_pause
+        await self._stops_within(self._rest)
         while not self._stopping.is_set():
             began = time.monotonic()
             try:
@@ -329,9 +338,13 @@ class Background:
                 if time.monotonic() - began > LONGEST_PAUSE:
                     pause = self._first_pause
                 log.error("the worker fell and starts anew in %g s: %s", pause, traced(problem))
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._stopping.wait(), pause)
+                await self._stops_within(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
+
+    async def _stops_within(self, seconds: float) -> None:
+        """Wait for so long, or until this stops."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
 
 
 class Backgrounds:
@@ -339,7 +352,7 @@ class Backgrounds:
 
     def __init__(self, runtime: Runtime) -> None:
         self._places = runtime.places
-        self._workers = [Background(runtime)]
+        self._workers = [Background(runtime, rest=REST_SECONDS)]
         self._stopping = False
 
     async def prepare(self) -> None:

@@ -111,6 +111,48 @@ async def test_preparing_begins_no_job_and_does_the_first_round_of_regular_work(
     assert len(rounds) == (2 if fails else 1)
 
 
+async def test_a_rest_comes_before_the_first_job(
+    memory: Graphmem, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rests: list[float] = []
+    over = asyncio.Event()
+
+    async def rest(self: Background, seconds: float) -> None:
+        rests.append(seconds)
+        await over.wait()
+
+    async def work(held: Claim, runtime: Runtime) -> None:
+        assert over.is_set()
+
+    monkeypatch.setattr(Background, "_stops_within", rest)
+    await queue(memory, kind)
+    running = Background(memory.runtime, {kind: work}, rest=7.0)
+    running.start()
+    async with asyncio.timeout(300):
+        while not rests:
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(0.3)
+        assert (await only(memory)).state == "queued"
+        over.set()
+        while (await only(memory)).state != "done":
+            await asyncio.sleep(0.05)
+    await running.end()
+    assert rests == [7.0]
+
+
+async def test_a_rest_ends_with_the_worker(memory: Graphmem, kind: str) -> None:
+    async def work(held: Claim, runtime: Runtime) -> None:
+        pytest.fail("the worker has stopped")
+
+    await queue(memory, kind)
+    running = Background(memory.runtime, {kind: work}, rest=3_600.0)
+    running.start()
+    await asyncio.sleep(0)
+    async with asyncio.timeout(60):
+        await running.end()
+    assert (await only(memory)).state == "queued"
+
+
 async def test_without_anything_to_do_it_only_sweeps(runtime: Runtime) -> None:
     asked: list[str] = []
 
