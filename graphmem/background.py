@@ -325,7 +325,8 @@ class Background:
     async def _kept(self) -> None:
         """Run the worker, and restart it after a crash: at once at first, then after growing pauses."""
         pause = self._first_pause
-        await self._stops_within(self._rest)
+        if self._rest:
+            await self._stops_within(self._rest)
         while not self._stopping.is_set():
             began = time.monotonic()
             try:

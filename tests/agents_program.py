@@ -211,7 +211,7 @@ MISTAKES: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
         {"query": "x", "top_sessions": 21},
         ("top_sessions", "<= 20"),
     ),
-    "no messages": ("remember", {"messages": []}, ("messages", ">= 1")),
+    "no messages": ("remember", {"messages": []}, ("messages", "at least 1 entry")),
     "unknown role": (
         "remember",
         {"messages": [{"role": "boss", "content": "x"}]},

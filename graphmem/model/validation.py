@@ -24,6 +24,9 @@ WORDS = {
 _PLACE = re.compile(r"^(?P<problem>.*?)(?: - at `\$\.?(?P<field>.*)`)?$", re.DOTALL)
 _NAMED = re.compile(r"Object (?:contains unknown|missing required) field `(?P<name>.*)`", re.DOTALL)
 _EXPECTED = re.compile(r"Expected `(?P<wanted>[^`]*)`(?:, got `(?P<got>[^`]*)`)?")
+_LENGTH = re.compile(
+    r"(?P<wanted>a text|a list|an object)(?P<more>.*?) of length (?P<bound>[<>]=) (?P<number>\d+)"
+)
 _FORM = re.compile(r"Expected `str` matching regex .*", re.DOTALL)
 _CHOICES = "; it is one of "
 LARGE = 1_000_000
@@ -58,13 +61,20 @@ def told(sentence: str) -> str:
         return "is not a time as RFC 3339 writes it, such as 2026-03-02T09:30:00Z"
     sentence = _FORM.sub("does not have the form that it must have", sentence)
     sentence = sentence.replace("with a timezone component", "with its zone, such as Z or +01:00")
-    sentence = _EXPECTED.sub(_expected, sentence)
+    sentence = _LENGTH.sub(_sized, _EXPECTED.sub(_expected, sentence))
     return sentence[:1].lower() + sentence[1:]
 
 
 def _expected(match: re.Match[str]) -> str:
     wanted, got = _in_words(match["wanted"]), match["got"]
     return f"expected {wanted}, got {_in_words(got)}" if got else f"expected {wanted}"
+
+
+def _sized(match: re.Match[str]) -> str:
+    least = match["bound"] == ">="
+    unit = "character" if match["wanted"] == "a text" else "entry"
+    bound = f"at {'least' if least else 'most'} {counted(int(match['number']), unit)}"
+    return f"{match['wanted']}{match['more']} of {bound}"
 
 
 def _in_words(types: str) -> str:

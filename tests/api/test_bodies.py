@@ -196,7 +196,7 @@ async def test_beside_a_database_a_refusal_is_the_same_problem(
         ({"query": "a", "limit": 201}, ["limit", "<= 200"]),
         ({"query": "a", "kinds": ["memo"]}, ["kinds[0]", "memo", "episode", "message"]),
         ({"query": "a", "since": "2026-03-02T09:30:00"}, ["since", "zone"]),
-        ({"query": "q" * 32_769}, ["query", "32768"]),
+        ({"query": "q" * 32_769}, ["query", "32,768"]),
     ],
 )
 async def test_a_refusal_names_the_limit_and_the_remedy(

@@ -267,15 +267,15 @@ async def test_what_cannot_be_a_fact_writes_nothing(
     ("body", "field", "told"),
     [
         (fact("  "), "fact", "blank"),
-        (fact(""), "fact", "length >= 1"),
+        (fact(""), "fact", "at least 1 character"),
         ({"category": "goal"}, "fact", "missing required"),
         (fact(scope="two words"), "scope", "the form that it must have"),
         (fact(keywords=["a", " "]), "keywords[1]", "blank"),
         (fact(importance=1.5), "importance", "<= 1.0"),
         (fact(valid_at="2026-03-02T09:30:00"), "valid_at", "its zone"),
         (fact(colour="red"), "colour", "unknown field"),
-        ([], "body", "length >= 1"),
-        ([fact(str(number)) for number in range(101)], "body", "length <= 100"),
+        ([], "body", "at least 1 entry"),
+        ([fact(str(number)) for number in range(101)], "body", "at most 100"),
     ],
 )
 async def test_what_cannot_be_a_fact_is_named(

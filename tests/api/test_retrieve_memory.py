@@ -164,11 +164,11 @@ TOO_LONG = "x" * 32_769
     ("body", "field", "said"),
     [
         ({"conversation_id": NOWHERE}, "query", "missing"),  # S2.4
-        (PLAIN | {"query": ""}, "query", "length >= 1"),
+        (PLAIN | {"query": ""}, "query", "at least 1 character"),
         (PLAIN | {"query": " \n"}, "query", "blank"),
         (PLAIN | {"query": None}, "query", "a text"),
         (PLAIN | {"query": 7}, "query", "a text"),
-        (PLAIN | {"query": TOO_LONG}, "query", "32768"),
+        (PLAIN | {"query": TOO_LONG}, "query", "32,768"),
         ({"query": "Rust"}, "conversation_id", "missing"),  # S2.5
         (PLAIN | {"conversation_id": "atlas"}, "conversation_id", "UUID"),
         (PLAIN | {"conversation_id": ""}, "conversation_id", "UUID"),
@@ -182,7 +182,7 @@ TOO_LONG = "x" * 32_769
         (PLAIN | {"semantic_limit": 2.5}, "semantic_limit", "a whole number"),
         (PLAIN | {"semantic_limit": "20"}, "semantic_limit", "a whole number"),
         (PLAIN | {"semantic_limit": None}, "semantic_limit", "a whole number"),
-        (PLAIN | {"category": "x" * 129}, "category", "<= 128"),
+        (PLAIN | {"category": "x" * 129}, "category", "at most 128"),
         (PLAIN | {"category": 3}, "category", "a text"),
         (PLAIN | {"limit": 3}, "limit", "unknown field"),
     ],

@@ -353,8 +353,8 @@ def cursor(text: str) -> str:
     [
         ("state=lost", "state", "one of done, expired, pending"),
         ("state=", "state", "one of"),
-        ("conversation_id=", "conversation_id", "length >= 1"),
-        (f"conversation_id={'c' * 129}", "conversation_id", "length <= 128"),
+        ("conversation_id=", "conversation_id", "at least 1 character"),
+        (f"conversation_id={'c' * 129}", "conversation_id", "at most 128"),
         ("limit=0", "limit", ">= 1"),
         ("limit=201", "limit", "<= 200"),
         ("limit=many", "limit", "a whole number"),

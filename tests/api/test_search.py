@@ -73,9 +73,9 @@ async def test_a_path_is_shown_with_from_and_to(http: httpx.AsyncClient, memory:
     ("body", "field", "says"),
     [
         ({}, "query", "missing"),
-        ({"query": ""}, "query", "length >= 1"),
+        ({"query": ""}, "query", "at least 1 character"),
         ({"query": " "}, "query", "blank"),
-        ({"query": "x" * 32_769}, "query", "32768"),
+        ({"query": "x" * 32_769}, "query", "32,768"),
         ({"query": 5}, "query", "a text"),
         ({"query": "x", "source_types": ["book"]}, "source_types", "knowledge_base"),
         ({"query": "x", "source_ids": ["s"] * 65}, "source_ids", "64"),
