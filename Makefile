@@ -40,7 +40,7 @@ help:
 	@echo 'make audit             look for known vulnerabilities of the pinned packages; needs the network'
 	@echo 'make manifests         check deploy/kubernetes.yaml against the schema of Kubernetes'
 	@echo 'make notebook          run notebooks/explore.ipynb whole, into build/'
-	@echo 'make bench-quality     DATA=set.json RANKING=default BESIDE=1000000 OUT=report.json: measure what is found'
+	@echo 'make bench-quality     DATA=set.json RANKING=contextual LEAST=0.25 BESIDE=1000000 OUT=report.json: measure what is found'
 	@echo 'make bench-weights     DATA="a.json b.json" OUT=report.json: measure what each signal of the ranking gains'
 	@echo 'make bench-abstaining  DATA=set.json FOREIGN=other.json OUT=report.json: measure when recall abstains'
 	@echo 'make bench-contextual  SESSIONS=2000 OUT=report.json: measure search inside sessions'

@@ -257,15 +257,6 @@ def broken(memory: Graphmem, recalled: Recalled, budget: int) -> int:
     return int(counted > budget or counted != recalled.tokens_used)
 
 
-async def measure(
-    runtime: Runtime, conversations: Sequence[dict[str, Any]], rankings: Iterable[str]
-) -> Measured:
-    """Load everything, then ask everything."""
-    rankings = list(rankings)
-    loaded = await load_all(runtime, conversations, rankings)
-    return await ask_all(runtime, conversations, rankings, loaded)
-
-
 async def load_all(
     runtime: Runtime, conversations: Sequence[dict[str, Any]], rankings: Iterable[str]
 ) -> dict[str, Loaded]:

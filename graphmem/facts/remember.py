@@ -31,7 +31,7 @@ from graphmem.graph.scope import category_words, tag_words
 from graphmem.memories.write import Draft, Prepared, prepare, write, write_grown
 from graphmem.model.annotations import stored_annotations
 from graphmem.model.times import BEGINNING, END, utc
-from graphmem.model.validation import checked_text, counted
+from graphmem.model.validation import checked_text, told
 from graphmem.model.vocabulary import CATEGORIES, Kind
 from graphmem.retrieval.filters import Filters, scope_groups
 from graphmem.text.extraction import cosine
@@ -386,8 +386,8 @@ def searched_text(fact: str, keywords: Iterable[str]) -> str:
 
 def _check_number(new: Sequence[NewFact]) -> None:
     if not 1 <= len(new) <= BATCH_FACTS:
-        bound = f"at most {counted(BATCH_FACTS, 'entry')}" if new else "at least 1 entry"
-        raise InvalidInput("body", f"expected a list of {bound}")
+        bound = f"<= {BATCH_FACTS}" if new else ">= 1"
+        raise InvalidInput("body", told(f"Expected `array` of length {bound}"))
 
 
 def checked_fact(fact: NewFact, field: str, now: datetime) -> NewFact:

@@ -165,7 +165,9 @@ def names(text: str) -> Iterator[Found]:
             initial = False  # a title, not a sentence
         label = context.is_label(match.start(), match.end(), initial)
         title = context.is_in_title(match.start())
-        lettered = initial or context.word_before(match.start()) in _BEFORE_A_LETTER
+        lettered = initial or (
+            "." in match[0] and context.word_before(match.start()) in _BEFORE_A_LETTER
+        )
         for part in _parts(match[0].split(), lettered=lettered):
             if label or title:
                 readings = _named_in_label(part, context, least=2 if title else 1)

@@ -10,6 +10,7 @@ from bench.cached import CachedModel
 from bench.quality import (
     OTHERS,
     Answered,
+    Measured,
     ask_all,
     beside,
     broken,
@@ -19,7 +20,6 @@ from bench.quality import (
     load,
     load_all,
     means,
-    measure,
     report,
 )
 from graphmem.client import Graphmem
@@ -28,6 +28,13 @@ from graphmem.runtime import Runtime
 
 def answered(conversation: str, score: float, category: str = "plain") -> Answered:
     return Answered(conversation, category, {"recall@10": score}, 0)
+
+
+async def measure(
+    runtime: Runtime, conversations: list[dict[str, Any]], rankings: list[str]
+) -> Measured:
+    loaded = await load_all(runtime, conversations, rankings)
+    return await ask_all(runtime, conversations, rankings, loaded)
 
 
 @pytest.fixture
