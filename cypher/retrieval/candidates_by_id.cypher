@@ -1,5 +1,5 @@
 CYPHER 25
-// Some memories as candidates, with their sources.
+// Some memories as candidates.
 //
 // $client_id  string        the client
 // $ids        list<string>  their ids

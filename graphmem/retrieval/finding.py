@@ -64,25 +64,23 @@ TEXTS_AT_ONCE = 8
 """The number of long texts that are fetched at once."""
 
 
-class CandidateSource(Struct, frozen=True, kw_only=True):
-    """The source of a candidate, with the searched text."""
+class SpanPlace(Struct, frozen=True, kw_only=True):
+    """The place of a span in its source, and the hash of its text; a damaged store may lack some of it."""
 
     source_type: str
     source_id: str
     start_byte: int | None
     end_byte: int | None
     sha256: str | None
-    """The hash of a span's text, and its place in its source; None for all other kinds."""
-    text: str | None
-    """None if it is long: it is then fetched separately."""
 
-    @property
-    def content(self) -> str | None:
-        """The text of a span, if its hash matches: the searched text begins with it."""
-        if self.text is None or self.start_byte is None or self.end_byte is None:
+    def content(self, searched: str) -> str | None:
+        """Return the text of the span, if its hash matches: the searched text begins with it."""
+        if self.start_byte is None or self.end_byte is None:
             return None
-        content = self.text.encode()[: self.end_byte - self.start_byte]
-        return content.decode() if sha256(content).hexdigest() == self.sha256 else None
+        content = searched.encode()[: self.end_byte - self.start_byte]
+        if sha256(content).hexdigest() != self.sha256:
+            return None
+        return content.decode()
 
 
 class FoundPassage(Struct, frozen=True, kw_only=True):
@@ -125,8 +123,10 @@ class Candidate(Struct, frozen=True, kw_only=True):
     """The indexes of the vectors that have found it in the vector index."""
     passes: bool = True
     """Whether it passes the conditions that the indexes cannot test."""
-    source: CandidateSource | None = None
-    """None if it was not requested."""
+    text: str = ""
+    """The searched text; '' if it was not requested, is too long, or the memory was deleted meanwhile."""
+    span: SpanPlace | None = None
+    """Of a span, if texts were requested."""
     passages: list[FoundPassage] = []
     """The passages of a long memory that were found, the best first, which gives its scores too."""
 
@@ -134,11 +134,6 @@ class Candidate(Struct, frozen=True, kw_only=True):
     def owner(self) -> str:
         """The client that it belongs to; '' for the caller's own."""
         return owner_of(self.id)
-
-    @property
-    def text(self) -> str:
-        """The searched text; '' if it was not requested, or the memory was deleted meanwhile."""
-        return (self.source.text if self.source else None) or ""
 
 
 class SearchedText(Struct, frozen=True):
@@ -798,18 +793,13 @@ async def _with_long_texts(
     found: Sequence[Candidate], client_id: str, graph: Graph
 ) -> list[Candidate]:
     """Return the candidates with all their texts."""
-    long = {one.id: one.source for one in found if one.source and one.source.text is None}
+    long = [one.id for one in found if not one.text]
     texts: dict[str, str] = {}
     for start in range(0, len(long), TEXTS_AT_ONCE):
-        some = list(long)[start : start + TEXTS_AT_ONCE]
+        some = long[start : start + TEXTS_AT_ONCE]
         rows = await graph.rows(SEARCHED_TEXTS, client_id=client_id, ids=some)
         texts |= {row.id: row.text for row in rows}
-    return [
-        replace(one, source=replace(long[one.id], text=texts.get(one.id, "")))
-        if one.id in long
-        else one
-        for one in found
-    ]
+    return [replace(one, text=texts.get(one.id, "")) if not one.text else one for one in found]
 
 
 class Passing(Protocol):

@@ -440,9 +440,9 @@ def _is_all(candidates: Findings) -> bool:
 async def _texts(best: Sequence[Candidate], context: Context) -> dict[str, SpanText | None]:
     """Return the texts of hits: as the search returned them if they are whole, else read again."""
     texts: dict[str, SpanText | None] = {
-        one.id: SpanText(text, one.source.source_type, one.source.source_id)
+        one.id: SpanText(text, one.span.source_type, one.span.source_id)
         for one in best
-        if one.source and (text := one.source.content) is not None
+        if one.span and (text := one.span.content(one.text)) is not None
     }
     others = [one.id for one in best if one.id not in texts]
     if others:

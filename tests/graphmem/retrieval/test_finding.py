@@ -11,7 +11,6 @@ from graphmem.retrieval.finding import (
     GROWTH,
     MOST_CANDIDATES,
     Candidate,
-    CandidateSource,
     FoundPassage,
     cut,
     enough,
@@ -100,26 +99,19 @@ def test_the_best_of_a_leg_are_cut_after_ties(candidate: Callable[..., Candidate
 async def test_ranked_candidates_are_completed_with_the_scores_of_the_search(
     candidate: Callable[..., Candidate],
 ) -> None:
-    source = CandidateSource(
-        source_type="fact",
-        source_id="",
-        start_byte=None,
-        end_byte=None,
-        sha256=None,
-        text="A text.",
-    )
     near = candidate("near", cosine=0.9, by_vector=True, places=[0])
     words = candidate("words", cosine=None, bm25=2.0)
     whole = [
-        candidate(id, cosine=score, source=source) for id, score in (("near", None), ("words", 0.4))
+        candidate(id, cosine=score, text="A text.")
+        for id, score in (("near", None), ("words", 0.4))
     ]
     graph = ScriptedGraph({"retrieval/candidates_by_id": whole})
 
     found = await with_texts([words, near, candidate("deleted")], [1.0], client_id="x", graph=graph)
 
     assert found == [
-        replace(words, cosine=0.4, source=source),
-        replace(near, source=source),
+        replace(words, cosine=0.4, text="A text."),
+        replace(near, text="A text."),
     ]
     [(_, asked)] = graph.asked
     assert asked["unscored"][0] == "words"
@@ -150,25 +142,14 @@ def test_what_two_searches_have_found_is_one_with_the_scores_of_both(
 WEIGHED = weighed_words(["kettle", "boats"], {"boats": 0.2}, "en", Sample(length=20.0))
 
 
-def sourced(content: str | None) -> CandidateSource:
-    return CandidateSource(
-        source_type="message",
-        source_id="",
-        start_byte=None,
-        end_byte=None,
-        sha256=None,
-        text=content,
-    )
-
-
 def test_scores_of_the_index_become_the_clients_own(candidate: Callable[..., Candidate]) -> None:
     found = [
-        candidate("common", bm25=9.0, source=sourced("The boat is blue.")),
-        candidate("rare", bm25=0.1, source=sourced("The kettle is blue.")),
-        candidate("near", cosine=0.9, source=sourced("Kettles and a boat.")),
-        candidate("without", bm25=5.0, source=sourced("It is blue.")),
-        candidate("too long", bm25=7.0, source=sourced(None)),
-        candidate("unread", cosine=0.5, source=sourced(None)),
+        candidate("common", bm25=9.0, text="The boat is blue."),
+        candidate("rare", bm25=0.1, text="The kettle is blue."),
+        candidate("near", cosine=0.9, text="Kettles and a boat."),
+        candidate("without", bm25=5.0, text="It is blue."),
+        candidate("too long", bm25=7.0, text=""),
+        candidate("unread", cosine=0.5, text=""),
     ]
 
     own = {one.id: one for one in with_own_words(found, WEIGHED)}

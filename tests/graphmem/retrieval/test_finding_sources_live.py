@@ -127,8 +127,7 @@ async def test_every_source_has_its_own_pool(crowded: str, runtime: Runtime):
     for results in (10, 60):
         by_type: dict[str, int] = {}
         for one in (await found(crowded, runtime, results=results, types=types)).found:
-            assert one.source is not None
-            source_type = one.source.source_type
+            source_type = one.span.source_type if one.span else one.kind
             by_type[source_type] = by_type.get(source_type, 0) + 1
         wanted = max(LEAST_POOL, 2 * results)
         assert by_type == {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from graphmem.model.vocabulary import Ranking
-from graphmem.retrieval.finding import Candidate, CandidateSource, FoundPassage
+from graphmem.retrieval.finding import Candidate, FoundPassage
 from graphmem.retrieval.ranking import CHAT, PROSE, Cues, Ranked, cues_of, ranked
 from graphmem.text.languages import language
 
@@ -114,17 +114,6 @@ def test_a_question_in_the_first_person_asks_for_the_user_s_words(candidate: Mak
     assert speakers("What was planned?") == {}
 
 
-def text(content: str) -> CandidateSource:
-    return CandidateSource(
-        source_type="message",
-        source_id="",
-        start_byte=None,
-        end_byte=None,
-        sha256=None,
-        text=content,
-    )
-
-
 def cues(question: str) -> Cues:
     return cues_of(question, question.rstrip("?").lower().split(), {})
 
@@ -151,9 +140,9 @@ def test_among_equals_the_named_time_decides(candidate: Make) -> None:
 def test_an_answer_is_read_with_the_question_before_it(candidate: Make) -> None:
     here = {"session_id": "s", "cosine": 0.5}
     found = [
-        candidate("q", idx=0, source=text("Does the boat leak?"), bm25=2.0, **here),
-        candidate("a", idx=1, source=text("Yes, from below."), bm25=0.1, **here),
-        candidate("z", idx=5, source=text("Yes, from above."), bm25=0.1, **here),
+        candidate("q", idx=0, text="Does the boat leak?", bm25=2.0, **here),
+        candidate("a", idx=1, text="Yes, from below.", bm25=0.1, **here),
+        candidate("z", idx=5, text="Yes, from above.", bm25=0.1, **here),
     ]
 
     told = cues("boat leak")
@@ -167,8 +156,8 @@ def test_an_answer_is_read_with_the_question_before_it(candidate: Make) -> None:
 def test_words_count_as_much_as_any_memory_has_of_them(candidate: Make) -> None:
     """A memory with the one common word of a question must not outrank the nearest in meaning."""
     found = [
-        candidate("near", cosine=0.8, source=text("It drips below deck.")),
-        candidate("worded", cosine=0.62, bm25=5.0, source=text("The old boat is blue.")),
+        candidate("near", cosine=0.8, text="It drips below deck."),
+        candidate("worded", cosine=0.62, bm25=5.0, text="The old boat is blue."),
         candidate("far", cosine=0.5),
     ]
     asked = "does water enter the boat somewhere"
@@ -180,7 +169,7 @@ def test_words_count_as_much_as_any_memory_has_of_them(candidate: Make) -> None:
 def test_long_memories_are_ranked_as_prose(candidate: Make) -> None:
     long = {"token_count": 400, "session_id": "s"}
     found = [
-        candidate("a", idx=0, cosine=1.0, bm25=1.0, source=text("boat"), **long),
+        candidate("a", idx=0, cosine=1.0, bm25=1.0, text="boat", **long),
         candidate("b", idx=1, cosine=0.0, **long),
     ]
 
@@ -206,7 +195,7 @@ def test_each_side_s_neighbours_are_a_signal_of_their_own(candidate: Make) -> No
 
 
 def test_a_long_memory_in_a_chat_keeps_little_of_its_words(candidate: Make) -> None:
-    said = {"cosine": 0.5, "bm25": 1.0, "source": text("boat")}
+    said = {"cosine": 0.5, "bm25": 1.0, "text": "boat"}
     short = [candidate(str(number), **said) for number in range(5)]
 
     rankings = ranked(
@@ -219,7 +208,7 @@ def test_a_long_memory_in_a_chat_keeps_little_of_its_words(candidate: Make) -> N
 
 
 def test_short_memories_are_ranked_as_a_chat(candidate: Make) -> None:
-    found = [candidate("a", token_count=30, cosine=1.0, bm25=1.0, source=text("boat"))]
+    found = [candidate("a", token_count=30, cosine=1.0, bm25=1.0, text="boat")]
 
     (only,) = ranked(found, ["boat"], "default", cues("boat"))
 
@@ -301,7 +290,7 @@ STRANGE = {"de": 0.1, "fr": 0.0, "es": 0.0, "ru": 0.0, "zh": 0.0, "ja": 0.0, "ko
 
 def worded(make: Make, id: str, content: str, **given: Any) -> Candidate:
     """Return a candidate with a text."""
-    return make(id, source=text(content), **given)
+    return make(id, text=content, **given)
 
 
 def test_in_a_language_that_the_model_does_not_know_spelling_leads(candidate: Make) -> None:
