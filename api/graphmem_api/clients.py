@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-from litestar import get
+from litestar import Request, get
 from litestar.connection import ASGIConnection
 from litestar.di import NamedDependency
 from litestar.exceptions import PermissionDeniedException
@@ -85,6 +85,9 @@ class Guard:
         require_role(client.role, handler.handler_name.rpartition(".")[2])
         visit = visit_of(connection)
         if visit is not None and handler.parsed_data_field is None:
+            if isinstance(connection, Request) and connection.method == "POST":
+                # While it waits for its turn only its end is looked for: nothing else would be read then.
+                await Request.body(connection)
             await visit.begin(client.id, handler)
 
 

@@ -190,8 +190,8 @@ class Caller:
         self.answers.append(message)
 
 
-async def ask(app: Any, caller: Caller) -> None:
-    await app(scope_of(RECALL), caller.receive, caller.send)
+async def ask(app: Any, caller: Caller, path: str = RECALL) -> None:
+    await app(scope_of(path), caller.receive, caller.send)
 
 
 async def test_a_caller_who_hangs_up_cancels_the_work(
@@ -242,6 +242,30 @@ async def test_a_caller_who_hangs_up_while_it_waits_leaves_its_place(
             slow.open.set()
     assert [one.status_code for one in (*answers, *others)] == [200, 200]
     assert slow.begun == ["a", "b"]
+
+
+@pytest.mark.parametrize("body", [b"", b"{}"])
+async def test_a_request_without_a_struct_is_read_before_it_waits(
+    body: bytes,
+    slow: Slow,
+    limited: Callable[..., Litestar],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    async def segment(id: str, context: Any, **_: Any) -> Any:
+        return await slow(id, context)
+
+    monkeypatch.setattr("graphmem.episodes.segment.segment", segment)
+    app = limited(requests_at_once=1)
+    async with asking(app, 1):
+        await until(lambda: slow.begun)
+        caller = Caller(body)
+        asked = asyncio.create_task(ask(app, caller, "/api/v0/conversations/c/segment"))
+        await asyncio.sleep(0.02)
+        slow.open.set()
+        async with asyncio.timeout(60):
+            await asked
+    assert caller.answers[0]["status"] < 300, caller.answers
+    assert len(slow.begun) == 2
 
 
 async def test_half_a_body_is_given_up_at_the_deadline(limited: Callable[..., Litestar]):
