@@ -52,7 +52,8 @@ class ForgetAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             Meta(
                 min_length=1,
                 max_length=256,
-                description="those that mention this person or thing by any name, or hold the words",
+                description="those that this person said, that mention this person or thing by any "
+                "name, or hold the words",
             ),
         ]
         | None

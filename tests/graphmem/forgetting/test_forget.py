@@ -187,6 +187,19 @@ async def test_a_name_is_found_however_it_is_written(
     assert [one.text for one in (await memory.memories()).memories] == ["Silence was kept"]
 
 
+async def test_what_a_person_said_goes_with_the_name(memory: Graphmem) -> None:
+    await memory.open_conversation("c")
+    said = [
+        {"role": "user", "name": "Mara Lindqvist", "content": "I take insulin twice a day."},
+        {"role": "user", "name": "Tamara Lindqvist", "content": "The kettle leaks."},
+        {"role": "assistant", "content": "Noted."},
+    ]
+    await memory.remember("c", [{"session_id": "s", **one} for one in said])
+    assert (await memory.forget(name="mara lindqvist")).memories == {"message": 1}
+    left = {one.text for one in (await memory.memories()).memories}
+    assert left == {"The kettle leaks.", "Noted."}
+
+
 @pytest.mark.parametrize("name", [r"a\Eb", ".*", "(", "a\\", "$x", "C++", "Straße 5"])
 async def test_a_name_is_no_pattern(memory: Graphmem, name: str) -> None:
     await memory.remember_facts([{"fact": f"It says {name} here"}, {"fact": "Silence was kept"}])
