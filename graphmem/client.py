@@ -945,7 +945,7 @@ class Graphmem:
         """Return the best context for a question: as many memories as fit into `max_tokens`.
 
         Args:
-            query: the question, 1–8,192 characters.
+            query: the question, 1–32,768 characters.
             conversation_id: search this conversation only; None searches all memories.
             kinds, tags: search these kinds only, and memories that have all of these tags.
             limit: the maximum number of memories, 1–200; None lets the budget decide.

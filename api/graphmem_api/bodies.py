@@ -18,6 +18,9 @@ from graphmem_api.admission import visit_of
 BODY_BYTES = 32 * 1024 * 1024
 """The maximum length of a body."""
 
+LONG_BODY = 256 * 1024
+"""The length from which a body is read in a thread: nothing else could be answered meanwhile."""
+
 SPARE_BYTES = 64 * 1024 * 1024
 SPARE_SECONDS = 10.0
 """The limits for draining a body that is too long."""
@@ -40,7 +43,9 @@ class StrictRequest(Request[Any, Any, Any]):
         visit = visit_of(self)
         if visit is not None:
             await visit.begin(self.scope["state"]["client"].id, self.route_handler)
-        return decoded(body, wanted.annotation)
+        if len(body) < LONG_BODY:
+            return decoded(body, wanted.annotation)
+        return await asyncio.to_thread(decoded, body, wanted.annotation)
 
     async def body(self) -> bytes:
         """Return the whole body, if it is JSON and not too long. Litestar asks here first."""

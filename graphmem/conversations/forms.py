@@ -18,6 +18,9 @@ REASONING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 LABEL_BYTES = 1024
 
+MOST_LEVELS = 50
+"""The levels of parts within parts of a content."""
+
 
 class PlainMessage(NewMessage, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A message as it is stored: with a session and a time, our role, and its content as one text."""
@@ -54,8 +57,26 @@ def plain(message: NewMessage, now: datetime, *, place: str = "") -> PlainMessag
 def _checked_content(message: NewMessage, field: str) -> str:
     if message.content is None and not message.tool_calls:
         raise InvalidInput(field, "is missing: only a message with `tool_calls` needs none")
+    if _is_deep(message.content):
+        raise InvalidInput(
+            field, f"is nested too deeply; send at most {MOST_LEVELS} levels of parts"
+        )
     text = text_of(message.content, message.tool_calls or ())
     return checked_text(text, field, most_bytes=MESSAGE_BYTES)
+
+
+def _is_deep(content: str | Sequence[str | MessagePart] | None) -> bool:
+    """Tell whether a content has parts within parts beyond `MOST_LEVELS`."""
+    level = [content]
+    for _ in range(MOST_LEVELS):
+        level = [
+            part.content
+            for one in level
+            if one is not None and not isinstance(one, str)
+            for part in one
+            if not isinstance(part, str)
+        ]
+    return any(one is not None and not isinstance(one, str) for one in level)
 
 
 def text_of(

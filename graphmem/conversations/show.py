@@ -167,10 +167,14 @@ async def show_messages(conversation_id: str, asked: MessagesAsked, context: Con
 
 
 def _place(listed: Listing, asked: MessagesAsked) -> int:
-    """Return the place of the last message of the previous page, or that before the first page."""
+    """Return the place of the last message of the previous page, or that before the first page.
+
+    Raises `InvalidInput` for a foreign cursor, also for one with a number that no message can have.
+    """
     if asked.cursor is None:
         return -1 if asked.order == "oldest" else LAST_PLACE
     place = listed.opened(asked.cursor)
-    if not place.isdecimal():
+    # The length first: Python refuses to read thousands of digits.
+    if not (place.isdecimal() and len(place) <= len(str(LAST_PLACE)) and int(place) <= LAST_PLACE):
         raise foreign()
     return int(place)

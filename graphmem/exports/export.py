@@ -58,6 +58,9 @@ NOT_EXPORTED = {
 FEWEST, MOST = 16, 1_024
 """The least and the greatest number of nodes on a page."""
 
+PageNodes = Annotated[int, Meta(ge=FEWEST, le=MOST)]
+Counted = Annotated[int, Meta(ge=0, le=2**62)]
+
 PAGE_BYTES = 4_000_000
 """The size at which a page has enough nodes."""
 
@@ -121,16 +124,16 @@ class ExportPlace(Struct, frozen=True):
     """The end of a page, and all that the next ones need: nothing is kept between them.
 
     `limit` is the number of nodes of the next page, and `limit_after` that of the page behind it: the next
-    one is read before the length of this one is known.
+    one is read before the length of this one is known. Anyone can make a cursor, hence the bounds.
     """
 
     label: str
     after: str
-    limit: int
-    limit_after: int
-    nodes: int
-    edges: int
-    sha256: str
+    limit: PageNodes
+    limit_after: PageNodes
+    nodes: Counted
+    edges: Counted
+    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
     state: str
 
 
@@ -154,10 +157,14 @@ async def export(asked: ExportAsked, context: Context) -> AsyncIterator[bytes]:
 
 
 def _opened(listed: Listing, cursor: str) -> ExportPlace:
+    """Return the place of a cursor. Raises `InvalidInput` for one that no export has given."""
     try:
-        return msgspec.json.decode(listed.opened(cursor), type=ExportPlace)
+        place = msgspec.json.decode(listed.opened(cursor), type=ExportPlace)
     except msgspec.DecodeError as problem:
         raise foreign() from problem
+    if place.label not in LABELS:
+        raise foreign()
+    return place
 
 
 async def _header(asked: ExportAsked, context: Context) -> ExportHeader:

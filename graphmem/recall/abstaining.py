@@ -1,6 +1,7 @@
 """Abstaining: how relevant a memory is, whatever else was found, and whether anything answers at all."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -40,6 +41,9 @@ JUDGED = 20
 PASSAGE = 1_000
 """The characters within which words are counted together: a long log has a little of every question."""
 
+MANY_CHARACTERS = 50_000
+"""The characters from which texts are judged in a thread: nothing else could be answered meanwhile."""
+
 
 class NamedMemory(Struct, frozen=True):
     """A name of the question, by its place, that occurs in some memory."""
@@ -59,14 +63,20 @@ class Judgement(Struct, frozen=True, kw_only=True):
     """Less than 1 if names of the question occur in no memory."""
     scale: Calibration
 
-    def relevance(self, cosine: float | None, name: str | None, text: str) -> float:
-        """Return the relevance, 0–1, of a memory; without a cosine its share of the question's words.
+    def relevance(self, cosine: float | None, name: str | None, *texts: str) -> float:
+        """Return the relevance, 0–1, of a memory by its text, or by parts of it that were found.
+
+        Without a cosine it is the share of the question's words.
 
         The name of who speaks counts as a word of the message, as it does in its vector.
         """
         if self.asked.strip() == EVERYTHING:
             return NEUTRAL
-        share = max(self.words.share(f"{name or ''} {passage}") for passage in _passages(text))
+        share = max(
+            self.words.share(f"{name or ''} {passage}")
+            for text in texts
+            for passage in _passages(text)
+        )
         if cosine is None:
             return self.trust * share
         return self.trust * self.words.relevance(cosine, share, self.scale)
@@ -172,20 +182,35 @@ async def relevance_by_id(
     """Return the relevance of ranked memories; of those deleted meanwhile none."""
     if not ranking:
         return {}
-    rows = await load_texts([one.id for one in ranking], context)
-    texts = {row.id: row.text for row in rows}
-    return {
-        one.id: judge.relevance(one.candidate.cosine, one.candidate.name, texts[one.id])
-        for one in ranking
-        if one.id in texts
-    }
+    best = {one.id: one.candidate.passages[0].place for one in ranking if one.candidate.passages}
+    rows = await load_texts(
+        [one.id for one in ranking],
+        context,
+        around={id: {"first": place, "last": place} for id, place in best.items()},
+    )
+    texts = {row.id: [row.text, *(part.text for part in row.parts)] for row in rows}
+
+    def judged() -> dict[str, float]:
+        return {
+            one.id: judge.relevance(
+                one.candidate.cosine,
+                one.candidate.name,
+                *texts[one.id],
+                *(passage.text for passage in one.candidate.passages if passage.text),
+            )
+            for one in ranking
+            if one.id in texts
+        }
+
+    characters = sum(len(text) for some in texts.values() for text in some)
+    return judged() if characters < MANY_CHARACTERS else await asyncio.to_thread(judged)
 
 
-def _passages(text: str) -> list[str]:
-    """Return a text in parts of at most `PASSAGE` characters, cut between words."""
-    parts = []
-    while len(text) > PASSAGE:
-        cut = text.rfind(" ", 0, PASSAGE) + 1 or PASSAGE
-        parts.append(text[:cut])
-        text = text[cut:]
-    return [*parts, text]
+def _passages(text: str) -> Iterator[str]:
+    """Yield a text in parts of at most `PASSAGE` characters, cut between words."""
+    start = 0
+    while len(text) - start > PASSAGE:
+        cut = text.rfind(" ", start, start + PASSAGE) + 1 or start + PASSAGE
+        yield text[start:cut]
+        start = cut
+    yield text[start:]

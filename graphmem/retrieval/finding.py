@@ -60,6 +60,9 @@ _PLACES: tuple[Property, Property] = ("conversation_id", "session_id")
 LONG_TEXT = 20_000
 """A text with more characters is fetched separately."""
 
+MANY_READ = 1_000
+"""The candidates from which texts are read in a thread: nothing else could be answered meanwhile."""
+
 TEXTS_AT_ONCE = 8
 """The number of long texts that are fetched at once."""
 
@@ -643,7 +646,12 @@ async def find(query: IndexQuery, *, client_id: str, graph: Graph) -> Findings:
         rows = united([*await _find_exactly(query, client_id, graph), *rows])
     found = [one for one in rows if one.passes]
     if weighed := query.weighed:
-        found = with_own_words(found, weighed)
+        many = len(found) > MANY_READ
+        found = (
+            await asyncio.to_thread(with_own_words, found, weighed)
+            if many
+            else with_own_words(found, weighed)
+        )
     return Findings(
         found,
         not query.embeddings or is_cut or (is_short and _count_by_vector(found) < query.wanted),

@@ -149,9 +149,13 @@ def lexical_relevance(query: str, text: str) -> float:
     return sum(word in shown for word in words) / len(words) if words else 0.0
 
 
+NAMED_CHARACTERS = 4_000
+"""The part of a question in which names are looked for: to find those of a whole prompt takes a second."""
+
+
 def asked_names(question: str) -> list[str]:
-    """Return the names in a question."""
-    return [name for _, _, name in names(question)]
+    """Return the names in the first `NAMED_CHARACTERS` of a question."""
+    return [name for _, _, name in names(question[:NAMED_CHARACTERS])]
 
 
 @lru_cache(STEMS_KEPT)

@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
-from graphmem_api.bodies import BODY_BYTES, decoded
+from graphmem_api.bodies import BODY_BYTES, LONG_BODY, decoded
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from graphmem.conversations.types import Batch
@@ -118,6 +119,22 @@ def test_any_bytes_are_read_or_refused_by_name(body: bytes) -> None:
 def test_depth_is_refused_where_any_json_is_taken(body: bytes) -> None:
     with pytest.raises(InvalidInput, match="nested too deeply"):
         decoded(body, Any)
+
+
+async def test_a_long_body_is_read_in_a_thread(
+    refusing: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = []
+
+    def read(body: bytes, wanted: Any) -> Any:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return decoded(body, wanted)
+
+    monkeypatch.setattr("graphmem_api.bodies.decoded", read)
+    for length in (1, LONG_BODY):
+        answer = await refusing.post("/api/v0/recall", json={"query": 7, "other": " " * length})
+        assert answer.status_code == 400
+    assert threads == [True, False]
 
 
 REFUSED: dict[str, tuple[bytes, str]] = {

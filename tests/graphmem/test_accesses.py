@@ -91,11 +91,11 @@ async def test_a_record_is_written_once_with_what_was_shown(memory: Graphmem) ->
     )
     recorder = Recorder(memory.runtime.graph, seconds=0.0)
     for _ in range(2):
-        recorder.note(lambda: read(memory, "a", other, one, "gone"))
+        recorder.note(lambda: read(memory, "a", other, one))
         await recorder.settle()
     [kept] = await records(memory)
     assert (kept["operation"], kept["question"], kept["tokens"]) == ("recall", "who?", 7)
-    assert (kept["found"], kept["shown"], kept["duration_ms"]) == (1, 3, 1.5)
+    assert (kept["found"], kept["shown"], kept["duration_ms"]) == (1, 2, 1.5)
     assert (kept["run_id"], kept["params"]) == ("", "{}")
     assert "conversation_id" not in kept
     assert [
@@ -105,6 +105,19 @@ async def test_a_record_is_written_once_with_what_was_shown(memory: Graphmem) ->
         (other, 1),
         (one, 2),
     ]
+
+
+async def test_a_question_goes_with_a_memory_that_was_deleted_before_it_was_recorded(
+    memory: Graphmem,
+) -> None:
+    [kept, gone] = await plant(memory, *({"kind": "fact", "text": text} for text in "ab"))
+    recorder = Recorder(memory.runtime.graph, seconds=0.0)
+    await memory.forget(memory_ids=[gone])
+    recorder.note(lambda: read(memory, "a", gone, kept))
+    await recorder.settle()
+    [record] = await records(memory)
+    assert (record["question"], record["shown"]) == ("", 2)
+    assert [one["id"] for one in record["returned"]] == [kept]
 
 
 async def test_another_client_s_memory_is_not_joined(memory: Graphmem, rival: Graphmem) -> None:

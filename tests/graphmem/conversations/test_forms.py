@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.conversations.forms import plain
+from graphmem.conversations.forms import MOST_LEVELS, plain
 from graphmem.conversations.types import Batch, NewMessage
 from graphmem.errors import InvalidInput, TooLarge
 from graphmem.model.validation import validated
@@ -109,6 +109,19 @@ def test_what_is_ambiguous_is_refused_with_its_field(
     with pytest.raises(InvalidInput, match=words) as refused:
         stored(**fields)
     assert refused.value.field == field
+
+
+@pytest.mark.parametrize(("levels", "is_read"), [(MOST_LEVELS - 1, True), (MOST_LEVELS, False)])
+def test_parts_are_nested_at_most_so_deeply(levels: int, is_read: bool) -> None:
+    content: Any = "the kettle"
+    for _ in range(levels + 1):
+        content = [{"type": "tool_result", "content": content}]
+    if is_read:
+        assert stored(content=content).content == "the kettle"
+    else:
+        with pytest.raises(InvalidInput, match="at most 50 levels") as refused:
+            stored(content=content)
+        assert refused.value.field == "content"
 
 
 def test_the_size_of_all_parts_together_is_limited() -> None:

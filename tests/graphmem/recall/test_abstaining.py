@@ -5,9 +5,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from graphmem.client import Graphmem
 from graphmem.graph.installation import Calibration
+from graphmem.prompts.truncation import Part
+from graphmem.recall import abstaining
 from graphmem.recall.abstaining import (
     ENOUGH,
     JUDGED,
@@ -16,13 +19,14 @@ from graphmem.recall.abstaining import (
     Judgement,
     NamedMemory,
     judgement,
+    relevance_by_id,
     relevant_enough,
     unheard_names,
 )
 from graphmem.recall.compose import TEXTS, MemoryText
 from graphmem.recall.types import Question
 from graphmem.retrieval.filters import Filters
-from graphmem.retrieval.finding import Candidate
+from graphmem.retrieval.finding import Candidate, FoundPassage
 from graphmem.retrieval.ranking import Ranked
 from graphmem.retrieval.relevance import NAMES_SHARE, NEUTRAL, asked_words
 from graphmem.retrieval.understanding import Understood
@@ -166,6 +170,31 @@ async def test_of_a_given_least_relevance_each_memory_needs_it_and_none_that_was
     assert found == ["0", "2"]
     assert (await admitted([0.9, 0.6], min_relevance=0.0, abstain=True))[0] == ["0", "1"]
     assert (await admitted([-1.0], min_relevance=0.0))[0] == []
+
+
+async def test_a_long_memory_is_judged_by_the_passages_that_were_found(monkeypatch):
+    asked_for: dict[str, Any] = {}
+
+    def texts(
+        client_id: str, ids: list[str], around: dict[str, Any], now_only: bool
+    ) -> list[MemoryText]:
+        asked_for.update(around)
+        near = Part(place=7, start=0, end=4, text="Fog.")
+        return [MemoryText("long", "", None, parts=[near], bytes=9), MemoryText("short", "x", None)]
+
+    found = [
+        FoundPassage(place=7, start=0, end=4, by_vector=True),
+        FoundPassage(place=9, start=8, end=18, bm25=1.0, text="The lighthouse."),
+    ]
+    long = replace(candidate("long", None), passages=found)
+    some = [Ranked(one, 1.0, {}, {}) for one in (long, candidate("short", None))]
+    context = scripted_context(ScriptedGraph({TEXTS.name: texts}))
+
+    here = await relevance_by_id(some, judge("lighthouse"), context)
+    assert here == {"long": 1.0, "short": 0.0}
+    assert asked_for == {"long": {"first": 7, "last": 7}}
+    monkeypatch.setattr(abstaining, "MANY_CHARACTERS", 0)
+    assert await relevance_by_id(some, judge("lighthouse"), context) == here
 
 
 async def tell(memory: Graphmem, said: Sequence[str] = SAID, conversation_id: str = "c") -> None:

@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 from graphmem.graph.installation import Calibration
 from graphmem.retrieval.relevance import (
     MEANING_SHARE,
+    NAMED_CHARACTERS,
     asked_names,
     asked_stems,
     asked_words,
@@ -88,6 +89,11 @@ def test_the_lexical_formula_is_the_specification_s(query, text, expected):
 )
 def test_a_question_s_names_are_found_but_not_the_nouns_of_a_german_one(question, named):
     assert asked_names(question) == named
+
+
+def test_names_are_looked_for_at_the_beginning_of_a_long_question() -> None:
+    asked = f"Did Ines call? {'so what ' * NAMED_CHARACTERS} Did Zebulon?"
+    assert asked_names(asked) == ["Ines"]
 
 
 STRANGE = {"de": 0.0, "ru": 0.2, "zh": 0.2}
