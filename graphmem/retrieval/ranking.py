@@ -247,7 +247,7 @@ def _fused(
     """Return the signals of the default score, and the weights of those that count."""
     cosine, by_words = min_max(cosines), by_maximum(bm25)
     if cues and cues.knowledge:
-        cosine = _trusted(cosine, found, cues)
+        cosine = _trusted(cosine, by_words, found, cues)
     hybrid = weighted([(DENSE_SHARE, cosine), (1 - DENSE_SHARE, by_words)])
     places = _places(found)
     lengths = {one.id: one.token_count for one in found}
@@ -281,18 +281,27 @@ def _speaker(found: Sequence[Candidate], words: Sequence[str], cues: Cues | None
     return {one.id: 1.0 for one in found if role and one.role == role}
 
 
-def _trusted(cosine: Scores, found: Iterable[Candidate], cues: Cues) -> Scores:
-    """Return the cosines, less for texts in languages that the embedding model does not know.
+def _trusted(
+    cosine: Scores, by_words: Scores, found: Iterable[Candidate], cues: Cues
+) -> dict[str, float]:
+    """Return the cosines, of texts in languages that the embedding model does not know the scores by words.
 
-    A text of plain ASCII is taken for one that it knows, since finding out its language would cost time.
+    The less it knows of a language, the more: a name that only such a text has would be outweighed by texts
+    without it. A text of plain ASCII is taken for one that it knows, since finding out its language would
+    cost time.
     """
     asked = knows(cues.knowledge, cues.spoken)
+    if not asked:
+        return cosine
     known = {
         one.id: min(asked, knows(cues.knowledge, language(one.text)))
         for one in found
         if not one.text.isascii()
     }
-    return {id: value * known.get(id, asked) for id, value in cosine.items()} if asked else cosine
+    return {
+        id: value * (share := known.get(id, asked)) + by_words.get(id, 0.0) * (asked - share)
+        for id, value in cosine.items()
+    }
 
 
 def _by_letters(found: Sequence[Candidate], cues: Cues) -> dict[str, Scores]:

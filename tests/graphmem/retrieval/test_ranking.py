@@ -343,6 +343,20 @@ def test_a_text_in_a_language_that_the_model_does_not_know_is_not_near(candidate
     assert asked({}) == asked({"ru": 1.0}) == ["strange", "right", "wrong"]
 
 
+def test_a_name_counts_in_a_text_in_a_language_that_the_model_does_not_know(candidate: Make):
+    said = "Andrés se ha mudado a Bilbao con su hermana y sus dos perros."
+    found = [
+        worded(candidate, "named", said, cosine=0.5, bm25=4.0),
+        worded(candidate, "near", "Where are the keys of the van now?", cosine=0.8, bm25=0.4),
+        worded(candidate, "far", "The printer is on the second floor.", cosine=0.6),
+    ]
+    cues = cues_of("Where is Andrés now?", ["andrés"], {}, "en", {"es": 0.0})
+
+    first = ranked(found, ["andrés"], "default", cues)[0]
+
+    assert (first.id, first.scores["cosine"]) == ("named", 1.0)
+
+
 @pytest.mark.parametrize(
     ("question", "right", "wrong"),
     [
