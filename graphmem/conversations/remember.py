@@ -31,6 +31,9 @@ SUMMARIZE_SESSIONS = "summarize"
 IDLE = timedelta(minutes=30)
 """A conversation or a session is idle after this time without a new message, by the wall clock."""
 
+OPENED_AGAIN = 3
+"""How often a conversation that is deleted while messages arrive is opened anew for them, with `create`."""
+
 MANY_NEW = 20
 """A session with this many new messages is summarized before it is idle."""
 
@@ -135,10 +138,17 @@ async def remember_messages(conversation_id: str, batch: Batch, context: Context
     transaction. Raises `InvalidInput` that names the field, `TooLarge`, `ConversationNotFound`,
     `Unavailable`.
     """
-    prepared = await prepare_batch(
-        conversation_id, batch.messages, context, now=context.now(), create=batch.create
-    )
-    return (await remember_prepared([prepared], context))[0]
+    for more in reversed(range(OPENED_AGAIN + 1)):
+        prepared = await prepare_batch(
+            conversation_id, batch.messages, context, now=context.now(), create=batch.create
+        )
+        try:
+            return (await remember_prepared([prepared], context))[0]
+        except ConversationNotFound:
+            # It was deleted since it was looked up.
+            if not (batch.create and more):
+                raise
+    raise AssertionError("the last attempt returns or raises")
 
 
 async def remember_prepared(batches: Sequence[PreparedBatch], context: Context) -> list[Remembered]:

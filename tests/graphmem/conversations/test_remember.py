@@ -430,6 +430,28 @@ async def test_the_first_messages_may_open_their_conversation(memory: Graphmem, 
     assert [one.text for one in found.messages] == ["one", "two"]
 
 
+async def test_a_conversation_that_is_deleted_while_messages_arrive_is_opened_anew(
+    memory: Graphmem, say, monkeypatch
+):
+    await memory.open_conversation("c")
+    prepare, deletions = writing.prepare_batch, 2
+
+    async def prepare_slowly(*args: Any, **options: Any) -> Any:
+        nonlocal deletions
+        prepared = await prepare(*args, **options)
+        if deletions:
+            deletions -= 1
+            await memory.delete_conversation("c")
+        return prepared
+
+    monkeypatch.setattr(writing, "prepare_batch", prepare_slowly)
+    with pytest.raises(ConversationNotFound):
+        await memory.remember("c", [say("lost")])
+    await memory.open_conversation("c")
+    await memory.remember("c", [say("kept")], create=True)
+    assert [one.text for one in (await memory.messages("c")).messages] == ["kept"]
+
+
 async def test_writers_that_open_the_same_conversation_at_once_share_it(memory: Graphmem, say):
     texts = [f"Message {number}." for number in range(8)]
     await asyncio.gather(*(memory.remember("c", [say(text)], create=True) for text in texts))
