@@ -197,6 +197,7 @@ async def read(agent: Client, uri: str) -> str:
 
 MISTAKES: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "no question": ("recall", {}, ("query", "missing")),
+    "an unknown argument": ("recall", {"text": "x"}, ("text", "it may have query")),
     "too many tokens": (
         "recall",
         {"query": "x", "max_tokens": 200_001},
@@ -229,7 +230,7 @@ MISTAKES: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     ),
     "unknown fact": ("supersede_fact", {"fact_id": "none", "fact": "x"}, ("none",)),
     "broken cursor": ("what_do_you_know", {"cursor": "%"}, ("cursor",)),
-    "nothing to forget": ("forget", {}, ("names nothing to forget",)),
+    "nothing to forget": ("forget", {}, ("name nothing to forget", "memory_id")),
     "unknown memory": ("forget", {"memory_id": "none"}, ("none",)),
     "unknown conversation": ("forget", {"conversation_id": "none"}, ("none",)),
     "unknown pattern": ("patterns", {"name": "tea_leaves"}, ("tea_leaves", "recurring_themes")),

@@ -51,7 +51,12 @@ def invalid(problem: msgspec.ValidationError, wanted: Any = None) -> InvalidInpu
     named = _NAMED.match(sentence)
     if named:
         field = f"{field}.{named['name']}" if field else named["name"]
-    hint = "" if named else _hint(inspect.type_info(wanted), _STEP.findall(field))
+    path = _STEP.findall(field)
+    if named is None:
+        hint = _hint(inspect.type_info(wanted), path)
+    else:
+        known = _fields(inspect.type_info(wanted), path[:-1]) if "unknown" in named[0] else []
+        hint = f"; it may have {', '.join(known)}" if known else ""
     return InvalidInput(field or "body", told(sentence) + hint)
 
 
@@ -98,6 +103,23 @@ def _hint(declared: inspect.Type, path: list[str]) -> str:
         found = (field.type for field in declared.fields if field.encode_name == step)
         return next((_hint(field, rest) for field in found), "")
     return ""
+
+
+def _fields(declared: inspect.Type, path: list[str]) -> list[str]:
+    """Return the names of the fields of the object at a path; none if several kinds of it are legal."""
+    if isinstance(declared, inspect.Metadata):
+        return _fields(declared.type, path)
+    if isinstance(declared, inspect.UnionType):
+        some = list(filter(None, (_fields(choice, path) for choice in declared.types)))
+        return some[0] if len(some) == 1 else []
+    if isinstance(declared, inspect.ListType) and path:
+        return _fields(declared.item_type, path[1:])
+    if not isinstance(declared, inspect.StructType):
+        return []
+    if not path:
+        return [field.encode_name for field in declared.fields]
+    below = (field.type for field in declared.fields if field.encode_name == path[0])
+    return next((_fields(field, path[1:]) for field in below), [])
 
 
 def _described(declared: inspect.Metadata, path: list[str]) -> str:

@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 from graphmem.client import Graphmem
 from graphmem.contextual.types import ContextualQuery, ContextualResult
 from graphmem.conversations.types import Remembered
+from graphmem.errors import InvalidInput
 from graphmem.facts.types import (
     DEFAULT_CATEGORY,
     DEFAULT_SCOPE,
@@ -223,7 +224,8 @@ class ForgetTarget(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             Meta(
                 min_length=1,
                 max_length=256,
-                description="those that mention this person or thing, or hold these words",
+                description="those that this person said, and that mention this person or thing, or "
+                "hold these words",
             ),
         ]
         | None
@@ -387,6 +389,11 @@ async def forget(asked: ForgetTarget, memory: Graphmem) -> Said:
     fields = asdict(asked)
     confirm, memory_id = fields.pop("confirm"), fields.pop("memory_id")
     fields["memory_ids"] = None if memory_id is None else [memory_id]
+    if not any(fields.values()):
+        raise InvalidInput(
+            "arguments",
+            "name nothing to forget; send memory_id, conversation_id, name, tags, since or until",
+        )
     await _check_found(asked, memory)
     receipt = await memory.forget(**fields, dry_run=True)
     what = _counts(receipt)

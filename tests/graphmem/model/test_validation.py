@@ -43,6 +43,20 @@ def test_a_struct_is_checked_too() -> None:
     assert refused(NewMessage(**SAID | {"name": ""}), NewMessage).field == "name"
 
 
+@pytest.mark.parametrize(
+    ("value", "wanted", "known"),
+    [
+        ({"messages": [SAID | {"when": 3}]}, Batch, "it may have metadata, tags, expires_at,"),
+        ({"query": "?", "when": 3}, Question, "it may have query, conversation_id,"),
+        ({"when": 3}, Batch, "it may have messages, create"),
+    ],
+)
+def test_beside_an_unknown_field_those_that_there_are_are_named(
+    value: Any, wanted: Any, known: str
+) -> None:
+    assert known in str(refused(value, wanted))
+
+
 def test_a_time_is_read_with_its_zone() -> None:
     question = validated({"query": "?", "since": "2026-03-02T09:30:00Z"}, Question)
 
