@@ -1,8 +1,8 @@
 """Named times: the days and months in a question, and the nearness of a moment to them. Pure.
 
-Days in English words ("3 March", "March 3rd, 2026", "in May") and as numbers (2026-03-03, 2026-03); relative
-ones in English and German ("yesterday", "last week", "vor drei Tagen"), the commonest also in Spanish,
-Russian, Chinese and Japanese.
+Days in words ("3 March", "March 3rd, 2026", "in May"; "am 3. März", "el 3 de marzo", also in French, Italian,
+Portuguese and Dutch) and as numbers (2026-03-03, 2026-03); relative ones in English and German ("yesterday",
+"last week", "vor drei Tagen"), the commonest also in Spanish, Russian, Chinese and Japanese.
 """
 
 import re
@@ -24,23 +24,40 @@ _MONTHS = tuple(
     "january february march april may june july august september october november december".split()  # noqa: SIM905
 )
 _SHORT = {"sept": 9} | {name[:3]: number for number, name in enumerate(_MONTHS, start=1)}
-_NUMBERS = _SHORT | {name: number for number, name in enumerate(_MONTHS, start=1)}
+_MONTHS_ABROAD = {
+    name: number
+    for months in (
+        "januar februar märz april mai juni juli august september oktober november dezember",
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+        "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+        "januari februari maart april mei juni juli augustus september oktober november december",
+    )
+    for number, name in enumerate(months.split(), start=1)
+    if name not in _MONTHS
+}
+_NUMBERS = _SHORT | _MONTHS_ABROAD | {name: number for number, name in enumerate(_MONTHS, start=1)}
 _MODAL = frozenset({"may", "march"})
 """Months that are also other words: alone they count only where a time is expected."""
 
 _NAME = "|".join(sorted(_NUMBERS, key=len, reverse=True))
-_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.|º)?"
 _IN_WORDS = re.compile(
-    rf"(?:(?P<before>{_DAY})\s+(?:of\s+)?|(?P<lead>\b[a-z]+)\s+)?"
+    rf"(?:(?P<before>{_DAY})\s+(?:of\s+|de\s+)?|(?P<lead>\b[a-z]+)\s+)?"
     rf"\b(?P<month>{_NAME})\b\.?"
     rf"(?:\s+(?:the\s+)?(?P<after>{_DAY})\b)?"
-    r"(?:,?\s+(?:of\s+)?(?P<year>\d{4})\b(?!-\d))?",
+    r"(?:,?\s+(?:of\s+|del?\s+)?(?P<year>\d{4})\b(?!-\d))?",
     re.IGNORECASE,
 )
+_NO_DIGIT = re.compile(r"\D")
 _IN_NUMBERS = re.compile(r"(?<!\d)(\d{4})-(\d\d)(?:-(\d\d))?(?![\d-])")
 _LEADS = frozenset(
     "in during of since last this next early late mid by until till from before after around".split()  # noqa: SIM905
 )
+
+
+_LEADS_ABROAD = frozenset("im in en em a au seit bis depuis desde hasta dal da".split())  # noqa: SIM905
 
 
 class NamedTime(Struct, frozen=True):
@@ -244,6 +261,8 @@ def _is_month(match: re.Match[str]) -> bool:
     word = match["month"].lower()
     if match["before"] or match["after"] or match["year"]:
         return True
+    if word in _MONTHS_ABROAD:
+        return (match["lead"] or "").lower() in _LEADS_ABROAD
     if word not in _MONTHS or not match["month"][0].isupper():
         return False
     return word not in _MODAL or (match["lead"] or "").lower() in _LEADS
@@ -253,7 +272,7 @@ def _in_words(match: re.Match[str]) -> NamedTime:
     day = match["before"] or match["after"]
     return NamedTime(
         _NUMBERS[match["month"].lower()],
-        int(day.rstrip("stndrhSTNDRH")) if day else None,
+        int(_NO_DIGIT.sub("", day)) if day else None,
         int(match["year"]) if match["year"] else None,
     )
 
