@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
 from functools import partial
 
 from msgspec import Struct
@@ -26,6 +27,7 @@ from graphmem.retrieval.relevance import (
     stems_in,
 )
 from graphmem.retrieval.understanding import Understood
+from graphmem.text.named_times import NamedTime, named_days, nearness
 from graphmem.text.words import lucene_query, stem, terms
 
 ENOUGH = 0.22
@@ -62,20 +64,27 @@ class Judgement(Struct, frozen=True, kw_only=True):
     trust: float
     """Less than 1 if names of the question occur in no memory."""
     scale: Calibration
+    days: Sequence[NamedTime] = ()
+    """The days that the question names."""
+    dates: str = ""
+    """Its words for these days."""
+    zone: tzinfo = UTC
+    """The time zone of the asker."""
 
-    def relevance(self, cosine: float | None, name: str | None, *texts: str) -> float:
+    def relevance(
+        self, cosine: float | None, name: str | None, moment: datetime, *texts: str
+    ) -> float:
         """Return the relevance, 0–1, of a memory by its text, or by parts of it that were found.
 
-        Without a cosine it is the share of the question's words.
-
-        The name of who speaks counts as a word of the message, as it does in its vector.
+        Without a cosine it is the share of the question's words. The name of who speaks counts as a word of
+        the message, as it does in its vector; so does the day on which it was said, if the question names it.
         """
         if self.asked.strip() == EVERYTHING:
             return NEUTRAL
+        is_of_day = bool(self.days) and nearness(moment, self.days, self.zone) == 1.0
+        beside = f"{name or ''} {self.dates if is_of_day else ''}"
         share = max(
-            self.words.share(f"{name or ''} {passage}")
-            for text in texts
-            for passage in _passages(text)
+            self.words.share(f"{beside} {passage}") for text in texts for passage in _passages(text)
         )
         if cosine is None:
             return self.trust * share
@@ -88,7 +97,7 @@ class Judgement(Struct, frozen=True, kw_only=True):
                 one,
                 relevance=known[one.id]
                 if one.id in known
-                else self.relevance(one.scores.get("vector"), one.name, one.text),
+                else self.relevance(one.scores.get("vector"), one.name, one.occurred_at, one.text),
             )
             for one in items
         ]
@@ -134,8 +143,10 @@ def judgement(
     found: Iterable[Candidate],
     unheard: Sequence[frozenset[str]],
     scale: Calibration,
+    zone: tzinfo = UTC,
 ) -> Judgement:
     """Return what relevance depends on; the name of a speaker that was found is known."""
+    days, dates = named_days(asked.text)
     speakers = frozenset[str]().union(*map(stems_in, {one.name for one in found if one.name}))
     unknown = sum(speakers.isdisjoint(stems) for stems in unheard)
     return Judgement(
@@ -143,6 +154,9 @@ def judgement(
         words=asked_words(asked.text, scale.knowledge),
         trust=1 - NAMES_SHARE * unknown / max(len(asked_names(asked.text)), 1),
         scale=scale,
+        days=days,
+        dates=dates,
+        zone=zone,
     )
 
 
@@ -195,6 +209,7 @@ async def relevance_by_id(
             one.id: judge.relevance(
                 one.candidate.cosine,
                 one.candidate.name,
+                one.candidate.occurred_at,
                 *texts[one.id],
                 *(passage.text for passage in one.candidate.passages if passage.text),
             )

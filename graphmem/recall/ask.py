@@ -283,7 +283,7 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
             ranking, query, context.reranker, partial(_fetch_texts, context=context)
         )
         watch.lap("rerank")
-    judge = judgement(asked, found, unheard, context.calibration)
+    judge = judgement(asked, found, unheard, context.calibration, zone)
     return RankedSearch(
         asked=asked,
         filters=filters,

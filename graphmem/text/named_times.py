@@ -91,6 +91,14 @@ def named_times(question: str, today: date | None = None) -> list[NamedTime | Re
     return times[:MOST_TIMES]
 
 
+def named_days(question: str) -> tuple[list[NamedTime], str]:
+    """Return the days that a question names, without months and relative times, and its words for them."""
+    in_words = [match for match in _IN_WORDS.finditer(question) if _in_words(match).day]
+    in_numbers = [match for match in _IN_NUMBERS.finditer(question) if match[3]]
+    days = [one for one in named_times(question) if isinstance(one, NamedTime) and one.day]
+    return days, " ".join(match[0] for match in (*in_words, *in_numbers))
+
+
 def nearness(
     moment: datetime, times: Iterable[NamedTime | RelativeTime], zone: tzinfo = UTC
 ) -> float:

@@ -33,6 +33,7 @@ from graphmem.retrieval.understanding import Understood
 from graphmem.text.words import terms
 from tests.scripted import ScriptedGraph, scripted_context
 
+SPOKEN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SCALE = Calibration(low=0.5, high=0.9)
 SAID = [
     "My sister Ines moved to Porto in the spring.",
@@ -70,10 +71,12 @@ def understood(question: str, weight: dict[str, float] | None = None) -> Underst
 def test_relevance_is_of_meaning_and_words_and_the_speaker_s_name_is_a_word():
     harbour = judge("Where is Zora's harbour?")
 
-    assert harbour.relevance(0.5, None, "nothing of the kind") == 0.0
-    assert harbour.relevance(0.9, "Zora", "In the harbour.") == pytest.approx(1.0)
-    assert harbour.relevance(0.7, "Ben", "In the harbour.") == pytest.approx(0.65 / 2 + 0.35 / 2)
-    assert harbour.relevance(None, "Ben", "In the harbour.") == 0.5
+    assert harbour.relevance(0.5, None, SPOKEN, "nothing of the kind") == 0.0
+    assert harbour.relevance(0.9, "Zora", SPOKEN, "In the harbour.") == pytest.approx(1.0)
+    assert harbour.relevance(0.7, "Ben", SPOKEN, "In the harbour.") == pytest.approx(
+        0.65 / 2 + 0.35 / 2
+    )
+    assert harbour.relevance(None, "Ben", SPOKEN, "In the harbour.") == 0.5
 
 
 def test_words_that_are_far_apart_in_a_long_text_do_not_add_up():
@@ -81,13 +84,28 @@ def test_words_that_are_far_apart_in_a_long_text_do_not_add_up():
     words = ["lighthouse", "keeper", "bury", "treasure"]
     apart = (" " + "x " * PASSAGE).join(words)
 
-    assert asked.relevance(None, None, " ".join(words)) == 1.0
-    assert asked.relevance(None, None, apart) == 0.25
-    assert asked.relevance(None, None, "x" * 5 * PASSAGE) == 0.0
+    assert asked.relevance(None, None, SPOKEN, " ".join(words)) == 1.0
+    assert asked.relevance(None, None, SPOKEN, apart) == 0.25
+    assert asked.relevance(None, None, SPOKEN, "x" * 5 * PASSAGE) == 0.0
 
 
 def test_everything_is_neither_relevant_nor_irrelevant():
-    assert judge("*").relevance(0.9, None, "anything") == NEUTRAL
+    assert judge("*").relevance(0.9, None, SPOKEN, "anything") == NEUTRAL
+
+
+@pytest.mark.parametrize(
+    ("question", "share"),
+    [
+        ("What happened on 1 March?", 2 / 3),
+        ("What happened on 2026-03-01?", 3 / 4),
+        ("What happened on 2 March?", 0.0),
+        ("What happened in March 2026?", 0.0),
+    ],
+)
+def test_the_day_on_which_it_was_said_counts_as_its_words(question: str, share: float) -> None:
+    judge = judgement(understood(question), [], [], SCALE)
+
+    assert judge.relevance(None, None, SPOKEN, "The lock was closed.") == pytest.approx(share)
 
 
 async def unheard(question: str, found: Sequence[str], **options: Any) -> tuple[Any, Any]:
