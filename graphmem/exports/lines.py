@@ -29,6 +29,9 @@ BEGINNING = b'{"graphmem_export":'
 
 NODE, EDGE, PAGE, END = (b'{"%b":' % name for name in (b"node", b"edge", b"page", b"end"))
 
+CLIENT = NODE + b'["Client"]'
+"""The first bytes of the line of the client's own node, which has its settings."""
+
 
 class Damaged(InvalidInput):
     """A file is no whole export."""

@@ -15,8 +15,9 @@ from msgspec import Struct
 from graphmem.context import Context
 from graphmem.embedding import AGAIN, SEEN_CHARACTERS
 from graphmem.errors import Conflict, InvalidInput, ModelMismatch, Unavailable
-from graphmem.exports.export import FILE_EMBEDDING, LABELS
+from graphmem.exports.export import FILE_EMBEDDING, LABELS, NOT_WRITTEN
 from graphmem.exports.lines import (
+    CLIENT,
     EDGE,
     NODE,
     Checked,
@@ -99,11 +100,19 @@ class ImportedExport(Struct, frozen=True, kw_only=True):
     resumed: bool
     changed: bool
     """Whether the client was written to while it was exported."""
+    legal_hold: str | None
+    """The reason of the client's legal hold: its own one, else that of the file; None for none."""
+
+
+class ImportEnded(Struct, frozen=True):
+    """The client of an import that has ended: the reason of its legal hold, None if it has none."""
+
+    legal_hold: str | None
 
 
 IMPORT_STATE = Query("exports/import_state", ImportState)
 ADVANCE_IMPORT = Query("exports/advance_import", Advanced, writes=True)
-END_IMPORT = Query("exports/end_import", RowsWritten, writes=True)
+END_IMPORT = Query("exports/end_import", ImportEnded, writes=True)
 IMPORT_NODES = Query("exports/import_nodes", RowsWritten, writes=True)
 IMPORT_EDGES = Query("exports/import_edges", RowsWritten, writes=True)
 IMPORT_CLIENT = Query("exports/import_client", RowsWritten, writes=True)
@@ -124,6 +133,8 @@ class Loading(Struct, frozen=True, kw_only=True):
 
 async def load(path: Path, context: Context, progress: Progress = silent) -> ImportedExport:
     """Import a file into the context's client, or continue an import of it.
+
+    The client gets the legal hold of the file, whatever its name, and keeps one that it has already.
 
     Raises `Damaged` for a file that is not whole, `ClientTaken`, `AnotherImport`, `ModelMismatch`,
     `Unavailable`.
@@ -146,7 +157,7 @@ async def load(path: Path, context: Context, progress: Progress = silent) -> Imp
         after = await _load_pages(loading, EDGES, int(after), _write_edges)
         phase, after = await _move(loading, (EDGES, after), (VECTORS, ""))
     embedded = 0 if loading.takes_vectors else await _embed(loading, after)
-    await context.graph.change(END_IMPORT, client_id=context.client_id)
+    [ended] = await context.graph.change(END_IMPORT, client_id=context.client_id)
     return ImportedExport(
         client_id=context.client_id,
         nodes=checked.end.nodes,
@@ -154,6 +165,7 @@ async def load(path: Path, context: Context, progress: Progress = silent) -> Imp
         embedded=embedded,
         resumed=start != (NODES, ""),
         changed=checked.end.changed,
+        legal_hold=ended.legal_hold,
     )
 
 
@@ -196,7 +208,7 @@ async def _load_pages(loading: Loading, phase: str, after: int, write: Write) ->
     """Write the lines of one kind from a place of the file on; return the place of the end."""
     before = str(after) if after or phase != NODES else ""
     if phase == NODES:
-        pages = _read(read_pages(loading.path, NODE, after), _nodes, loading, NODES_AT_ONCE)
+        pages = _read_nodes(loading, after)
     else:
         pages = _read(read_pages(loading.path, EDGE, after), _edges, loading, EDGES_AT_ONCE)
     coming = asyncio.create_task(asyncio.to_thread(next, pages, None))
@@ -276,13 +288,35 @@ def _read(
         yield str(page.after), rows
 
 
+def _read_nodes(loading: Loading, after: int) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the rows of nodes, with the place after them; from the beginning, the client's own node first.
+
+    It is the last one in a file, but its legal hold must be there before memories that have expired.
+    """
+    first: list[Any] = []
+    if not after:
+        for page in read_pages(loading.path, CLIENT, after):
+            first += _nodes(page, loading)
+    for place, rows in _read(read_pages(loading.path, NODE, after), _nodes, loading, NODES_AT_ONCE):
+        yield place, first + rows
+        first = []
+
+
 def _nodes(page: Lines, loading: Loading) -> list[dict[str, Any]]:
-    """Return the rows of nodes. Raises `Damaged` for labels that no node of a client has."""
+    """Return the rows of nodes.
+
+    Raises `Damaged` for labels that no node of a client has, and for properties that no export has: those of
+    the installation's own, such as the client's id and the state of an import.
+    """
     known = {one.labels for one in declared_nodes().values()}
     rows = []
     for one in _decoded(page, NodeLine):
         if frozenset(one.node) not in known or LABELS_OF.isdisjoint(one.node):
             raise Damaged(f"it has a node with the labels {one.node!r}, which are not a client's")
+        if strange := NOT_WRITTEN & one.properties.keys():
+            raise Damaged(f"it has a node with the property {min(strange)!r}, which no export has")
+        if not isinstance(one.properties.get("legal_hold", ""), str):
+            raise Damaged("the reason of its legal hold is no text")
         rows.append(_row(one, loading))
     return rows
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from bench.store import Corpus, fill, words
+from graphmem.cli.import_file import _show_loaded
 from graphmem.exports.lines import beginning, check
+from graphmem.exports.load import ImportedExport
 from graphmem.runtime import Runtime
 
 MEMORIES = 3_000
@@ -44,6 +46,20 @@ def test_a_client_is_exported_and_imported_under_another_name(invoke, client_id,
     assert "is there already: --restart replaces it" in refused.stderr
     refused = invoke("import", str(file), "--conversation", "c")
     assert "takes none of --conversation, --restart and --dry-run" in refused.stderr
+
+
+def test_an_import_tells_of_a_legal_hold(capsys: Any) -> None:
+    done = ImportedExport(
+        client_id="acme",
+        nodes=2,
+        edges=0,
+        embedded=0,
+        resumed=False,
+        changed=False,
+        legal_hold="case 116",
+    )
+    _show_loaded(done)
+    assert "the client is under a legal hold (case 116): no memory of it" in capsys.readouterr().out
 
 
 def test_an_interrupted_export_is_continued(invoke, client_id, story, tmp_path):

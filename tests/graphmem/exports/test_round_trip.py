@@ -1,5 +1,6 @@
 """A client's whole life through a file: afterwards nothing differs, and all answers are the same."""
 
+import asyncio
 import hashlib
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -13,16 +14,32 @@ import pytest_asyncio
 from neo4j.time import DateTime
 
 from graphmem.client import Graphmem
-from graphmem.errors import InvalidInput
+from graphmem.errors import InvalidInput, LegalHold
 from graphmem.exports import load as loading
 from graphmem.exports.export import DERIVED, LABELS, NOT_EXPORTED
-from graphmem.exports.lines import Damaged, Lines, check, header_of
+from graphmem.exports.lines import (
+    Damaged,
+    End,
+    EndLine,
+    ExportHeader,
+    Lines,
+    NodeLine,
+    PageEnd,
+    PageLine,
+    chained,
+    check,
+    header_of,
+    line,
+)
 from graphmem.exports.load import AnotherImport, ClientTaken, ImportedExport, load
+from graphmem.forgetting.expiry import LOOK_SECONDS
 from graphmem.graph.plain import from_json
 from graphmem.graph.schema import declared_nodes
 from graphmem.graph.scope import scope_words
+from graphmem.memories.memory import LEGAL_HOLD
 from graphmem.memories.types import Memory
 from graphmem.runtime import Runtime
+from graphmem.tokens import TOKENIZER
 from tests.patterned import ASKED, live
 from tests.planted import plant, plant_content, reference
 
@@ -378,6 +395,111 @@ async def test_a_client_that_has_something_is_refused(lived: Graphmem, tmp_path:
         await loaded(path, lived)
 
 
+EXPIRED = """CYPHER 25
+MATCH (memory:Memory {client_id: $client, id: $id})
+SET memory.expires_at = datetime('2026-01-01T00:00:00Z')
+RETURN memory.id AS id"""
+
+
+async def held(memory: Graphmem) -> str | None:
+    """Return the reason of a client's legal hold."""
+    [hold] = await memory.runtime.graph.change(LEGAL_HOLD, client_id=memory.client_id)
+    return hold.reason
+
+
+async def test_a_legal_hold_travels_and_comes_before_memories_that_have_expired(
+    memory: Graphmem, rival: Graphmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "NODES_AT_ONCE", 1)
+    fact = await memory.remember_fact("Mara keeps bees", category="user_fact")
+    await memory.begin_hold("case 116")
+    assert await memory.runtime.graph.execute(EXPIRED, client=memory.client_id, id=fact.id)
+    path = await exported(memory, tmp_path / "held.jsonl")
+    pages = 0
+
+    def kill(stage: str, done: int = 0, total: int = 0) -> None:
+        nonlocal pages
+        pages += "nodes" in stage
+        if pages == 2:
+            raise Killed
+
+    with pytest.raises(Killed):
+        await load(path, rival.runtime.context(rival.client_id), kill)
+    # The memory is written, the client's own node is on a later page; a read deletes what has expired.
+    await asyncio.sleep(LOOK_SECONDS)
+    assert [one.id for one in (await rival.memories()).memories] == [fact.id]
+    assert (await loaded(path, rival)).legal_hold == "case 116"
+    assert await held(rival) == await held(memory) == "case 116"
+    with pytest.raises(LegalHold, match="case 116"):
+        await rival.delete_memory(fact.id)
+
+
+async def test_an_import_keeps_the_hold_that_its_client_has(
+    memory: Graphmem, rival: Graphmem, tmp_path: Path
+) -> None:
+    await memory.remember_fact("Mara keeps bees", category="user_fact")
+    await rival.begin_hold("case 117")
+    free = await loaded(await exported(memory, tmp_path / "free.jsonl"), rival)
+    await memory.begin_hold("case 118")
+    other = rival.for_client(f"{rival.client_id}-other")
+    await other.begin_hold("case 119")
+    under_hold = await loaded(await exported(memory, tmp_path / "held.jsonl"), other)
+
+    assert (free.legal_hold, under_hold.legal_hold) == ("case 117", "case 119")
+    assert (await held(rival), await held(other)) == ("case 117", "case 119")
+
+
+def forged(path: Path, memory: Graphmem, *nodes: NodeLine) -> Path:
+    """Write a file with these nodes and right hashes."""
+    header = ExportHeader(
+        client_id=memory.client_id,
+        schema=1,
+        tokenizer=TOKENIZER,
+        embedding_model=None,
+        began_at=datetime.now(UTC),
+    )
+    first, lines = line(header), b"".join(map(line, nodes))
+    sha256 = chained(chained("", first), lines)
+    page = PageLine(PageEnd(len(nodes), 0, sha256, ""))
+    end = EndLine(End(nodes=len(nodes), edges=0, sha256=sha256, changed=False))
+    path.write_bytes(first + lines + line(page) + line(end))
+    return path
+
+
+@pytest.mark.parametrize("exists", [True, False])
+async def test_a_file_cannot_put_another_client_under_a_legal_hold(
+    exists: bool, memory: Graphmem, rival: Graphmem, tmp_path: Path
+) -> None:
+    if exists:
+        await rival.set_categories(["pets"])
+    node = NodeLine(["Client"], {"client_id": rival.client_id, "legal_hold": "x"})
+    before = await picture(rival)
+
+    with pytest.raises(Damaged, match="the property 'client_id', which no export has"):
+        await loaded(forged(tmp_path / "forged.jsonl", memory, node), memory)
+    assert await picture(rival) == before
+
+
+async def test_the_settings_of_a_file_never_rename_the_client(
+    memory: Graphmem, rival: Graphmem
+) -> None:
+    await rival.set_categories(["pets"])
+    given = {"client_id": rival.client_id, "legal_hold": "x", "categories": ["boats"]}
+    await memory.runtime.graph.change(
+        loading.IMPORT_CLIENT, client_id=memory.client_id, properties=given
+    )
+
+    assert (await held(memory), await held(rival)) == ("x", None)
+    assert await memory.runtime.graph.execute(
+        "MATCH (client:Client) WHERE client.client_id IN $ids "
+        "RETURN client.client_id AS id, client.categories AS categories ORDER BY id",
+        ids=[memory.client_id, rival.client_id],
+    ) == [
+        {"id": rival.client_id, "categories": ["pets"]},
+        {"id": memory.client_id, "categories": ["boats"]},
+    ]
+
+
 async def test_an_edge_forged_to_another_client_s_memory_is_not_exported(
     memory: Graphmem, rival: Graphmem, tmp_path: Path
 ) -> None:
@@ -454,6 +576,9 @@ def test_every_label_of_a_client_is_exported_or_is_not_for_a_reason() -> None:
         ({"node": ["Audit"], "properties": {}}, "not a client's"),
         ({"node": ["Entity"], "properties": {"name": {"map": 1}}}, "'map' is no type"),
         ({"node": "Entity"}, "cannot be read"),
+        ({"node": ["Client"], "properties": {"client_id": "victim"}}, "'client_id', which no"),
+        ({"node": ["Client"], "properties": {"import_place": "nodes 7"}}, "'import_place'"),
+        ({"node": ["Client"], "properties": {"legal_hold": 7}}, "legal hold is no text"),
     ],
 )
 def test_a_forged_node_is_refused(line: dict[str, Any], reason: str) -> None:
