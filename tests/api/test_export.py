@@ -11,8 +11,10 @@ from litestar import Litestar
 
 from graphmem.client import Graphmem
 from graphmem.errors import Unavailable
+from graphmem.exports.export import ExportAsked
 from graphmem.exports.lines import Damaged, check
 from graphmem.graph.driver import Graph
+from graphmem.model.pages import listing
 
 PATH = "/api/v0/export"
 MARA: Any = {"category": "user_fact"}
@@ -52,6 +54,20 @@ async def test_a_stream_is_continued_by_the_cursor_of_its_last_page(
     assert answer.content == b"".join(pages[2:])
     foreign = await http.get(PATH, params={"cursor": cursor})
     assert (foreign.status_code, foreign.json()["code"]) == (400, "invalid_input")
+
+
+@pytest.mark.parametrize("forged", [{"limit": 50_000_000}, {"limit": -1}, {"label": "Audit"}])
+async def test_a_forged_cursor_gets_400_before_the_stream_begins(
+    http: httpx.AsyncClient, memory: Graphmem, forged: dict[str, Any]
+) -> None:
+    await memory.remember_fact("Mara keeps bees", **MARA)
+    pages = await in_python(memory)
+    listed = listing(ExportAsked(), memory.client_id)
+    given = listed.opened(msgspec.json.decode(pages[1].splitlines()[-1])["page"]["cursor"])
+    place = msgspec.json.encode(msgspec.json.decode(given) | forged).decode()
+    answer = await http.get(PATH, params={"cursor": listed.sealed(place)})
+
+    assert (answer.status_code, answer.json()["field"]) == (400, "cursor")
 
 
 async def test_a_stream_that_fails_in_the_middle_has_no_end(

@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from graphmem.client import Graphmem
+from graphmem.conversations.show import LAST_PLACE, _place
+from graphmem.conversations.types import MessagesAsked
 from graphmem.errors import ConversationNotFound, InvalidInput
+from graphmem.model.pages import listing
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -146,6 +149,15 @@ async def test_a_cursor_goes_with_its_list(memory: Graphmem, say) -> None:
         await memory.messages("d", cursor=cursor)
     with pytest.raises(InvalidInput, match=r"^cursor: "):
         await memory.messages("c", order="newest", cursor=cursor)
+
+
+@pytest.mark.parametrize("number", [str(LAST_PLACE + 1), str(2**64), "9" * 5_000, "-1", "²"])
+def test_a_forged_cursor_is_refused(number: str) -> None:
+    listed = listing(MessagesAsked(), "c")
+    last = MessagesAsked(cursor=listed.sealed(str(LAST_PLACE)))
+    assert _place(listed, last) == LAST_PLACE
+    with pytest.raises(InvalidInput, match=r"^cursor: is not one that this list has given"):
+        _place(listed, MessagesAsked(cursor=listed.sealed(number)))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
@@ -16,7 +17,16 @@ from neo4j.time import DateTime
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, LegalHold
 from graphmem.exports import load as loading
-from graphmem.exports.export import DERIVED, LABELS, NOT_EXPORTED
+from graphmem.exports.export import (
+    DERIVED,
+    FEWEST,
+    LABELS,
+    MOST,
+    NOT_EXPORTED,
+    ExportAsked,
+    ExportPlace,
+    _opened,
+)
 from graphmem.exports.lines import (
     Damaged,
     End,
@@ -38,6 +48,7 @@ from graphmem.graph.schema import declared_nodes
 from graphmem.graph.scope import scope_words
 from graphmem.memories.memory import LEGAL_HOLD
 from graphmem.memories.types import Memory
+from graphmem.model.pages import listing
 from graphmem.runtime import Runtime
 from graphmem.tokens import TOKENIZER
 from tests.patterned import ASKED, live
@@ -355,6 +366,31 @@ async def test_an_export_that_is_continued_after_any_page_is_the_same_file(
         await lived.export(cursor=cursor, vectors=False)
     with pytest.raises(InvalidInput, match="cursor"):
         await lived.for_client("another").export(cursor=cursor)
+
+
+PLACE = ExportPlace("Memory", "", FEWEST, MOST, 0, 0, chained("", b""), "")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("label", "Audit"),
+        ("limit", -1),
+        ("limit", 0),
+        ("limit", 50_000_000),
+        ("limit_after", FEWEST - 1),
+        ("limit_after", MOST + 1),
+        ("nodes", -1),
+        ("edges", 2**64),
+        ("sha256", "of nothing"),
+    ],
+)
+def test_a_forged_cursor_is_refused(name: str, value: Any) -> None:
+    listed = listing(ExportAsked(), "acme")
+    assert _opened(listed, listed.sealed(msgspec.json.encode(PLACE).decode())) == PLACE
+    place = json.dumps(msgspec.to_builtins(PLACE) | {name: value})
+    with pytest.raises(InvalidInput, match=r"^cursor: is not one that this list has given"):
+        _opened(listed, listed.sealed(place))
 
 
 class Killed(Exception):
