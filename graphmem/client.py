@@ -1500,7 +1500,7 @@ class Graphmem:
 
         `graphmem import` reads the file. With `vectors` it has the embeddings too. `cursor` is that of the
         last whole page of an interrupted export: the lines after it follow. Raises `InvalidInput` for a
-        foreign one.
+        foreign one, and for one with vectors of another embedding model than the present one.
         """
         return await export(_made(ExportAsked, vectors=vectors, cursor=cursor), self._context)
 

@@ -213,9 +213,10 @@ async def export_client(
     """Write everything that is stored for the client as JSON Lines, which `graphmem import` reads.
 
     Each page of lines ends with a line `page`, which has the SHA-256 of all lines before it and a `cursor`.
-    To continue a stream that was cut off, send the cursor of its last page. The last line is `end`; a file
-    without it is not complete. If `end.changed` is true, the client was written to during the export, and
-    parts of those writes may be missing.
+    To continue a stream that was cut off, send the cursor of its last page; 400 if its vectors are those of
+    another embedding model than the present one. The last line is `end`; a file without it is not complete.
+    If `end.changed` is true, the client was written to during the export, and parts of those writes may be
+    missing.
     """
     return Stream(await exporting.export(asked, context))
 

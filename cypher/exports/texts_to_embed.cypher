@@ -1,13 +1,14 @@
 CYPHER 25
-// A client's memories and passages that follow a given id, with the texts to embed.
+// A client's memories and passages without a vector that follow a given id, with the texts to embed.
 //
 // $client_id  string  the client
 // $after      string  the id
 // $limit      int     the maximum number
 // $longest    int     the number of characters of a text to embed
+// $property   string  the property of the vectors
 CALL () {
   MATCH (memory:Memory {client_id: $client_id})
-  WHERE memory.id > $after
+  WHERE memory.id > $after AND memory[$property] IS NULL
   RETURN memory AS node
   ORDER BY memory.id
   LIMIT $limit
@@ -15,7 +16,7 @@ CALL () {
   UNION ALL
 
   MATCH (passage:Passage {client_id: $client_id})
-  WHERE passage.id > $after
+  WHERE passage.id > $after AND passage[$property] IS NULL
   RETURN passage AS node
   ORDER BY passage.id
   LIMIT $limit

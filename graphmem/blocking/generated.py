@@ -1902,7 +1902,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
 
         `graphmem import` reads the file. With `vectors` it has the embeddings too. `cursor` is that of the
         last whole page of an interrupted export: the lines after it follow. Raises `InvalidInput` for a
-        foreign one.
+        foreign one, and for one with vectors of another embedding model than the present one.
         """
         return self._each(self._wait(self._source.export, vectors=vectors, cursor=cursor))
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from graphmem.context import Context
-from graphmem.errors import Unavailable
+from graphmem.errors import InvalidInput, Unavailable
 from graphmem.exports.lines import (
     EdgeLine,
     End,
@@ -124,7 +124,8 @@ class ExportPlace(Struct, frozen=True):
     """The end of a page, and all that the next ones need: nothing is kept between them.
 
     `limit` is the number of nodes of the next page, and `limit_after` that of the page behind it: the next
-    one is read before the length of this one is known. Anyone can make a cursor, hence the bounds.
+    one is read before the length of this one is known. `model` is that of the vectors, None without them: a
+    file has those of one model. Anyone can make a cursor, hence the bounds.
     """
 
     label: str
@@ -135,6 +136,7 @@ class ExportPlace(Struct, frozen=True):
     edges: Counted
     sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
     state: str
+    model: str | None
 
 
 EXPORTED_NODES = Query("exports/exported_nodes", ExportedNode, reads=read_as_exported)
@@ -144,26 +146,52 @@ CLIENT_STATE = Query("exports/client_state", ClientState)
 async def export(asked: ExportAsked, context: Context) -> AsyncIterator[bytes]:
     """Return the lines of a client's export, page by page, from its beginning or after a page.
 
-    Raises `InvalidInput` for a foreign cursor, `Unavailable`; the latter also between two pages.
+    Raises `InvalidInput` for a foreign cursor, and for one of an export with the vectors of another model;
+    `Unavailable`, also between two pages.
     """
     listed = listing(asked, context.client_id)
     if asked.cursor is not None:
-        return _lines(b"", _opened(listed, asked.cursor), asked, listed, context)
+        place = _opened(listed, asked.cursor, _model(asked, context))
+        return _lines(b"", place, asked, listed, context)
     header = await _header(asked, context)
     [state] = await context.graph.rows(CLIENT_STATE, client_id=context.client_id)
     first = line(header)
-    place = ExportPlace(LABELS[0], "", FEWEST, FEWEST, 0, 0, chained("", first), state.told)
+    place = ExportPlace(
+        label=LABELS[0],
+        after="",
+        limit=FEWEST,
+        limit_after=FEWEST,
+        nodes=0,
+        edges=0,
+        sha256=chained("", first),
+        state=state.told,
+        model=header.embedding_model,
+    )
     return _lines(first, place, asked, listed, context)
 
 
-def _opened(listed: Listing, cursor: str) -> ExportPlace:
-    """Return the place of a cursor. Raises `InvalidInput` for one that no export has given."""
+def _model(asked: ExportAsked, context: Context) -> str | None:
+    """Return the model of the vectors of an export that begins or goes on now, None without vectors."""
+    return context.embedder.key if asked.vectors else None
+
+
+def _opened(listed: Listing, cursor: str, model: str | None) -> ExportPlace:
+    """Return the place of a cursor; `model` is that of the next vectors.
+
+    Raises `InvalidInput` for one that no export has given, and for one with the vectors of another model.
+    """
     try:
         place = msgspec.json.decode(listed.opened(cursor), type=ExportPlace)
     except msgspec.DecodeError as problem:
         raise foreign() from problem
     if place.label not in LABELS:
         raise foreign()
+    if place.model != model:
+        raise InvalidInput(
+            "cursor",
+            f"is of an export with the vectors of {place.model}, and the embedding model has changed to "
+            f"{model}: begin the export anew, without a cursor",
+        )
     return place
 
 
@@ -175,7 +203,7 @@ async def _header(asked: ExportAsked, context: Context) -> ExportHeader:
         client_id=context.client_id,
         schema=schema_files()[-1].number,
         tokenizer=stored.tokenizer,
-        embedding_model=context.embedder.key if asked.vectors else None,
+        embedding_model=_model(asked, context),
         began_at=context.now(),
     )
 
@@ -283,6 +311,7 @@ def _after(place: ExportPlace, page: ExportedPage, lines: bytes) -> ExportPlace:
         edges=place.edges + sum(len(node.edges) for node in nodes),
         sha256=chained(place.sha256, lines),
         state=place.state,
+        model=place.model,
     )
 
 

@@ -156,7 +156,8 @@ async def load(path: Path, context: Context, progress: Progress = silent) -> Imp
     if phase == EDGES:
         after = await _load_pages(loading, EDGES, int(after), _write_edges)
         phase, after = await _move(loading, (EDGES, after), (VECTORS, ""))
-    embedded = 0 if loading.takes_vectors else await _embed(loading, after)
+    # Also a file of our model may lack some: those that a change of the model removed while it was written.
+    embedded = await _embed(loading, after)
     [ended] = await context.graph.change(END_IMPORT, client_id=context.client_id)
     return ImportedExport(
         client_id=context.client_id,
@@ -430,7 +431,7 @@ def _decoded(page: Lines, wanted: type[Value]) -> list[Value]:
 
 
 async def _embed(loading: Loading, after: str) -> int:
-    """Make the vectors of all memories and passages from a place on; return how many."""
+    """Make the missing vectors of memories and passages from a place on; return how many."""
     context, done = loading.context, 0
     total = loading.checked.end.nodes
     while True:
@@ -440,9 +441,11 @@ async def _embed(loading: Loading, after: str) -> int:
             after=after,
             limit=BATCH,
             longest=SEEN_CHARACTERS,
+            property=context.graph.side.embedding,
         )
         if not batch:
-            loading.progress("embedding", total, total)
+            if done:
+                loading.progress("embedding", total, total)
             return done
         after = await _embed_batch(loading, batch, after)
         done += len(batch)

@@ -70,6 +70,19 @@ async def test_a_forged_cursor_gets_400_before_the_stream_begins(
     assert (answer.status_code, answer.json()["field"]) == (400, "cursor")
 
 
+async def test_a_stream_of_another_embedding_model_is_not_continued(
+    http: httpx.AsyncClient, memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await memory.remember_fact("Mara keeps bees", **MARA)
+    pages = await in_python(memory)
+    cursor = msgspec.json.decode(pages[1].splitlines()[-1])["page"]["cursor"]
+    monkeypatch.setattr(type(memory.runtime.embedder), "key", "another@model")
+    answer = await http.get(PATH, params={"cursor": cursor})
+
+    assert (answer.status_code, answer.json()["field"]) == (400, "cursor")
+    assert "begin the export anew" in answer.json()["detail"]
+
+
 async def test_a_stream_that_fails_in_the_middle_has_no_end(
     app: Litestar, memory: Graphmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

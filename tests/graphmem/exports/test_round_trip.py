@@ -368,7 +368,7 @@ async def test_an_export_that_is_continued_after_any_page_is_the_same_file(
         await lived.for_client("another").export(cursor=cursor)
 
 
-PLACE = ExportPlace("Memory", "", FEWEST, MOST, 0, 0, chained("", b""), "")
+PLACE = ExportPlace("Memory", "", FEWEST, MOST, 0, 0, chained("", b""), "", "a@model")
 
 
 @pytest.mark.parametrize(
@@ -387,10 +387,52 @@ PLACE = ExportPlace("Memory", "", FEWEST, MOST, 0, 0, chained("", b""), "")
 )
 def test_a_forged_cursor_is_refused(name: str, value: Any) -> None:
     listed = listing(ExportAsked(), "acme")
-    assert _opened(listed, listed.sealed(msgspec.json.encode(PLACE).decode())) == PLACE
+    sealed = listed.sealed(msgspec.json.encode(PLACE).decode())
+    assert _opened(listed, sealed, PLACE.model) == PLACE
     place = json.dumps(msgspec.to_builtins(PLACE) | {name: value})
     with pytest.raises(InvalidInput, match=r"^cursor: is not one that this list has given"):
-        _opened(listed, listed.sealed(place))
+        _opened(listed, listed.sealed(place), PLACE.model)
+
+
+async def test_an_export_is_not_continued_with_the_vectors_of_another_model(
+    lived: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_vectors, without = [
+        [page async for page in await lived.export(vectors=vectors)] for vectors in (True, False)
+    ]
+    cursor, bare = [
+        msgspec.json.decode(one[2].splitlines()[-1])["page"]["cursor"]
+        for one in (with_vectors, without)
+    ]
+    monkeypatch.setattr(type(lived.runtime.embedder), "key", "another@model")
+
+    with pytest.raises(InvalidInput, match=r"^cursor: .* another@model: begin the export anew"):
+        await lived.export(cursor=cursor)
+    rest = [page async for page in await lived.export(cursor=bare, vectors=False)]
+    assert rest == without[3:]
+
+
+async def test_vectors_that_a_file_of_the_same_model_lacks_are_made(
+    memory: Graphmem, rival: Graphmem, tmp_path: Path
+) -> None:
+    for text in ("Mara keeps bees", "Mara sells stamps", "Mara drinks tea"):
+        await memory.remember_fact(text, category="user_fact")
+    path = await exported(memory, tmp_path / "whole.jsonl")
+    lines = [one for one in path.read_bytes().splitlines() if one.startswith(b'{"node"')]
+    nodes = [msgspec.json.decode(one, type=NodeLine) for one in lines]
+    facts = [one.properties for one in nodes if "Fact" in one.node]
+    del facts[0]["embedding"]
+    key = memory.runtime.embedder.key
+    report = await loaded(forged(tmp_path / "lacking.jsonl", memory, *nodes, model=key), rival)
+
+    assert (len(facts), report.embedded) == (3, 1)
+    vectors = (
+        "MATCH (m:Fact {client_id: $client}) RETURN m.id AS id, m.embedding AS own ORDER BY id"
+    )
+    mine = await memory.runtime.graph.execute(vectors, client=memory.client_id)
+    theirs = await memory.runtime.graph.execute(vectors, client=rival.client_id)
+    for one, other in zip(mine, theirs, strict=True):
+        assert other["own"] == pytest.approx(one["own"], abs=1e-3)
 
 
 class Killed(Exception):
@@ -485,13 +527,13 @@ async def test_an_import_keeps_the_hold_that_its_client_has(
     assert (await held(rival), await held(other)) == ("case 117", "case 119")
 
 
-def forged(path: Path, memory: Graphmem, *nodes: NodeLine) -> Path:
-    """Write a file with these nodes and right hashes."""
+def forged(path: Path, memory: Graphmem, *nodes: NodeLine, model: str | None = None) -> Path:
+    """Write a file with these nodes and right hashes, whose vectors are said to be those of a model."""
     header = ExportHeader(
         client_id=memory.client_id,
         schema=1,
         tokenizer=TOKENIZER,
-        embedding_model=None,
+        embedding_model=model,
         began_at=datetime.now(UTC),
     )
     first, lines = line(header), b"".join(map(line, nodes))
