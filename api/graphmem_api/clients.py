@@ -215,8 +215,9 @@ async def export_client(
     Each page of lines ends with a line `page`, which has the SHA-256 of all lines before it and a `cursor`.
     To continue a stream that was cut off, send the cursor of its last page; 400 if its vectors are those of
     another embedding model than the present one. The last line is `end`; a file without it is not complete.
-    If `end.changed` is true, the client was written to during the export, and parts of those writes may be
-    missing.
+    What is written during the export may be missing in part. `end.changed` is true if the numbers of memories
+    and conversations, or the newest memory, are not those of the beginning; it does not tell of changed
+    annotations, titles and links, nor of facts that were said again.
     """
     return Stream(await exporting.export(asked, context))
 

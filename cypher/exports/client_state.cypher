@@ -1,5 +1,6 @@
 CYPHER 25
-// The numbers that change with nearly every write of a client: its memories, its conversations, the newest memory.
+// The numbers that change when memories or conversations of a client are added or deleted: theirs, and the
+// time of the newest memory.
 //
 // $client_id  string  the client
 CALL () {

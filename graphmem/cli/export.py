@@ -29,7 +29,7 @@ reads it, also into another database or under another name. It is as secret as t
 
 \b
 After an interruption the same command continues where it was. What is written meanwhile may be missing
-in part; the command says so.
+in part; the command says so if memories or conversations were added or deleted.
 
 \b
 Examples:
@@ -177,6 +177,6 @@ def _show(report: ExportReport) -> None:
     )
     if report.changed:
         click.echo(
-            "the client was written to meanwhile: what was written may be missing in part; export again for "
-            "a copy of one moment"
+            "memories or conversations were added or deleted meanwhile: some of that may be missing; export "
+            "again for a copy of one moment"
         )

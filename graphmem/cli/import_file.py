@@ -318,7 +318,9 @@ def _show_loaded(loaded: "ImportedExport") -> None:
     if loaded.embedded:
         click.echo(f"{counted(loaded.embedded, 'text')} embedded anew")
     if loaded.changed:
-        click.echo("the client was written to during its export: some of that may be missing")
+        click.echo(
+            "memories or conversations were added or deleted during the export: some of that may be missing"
+        )
     if loaded.legal_hold is not None:
         click.echo(
             f"the client is under a legal hold ({loaded.legal_hold}): no memory of it is deleted or expires "

@@ -1,8 +1,8 @@
 """Writing a client's export, one page of nodes at a time, with little memory however much there is.
 
-Each page is one statement. What is written meanwhile may be missing in part, so the last line tells whether
-anything was. Memories come first and the counters of sessions and conversations after them: a counter is
-never behind a message.
+Each page is one statement. What is written meanwhile may be missing in part; the last line tells whether
+memories or conversations were added or deleted, and of no other writes. Memories come first and the counters
+of sessions and conversations after them: a counter is never behind a message.
 """
 
 import asyncio
@@ -108,7 +108,7 @@ class ExportedPage(Struct, frozen=True):
 
 
 class ClientState(Struct, frozen=True):
-    """Numbers that change with a client's writes."""
+    """Numbers that change when memories or conversations of a client are added or deleted."""
 
     newest: datetime | None
     memories: int

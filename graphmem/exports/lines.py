@@ -84,7 +84,11 @@ class PageLine(Struct, frozen=True):
 
 
 class End(Struct, frozen=True, kw_only=True):
-    """The last line. `changed` tells that the client was written to while it was exported."""
+    """The last line.
+
+    `changed` tells that the numbers of memories and conversations, or the newest memory, are not those of the
+    beginning. It misses changes of what was there: annotations, titles, links, facts that were said again.
+    """
 
     nodes: int
     edges: int

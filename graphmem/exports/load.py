@@ -99,7 +99,7 @@ class ImportedExport(Struct, frozen=True, kw_only=True):
     """The memories and passages whose vectors were made anew."""
     resumed: bool
     changed: bool
-    """Whether the client was written to while it was exported."""
+    """Whether memories or conversations were added or deleted during the export, as its end tells."""
     legal_hold: str | None
     """The reason of the client's legal hold: its own one, else that of the file; None for none."""
 

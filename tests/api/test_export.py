@@ -44,6 +44,30 @@ async def test_the_stream_has_the_lines_of_the_file(
     assert check(whole).header.client_id == memory.client_id
 
 
+@pytest.mark.parametrize(
+    ("write", "told"), [("remember", True), ("delete", True), ("annotate", False)]
+)
+async def test_the_end_tells_of_added_and_deleted_memories_as_the_document_says(
+    app: Litestar, memory: Graphmem, write: str, told: bool
+) -> None:
+    fact = await memory.remember_fact("Mara keeps bees", **MARA)
+    stream = await memory.export()
+    first = [await anext(stream), await anext(stream)]
+    if write == "remember":
+        await memory.remember_fact("Mara sells stamps", **MARA)
+    elif write == "delete":
+        await memory.delete_memory(fact.id)
+    else:
+        await memory.annotate(fact.id, tags=["bees"])
+    lines = b"".join([*first, *[page async for page in stream]]).splitlines()
+    description = app.openapi_schema.to_schema()["paths"][PATH]["get"]["description"]
+
+    assert msgspec.json.decode(lines[-1])["end"]["changed"] is told
+    said = " ".join(description.split())
+    assert "if the numbers of memories and conversations, or the newest memory, are not" in said
+    assert "does not tell of changed annotations" in said
+
+
 async def test_a_stream_is_continued_by_the_cursor_of_its_last_page(
     http: httpx.AsyncClient, memory: Graphmem
 ) -> None:

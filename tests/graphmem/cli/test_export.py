@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bench.store import Corpus, fill, words
+from graphmem.cli.export import ExportReport, _show
 from graphmem.cli.import_file import _show_loaded
 from graphmem.exports.lines import beginning, check
 from graphmem.exports.load import ImportedExport
@@ -46,6 +47,24 @@ def test_a_client_is_exported_and_imported_under_another_name(invoke, client_id,
     assert "is there already: --restart replaces it" in refused.stderr
     refused = invoke("import", str(file), "--conversation", "c")
     assert "takes none of --conversation, --restart and --dry-run" in refused.stderr
+
+
+def test_both_commands_tell_of_memories_that_were_added_or_deleted(capsys: Any) -> None:
+    report = ExportReport(nodes=2, edges=0, bytes=9, changed=True, continued=False, seconds=0.1)
+    _show(report)
+    done = ImportedExport(
+        client_id="acme",
+        nodes=2,
+        edges=0,
+        embedded=0,
+        resumed=False,
+        changed=True,
+        legal_hold=None,
+    )
+    _show_loaded(done)
+    said = capsys.readouterr().out
+    assert "memories or conversations were added or deleted meanwhile" in said
+    assert "memories or conversations were added or deleted during the export" in said
 
 
 def test_an_import_tells_of_a_legal_hold(capsys: Any) -> None:
