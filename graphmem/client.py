@@ -1325,7 +1325,8 @@ class Graphmem:
     ) -> Span:
         """Register a byte range of a source; the id of an existing span replaces that span.
 
-        `hash` is the SHA-256 of `content` in hexadecimal. Raises `IdTaken`.
+        `hash` is the SHA-256 of `content` in hexadecimal. Raises `IdTaken`, and `LegalHold` if another text
+        would be replaced.
         """
         new = _made(
             NewSpan,
@@ -1343,7 +1344,7 @@ class Graphmem:
         return (await register_spans([new], self._context))[0]
 
     async def register_spans(self, new: Iterable[NewSpan | Mapping[str, Any]]) -> list[Span]:
-        """Register 1–1,000 spans, all or none; return them in order. Raises `IdTaken`."""
+        """Register 1–1,000 spans, all or none; return them in order. Raises `IdTaken`, `LegalHold`."""
         return await register_spans(validated(list(new), NewSpans), self._context)
 
     async def span(self, span_id: str) -> Span:

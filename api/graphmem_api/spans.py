@@ -41,7 +41,8 @@ async def register_spans(
     """Register one span or 1–1,000, all or none; a span whose `id` exists is replaced.
 
     Hash and length must match the content. Tokens are measured. Without `content` a span is only a card and
-    is not searched. 409 if the id belongs to another kind of memory, or to a reference's content.
+    is not searched. 409 if the id belongs to another kind of memory, or to a reference's content; under a
+    legal hold also if another text would be replaced.
     """
     if isinstance(data, list):
         return await registry.register_spans(data, context)

@@ -1,6 +1,6 @@
 CYPHER 25
 // Deletes the span that was set aside, and moves its edges to the span that replaces it, except the mentions
-// in its old text.
+// in its old text; returns whether that is lost.
 //
 // $client_id  string  the client
 // $id         string  the span, written by this transaction
@@ -23,11 +23,12 @@ CALL (span, old) {
 WITH
   old,
   leaving + coming AS written,
+  old.text <> '' AND old.text <> span.text AS text_lost,
   COLLECT {
     MATCH (old)-[:MENTIONS]->(entity:Entity {client_id: $client_id})
     RETURN DISTINCT entity.normalized
   } AS entities
-WITH written, entities, [old] AS gone
+WITH written, text_lost, entities, [old] AS gone
 // include uncount
 FOREACH (memory IN gone | DETACH DELETE memory)
-RETURN written, entities
+RETURN written, text_lost, entities

@@ -1734,7 +1734,8 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Span:
         """Register a byte range of a source; the id of an existing span replaces that span.
 
-        `hash` is the SHA-256 of `content` in hexadecimal. Raises `IdTaken`.
+        `hash` is the SHA-256 of `content` in hexadecimal. Raises `IdTaken`, and `LegalHold` if another text
+        would be replaced.
         """
         return self._wait(
             self._source.register_span,
@@ -1751,7 +1752,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         )
 
     def register_spans(self, new: Iterable[NewSpan | Mapping[str, Any]]) -> list[Span]:
-        """Register 1–1,000 spans, all or none; return them in order. Raises `IdTaken`."""
+        """Register 1–1,000 spans, all or none; return them in order. Raises `IdTaken`, `LegalHold`."""
         return self._wait(self._source.register_spans, new)
 
     def span(self, span_id: str) -> Span:

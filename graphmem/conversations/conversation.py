@@ -122,36 +122,37 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
     Memories of every kind are deleted first, some thousands in each transaction, then reviews and jobs, and
     at last the conversation with its sessions and their summaries: a repeated call finishes an interrupted
     deletion. Also deleted are entities without other mentions, and records of reads that have no conversation
-    and no other results. Raises `ConversationNotFound`, `LegalHold`, `Unavailable`.
+    and no other results. A legal hold that begins meanwhile stops the next transaction. Raises
+    `ConversationNotFound`, `LegalHold`, `Unavailable`.
     """
     client_id, graph = context.client_id, context.graph
     asked = {"client_id": client_id, "id": conversation_id}
 
-    async def refuse(transaction: Transaction) -> None:
-        await refuse_on_hold(transaction, client_id)
-
     async def delete_passages(transaction: Transaction) -> int:
+        await refuse_on_hold(transaction, client_id)
         rows = await transaction.rows(DELETE_CONVERSATION_PASSAGES, limit=DELETED_AT_ONCE, **asked)
         return rows[0].written
 
     async def delete_memories(transaction: Transaction) -> int:
+        await refuse_on_hold(transaction, client_id)
         parted = await _part_chains(transaction, conversation_id, client_id=client_id)
         rows = await transaction.rows(DELETE_CONVERSATION_MEMORIES, limit=DELETED_AT_ONCE, **asked)
         await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
         return parted + rows[0].memories
 
     async def delete_records(transaction: Transaction) -> int:
+        await refuse_on_hold(transaction, client_id)
         rows = await transaction.rows(DELETE_CONVERSATION_RECORDS, limit=DELETED_AT_ONCE, **asked)
         return rows[0].written
 
     async def delete_rest(transaction: Transaction) -> list[DeletedConversation]:
+        await refuse_on_hold(transaction, client_id)
         parted = await _part_chains(transaction, conversation_id, client_id=client_id)
         rows = await transaction.rows(DELETE_CONVERSATION, **asked)
         if rows:
             await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
         return [replace(row, memories=parted + row.memories) for row in rows]
 
-    await graph.write(refuse)
     await _delete_all(delete_passages, graph)
     memories = await _delete_all(delete_memories, graph)
     await _delete_all(delete_records, graph)

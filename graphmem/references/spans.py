@@ -14,7 +14,7 @@ from graphmem.context import Context
 from graphmem.errors import ContentDamaged, IdTaken, InvalidInput, SpanNotFound
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query
-from graphmem.memories.memory import delete_unmentioned
+from graphmem.memories.memory import delete_unmentioned, refuse_on_hold
 from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.times import END, utc
 from graphmem.model.validation import checked_text
@@ -46,6 +46,8 @@ class ReplacedSpan(Struct, frozen=True):
     """The number of edges that the new span took over, and the entities that the old one mentioned."""
 
     written: int
+    text_lost: bool
+    """Whether the old span had a text that the new one has not."""
     entities: list[str]
 
 
@@ -98,7 +100,7 @@ async def register_spans(new: Sequence[NewSpan], context: Context) -> list[Span]
     """Register spans, all or none, and return them in order; a known id replaces that span.
 
     Edges of other memories and contexts to a replaced span lead to the new one. Raises `InvalidInput`
-    that names the field, `IdTaken`, `Unavailable`.
+    that names the field, `IdTaken`, `LegalHold` if another text would be replaced, `Unavailable`.
     """
     now = context.now()
     drafts = [
@@ -177,11 +179,15 @@ async def _register(
             raise IdTaken(one.id, "a reference's content" if one.of_reference else _a(one.kind))
     await write(transaction, spans, client_id=client_id)
     entities: set[str] = set()
+    text_lost = False
     for one in old:
         [replaced] = await transaction.rows(
             REPLACE_SPAN, client_id=client_id, id=one.id, aside=one.aside
         )
         entities.update(replaced.entities)
+        text_lost |= replaced.text_lost
+    if text_lost:
+        await refuse_on_hold(transaction, client_id)
     await delete_unmentioned(transaction, entities, client_id=client_id)
 
 

@@ -97,6 +97,8 @@ async def test_the_document_tells_of_every_deletion_that_a_legal_hold_refuses(
 ) -> None:
     talk = (await memory.open_conversation()).id
     fact = (await memory.remember_fact(SECRET)).id
+    span = {"id": "s", "source_type": "offer", "source_id": "o", "start_byte": 0, "end_byte": 5}
+    await memory.register_spans([span | {"content": "Night"}])
     await memory.begin_hold("case 9")
     paths = (await http.get("/schema/openapi.json")).json()["paths"]
     for method, template, path, body in (
@@ -104,6 +106,7 @@ async def test_the_document_tells_of_every_deletion_that_a_legal_hold_refuses(
         ("DELETE", "/memories/{memory_id}", f"/memories/{fact}", None),
         ("DELETE", "/clients/{client_id}", f"/clients/{memory.client_id}", None),
         ("POST", "/forget", "/forget", {"memory_ids": [fact]}),
+        ("POST", "/spans", "/spans", span | {"content": "Noon."}),
     ):
         answer = await http.request(method, f"{PREFIX}{path}", json=body)
         assert (answer.status_code, answer.json()["code"]) == (409, "legal_hold"), path

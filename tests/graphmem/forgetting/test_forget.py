@@ -7,12 +7,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+import neo4j
 import pytest
 
 from graphmem.client import Graphmem
-from graphmem.errors import InvalidInput, LegalHold
+from graphmem.conversations import conversation as conversations
+from graphmem.conversations.types import Deleted
+from graphmem.errors import ConversationNotFound, InvalidInput, LegalHold, SpanNotFound
+from graphmem.forgetting.forget import KEEP_HOLD
 from graphmem.forgetting.types import Receipt
-from graphmem.graph.driver import Graph
+from graphmem.graph.driver import Graph, Transaction
+from graphmem.memories.memory import refuse_on_hold
 from graphmem.runtime import Runtime
 from graphmem.sessions import digest
 
@@ -229,6 +234,103 @@ async def test_a_legal_hold_refuses_every_deletion(told: Told) -> None:
     assert (await memory.memory(told.secret)).text == SECRET
     await memory.end_hold()
     await memory.delete_memory(told.secret)
+
+
+async def test_a_legal_hold_keeps_the_text_of_a_span(memory: Graphmem) -> None:
+    """The same text, as of a repeated request, and a text where there was none are no loss."""
+    range_: dict[str, Any] = {"source_type": "offer", "source_id": "o", "start_byte": 0}
+    secret = range_ | {"id": "a", "end_byte": len(SECRET), "content": SECRET}
+    card = range_ | {"id": "b", "end_byte": len(OTHER)}
+    await memory.register_spans([secret, card])
+    await memory.begin_hold("case 116")
+
+    for other in ({"end_byte": len(OTHER), "content": OTHER}, {"content": None}):
+        with pytest.raises(LegalHold, match="case 116"):
+            await memory.register_spans([card | {"id": "new"}, secret | other])
+    await memory.register_spans([secret, card | {"content": OTHER}])
+
+    assert (await memory.span_content("a")).content == SECRET
+    assert (await memory.span_content("b")).content == OTHER
+    with pytest.raises(SpanNotFound):
+        await memory.span("new")
+    await memory.end_hold()
+    await memory.register_spans([secret | {"end_byte": len(OTHER), "content": OTHER}])
+    assert (await memory.span_content("a")).content == OTHER
+
+
+@pytest.mark.parametrize(("commits", "left"), [(1, 10), (2, 7), (5, 0), (6, 0)])
+async def test_a_legal_hold_stops_a_deletion_under_way(
+    memory: Graphmem, say: Any, monkeypatch: pytest.MonkeyPatch, commits: int, left: int
+) -> None:
+    """It begins after some transactions: of passages, of four times some memories, of records."""
+    monkeypatch.setattr(conversations, "DELETED_AT_ONCE", 3)
+    await memory.open_conversation("c")
+    ids = (await memory.remember("c", [say(str(place)) for place in range(10)])).ids
+    commit, deletion, done = neo4j.AsyncTransaction.commit, asyncio.current_task(), 0
+
+    async def holding_then(transaction: neo4j.AsyncTransaction) -> None:
+        nonlocal done
+        await commit(transaction)
+        if asyncio.current_task() is deletion:
+            done += 1
+            if done == commits:
+                await memory.begin_hold("case 117")
+
+    monkeypatch.setattr(neo4j.AsyncTransaction, "commit", holding_then)
+    with pytest.raises(LegalHold, match="case 117"):
+        await memory.delete_conversation("c")
+
+    assert done == commits
+    kept = [one.id for one in (await memory.memories()).memories]
+    assert len(kept) == left
+    assert set(kept) <= set(ids)
+    assert [one.id for one in (await memory.conversations()).conversations] == ["c"]
+
+
+async def test_a_first_legal_hold_waits_for_a_deletion_under_way(
+    memory: Graphmem, nodes_of: Any
+) -> None:
+    """Also for a client of whom nothing is stored, and nothing is stored of it afterwards."""
+    begun: list[asyncio.Task[None]] = []
+
+    async def delete(transaction: Transaction) -> None:
+        await refuse_on_hold(transaction, memory.client_id)
+        begun.append(asyncio.create_task(memory.begin_hold("case 118")))
+        await asyncio.wait(begun, timeout=1)
+        assert not begun[0].done()
+
+    await memory.runtime.graph.write(delete)
+    await begun[0]
+    with pytest.raises(LegalHold, match="case 118"):
+        await memory.forget_client(dry_run=True)
+    await memory.end_hold()
+    await memory.forget_client()
+    with pytest.raises(ConversationNotFound):
+        await memory.delete_conversation("c")
+    assert await nodes_of(memory.client_id) == 0
+
+
+@pytest.mark.parametrize("known", [False, True])
+async def test_a_deletion_waits_for_a_legal_hold_that_begins(memory: Graphmem, known: bool) -> None:
+    """Whether the client has a node or not."""
+    fact = await memory.remember_fact(SECRET)
+    await memory.runtime.graph.execute(
+        "MATCH (client:Client {client_id: $client_id}) DELETE client", client_id=memory.client_id
+    )
+    if known:
+        await memory.end_hold()
+    deletions: list[asyncio.Task[Deleted]] = []
+
+    async def hold(transaction: Transaction) -> None:
+        await transaction.rows(KEEP_HOLD, client_id=memory.client_id, reason="case 119")
+        deletions.append(asyncio.create_task(memory.delete_memory(fact.id)))
+        await asyncio.wait(deletions, timeout=1)
+        assert not deletions[0].done()
+
+    await memory.runtime.graph.write(hold)
+    with pytest.raises(LegalHold, match="case 119"):
+        await deletions[0]
+    assert await memory.memory(fact.id)
 
 
 async def test_a_client_is_forgotten_with_everything(
