@@ -302,10 +302,15 @@ async def delete_context(context_id: str, context: Context) -> None:
 
     Raises `ContextNotFound`, also for an expired one or one of another client, and `Unavailable`.
     """
-    [deleted] = await context.graph.change(
-        DELETE_CONTEXT, client_id=context.client_id, id=context_id, now=context.now()
-    )
-    if not deleted.written:
+    client_id, now = context.client_id, context.now()
+
+    async def delete(transaction: Transaction) -> int:
+        [deleted] = await transaction.rows(
+            DELETE_CONTEXT, client_id=client_id, id=context_id, now=now
+        )
+        return deleted.written
+
+    if not await context.graph.delete(delete):
         raise ContextNotFound(context_id)
 
 

@@ -156,7 +156,7 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
     await _delete_all(delete_passages, graph)
     memories = await _delete_all(delete_memories, graph)
     await _delete_all(delete_records, graph)
-    rows = await graph.write(delete_rest)
+    rows = await graph.delete(delete_rest)
     if not rows:
         raise ConversationNotFound(conversation_id)
     await forget_reads(client_id=client_id, before=BEGINNING, graph=graph)
@@ -182,6 +182,6 @@ async def _part_chains(transaction: Transaction, conversation_id: str, *, client
 async def _delete_all(delete_some: Callable[[Transaction], Awaitable[int]], graph: Graph) -> int:
     """Delete in batches until nothing is left; return the number of deleted memories."""
     total = 0
-    while (gone := await graph.write(delete_some)) >= DELETED_AT_ONCE:
+    while (gone := await graph.delete(delete_some)) >= DELETED_AT_ONCE:
         total += gone
     return total + gone

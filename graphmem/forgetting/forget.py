@@ -261,8 +261,9 @@ async def _erase(
             new_id=context.new_id,
             but=but,
         )
-        # The last try of the transaction counts.
-        outcome[:] = [(erased, gone)]
+        # The last try that deleted something counts: after a commit whose answer was lost nothing is left.
+        if not outcome or erased.memories or gone.total():
+            outcome[:] = [(erased, gone)]
         if dry_run:
             raise _DryRun
 
@@ -297,7 +298,7 @@ async def _until_none(
 ) -> list[NodesGone]:
     """Delete in batches until nothing is left; return what was deleted."""
     gone: list[NodesGone] = []
-    while some := await graph.write(erase_some):
+    while some := await graph.delete(erase_some):
         gone += some
     return gone
 

@@ -457,6 +457,22 @@ class Graph:
         with span("transaction", SYSTEM, kind=SpanKind.CLIENT) as shown:
             return await self._retry(neo4j.WRITE_ACCESS, attempt, shown, writes=True)
 
+    async def delete(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
+        """Run `work`, which deletes and returns what it has deleted, in one transaction as `write` does.
+
+        If the answer of a commit was lost, the next try finds nothing left and returns a false value: what
+        the try before it returned counts. Raises `Unavailable`.
+        """
+        gone: list[Result] = []
+
+        async def remembering(transaction: Transaction) -> Result:
+            deleted = await work(transaction)
+            if deleted or not gone:
+                gone[:] = [deleted]
+            return gone[0]
+
+        return await self.write(remembering)
+
     async def change(self, query: Query[Row], **parameters: Any) -> list[Row]:
         """Run one query that writes, in a transaction of its own: a third of the round trips of `write`.
 

@@ -150,16 +150,20 @@ async def unlink_memories(gone: NewLink, context: Context) -> None:
     memories of another client, and `Unavailable`.
     """
     link = _checked_link(gone, "")
-    [deleted] = await context.graph.change(
-        UNLINK,
-        client_id=context.client_id,
-        from_id=link.from_id,
-        to_id=link.to_id,
-        type=stored_type(link.type),
-        start_byte=-1 if link.start_byte is None else link.start_byte,
-        end_byte=-1 if link.end_byte is None else link.end_byte,
-    )
-    if not deleted.written:
+
+    async def unlink(transaction: Transaction) -> int:
+        [deleted] = await transaction.rows(
+            UNLINK,
+            client_id=context.client_id,
+            from_id=link.from_id,
+            to_id=link.to_id,
+            type=stored_type(link.type),
+            start_byte=-1 if link.start_byte is None else link.start_byte,
+            end_byte=-1 if link.end_byte is None else link.end_byte,
+        )
+        return deleted.written
+
+    if not await context.graph.delete(unlink):
         raise LinkNotFound(link.from_id, link.to_id, link.type)
 
 

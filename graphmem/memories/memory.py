@@ -53,19 +53,19 @@ async def delete_memory(memory_id: str, context: Context) -> Deleted:
     """
     client_id = context.client_id
 
-    async def delete(transaction: Transaction) -> Deleted:
+    async def delete(transaction: Transaction) -> int:
         await refuse_on_hold(transaction, client_id)
         content_of = await lock_memory(transaction, memory_id, client_id=client_id)
         if content_of is not None:
             raise PartOfContent(memory_id, content_of)
         rows = await transaction.rows(DELETE_MEMORY, client_id=client_id, id=memory_id)
         await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
-        return Deleted(memories=rows[0].memories)
+        return rows[0].memories
 
-    deleted = await context.graph.write(delete)
-    if not deleted.memories:
+    deleted = await context.graph.delete(delete)
+    if not deleted:
         raise MemoryNotFound(memory_id)
-    return deleted
+    return Deleted(memories=deleted)
 
 
 async def refuse_on_hold(transaction: Transaction, client_id: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 import pytest_asyncio
+from neo4j.exceptions import IncompleteCommit
 
 from graphmem import config
 from graphmem.client import Graphmem
@@ -103,6 +104,26 @@ def nodes_of(runtime: Runtime) -> Callable[[str], Awaitable[int]]:
         return (await runtime.graph.execute(COUNT, client_id=client_id))[0]["nodes"]
 
     return count
+
+
+@pytest.fixture
+def lost_answers(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Return a function from whose call on each write is done twice: the answer of its first try is lost."""
+    retry = Graph._retry
+
+    async def losing(graph: Graph, access: str, work: Any, *given: Any, **named: Any) -> Any:
+        tries: list[object] = []
+
+        async def lost(session: Any) -> Any:
+            tries.append(session)
+            answer = await work(session)
+            if named.get("writes") and len(tries) == 1:
+                raise IncompleteCommit("the connection broke")
+            return answer
+
+        return await retry(graph, access, lost, *given, **named)
+
+    return lambda: monkeypatch.setattr(Graph, "_retry", losing)
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,20 @@
-"""Deleting one memory on a real Neo4j."""
+"""Deleting one memory on a real Neo4j, and what every deletion answers whose commit's answer was lost."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
 from graphmem.client import Graphmem
 from graphmem.conversations.types import Deleted
-from graphmem.errors import MemoryNotFound, PartOfContent
+from graphmem.errors import (
+    ContextNotFound,
+    ConversationNotFound,
+    LinkNotFound,
+    MemoryNotFound,
+    PartOfContent,
+)
 from graphmem.runtime import Runtime
 
 ENTITIES = """CYPHER 25
@@ -141,6 +149,48 @@ async def test_deleted_by_many_at_once_it_is_gone_once(memory: Graphmem, five: l
 
     assert sum(isinstance(answer, Deleted) for answer in answers) == 1
     assert sum(isinstance(answer, MemoryNotFound) for answer in answers) == 5
+
+
+DELETIONS: dict[
+    str, tuple[Callable[[Graphmem, list[str]], Awaitable[Any]], Any, type[Exception]]
+] = {
+    "memory": (
+        lambda memory, ids: memory.delete_memory(ids[0]),
+        Deleted(memories=1),
+        MemoryNotFound,
+    ),
+    "link": (lambda memory, ids: memory.unlink(ids[0], ids[1], "refines"), None, LinkNotFound),
+    "conversation": (
+        lambda memory, _: memory.delete_conversation("c"),
+        Deleted(conversations=1, sessions=1, memories=5),
+        ConversationNotFound,
+    ),
+    "context": (lambda memory, ids: memory.delete_context(ids[-1]), None, ContextNotFound),
+}
+
+
+@pytest.mark.parametrize("what", DELETIONS)
+async def test_deleted_with_an_answer_that_was_lost_it_is_deleted(
+    memory: Graphmem, five: list[str], lost_answers: Callable[[], None], what: str
+):
+    await memory.link(five[0], five[1], "refines")
+    made = await memory.create_context(max_tokens=1_000)
+    delete, answer, unknown = DELETIONS[what]
+    lost_answers()
+
+    assert await delete(memory, [*five, made.id]) == answer
+    with pytest.raises(unknown):
+        await delete(memory, [*five, made.id])
+
+
+async def test_a_receipt_counts_what_was_forgotten_with_an_answer_that_was_lost(
+    memory: Graphmem, five: list[str], lost_answers: Callable[[], None]
+):
+    lost_answers()
+
+    assert (await memory.forget(memory_ids=five[:2])).memories == {"message": 2}
+    assert (await memory.forget_client()).memories == {"message": 3}
+    assert (await memory.forget_client()).total == 0
 
 
 async def test_entities_go_with_the_last_memory_that_mentions_them(
