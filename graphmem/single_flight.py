@@ -1,7 +1,7 @@
 """The findings of a turn are cached for its sub-turns; concurrent requests for a turn share one search.
 
-The cache belongs to one process and may miss: another process searches again. It is bounded in bytes, for
-each client and in total, so that a busy client displaces only its own turns.
+The cache belongs to one process and may miss: another process searches again. It is bounded in time, and in
+bytes for each client and in total, so that a busy client displaces only its own turns.
 """
 
 import asyncio
@@ -37,6 +37,8 @@ class Kept(Generic[Found]):
         self.work = work
         self.size = 0
         self.until = float("inf")
+        self.expiry: asyncio.TimerHandle | None = None
+        """What drops the findings when they expire, also in a process that nobody asks any more."""
 
 
 class SingleFlight(Generic[Found]):
@@ -82,14 +84,16 @@ class SingleFlight(Generic[Found]):
             self._drop(key)
 
     def _settle(self, key: Key, kept: Kept[Found], work: "asyncio.Task[Found]") -> None:
-        """Set the expiry of the findings; drop a search that failed, or whose client was forgotten."""
-        if work.cancelled() or work.exception():
-            self._drop(key)
-            return
+        """Set the expiry of the findings; drop a search that raised. One that was dropped changes nothing."""
+        raised = work.cancelled() or work.exception() is not None
         if self._turns.get(key[0], OrderedDict()).get(key) is not kept:
+            return
+        if raised:
+            self._drop(key)
             return
         seconds = FAILED_SECONDS if self._failed(work.result()) else FRESH_SECONDS
         kept.until = self._clock() + seconds
+        kept.expiry = asyncio.get_running_loop().call_later(seconds, self._drop, key)
         kept.size = KEPT_BYTES + _bytes(key) + self._size(work.result())
         self._sizes[key[0]] += kept.size
         self._make_room(key[0])
@@ -111,6 +115,8 @@ class SingleFlight(Generic[Found]):
         turns = self._turns.get(client, OrderedDict())
         if kept := turns.pop(key, None):
             self._sizes[client] -= kept.size
+            if kept.expiry is not None:
+                kept.expiry.cancel()
         if not turns:
             self._turns.pop(client, None)
             del self._sizes[client]  # A Counter accepts a missing key here.

@@ -15,7 +15,8 @@ REMAINS = (
     "the transaction logs of the database: on a private server until 32 MB more are written and an hour has "
     "passed, on your own as it is set",
     "backups and exports that were made before",
-    "the caches of processes, in memory: for ten minutes at most",
+    "the memory of processes: what was found for a turn, for ten minutes at most; single words and names of "
+    "speakers, until others displace them or the process ends",
 )
 """What may hold forgotten texts for a while."""
 

@@ -4,11 +4,13 @@ A text of a few words, or of names and code only, has no known language: None. A
 none, so English wins a tie.
 """
 
+import contextlib
 import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache, lru_cache
+from hashlib import blake2b
 from pathlib import Path
 
 from py_rust_stemmers import SnowballStemmer
@@ -171,6 +173,11 @@ _STEMMERS = {
     "sv": "swedish",
 }
 
+LANGUAGES_KEPT = 16_384
+
+_KEPT: dict[bytes, str | None] = {}
+"""The languages of texts, by the hashes of what was looked at."""
+
 UNSPACED = frozenset({"zh", "ja"})
 """The languages that are written without spaces."""
 
@@ -180,10 +187,18 @@ def language(text: str) -> str | None:
 
     `cyrillic` and `fa` stand for other languages than Russian and Arabic in their scripts.
     """
-    return _language_of(text[:LOOKED_AT])
+    seen = text[:LOOKED_AT]
+    # By its hash: the cache holds no text, which may have to be forgotten.
+    key = blake2b(seen.encode(errors="surrogatepass"), digest_size=16).digest()
+    with contextlib.suppress(KeyError):
+        return _KEPT[key]
+    told = _language_of(seen)
+    if len(_KEPT) >= LANGUAGES_KEPT:
+        _KEPT.clear()
+    _KEPT[key] = told
+    return told
 
 
-@lru_cache(16_384)
 def _language_of(seen: str) -> str | None:
     script = "latin" if seen.isascii() else _script(seen)
     if script in _FOREIGN:

@@ -1,9 +1,12 @@
 """The cache of turns: once for all who ask, bounded, and soon anew after a failure."""
 
 import asyncio
+import gc
+import weakref
 
 import pytest
 
+from graphmem import single_flight
 from graphmem.single_flight import CLIENT_SHARE, FAILED_SECONDS, FRESH_SECONDS, SingleFlight
 
 
@@ -105,6 +108,59 @@ async def test_with_no_room_it_is_still_found_once_for_all_who_ask_at_the_same_t
     await asyncio.gather(*(turns.get(("a", "c", "1"), finding(found)) for _ in range(9)))
     assert found == ["found"]
     assert not await kept(turns, "a", "1")
+
+
+class Findings:
+    """Findings whose end can be watched."""
+
+
+async def test_what_has_expired_is_dropped_although_nobody_asks(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(single_flight, "FRESH_SECONDS", 0.05)
+    turns = SingleFlight[Findings](lambda _: False)
+
+    async def find() -> Findings:
+        return Findings()
+
+    found = weakref.ref((await turns.get(("a", "", "1"), find))[0])
+    gc.collect()
+    assert found() is not None
+    await asyncio.sleep(0.2)
+    gc.collect()
+    assert found() is None
+
+
+async def test_the_expiry_of_what_was_dropped_leaves_what_was_found_since(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(single_flight, "FRESH_SECONDS", 0.05)
+    turns = SingleFlight[str](lambda _: False)
+    await kept(turns, "a", "1")
+    turns.forget("a")
+    monkeypatch.setattr(single_flight, "FRESH_SECONDS", FRESH_SECONDS)
+    await kept(turns, "a", "1")
+
+    await asyncio.sleep(0.2)
+    assert await kept(turns, "a", "1")
+
+
+async def test_a_search_that_raises_after_it_was_forgotten_leaves_the_newer_one():
+    turns, raising = SingleFlight[str](lambda _: False), asyncio.Event()
+
+    async def raises() -> str:
+        await raising.wait()
+        raise ValueError
+
+    older = asyncio.create_task(turns.get(("a", "", "1"), raises))
+    await asyncio.sleep(0)
+    turns.forget("a")
+    await turns.get(("a", "", "1"), finding([], "newer"))
+    raising.set()
+    with pytest.raises(ValueError):
+        await older
+
+    assert await turns.get(("a", "", "1"), finding([])) == ("newer", True)
 
 
 async def test_what_raised_is_forgotten(clock: Clock):

@@ -1,5 +1,8 @@
 """The language of a text, and stems in it."""
 
+import sys
+import uuid
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -96,6 +99,14 @@ def test_a_text_has_a_share_of_the_kinds_that_are_asked_for() -> None:
     assert told_share("Meine Schwester kam am Montag.", kinds) == 1.0
     assert told_share("Meine Schwester kam.", kinds) == 0.5
     assert told_share("Es regnet.", kinds) == told_share("Montag", {}) == 0.0
+
+
+def test_a_text_whose_language_was_told_is_not_held() -> None:
+    text = f"Anna Petrova takes insulin every morning, {uuid.uuid4()}."
+    held = sys.getrefcount(text)
+
+    assert language(text) == language(text) == "en"
+    assert sys.getrefcount(text) == held
 
 
 def test_a_question_ends_with_its_mark() -> None:
