@@ -26,7 +26,7 @@ from graphmem.jobs.outbox import (
     sweep,
 )
 from graphmem.model.times import present
-from graphmem.observing.logs import about
+from graphmem.observing.logs import about, traced
 from graphmem.observing.metrics import JOB_SECONDS, JOBS_ENDED
 from graphmem.observing.spans import Attributes, begun, span
 
@@ -40,7 +40,8 @@ Handler = Callable[[Claim], Awaitable[Effect | None]]
 """Does the work of a job; the effect that it returns is committed together with the job's completion."""
 
 Outcome = Literal["done", "failed", "dead", "lost", "given_back", "cut"]
-"""The outcome of an attempt; `cut` is one that ended without an answer of the database."""
+"""The outcome of an attempt; `cut` is one that ended without an answer of the database, or whose lease could
+not be renewed."""
 
 log = logging.getLogger(__name__)
 
@@ -145,8 +146,17 @@ class Worker:
             if work.done():
                 return await self._settle(held, work)
             if keeper.done():
-                log.warning("job %s (%s) was lost to another worker", held.id, held.kind)
-                return "lost"
+                problem = keeper.exception()
+                if problem is None:
+                    log.warning("job %s (%s) was lost to another worker", held.id, held.kind)
+                    return "lost"
+                log.error(
+                    "the lease of job %s (%s) could not be renewed and ends: %s",
+                    held.id,
+                    held.kind,
+                    traced(problem),
+                )
+                return "cut"
             await give_back(held, now=present(), graph=self._graph)
             return "given_back"
         finally:
@@ -170,7 +180,7 @@ class Worker:
         return "dead" if held.attempts >= MOST_ATTEMPTS else "failed"
 
     async def _keep(self, held: Claim) -> None:
-        """Renew the lease until it is lost."""
+        """Renew the lease until it is lost; errors but `Unavailable` are raised."""
         while True:
             await asyncio.sleep(self._lease.total_seconds() / 3)
             try:

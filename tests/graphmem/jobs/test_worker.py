@@ -26,6 +26,7 @@ from graphmem.jobs.outbox import (
     show_jobs,
 )
 from graphmem.jobs.worker import Worker
+from graphmem.observing.metrics import JOBS_ENDED
 from graphmem.runtime import Runtime
 
 LONG = timedelta(minutes=5)
@@ -239,6 +240,50 @@ async def test_a_lease_is_kept_while_the_work_goes_on(memory: Graphmem, kind: st
     assert not await workers[1].step()
     await first
     assert begun == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("problem", "told", "outcome"),
+    [
+        (ClaimLost("a"), "was lost to another worker", "lost"),
+        (ZeroDivisionError(), "could not be renewed and ends: ZeroDivisionError", "cut"),
+    ],
+    ids=["lost", "failed"],
+)
+async def test_why_a_lease_is_kept_no_longer_is_logged(
+    memory: Graphmem,
+    kind: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    problem: Exception,
+    told: str,
+    outcome: str,
+) -> None:
+    """The work is cancelled; another worker takes it up when the lease has ended."""
+    await queue(memory, kind, "a")
+    cancelled: list[str] = []
+
+    async def endless(held: Claim) -> None:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            cancelled.append(held.key)
+            raise
+
+    async def failing(*_: Any, **__: Any) -> None:
+        raise problem
+
+    monkeypatch.setattr("graphmem.jobs.worker.renew", failing)
+    ended = JOBS_ENDED.labels(kind, outcome)
+    assert await Worker(memory.runtime.graph, {kind: endless}, lease=timedelta(seconds=0.6)).step()
+
+    assert cancelled == ["a"]
+    assert [told in one.message for one in caplog.records if kind in one.message] == [True]
+    assert ended._value.get() == 1
+    await asyncio.sleep(0.6)
+    again = await claimed(memory.runtime, kind)
+    assert again is not None
+    assert again.attempts == 2
 
 
 async def test_stopping_gives_back_what_does_not_end(memory: Graphmem, kind: str) -> None:
