@@ -1,6 +1,6 @@
 CYPHER 25
 // Records reads, each once, with the memories that they returned; a read of a deleted conversation is not
-// recorded.
+// recorded, and one of a memory that was deleted meanwhile without its question, which goes with the memory.
 //
 // $client_id  string     the client
 // $rows       list<map>  {id, conversation_id, properties, shown: [{id, rank, score, tokens?}]}, by conversation
@@ -20,4 +20,5 @@ CALL (row, access) {
   SET returned.rank = one.rank, returned.score = one.score, returned.tokens = one.tokens
   RETURN count(*) AS memories
 }
+SET access.question = CASE WHEN memories < size(row.shown) THEN '' ELSE access.question END
 RETURN count(*) AS written
