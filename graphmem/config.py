@@ -7,7 +7,8 @@ in capitals. An empty variable counts as unset.
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypedDict, TypeVar, get_args, get_origin
 
@@ -312,9 +313,10 @@ def variable(field: str) -> str:
 def load(environ: Mapping[str, str] | None = None, **given: Any) -> Settings:
     """Read the settings: the given value, else the environment, else the default.
 
-    Raises `SettingError` that names the variable and its legal values.
+    Raises `SettingError` that names the variable and its legal values, or a given name that is no setting's.
     """
     environ = os.environ if environ is None else environ
+    _require_known(given)
     values: dict[str, Any] = {}
     for field in msgspec.structs.fields(Settings):
         value = given.get(field.name)
@@ -323,6 +325,15 @@ def load(environ: Mapping[str, str] | None = None, **given: Any) -> Settings:
         if value is not None:
             values[field.name] = _converted(field, value)
     return Settings(**values)
+
+
+def _require_known(given: Iterable[str]) -> None:
+    """Raise `SettingError` for a name that no setting has, and name the one that is much like it."""
+    for name in given:
+        if name not in Settings.__struct_fields__:
+            near = get_close_matches(name, Settings.__struct_fields__, n=1)
+            remedy = f"perhaps {near[0]}" if near else "graphmem.config.Settings lists all"
+            raise SettingError(name, f"there is no such setting: {remedy}")
 
 
 def _converted(field: msgspec.structs.FieldInfo, value: Any) -> Any:

@@ -88,7 +88,7 @@ def open(
 
     The settings are the fields of `graphmem.config.Settings`; omitted ones come from the environment
     (`GRAPHMEM_…`). Without `neo4j_uri` a private Neo4j is started, or joined. The block raises `SetupError`
-    if it cannot start.
+    if it cannot start; for a name that no setting has, `open` itself raises `SettingError`.
     """
     return Opening(validated(client_id, ClientId), progress, at_place(config.load(**settings)))
 

@@ -1,11 +1,12 @@
 """The settings: given, from the environment, or the default; an error names the variable."""
 
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
 
+import graphmem
 from graphmem import config
 from graphmem.config import Settings, variable
 from graphmem.errors import SettingError
@@ -68,6 +69,23 @@ def test_what_is_given_comes_before_the_environment() -> None:
     settings = config.load(environ, port=9001, host=None)
 
     assert (settings.port, settings.host) == (9001, "localhost")
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("neo4j_urii", "neo4j_urii: there is no such setting: perhaps neo4j_uri"),
+        ("data_directory", "data_directory: there is no such setting: perhaps data_dir"),
+        ("qqq", "qqq: there is no such setting: graphmem.config.Settings lists all"),
+    ],
+)
+def test_a_mistyped_setting_opens_no_other_store(name: str, sentence: str) -> None:
+    mistyped: Any = {name: "bolt://db:7687"}
+
+    with pytest.raises(SettingError) as refused:
+        graphmem.open(**mistyped)
+
+    assert (str(refused.value), refused.value.name) == (sentence, name)
 
 
 def test_the_environment_is_the_processes_own(monkeypatch: pytest.MonkeyPatch) -> None:
