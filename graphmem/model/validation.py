@@ -35,16 +35,18 @@ LARGE = 1_000_000
 _STEP = re.compile(r"[^.\[\]]+")
 
 
-def validated(value: Any, wanted: type[Checked]) -> Checked:
-    """Return the value as a struct; raise an `InvalidInput` that names the field."""
+def validated(value: Any, wanted: type[Checked], name: str = "body") -> Checked:
+    """Return the value as a struct; raise an `InvalidInput` that names the field, or the value itself."""
     try:
         return msgspec.convert(msgspec.to_builtins(value), wanted)
     except msgspec.ValidationError as problem:
-        raise invalid(problem, wanted) from problem
+        raise invalid(problem, wanted, name) from problem
 
 
-def invalid(problem: msgspec.ValidationError, wanted: Any = None) -> InvalidInput:
-    """Return msgspec's error as ours: the field, the problem, and the allowed values."""
+def invalid(
+    problem: msgspec.ValidationError, wanted: Any = None, name: str = "body"
+) -> InvalidInput:
+    """Return msgspec's error as ours: the field or the whole, the problem, and the allowed values."""
     match = _PLACE.match(str(problem))
     assert match is not None, "the pattern matches any text"
     field, sentence = match["field"] or "", match["problem"]
@@ -57,7 +59,7 @@ def invalid(problem: msgspec.ValidationError, wanted: Any = None) -> InvalidInpu
     else:
         known = _fields(inspect.type_info(wanted), path[:-1]) if "unknown" in named[0] else []
         hint = f"; it may have {', '.join(known)}" if known else ""
-    return InvalidInput(field or "body", told(sentence) + hint)
+    return InvalidInput(field or name, told(sentence) + hint)
 
 
 def told(sentence: str) -> str:

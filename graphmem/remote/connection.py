@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
+from uuid import UUID
 
 import httpx
 import msgspec
@@ -25,6 +26,8 @@ from graphmem.errors import (
     Unauthorized,
     Unavailable,
 )
+from graphmem.model.validation import validated
+from graphmem.model.vocabulary import Id
 
 Fields = dict[str, Any]
 
@@ -184,6 +187,8 @@ RENAMED = {
 }
 """Arguments whose fields have other names over HTTP."""
 
+LONG_SEGMENTS = {"node_id"}
+"""Arguments in a path that may contain slashes."""
 
 FIRST_PAUSE = 0.25
 LONGEST_PAUSE = 60.0
@@ -460,6 +465,10 @@ def _placed(path: str, fields: Fields) -> tuple[str, Fields]:
 
 
 def _segment(name: str, value: object) -> str:
+    """Return an id as a part of a path. Raises `InvalidInput` for what the service would not take as one."""
+    # The service reads a slash as the end of the part, except in the name of an entity.
+    if not isinstance(value, str | UUID) or ("/" in str(value) and name not in LONG_SEGMENTS):
+        validated(value, Id, name)
     if not str(value):
         raise InvalidInput(name, "is empty; give an id")
     # A segment of dots would be taken for a relative path.

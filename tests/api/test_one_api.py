@@ -198,6 +198,12 @@ REFUSED: dict[str, Callable[[Any, dict[str, str]], Any]] = {
     "conversation": lambda memory, ids: memory.remember(
         "nowhere", [{"role": "user", "content": "x"}]
     ),
+    "no id": lambda memory, ids: memory.remember(
+        None, [{"role": "user", "content": "x"}], create=True
+    ),
+    "id with a slash": lambda memory, ids: memory.remember(
+        "a/b", [{"role": "user", "content": "x"}], create=True
+    ),
     "field": lambda memory, ids: memory.recall("x", max_tokens=-1),
     "page": lambda memory, ids: memory.memories(limit=0),
     "kinds": lambda memory, ids: memory.memories(kinds=["thought"]),
