@@ -118,7 +118,7 @@ from graphmem.memories.memory import annotate, delete_memory, show_memory
 from graphmem.memories.types import Memory, OwnerAsked
 from graphmem.memories.versions import Versions, VersionsAsked, show_versions
 from graphmem.model.annotations import ChangedAnnotations
-from graphmem.model.validation import validated
+from graphmem.model.validation import listed, validated
 from graphmem.model.vocabulary import (
     ClientId,
     GivenStep,
@@ -238,7 +238,7 @@ class Graphmem:
         self.runtime = runtime
         self.client_id = validated(client_id, ClientId)
         others = runtime.settings.reads if reads is None else reads
-        self.reads = tuple(validated(list(others), OtherReads))
+        self.reads = tuple(validated(others, OtherReads, "reads"))
 
     @property
     def _context(self) -> Context:
@@ -314,7 +314,7 @@ class Graphmem:
         The messages are searchable on return. With `create` a missing conversation is opened. Without it a
         missing conversation raises `ConversationNotFound`.
         """
-        batch = _made(Batch, messages=list(messages), create=create)
+        batch = _made(Batch, messages=messages, create=create)
         return await remember_messages(conversation_id, batch, self._context)
 
     async def conversations(
@@ -396,7 +396,7 @@ class Graphmem:
         new = _made(
             NewEpisode,
             conversation_id=conversation_id,
-            messages=None if messages is None else list(messages),
+            messages=messages,
             message_ids=message_ids,
             range=range,
             title=title,
@@ -432,7 +432,7 @@ class Graphmem:
 
         Raises `ConversationNotFound`, and `MemoryNotFound` for a source.
         """
-        return await remember_facts(validated(list(new), list[NewFact]), self._context)
+        return await remember_facts(validated(listed(new, "new"), list[NewFact]), self._context)
 
     async def remember_fact(
         self,
@@ -508,7 +508,7 @@ class Graphmem:
 
     async def set_categories(self, categories: Iterable[str]) -> Categories:
         """Choose the 1–100 categories that new facts may have; stored facts keep theirs."""
-        return await set_categories(_made(Categories, categories=list(categories)), self._context)
+        return await set_categories(_made(Categories, categories=categories), self._context)
 
     # Single memories
 
@@ -674,7 +674,7 @@ class Graphmem:
 
     async def link_all(self, new: Iterable[NewLink | Mapping[str, Any]]) -> list[Link]:
         """Make 1–500 links, all or none. Raises `MemoryNotFound`."""
-        return await link_memories(validated(list(new), NewLinks), self._context)
+        return await link_memories(validated(listed(new, "new"), NewLinks), self._context)
 
     async def unlink(
         self,
@@ -1281,7 +1281,7 @@ class Graphmem:
         self, new: Iterable[NewReference | Mapping[str, Any]]
     ) -> list[Reference]:
         """Add 1–1,000 catalogue cards, all or none; return them in order."""
-        return await add_references(validated(list(new), NewReferences), self._context)
+        return await add_references(validated(listed(new, "new"), NewReferences), self._context)
 
     async def references(
         self,
@@ -1345,7 +1345,7 @@ class Graphmem:
 
     async def register_spans(self, new: Iterable[NewSpan | Mapping[str, Any]]) -> list[Span]:
         """Register 1–1,000 spans, all or none; return them in order. Raises `IdTaken`, `LegalHold`."""
-        return await register_spans(validated(list(new), NewSpans), self._context)
+        return await register_spans(validated(listed(new, "new"), NewSpans), self._context)
 
     async def span(self, span_id: str) -> Span:
         """Return a span without its text. Raises `SpanNotFound`."""
@@ -1556,7 +1556,7 @@ class Graphmem:
         as a list or separated by commas. Raises `NodeNotFound`, `TookTooLong`.
         """
         named = types.split(",") if isinstance(types, str) else types
-        given = None if named is None else edge_types(named)
+        given = None if named is None else edge_types(validated(named, list[str], "types"))
         asked = _made(NeighbourhoodAsked, depth=depth, types=given, limit=limit)
         return await show_neighbourhood(node_id, asked, self._context)
 

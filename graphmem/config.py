@@ -17,7 +17,7 @@ import platformdirs
 from msgspec import Meta, Struct
 
 from graphmem.errors import SettingError
-from graphmem.model.validation import told
+from graphmem.model.validation import settled, told
 from graphmem.model.vocabulary import MOST_READS, ClientId
 
 PREFIX = "GRAPHMEM_"
@@ -350,7 +350,7 @@ def _converted(field: msgspec.structs.FieldInfo, value: Any) -> Any:
 
 def _separated(value: Any) -> Any:
     """Return the items of a list, which a variable separates by commas."""
-    return [one.strip() for one in value.split(",")] if isinstance(value, str) else list(value)
+    return [one.strip() for one in value.split(",")] if isinstance(value, str) else settled(value)
 
 
 def _legal(field: msgspec.structs.FieldInfo) -> str:

@@ -1,6 +1,7 @@
 """Validation of input against a struct; errors name the field."""
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -9,6 +10,9 @@ from msgspec import inspect
 from graphmem.errors import InvalidInput, TooLarge
 
 Checked = TypeVar("Checked")
+
+WHOLE = "body"
+"""The name in errors of what is no argument, but a whole request."""
 
 WORDS = {
     "str": "a text",
@@ -35,16 +39,39 @@ LARGE = 1_000_000
 _STEP = re.compile(r"[^.\[\]]+")
 
 
-def validated(value: Any, wanted: type[Checked], name: str = "body") -> Checked:
+def validated(value: Any, wanted: type[Checked], name: str = WHOLE) -> Checked:
     """Return the value as a struct; raise an `InvalidInput` that names the field, or the value itself."""
+    value = settled(value)
+    if isinstance(value, dict):
+        value = {field: settled(one) for field, one in value.items()}
     try:
         return msgspec.convert(msgspec.to_builtins(value), wanted)
     except msgspec.ValidationError as problem:
         raise invalid(problem, wanted, name) from problem
 
 
+def settled(value: Any) -> Any:
+    """Return an argument in the form of JSON: an iterable as a list, a mapping as a dict.
+
+    A text stays one, so that it is not taken for the list of its letters.
+    """
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Iterable) and not isinstance(value, _NOT_LISTS):
+        return list(value)
+    return value
+
+
+def listed(value: Any, name: str) -> list[Any]:
+    """Return an iterable as a list; raise an `InvalidInput` with its name for anything else."""
+    return validated(value, list[Any], name)
+
+
+_NOT_LISTS = str | bytes | bytearray | memoryview | msgspec.Struct
+
+
 def invalid(
-    problem: msgspec.ValidationError, wanted: Any = None, name: str = "body"
+    problem: msgspec.ValidationError, wanted: Any = None, name: str = WHOLE
 ) -> InvalidInput:
     """Return msgspec's error as ours: the field or the whole, the problem, and the allowed values."""
     match = _PLACE.match(str(problem))
@@ -59,7 +86,8 @@ def invalid(
     else:
         known = _fields(inspect.type_info(wanted), path[:-1]) if "unknown" in named[0] else []
         hint = f"; it may have {', '.join(known)}" if known else ""
-    return InvalidInput(field or name, told(sentence) + hint)
+    place = f"{name}{field}" if name != WHOLE and field.startswith("[") else field
+    return InvalidInput(place or name, told(sentence) + hint)
 
 
 def told(sentence: str) -> str:

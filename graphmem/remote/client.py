@@ -1,17 +1,17 @@
 """The public API for a running service: `Graphmem` whose methods are requests over HTTP."""
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import cache, wraps
-from types import TracebackType
-from typing import Any, Self, get_type_hints
+from types import TracebackType, UnionType
+from typing import Any, Self, get_args, get_origin, get_type_hints
 
 import httpx
 import msgspec
 
 from graphmem.client import DEFAULT_CLIENT, Graphmem
 from graphmem.errors import InvalidInput
-from graphmem.model.validation import validated
+from graphmem.model.validation import listed, validated
 from graphmem.model.vocabulary import ClientId
 from graphmem.remote.connection import (
     EXPORT,
@@ -165,12 +165,16 @@ def _as_request(method: Method, route: Route, renamed: Mapping[str, str]) -> Met
     signature = inspect.signature(method)
     defaults = {name: one.default for name, one in signature.parameters.items()}
     answer = cache(lambda: get_type_hints(method)["return"])
+    lists = cache(lambda: _lists(get_type_hints(method), route))
 
     @wraps(method)
     async def _request(self: Any, *args: Any, **kwargs: Any) -> Any:
         bound = dict(signature.bind(self, *args, **kwargs).arguments)
         arguments = bound | bound.pop("fields", {})
         fields = given({name: arguments[name] for name in arguments if name not in HERE}, defaults)
+        for name, others in lists().items():
+            if name in fields and not isinstance(fields[name], others):
+                fields[name] = listed(fields[name], name)
         sent = {renamed.get(name, name): value for name, value in fields.items()}
         if isinstance(self, RemoteRuns) and method is RunEnvironment.start:
             sent = {"budget": self.default_budget} | sent
@@ -179,6 +183,24 @@ def _as_request(method: Method, route: Route, renamed: Mapping[str, str]) -> Met
         return await _ask(self._connection, sent, route, answer())
 
     return _request
+
+
+def _lists(types: Mapping[str, Any], route: Route) -> dict[str, tuple[type, ...]]:
+    """Return the arguments that are lists for us only, each with the other types that it may have.
+
+    The service takes one object in place of a whole body of several, and a text in a query string is a list.
+    """
+    in_query = route.method in {"GET", "DELETE"}
+    choices = {
+        name: get_args(wanted) if isinstance(wanted, UnionType) else (wanted,)
+        for name, wanted in types.items()
+        if name == route.whole or (in_query and name != "return")
+    }
+    return {
+        name: tuple(one for one in each if isinstance(one, type))
+        for name, each in choices.items()
+        if any(get_origin(one) in {Iterable, Sequence} for one in each)
+    }
 
 
 def _of_one_client(

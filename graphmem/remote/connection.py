@@ -26,7 +26,7 @@ from graphmem.errors import (
     Unauthorized,
     Unavailable,
 )
-from graphmem.model.validation import validated
+from graphmem.model.validation import settled, validated
 from graphmem.model.vocabulary import Id
 
 Fields = dict[str, Any]
@@ -52,9 +52,9 @@ def named_by(field: str) -> Callable[[Fields], bool]:
 
 def every_message_named(fields: Fields) -> bool:
     """Tell whether each message has an `external_id`, so that none is stored twice."""
-    return all(
-        msgspec.to_builtins(message).get("external_id") is not None
-        for message in fields["messages"]
+    messages = msgspec.to_builtins(fields["messages"])
+    return isinstance(messages, list) and all(
+        isinstance(message, dict) and message.get("external_id") is not None for message in messages
     )
 
 
@@ -295,7 +295,8 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
 
     async def ask(self, route: Route, fields: Fields) -> httpx.Response:
         """Return the answer to a request. Raises the error that the service names, or `Unavailable`."""
-        fields = {name: _settled(value) for name, value in fields.items()}
+        # A list of what an iterable has, so that a repetition sends the same.
+        fields = {name: settled(value) for name, value in fields.items()}
         attempt = 0
         while True:
             request = self.request(route, fields)
@@ -473,15 +474,6 @@ def _segment(name: str, value: object) -> str:
         raise InvalidInput(name, "is empty; give an id")
     # A segment of dots would be taken for a relative path.
     return quote(str(value), safe="").replace(".", "%2E")
-
-
-def _settled(value: object) -> object:
-    """Return an iterable as a list, so that a repetition sends the same."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Struct):
-        return list(value)
-    return value
 
 
 def _text(name: str, value: object) -> str:

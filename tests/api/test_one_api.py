@@ -6,8 +6,9 @@ without `await` has an event loop of its own.
 
 import asyncio
 import inspect
+import re
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -22,6 +23,7 @@ import graphmem
 from graphmem.blocking.event_loop import Blocking
 from graphmem.blocking.generated import BlockingGraphmem
 from graphmem.client import Graphmem
+from graphmem.model.vocabulary import CATEGORIES
 
 TALK = "5b3f9c62-1f0c-4d6e-9a53-0d3c3d1b7a11"
 FORMS = ["embedded", "service", "blocking", "blocking service"]
@@ -218,6 +220,59 @@ REFUSED: dict[str, Callable[[Any, dict[str, str]], Any]] = {
     "time": lambda memory, ids: memory.memories(since="2026-01-01"),
     "run": lambda memory, ids: memory.runs().show("unknown"),
 }
+
+NO_LISTS: dict[str, Callable[[Any, Any], Any]] = {
+    "categories": lambda memory, given: memory.set_categories(given),
+    "messages": lambda memory, given: memory.remember(TALK, given),
+    "messages of an episode": lambda memory, given: memory.remember_episode(TALK, messages=given),
+    "new facts": lambda memory, given: memory.remember_facts(given),
+    "new links": lambda memory, given: memory.link_all(given),
+    "new references": lambda memory, given: memory.add_references(given),
+    "new spans": lambda memory, given: memory.register_spans(given),
+    "tags": lambda memory, given: memory.memories(tags=given),
+    "types of edges": lambda memory, given: memory.neighbourhood("x", types=given),
+}
+GOT = {
+    "goal": "a text",
+    5: "a whole number",
+    None: "null",
+    frozenset({("fact", "x")}): "an object",
+}
+"""What a caller gives in place of a list; a frozenset stands for a mapping."""
+
+
+@pytest.mark.parametrize("given", GOT, ids=GOT.values())
+async def test_what_is_no_list_is_refused_by_name_in_every_form(
+    given: Any, same: Any, memory: Graphmem
+) -> None:
+    argument = dict(given) if isinstance(given, frozenset) else given
+    for name, ask in NO_LISTS.items():
+        if (name, given) in {("types of edges", "goal")} or (
+            given is None and name in {"tags", "types of edges", "messages of an episode"}
+        ):
+            continue
+        with pytest.raises(graphmem.InvalidInput) as refused:
+            await ask(same, argument)
+        field = name.split(" ")[0]
+        assert re.match(
+            rf"{field}: expected a list( or null)?, got {GOT[given]}", str(refused.value)
+        )
+        assert refused.value.field == field
+    assert (await memory.categories()).categories == list(CATEGORIES)
+
+
+async def test_a_tuple_and_a_generator_are_lists_in_every_form(same: Any) -> None:
+    message = {"role": "user", "content": "x", "metadata": {"n": 1}}
+
+    def one(item: Any) -> Iterator[Any]:
+        yield item
+
+    assert len((await same.remember("new", one(message), create=True)).ids) == 1
+    assert len((await same.remember("new", (message, message))).ids) == 2
+    assert (await same.set_categories(one("goal"))).categories == ["goal"]
+    assert len(await same.remember_facts(one({"fact": "x", "category": "goal"}))) == 1
+    assert (await same.memories(tags=one("blue"))).total == 0
+    assert (await same.recall("x", tags=one("blue"))).items == []
 
 
 async def test_every_read_has_the_same_answer(memory: Graphmem, address: str) -> None:

@@ -49,6 +49,8 @@ def test_the_clients_to_read_are_separated_by_commas() -> None:
     assert config.load({"GRAPHMEM_READS": "team, handbook"}).reads == ("team", "handbook")
     assert config.load({}, reads=["team"]).reads == ("team",)
     assert config.load({"GRAPHMEM_READS": "team"}, reads=[]).reads == ()
+    with pytest.raises(SettingError, match="GRAPHMEM_READS: expected a list, got a whole number"):
+        config.load({}, reads=5)
     for wrong in ("*", "team,*", "team,", "a b", ",".join("abcdefghi")):
         with pytest.raises(SettingError, match=r"GRAPHMEM_READS: .*written like team"):
             config.load({"GRAPHMEM_READS": wrong})

@@ -278,6 +278,16 @@ async def test_what_is_no_id_is_not_sent(
     assert not service.requests
 
 
+@pytest.mark.parametrize("messages", [None, 5, "hello", ["hello"]])
+async def test_what_is_no_list_of_messages_is_sent_once(
+    messages: Any, serving: Callable[..., Service]
+) -> None:
+    service = serving(httpx.ReadError("cut"))
+    with pytest.raises(graphmem.Unavailable):
+        await service.client().remember("c", messages)
+    assert len(service.requests) == 1
+
+
 async def test_a_uuid_is_an_id_and_a_name_of_an_entity_may_contain_a_slash(
     serving: Callable[..., Service],
 ) -> None:
