@@ -18,6 +18,7 @@ from graphmem.client import Graphmem
 from graphmem.errors import ExtraMissing, InvalidInput, MemoryNotFound, TooLarge
 from graphmem.memories.types import ListedMemory
 from graphmem.model.annotations import TAG_PATTERN
+from graphmem.model.validation import as_json
 from graphmem.model.vocabulary import Kind
 from graphmem.references.types import DESCRIPTION_BYTES, METADATA_BYTES
 
@@ -403,12 +404,13 @@ async def _gathered(call: Callable[[Any], Any], each: Iterable[Any]) -> list[Any
 def _encoded(item: StoredItem) -> dict[str, Any]:
     """Return an item as metadata. Raises `InvalidInput`, `TooLarge`."""
     try:
-        stored: dict[str, Any] = msgspec.to_builtins(item)
+        stored: dict[str, Any] = as_json(item)
         size = len(msgspec.json.encode({MARK: stored}))
-    except (TypeError, RecursionError, UnicodeEncodeError) as problem:
+    except InvalidInput as problem:
+        raise InvalidInput("value", f"of {item.key!r} is not JSON: {problem}") from problem
+    except UnicodeEncodeError as problem:
         raise InvalidInput(
-            "value",
-            f"of {item.key!r} is not JSON ({problem}): put texts, numbers, lists and objects",
+            "value", f"of {item.key!r} is not JSON ({problem}): put Unicode characters"
         ) from problem
     if size > METADATA_BYTES:
         raise TooLarge(

@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import datetime
+from enum import Enum
 from typing import Any, TypeVar
+from uuid import UUID
 
 import msgspec
 from msgspec import inspect
@@ -45,7 +48,7 @@ def validated(value: Any, wanted: type[Checked], name: str = WHOLE) -> Checked:
     if isinstance(value, dict):
         value = {field: settled(one) for field, one in value.items()}
     try:
-        return msgspec.convert(msgspec.to_builtins(value), wanted)
+        return msgspec.convert(as_json(value, name), wanted)
     except msgspec.ValidationError as problem:
         raise invalid(problem, wanted, name) from problem
 
@@ -65,6 +68,79 @@ def settled(value: Any) -> Any:
 def listed(value: Any, name: str) -> list[Any]:
     """Return an iterable as a list; raise an `InvalidInput` with its name for anything else."""
     return validated(value, list[Any], name)
+
+
+MOST_NESTED = 200
+"""The levels of lists and objects within one another in a value: Python stops at a thousand calls."""
+
+_ATOMS = frozenset({str, int, float, bool, type(None)})
+
+
+class _NotJson(Exception):
+    """A part of a value that JSON does not have; its steps are collected on the way to it, the last first."""
+
+    def __init__(self, problem: str, *, deep: bool = False) -> None:
+        super().__init__(problem)
+        self.deep = deep
+        self.steps: list[str | int] = []
+
+    def place(self, name: str) -> str:
+        """Return the field; of a value that is too deep only its beginning."""
+        steps = self.steps[::-1]
+        if self.deep:
+            steps = steps[: 3 if isinstance(steps[1], int) else 1]
+        path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+        return f"{'' if name == WHOLE else name}{path}".removeprefix(".") or name
+
+
+def as_json(value: Any, name: str = WHOLE) -> Any:
+    """Return a value made of JSON's types; raise an `InvalidInput` that names the part that is none."""
+    try:
+        return _as_json(value, MOST_NESTED)
+    except _NotJson as problem:
+        raise InvalidInput(problem.place(name), str(problem)) from problem
+
+
+def _as_json(value: Any, levels: int) -> Any:
+    if type(value) in _ATOMS:
+        return value
+    if not levels:
+        raise _NotJson(f"is nested too deeply; send at most {MOST_NESTED} levels", deep=True)
+    if isinstance(value, dict):
+        return {_key(key): _part(key, one, levels) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_part(place, one, levels) for place, one in enumerate(value)]
+    try:
+        made = msgspec.to_builtins(value)
+    except (TypeError, RecursionError) as problem:
+        if isinstance(value, msgspec.Struct):
+            for field in value.__struct_fields__:
+                if (one := getattr(value, field)) is not msgspec.UNSET:
+                    _part(field, one, levels)
+        raise _NotJson(
+            f"is of the type {type(value).__name__}; send texts, numbers, lists and objects"
+        ) from problem
+    return made if type(made) in _ATOMS else _as_json(made, levels)
+
+
+def _key(key: Any) -> str:
+    """Return the name of a field as JSON has it, where a number is a text too."""
+    if isinstance(key, int | UUID | Enum | datetime):
+        key = str(msgspec.to_builtins(key))
+    if not isinstance(key, str):
+        raise _NotJson(f"has a key of the type {type(key).__name__}; send texts as keys")
+    return key
+
+
+def _part(step: Any, value: Any, levels: int) -> Any:
+    """Return a part of a list or an object as JSON."""
+    if type(value) in _ATOMS:
+        return value
+    try:
+        return _as_json(value, levels - 1)
+    except _NotJson as problem:
+        problem.steps.append(step if isinstance(step, int) else str(step))
+        raise
 
 
 _NOT_LISTS = str | bytes | bytearray | memoryview | msgspec.Struct

@@ -26,7 +26,7 @@ from graphmem.errors import (
     Unauthorized,
     Unavailable,
 )
-from graphmem.model.validation import settled, validated
+from graphmem.model.validation import as_json, settled, validated
 from graphmem.model.vocabulary import Id
 
 Fields = dict[str, Any]
@@ -52,7 +52,7 @@ def named_by(field: str) -> Callable[[Fields], bool]:
 
 def every_message_named(fields: Fields) -> bool:
     """Tell whether each message has an `external_id`, so that none is stored twice."""
-    messages = msgspec.to_builtins(fields["messages"])
+    messages = fields["messages"]
     return isinstance(messages, list) and all(
         isinstance(message, dict) and message.get("external_id") is not None for message in messages
     )
@@ -295,8 +295,8 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
 
     async def ask(self, route: Route, fields: Fields) -> httpx.Response:
         """Return the answer to a request. Raises the error that the service names, or `Unavailable`."""
-        # A list of what an iterable has, so that a repetition sends the same.
-        fields = {name: settled(value) for name, value in fields.items()}
+        # An iterable becomes a list, so that a repetition sends the same.
+        fields = as_json({name: settled(value) for name, value in fields.items()})
         attempt = 0
         while True:
             request = self.request(route, fields)

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -14,7 +15,7 @@ from graphmem.exploring.types import AuditAsked
 from graphmem.facts.types import NewFact
 from graphmem.jobs.outbox import JobsAsked
 from graphmem.memories.links import LinksAsked
-from graphmem.model.validation import invalid, validated
+from graphmem.model.validation import MOST_NESTED, as_json, invalid, listed, validated
 from graphmem.model.vocabulary import KINDS, ClientId
 from graphmem.recall.types import Question
 from graphmem.references.types import ReferencesAsked
@@ -206,3 +207,74 @@ def test_a_page_of_a_list_holds_1_to_200(asked: type[Any], limit: Any) -> None:
         validated({"limit": limit}, asked)
     assert raised.value.field == "limit"
     assert validated({"limit": 200}, asked).limit == 200
+
+
+def nested(levels: int) -> dict[str, Any]:
+    """Return an object with so many levels of objects."""
+    value: dict[str, Any] = {}
+    for _ in range(levels - 1):
+        value = {"a": value}
+    return value
+
+
+OBJECT = "is of the type object; send texts, numbers, lists and objects"
+DEEP = f"is nested too deeply; send at most {MOST_NESTED} levels"
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "sentence"),
+    [
+        ({"metadata": {"a": object()}}, NewConversation, f"metadata.a: {OBJECT}"),
+        ({"messages": [object()]}, Batch, f"messages[0]: {OBJECT}"),
+        (
+            {"messages": [SAID, SAID | {"metadata": {"o": [1, object()]}}]},
+            Batch,
+            f"messages[1].metadata.o[1]: {OBJECT}",
+        ),
+        (
+            {"messages": [NewMessage(**SAID, metadata={"o": object()})]},
+            Batch,
+            f"messages[0].metadata.o: {OBJECT}",
+        ),
+        ({"metadata": nested(2_000)}, NewConversation, f"metadata: {DEEP}"),
+        (
+            {"messages": [SAID | {"metadata": nested(2_000)}]},
+            Batch,
+            f"messages[0].metadata: {DEEP}",
+        ),
+        (
+            {"messages": [NewMessage(**SAID, metadata=nested(2_000))]},
+            Batch,
+            f"messages[0].metadata: {DEEP}",
+        ),
+        (
+            {"metadata": {"a": {(1, 2): 3}}},
+            NewConversation,
+            "metadata.a: has a key of the type tuple; send texts as keys",
+        ),
+        (object(), ClientId, f"body: {OBJECT}"),
+    ],
+)
+def test_what_is_not_json_is_refused_where_it_is(value: Any, wanted: Any, sentence: str) -> None:
+    assert str(refused(value, wanted)) == sentence
+
+
+def test_a_value_within_itself_is_nested_too_deeply() -> None:
+    value: dict[str, Any] = {}
+    value["a"] = value
+    assert str(refused({"metadata": value}, NewConversation)) == f"metadata: {DEEP}"
+
+
+def test_what_json_has_a_form_for_is_taken() -> None:
+    moment, id = datetime(2026, 3, 2, tzinfo=UTC), UUID(int=1)
+    value = {"t": moment, "id": id, "set": {1}, "tuple": (1, (2,)), "said": NewMessage(**SAID)}
+    assert as_json(value) == msgspec.to_builtins(value) | {"tuple": [1, [2]]}
+    assert as_json({1: 2, id: 3}) == {"1": 2, str(id): 3}
+    deep = nested(MOST_NESTED - 1)
+    assert validated({"metadata": deep}, NewConversation).metadata == deep
+
+
+def test_the_place_in_a_list_of_its_own_has_its_name() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        listed([{"metadata": {"o": object()}}], "new")
+    assert str(caught.value) == f"new[0].metadata.o: {OBJECT}"

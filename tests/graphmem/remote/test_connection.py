@@ -288,6 +288,31 @@ async def test_what_is_no_list_of_messages_is_sent_once(
     assert len(service.requests) == 1
 
 
+async def test_what_is_not_json_is_refused_where_it_is(serving: Callable[..., Service]) -> None:
+    service = serving()
+    client = service.client()
+    deep: dict[str, Any] = {}
+    for _ in range(2_000):
+        deep = {"a": deep}
+    odd: Any = [object()]
+    calls = {
+        "messages[0].metadata.o": client.remember(
+            "c", [{"role": "user", "content": "x", "metadata": {"o": object()}}]
+        ),
+        "messages[0]": client.remember("c", odd),
+        "metadata.a": client.open_conversation(metadata={"a": object()}),
+        "metadata": client.open_conversation(metadata=deep),
+        "new[0].metadata.a": client.remember_facts([{"fact": "x", "metadata": {"a": object()}}]),
+        "parameters.a": client.pattern("timeline", {"a": object()}),
+        "cursor": client.memories(cursor=odd[0]),
+    }
+    for field, call in calls.items():
+        with pytest.raises(graphmem.InvalidInput) as refused:
+            await call
+        assert refused.value.field == field
+    assert not service.requests
+
+
 async def test_a_uuid_is_an_id_and_a_name_of_an_entity_may_contain_a_slash(
     serving: Callable[..., Service],
 ) -> None:
