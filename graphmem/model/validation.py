@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import Enum
+from math import isfinite
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -73,7 +74,8 @@ def listed(value: Any, name: str) -> list[Any]:
 MOST_NESTED = 200
 """The levels of lists and objects within one another in a value: Python stops at a thousand calls."""
 
-_ATOMS = frozenset({str, int, float, bool, type(None)})
+_ATOMS = frozenset({str, int, bool, type(None)})
+_BYTES = (bytes, bytearray, memoryview)
 
 
 class _NotJson(Exception):
@@ -104,23 +106,39 @@ def as_json(value: Any, name: str = WHOLE) -> Any:
 def _as_json(value: Any, levels: int) -> Any:
     if type(value) in _ATOMS:
         return value
+    if type(value) is float:
+        return _finite(value)
     if not levels:
         raise _NotJson(f"is nested too deeply; send at most {MOST_NESTED} levels", deep=True)
     if isinstance(value, dict):
         return {_key(key): _part(key, one, levels) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_part(place, one, levels) for place, one in enumerate(value)]
+    made = _builtin(value, levels)
+    return made if type(made) in _ATOMS else _as_json(made, levels)
+
+
+def _finite(number: float) -> float:
+    if not isfinite(number):
+        raise _NotJson(f"is {number}, which JSON does not have; send a finite number")
+    return number
+
+
+def _builtin(value: Any, levels: int) -> Any:
+    """Return a value of another type as msgspec has it in JSON, except bytes, which it writes as Base64."""
+    kind = type(value).__name__
+    if isinstance(value, _BYTES):
+        raise _NotJson(f"is of the type {kind}; send a text: decode it")
     try:
-        made = msgspec.to_builtins(value)
+        return msgspec.to_builtins(value, builtin_types=_BYTES)
     except (TypeError, RecursionError) as problem:
         if isinstance(value, msgspec.Struct):
             for field in value.__struct_fields__:
                 if (one := getattr(value, field)) is not msgspec.UNSET:
                     _part(field, one, levels)
         raise _NotJson(
-            f"is of the type {type(value).__name__}; send texts, numbers, lists and objects"
+            f"is of the type {kind}; send texts, numbers, lists and objects"
         ) from problem
-    return made if type(made) in _ATOMS else _as_json(made, levels)
 
 
 def _key(key: Any) -> str:
@@ -143,7 +161,7 @@ def _part(step: Any, value: Any, levels: int) -> Any:
         raise
 
 
-_NOT_LISTS = str | bytes | bytearray | memoryview | msgspec.Struct
+_NOT_LISTS = (str, *_BYTES, msgspec.Struct)
 
 
 def invalid(

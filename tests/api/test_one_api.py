@@ -207,6 +207,11 @@ REFUSED: dict[str, Callable[[Any, dict[str, str]], Any]] = {
         "a/b", [{"role": "user", "content": "x"}], create=True
     ),
     "field": lambda memory, ids: memory.recall("x", max_tokens=-1),
+    "not finite": lambda memory, ids: memory.recall("x", min_relevance=float("nan")),
+    "bytes": lambda memory, ids: memory.remember(TALK, [{"role": "user", "content": b"x"}]),
+    "no JSON": lambda memory, ids: memory.remember_facts(
+        [{"fact": "x", "metadata": {"a": object()}}]
+    ),
     "page": lambda memory, ids: memory.memories(limit=0),
     "kinds": lambda memory, ids: memory.memories(kinds=["thought"]),
     "cursor": lambda memory, ids: memory.messages(TALK, cursor="foreign"),

@@ -1,5 +1,6 @@
 """What comes from outside is checked, and the sentence names the field and what it may be."""
 
+import math
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -256,6 +257,48 @@ DEEP = f"is nested too deeply; send at most {MOST_NESTED} levels"
     ],
 )
 def test_what_is_not_json_is_refused_where_it_is(value: Any, wanted: Any, sentence: str) -> None:
+    assert str(refused(value, wanted)) == sentence
+
+
+BYTES = "is of the type bytes; send a text: decode it"
+NAN = "is nan, which JSON does not have; send a finite number"
+INFINITE = "is inf, which JSON does not have; send a finite number"
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "sentence"),
+    [
+        ({"query": b"Where?"}, Question, f"query: {BYTES}"),
+        ({"messages": [SAID | {"content": b"x"}]}, Batch, f"messages[0].content: {BYTES}"),
+        (
+            {"messages": [NewMessage(**SAID, metadata={"a": b"x"})]},
+            Batch,
+            f"messages[0].metadata.a: {BYTES}",
+        ),
+        (
+            {"metadata": {"a": bytearray(b"x")}},
+            NewConversation,
+            "metadata.a: is of the type bytearray; send a text: decode it",
+        ),
+        ({"messages": b"x"}, Batch, f"messages: {BYTES}"),
+        ({"query": "?", "min_relevance": math.nan}, Question, f"min_relevance: {NAN}"),
+        ({"query": "?", "min_relevance": math.inf}, Question, f"min_relevance: {INFINITE}"),
+        (
+            {"messages": [SAID | {"occurred_at": math.nan}]},
+            Batch,
+            f"messages[0].occurred_at: {NAN}",
+        ),
+        ({"metadata": {"a": [1.5, math.nan]}}, NewConversation, f"metadata.a[1]: {NAN}"),
+        (
+            {"messages": [NewMessage(**SAID, metadata={"a": math.inf})]},
+            Batch,
+            f"messages[0].metadata.a: {INFINITE}",
+        ),
+    ],
+)
+def test_bytes_and_numbers_that_are_not_finite_are_refused(
+    value: Any, wanted: Any, sentence: str
+) -> None:
     assert str(refused(value, wanted)) == sentence
 
 

@@ -1,6 +1,7 @@
 """Requests of a client: sent again where that is safe and not elsewhere, and their failures named."""
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
@@ -305,11 +306,18 @@ async def test_what_is_not_json_is_refused_where_it_is(serving: Callable[..., Se
         "new[0].metadata.a": client.remember_facts([{"fact": "x", "metadata": {"a": object()}}]),
         "parameters.a": client.pattern("timeline", {"a": object()}),
         "cursor": client.memories(cursor=odd[0]),
+        "messages[0].content": client.remember("c", [{"role": "user", "content": b"x"}]),
+        "messages[0].occurred_at": client.remember(
+            "c", [{"role": "user", "content": "x", "occurred_at": math.nan}]
+        ),
+        "min_relevance": client.recall("x", min_relevance=math.nan),
+        "metadata.b": client.open_conversation(metadata={"b": math.inf}),
+        "query": client.runs().retrieve("r", query=[0.5, math.inf], max_tokens=5),
     }
     for field, call in calls.items():
         with pytest.raises(graphmem.InvalidInput) as refused:
             await call
-        assert refused.value.field == field
+        assert refused.value.field.removesuffix("[1]") == field
     assert not service.requests
 
 
