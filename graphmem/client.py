@@ -236,7 +236,7 @@ class Graphmem:
     ) -> None:
         """See it as a client that may read these others, by default those of the setting `reads`."""
         self.runtime = runtime
-        self.client_id = validated(client_id, ClientId)
+        self.client_id = validated(client_id, ClientId, "client_id")
         others = runtime.settings.reads if reads is None else reads
         self.reads = tuple(validated(others, OtherReads, "reads"))
 

@@ -90,7 +90,9 @@ def open(
     (`GRAPHMEM_…`). Without `neo4j_uri` a private Neo4j is started, or joined. The block raises `SetupError`
     if it cannot start; for a name that no setting has, `open` itself raises `SettingError`.
     """
-    return Opening(validated(client_id, ClientId), progress, at_place(config.load(**settings)))
+    return Opening(
+        validated(client_id, ClientId, "client_id"), progress, at_place(config.load(**settings))
+    )
 
 
 class Client(BlockingGraphmem):

@@ -101,7 +101,7 @@ async def forget_client(
         raise PermissionDeniedException(
             "a client may forget itself; another one is forgotten with a key of the role operator only"
         )
-    context = runtime.context(validated(client_id, ClientId))
+    context = runtime.context(validated(client_id, ClientId, "client_id"))
     return await use_case.forget_client(context, dry_run=asked.dry_run)
 
 
@@ -118,7 +118,7 @@ async def begin_hold(
 ) -> None:
     """Forbid all deletion of a client's memories, and their expiry; for operators."""
     await use_case.begin_hold(
-        validated(client_id, ClientId), data, runtime.context(client_id).graph
+        validated(client_id, ClientId, "client_id"), data, runtime.context(client_id).graph
     )
 
 
@@ -130,7 +130,9 @@ async def begin_hold(
 )
 async def end_hold(client_id: OneClient, runtime: NamedDependency[Runtime]) -> None:
     """Allow deletion of a client's memories again; for operators. Memories that have expired are deleted."""
-    await use_case.end_hold(validated(client_id, ClientId), runtime.context(client_id).graph)
+    await use_case.end_hold(
+        validated(client_id, ClientId, "client_id"), runtime.context(client_id).graph
+    )
 
 
 forgetting = Router(

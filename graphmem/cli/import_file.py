@@ -306,7 +306,9 @@ async def _load(file: Path, client_id: str | None, settings: Settings) -> "Impor
         header = header_of(opened.readline())
     with show_progress() as progress:
         async with running(settings, progress) as runtime:
-            context = runtime.context(validated(client_id or header.client_id, ClientId))
+            context = runtime.context(
+                validated(client_id or header.client_id, ClientId, "client_id")
+            )
             return await load(file, context, progress)
 
 

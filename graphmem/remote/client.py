@@ -74,7 +74,7 @@ class AsyncClient(Graphmem):
             timeout=httpx.Timeout(timeout, connect=CONNECT_SECONDS),
             transport=transport,
         )
-        named = None if client_id is None else validated(client_id, ClientId)
+        named = None if client_id is None else validated(client_id, ClientId, "client_id")
         self._use(ServiceConnection(http=http, key=key, client_id=named, retries=retries))
 
     async def __aenter__(self) -> Self:
@@ -95,7 +95,7 @@ class AsyncClient(Graphmem):
     def for_client(self, client_id: str) -> "AsyncClient":
         """Return the same service as another client sees it; without keys, or with an operator's."""
         other = object.__new__(AsyncClient)
-        named = validated(client_id, ClientId)
+        named = validated(client_id, ClientId, "client_id")
         other._use(msgspec.structs.replace(self._connection, client_id=named))
         return other
 

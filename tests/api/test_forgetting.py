@@ -113,6 +113,19 @@ async def test_the_document_tells_of_every_deletion_that_a_legal_hold_refuses(
         assert "409" in paths[f"{PREFIX}{template}"][method.lower()]["responses"], template
 
 
+async def test_a_client_in_the_path_that_cannot_be_one_is_refused_by_its_name(
+    http: httpx.AsyncClient,
+) -> None:
+    path = f"{PREFIX}/clients/a%20b"
+    for method, url, body in (
+        ("DELETE", path, None),
+        ("PUT", f"{path}/hold", {"reason": "case"}),
+        ("DELETE", f"{path}/hold", None),
+    ):
+        answer = await http.request(method, url, json=body)
+        assert (answer.status_code, answer.json()["field"]) == (400, "client_id"), method
+
+
 async def test_a_client_forgets_itself_and_an_operator_any(
     keyed: Litestar, asking: Any, memory: Graphmem, rival: Graphmem
 ) -> None:

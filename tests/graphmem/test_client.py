@@ -146,9 +146,19 @@ async def test_open_without_a_block_says_what_to_do() -> None:
         await opening.recall("When?")
 
 
-def test_open_refuses_a_client_that_cannot_be_one() -> None:
-    with pytest.raises(graphmem.InvalidInput):
-        graphmem.open(client_id="a client")
+def test_a_client_that_cannot_be_one_is_refused_by_its_name() -> None:
+    nobody: Any = None
+    for made in (
+        lambda: graphmem.open(client_id="a client"),
+        lambda: graphmem.AsyncClient(client_id="a client"),
+        lambda: graphmem.AsyncClient().for_client(nobody),
+        lambda: Graphmem(nobody, nobody),
+    ):
+        with pytest.raises(
+            graphmem.InvalidInput, match=r"^client_id: .*1–128 of letters"
+        ) as refused:
+            made()
+        assert refused.value.field == "client_id"
 
 
 def test_every_error_and_every_public_type_is_exported_once() -> None:
