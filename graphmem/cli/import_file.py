@@ -5,7 +5,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -16,16 +16,27 @@ import msgspec
 from click.core import ParameterSource
 from msgspec import Struct
 
-from graphmem.cli.lines import BEGINNING, Checkpoint, FilePosition, Line, checkpoint, windows
+from graphmem.cli.lines import (
+    BEGINNING,
+    BadLine,
+    Checkpoint,
+    FilePosition,
+    Line,
+    checkpoint,
+    windows,
+)
 from graphmem.cli.options import RUNNING, Command, checked_id, client_option, settings_options
 from graphmem.cli.showing import say_json
 from graphmem.config import Settings
+from graphmem.conversations.forms import plain
 from graphmem.errors import InvalidInput
+from graphmem.model.annotations import stored_annotations
+from graphmem.model.times import present
 from graphmem.model.validation import counted, validated
 from graphmem.model.vocabulary import ClientId
 
 if TYPE_CHECKING:
-    from graphmem.cli.foreign.reading import ForeignFile
+    from graphmem.cli.foreign.reading import ForeignContents, ForeignFile
     from graphmem.exports.load import ImportedExport
 
 STDIN = "-"
@@ -50,6 +61,7 @@ It may have `name`, `occurred_at` (2026-03-02T09:30:00Z), `external_id` and `imp
 A line with an `external_id` that its conversation has already changes nothing. A line without one
 gets one from the file's name and all lines before it, so the same file, also with new lines at its
 end, can be imported again. After an interruption the same command continues where it was.
+`--dry-run` checks every line.
 
 \b
 A file that `graphmem export` has written is recognised: it makes a whole client, by default of the same
@@ -81,7 +93,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 class Preview(Struct, frozen=True, kw_only=True):
-    """What an import of a file of another program would read."""
+    """What an import of a file would read."""
 
     form: str
     messages: int
@@ -142,7 +154,7 @@ def import_file(
     say_json(report) if as_json else _show(report)
 
 
-def _source(file: str, conversation: str | None) -> "Source":
+def _source(file: str, conversation: str | None) -> "ForeignSource | OwnSource":
     """Return what is read: a file of another program, or one in graphmem's own form."""
     from graphmem.cli.foreign.reading import recognised
 
@@ -241,16 +253,16 @@ class ForeignSource:
         return {"form": self.found.seen.form, "left_out": dict(self.found.seen.left_out)}
 
 
-def _preview(source: "Source") -> Preview:
-    """Read a whole file of another program, and say what it holds."""
-    if not isinstance(source, ForeignSource):
-        raise InvalidInput(
-            source.name, "holds graphmem's own lines: --dry-run is for files of other programs"
-        )
+def _preview(source: "ForeignSource | OwnSource") -> Preview:
+    """Read a whole file, and say what it holds. Raises `BadLine` for a line that an import would refuse."""
     with source.opened() as (read, _):
-        for _window in read(BEGINNING):
-            pass
-    seen = source.found.seen
+        windows = read(BEGINNING)
+        if isinstance(source, OwnSource):
+            seen = _own_contents(line for window in windows for line in window)
+        else:
+            for _window in windows:
+                pass
+            seen = source.found.seen
     return Preview(
         form=seen.form,
         messages=seen.messages,
@@ -260,6 +272,24 @@ def _preview(source: "Source") -> Preview:
         last=seen.last,
         left_out=dict(seen.left_out),
     )
+
+
+def _own_contents(lines: Iterable[Line]) -> "ForeignContents":
+    """Return what graphmem's own lines hold, each checked as an import checks it."""
+    from graphmem.cli.foreign.reading import ForeignContents
+
+    seen, now = ForeignContents(form="an empty file"), present()
+    for line in lines:
+        message = plain(line.message, now)
+        try:
+            stored_annotations(message, "", now)
+        except InvalidInput as problem:
+            sentence = str(problem).removeprefix(f"{problem.field}: ")
+            raise BadLine(line.number, problem.field, sentence) from problem
+        at = None if line.message.occurred_at is None else message.occurred_at
+        seen.form = "graphmem's own lines"
+        seen.take(line.conversation_id, message, at)
+    return seen
 
 
 def _show_preview(preview: Preview) -> None:

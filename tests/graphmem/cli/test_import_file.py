@@ -3,6 +3,7 @@ import re
 import signal
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from graphmem.cli.main import commands
@@ -85,11 +86,7 @@ def test_an_export_of_chatgpt_is_imported_found_and_imported_again_without_a_cha
 
 
 def test_a_dry_run_says_what_a_file_holds_and_imports_nothing(client_id):
-    # It needs no database: this one does not exist.
-    environment = {"GRAPHMEM_NEO4J_URI": "bolt://127.0.0.1:1", "GRAPHMEM_NEO4J_PASSWORD": "x"}
-    result = CliRunner().invoke(
-        commands, ["import", str(FILES / "chatgpt.json"), "--dry-run"], env=environment
-    )
+    result = dry_run(FILES / "chatgpt.json")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     assert lines[:3] == [
@@ -100,10 +97,64 @@ def test_a_dry_run_says_what_a_file_holds_and_imports_nothing(client_id):
     assert "  2 × message of another branch" in lines[3:]
 
 
-def test_a_dry_run_of_own_lines_is_refused(story):
-    result = CliRunner().invoke(commands, ["import", str(story), "--dry-run"])
+def dry_run(path):
+    # It needs no database: this one does not exist.
+    environment = {"GRAPHMEM_NEO4J_URI": "bolt://127.0.0.1:1", "GRAPHMEM_NEO4J_PASSWORD": "x"}
+    return CliRunner().invoke(commands, ["import", str(path), "--dry-run"], env=environment)
+
+
+def test_a_dry_run_of_own_lines_says_what_they_hold(story):
+    with story.open("a") as file:
+        file.write(
+            '{"conversation_id": "new", "role": "human", "content": "x", "occurred_at": 1709290800}\n'
+        )
+    result = dry_run(story)
+    assert result.exit_code == 0, result.output
+    first, *others = result.stdout.splitlines()
+    assert re.fullmatch(
+        r"graphmem's own lines: 4 messages in 3 conversations \((\d assistant, )?\d user\)", first
+    ), first
+    assert others == ["from 2024-03-01 to 2024-03-01"]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ({"role": "boss", "content": "x"}, "line 4: role: invalid enum value 'boss'"),
+        (
+            {"role": "user", "content": " "},
+            "line 4: content: is blank; send at least one character",
+        ),
+        (
+            {"role": "user", "content": "x", "metadata": {"a": "x" * 5_000}},
+            "line 4: metadata: 5,008 bytes of UTF-8; at most 4,096 are taken",
+        ),
+        (
+            {"role": "user", "content": "x", "expires_at": "2026-01-01T00:00:00Z"},
+            "line 4: expires_at: 2026-01-01T00:00:00+00:00 is not at least 2 seconds ahead",
+        ),
+        (
+            {"role": "user", "content": "x", "conversation_id": None},
+            "line 4: conversation_id: is missing",
+        ),
+    ],
+)
+def test_a_dry_run_refuses_the_line_that_an_import_would_refuse(story, line, sentence):
+    with story.open("a") as file:
+        file.write(json.dumps({"conversation_id": "c"} | line) + "\n")
+    result = dry_run(story)
     assert result.exit_code == 2
-    assert "--dry-run is for files of other programs" in result.stderr
+    assert sentence in result.stderr
+
+
+def test_a_dry_run_of_an_empty_file_says_that_it_is_empty(tmp_path):
+    path = tmp_path / "empty.jsonl"
+    path.write_text("\n")
+    result = dry_run(path)
+    assert (result.exit_code, result.stdout) == (
+        0,
+        "an empty file: 0 messages in 0 conversations (none)\n",
+    )
 
 
 def test_a_file_in_no_known_form_is_told_what_it_resembles(tmp_path):
