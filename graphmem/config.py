@@ -55,6 +55,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         int,
         Meta(
             ge=0,
+            le=10**9,
             description="a request that takes longer is logged as slow, with its wait and size; 0 for none",
         ),
     ] = 1_000
@@ -345,6 +346,10 @@ def _converted(field: msgspec.structs.FieldInfo, value: Any) -> Any:
         return msgspec.convert(value, field.type, strict=False, dec_hook=_decoded)
     except msgspec.ValidationError as problem:
         sentence = f"{told(str(problem))}{_legal(field)}"
+        raise SettingError(variable(field.name), sentence) from problem
+    except UnicodeEncodeError as problem:
+        # Python reads a byte of the environment that is no UTF-8 as half of a surrogate pair.
+        sentence = f"expected a text in UTF-8{_legal(field)}"
         raise SettingError(variable(field.name), sentence) from problem
 
 

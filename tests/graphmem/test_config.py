@@ -1,5 +1,6 @@
 """The settings: given, from the environment, or the default; an error names the variable."""
 
+import re
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -187,6 +188,20 @@ def test_an_error_says_in_words_what_the_value_may_be(name: str, value: str, sen
         config.load({name: value})
 
     assert str(caught.value) == f"{name}: {sentence}"
+
+
+NUMBERS = [
+    field.name for field in msgspec.structs.fields(Settings) if get_args(field.type)[0] is int
+]
+
+
+@pytest.mark.parametrize("value", ["x", "-1", "1.5", "9" * 400, "\udcff"])
+@pytest.mark.parametrize("field", NUMBERS)
+def test_a_number_out_of_its_range_names_both_ends(field: str, value: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        config.load({variable(field): value})
+
+    assert re.search(r"; it is a whole number from [01] to [\d,]+$", str(caught.value))
 
 
 def test_what_is_given_wrongly_names_the_variable_too() -> None:
