@@ -80,6 +80,7 @@ def export_file(
         unfinished.unlink(missing_ok=True)
     elif path.exists():
         raise InvalidInput(file, "is there already: --restart replaces it")
+    _require_writable(unfinished)
     report = run(_to_file(path, unfinished, client_id, not no_vectors, settings))
     if as_json:
         say_json(report)
@@ -142,6 +143,14 @@ def _known(unfinished: Path, memory: "Graphmem", vectors: bool) -> "UnfinishedFi
             "is the beginning of an export of another client, or with other vectors: --restart removes it",
         )
     return part
+
+
+def _require_writable(path: Path) -> None:
+    """Raise `OSError` for a path that cannot be written, before anything is started for it."""
+    is_new = not path.exists()
+    open_from(path, 0 if is_new else path.stat().st_size).close()
+    if is_new:
+        path.unlink()
 
 
 def open_from(path: Path, size: int) -> BinaryIO:

@@ -40,8 +40,26 @@ GRAPHMEM_NEO4J_PASSWORD, they use the server that it names.
 """
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""The errors of a full disk, which may come without a path."""
+
+UNUSABLE = {
+    errno.ENOENT: "is not there, or cannot be made there: name another path",
+    errno.ENOTDIR: "has a file where a folder must be: name another path",
+    errno.EISDIR: "is a folder: name a file",
+    errno.EEXIST: "is there already: name another path",
+    errno.ENOTEMPTY: "is not empty: name another path",
+    errno.EACCES: "may not be read or written by this user: allow it, or name another path",
+    errno.EPERM: "may not be read or written by this user: allow it, or name another path",
+    errno.EROFS: "is on a disk that can only be read: name another path",
+    errno.ENAMETOOLONG: "is too long for the disk: name a shorter path",
+    errno.ELOOP: "is a link that leads to itself: name another path",
+} | dict.fromkeys(FULL, "is on a disk that is full: free some space, or name another path")
+"""The reasons for which a path cannot be used, and the remedies."""
+
+
 class Refused(click.ClickException):
-    """An error that graphmem raised on purpose."""
+    """An error that graphmem raised on purpose, or a path that cannot be used."""
 
     exit_code = 2
 
@@ -131,10 +149,21 @@ def _failed(problem: BaseException) -> Exception:
         return Refused("; ".join([str(problem), *getattr(problem, "__notes__", ())]))
     if shows_debug():
         traceback.print_exception(problem)
+    if isinstance(problem, OSError) and (unusable := _unusable(problem)):
+        return Refused(unusable)
     told = str(problem).strip().partition("\n")[0]
     name = type(problem).__name__
     hint = "" if shows_debug() else "; --debug or GRAPHMEM_LOG_LEVEL=debug shows where"
     return Failed(f"something unexpected went wrong: {name}{told and f': {told}'}{hint}")
+
+
+def _unusable(problem: OSError) -> str | None:
+    """Return the sentence about a path that cannot be used; None if the error is about no path."""
+    path = problem.filename if problem.filename2 is None else problem.filename2
+    if isinstance(path, str | bytes):
+        system_s = f"cannot be used ({problem.strerror}): name another path"
+        return f"{os.fsdecode(path)}: {UNUSABLE.get(problem.errno or 0, system_s)}"
+    return "a disk is full: free some space" if problem.errno in FULL else None
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ def read_record(data_dir: Path) -> Record | None:
     """Return the last record, even if its process has ended."""
     try:
         return msgspec.json.decode(_record_file(data_dir).read_bytes(), type=Record)
-    except (FileNotFoundError, msgspec.DecodeError):
+    except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return None
 
 

@@ -140,6 +140,57 @@ def test_a_reader_that_left_is_no_error():
     assert isinstance(result.exception, SystemExit)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "backup {0}/file/x",
+        "backup /proc/nope",
+        "export {0}/file/x --client acme",
+        "export {0}/none/x",
+        "export /proc/nope",
+        "export {0}/long",
+        "keys create acme --keys-file {0}/file/x",
+        "recall who --data-dir {0}/file/x",
+        "serve --port 0 --data-dir {0}/file/x",
+        "restore {0}/backup",
+        "backup {0}/new --data-dir {0}/file/x",
+        "import {0}/story.jsonl",
+    ],
+)
+def test_a_path_that_cannot_be_used_is_one_sentence_and_exit_code_2(line, tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "backup" / "backup.json").mkdir(parents=True)
+    arguments = line.replace("/long", "/" + 300 * "x").format(tmp_path).split()
+    (tmp_path / "story.jsonl").symlink_to("story.jsonl")
+    # Nothing answers there: what is noticed only after a start is told as another error.
+    away = {} if "--data-dir" in line else {"GRAPHMEM_NEO4J_URI": "bolt://127.0.0.1:1"}
+    result = CliRunner().invoke(commands, arguments, env=away)
+    assert result.exit_code == 2, result.output
+    [told] = [one for one in result.stderr.splitlines() if one.startswith("Error: ")]
+    assert "unexpected" not in told
+    assert any(path in told for path in (str(tmp_path), "/proc/nope"))
+
+
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        (PermissionError(errno.EACCES, "x", "/a"), "/a: may not be read or written by this user"),
+        (OSError(errno.EROFS, "x", b"/a"), "/a: is on a disk that can only be read"),
+        (IsADirectoryError(errno.EISDIR, "x", "/a", None, "/b"), "/b: is a folder: name a file"),
+        (OSError(errno.EIO, "Input/output error", "/a"), "/a: cannot be used (Input/output error)"),
+        (OSError(errno.ENOSPC, "No space left on device"), "a disk is full: free some space"),
+    ],
+)
+def test_an_error_of_a_path_is_told_with_it(problem, told):
+    result = raised(problem)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: {told}")
+
+
+def test_an_error_of_the_system_without_a_path_is_unexpected():
+    assert raised(ConnectionResetError(errno.ECONNRESET, "reset")).exit_code == 1
+
+
 def test_the_program_ends_quietly_when_its_reader_left():
     with subprocess.Popen(
         [sys.executable, "-m", "graphmem.cli.main", "--help"],
