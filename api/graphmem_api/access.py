@@ -18,7 +18,7 @@ from graphmem.observing.logs import about
 from graphmem.observing.metrics import REQUEST_SECONDS, REQUESTS
 from graphmem.observing.spans import sent, span
 from graphmem_api.admission import STATE, CallerLeft
-from graphmem_api.problems import log_unforeseen, send_problem
+from graphmem_api.problems import NOTED, log_unforeseen, send_problem
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 HEADER = b"x-request-id"
@@ -100,9 +100,17 @@ class Access:
         """Log, count and trace a request; status 0 means that the caller left before the answer."""
         method, route = method_of(scope), scope.get("path_template", NO_ROUTE)
         slow, quiet = seconds >= self._slow_seconds, route.startswith(QUIET) and 200 <= status < 300
-        level = logging.WARNING if slow else logging.DEBUG if quiet else logging.INFO
-        said = (method, route, status, 1000 * seconds, _told_of_slow(scope) if slow else "")
-        log.log(level, "method=%s route=%s status=%d ms=%.1f%s", *said)
+        is_grave = slow or status >= 500
+        level = logging.WARNING if is_grave else logging.DEBUG if quiet else logging.INFO
+        said: dict[str, str | int | float] = {
+            "method": method,
+            "route": route,
+            "status": status,
+            "ms": round(1000 * seconds, 1),
+            **scope["state"].get(NOTED, {}),
+            **(_told_of_slow(scope) if slow else {}),
+        }
+        log.log(level, "%s", " ".join(f"{name}={_written(one)}" for name, one in said.items()))
         REQUESTS.labels(method, route, status).inc()
         REQUEST_SECONDS.labels(method, route).observe(seconds)
         shown.update_name(f"{method} {route}")
@@ -177,9 +185,14 @@ def _caller_s(scope: HTTPScope) -> Context:
     return sent({name.decode("latin-1"): value.decode("latin-1") for name, value in headers})
 
 
-def _told_of_slow(scope: HTTPScope) -> str:
+def _told_of_slow(scope: HTTPScope) -> dict[str, int | float]:
     """Return what is logged beside the time of a slow request: sizes and waits, never a text."""
     visit = scope["state"].get(STATE)
     if visit is None:
-        return " slow=true"
-    return f" slow=true waited_ms={1000 * visit.waited:.1f} body_bytes={visit.body_bytes}"
+        return {"slow": True}
+    waited = round(1000 * visit.waited, 1)
+    return {"slow": True, "waited_ms": waited, "body_bytes": visit.body_bytes}
+
+
+def _written(value: str | int | float) -> str:
+    return "true" if value is True else str(value)

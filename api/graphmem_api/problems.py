@@ -75,6 +75,9 @@ HTTP_CODES = {
 }
 """The names of failures that only HTTP knows; Python's phrases differ between versions."""
 
+NOTED = "problem"
+"""The name, in the state of a request's scope, of what the log says about its problem."""
+
 DETAIL_CHARACTERS = 1_000
 """The length at which a message is cut: it may quote the request."""
 
@@ -129,6 +132,7 @@ class Failure(Struct, frozen=True, kw_only=True):
 def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
     """Return the answer to a failed request; log an unexpected error, without its texts."""
     failure = failure_of(error)
+    _note(failure, error, request.scope)
     if failure.status == 500:
         log_unforeseen(error)
     return Response(
@@ -142,6 +146,7 @@ def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Proble
 async def send_problem(error: Exception, scope: Scope, send: Send) -> None:
     """Send the answer to a request that failed outside of its handler."""
     failure = failure_of(error)
+    _note(failure, error, scope)
     body = json.encode(problem(failure, _path(scope), scope["state"]["request_id"]))
     headers = {
         **failure.headers,
@@ -209,6 +214,13 @@ def failures(*statuses: int) -> dict[int, ResponseSpec]:
 def described(*statuses: int) -> dict[int, ResponseSpec]:
     """Return the descriptions of problems for the OpenAPI document."""
     return {status: _described(status) for status in sorted(set(statuses))}
+
+
+def _note(failure: Failure, error: Exception, scope: Scope) -> None:
+    """Leave the code of a problem, and the class of its cause, for the line in the log."""
+    cause = error if failure.code == INTERNAL else error.__cause__
+    noted = {"code": failure.code} | ({"cause": type(cause).__name__} if cause else {})
+    scope["state"][NOTED] = noted
 
 
 def _carried(error: GraphmemError) -> dict[str, Any]:

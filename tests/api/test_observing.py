@@ -10,14 +10,17 @@ import pytest
 from graphmem_api.access import protected
 from graphmem_api.app import create_app
 from msgspec.structs import replace
+from neo4j.exceptions import ServiceUnavailable
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
 from graphmem.background import Background
 from graphmem.client import Graphmem
 from graphmem.embedding import Embedder
+from graphmem.errors import Unavailable
 from graphmem.graph.schema import SERVER_VERSION
 from graphmem.jobs.outbox import Claim, enqueue
+from graphmem.observing.logs import JsonFormatter, TextFormatter
 from graphmem.runtime import Runtime
 
 SECRET = "sesamequince"
@@ -216,6 +219,44 @@ async def test_health_is_logged_only_when_it_fails(
         await refusing.get(path)
     [told] = [line for line in log_lines if "method=" in line]
     assert "route=/health/ready" in told
+
+
+class Away:
+    """A graph whose database is away."""
+
+    async def rows(self, _query, **_):
+        raise Unavailable("the database does not answer") from ServiceUnavailable(SECRET)
+
+    write = rows
+
+
+@pytest.mark.parametrize("form", [TextFormatter, JsonFormatter])
+async def test_the_line_of_a_problem_has_its_code_and_the_class_of_its_cause(
+    form: type[logging.Formatter], offline: Runtime, asking, log_lines: list[str], caplog
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    caplog.handler.setFormatter(form())
+    async with asking(create_app(replace(offline, graph=Away())), x_client_id="c") as http:
+        for path in ("/api/v0/memories/x", "/health/ready", "/api/v0/nothing"):
+            await http.get(path)
+        await http.post("/api/v0/recall", json={"limit": SECRET})
+        await http.get("/health/live", headers={"X-Graphmem-Bookmark": SECRET})
+    async with asking(create_app(replace(offline, graph=Quoting())), x_client_id="c") as http:
+        await http.get("/api/v0/memories/x")
+    told = [one for one in caplog.handler.stream.getvalue().splitlines() if "method=" in one]
+    expected = [
+        ("warning", "status=503", "code=unavailable cause=ServiceUnavailable"),
+        ("warning", "status=503", "code=unavailable cause=ServiceUnavailable"),
+        ("info", "status=404", "code=not_found"),
+        ("info", "status=400", "code=invalid_input cause=ValidationError"),
+        ("info", "status=400", "code=invalid_input"),
+        ("warning", "status=500", "code=internal_error cause=ValueError"),
+    ]
+    assert len(told) == len(expected)
+    for line, (level, *parts) in zip(told, expected, strict=True):
+        assert level in line.lower()
+        assert [part for part in parts if f" {part}" not in line] == []
+        assert SECRET not in line
 
 
 @pytest.mark.parametrize(
