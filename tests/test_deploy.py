@@ -158,10 +158,19 @@ def test_the_probes_of_the_manifest_ask_routes_that_exist(
     [container] = pod(manifests, "Deployment", "graphmem")["containers"]
     routes = {f"/health{path}" for handler in (live, ready) for path in handler.paths}
     assert container["readinessProbe"]["httpGet"]["path"] == "/health/ready"
-    assert container["livenessProbe"]["httpGet"]["path"] == "/health/live"
-    for name in ("startupProbe", "readinessProbe", "livenessProbe"):
+    for name in ("startupProbe", "readinessProbe"):
         assert container[name]["httpGet"]["path"] in routes
         assert container[name]["httpGet"]["port"] in {one["name"] for one in container["ports"]}
+
+
+def test_a_service_with_too_many_connections_is_not_restarted(
+    manifests: dict[tuple[str, str], dict[str, Any]],
+) -> None:
+    """A probe by HTTP gets 503 at the limit of connections, as every caller does."""
+    [container] = pod(manifests, "Deployment", "graphmem")["containers"]
+    probe = container["livenessProbe"]
+    assert "httpGet" not in probe
+    assert probe["tcpSocket"]["port"] in {one["name"] for one in container["ports"]}
 
 
 def test_a_pod_has_the_time_to_drain_and_to_end_its_longest_request(

@@ -22,7 +22,7 @@ from graphmem.errors import (
     TooManyRequests,
     Unavailable,
 )
-from graphmem.observing.metrics import REFUSED, REQUESTS_IN_PROGRESS
+from graphmem.observing.metrics import REQUESTS_IN_PROGRESS, count_refusal
 from graphmem_api.problems import send_problem
 
 HELD_BYTES = 256 * 1024 * 1024
@@ -58,7 +58,7 @@ class Bodies:
         """Count a part that has arrived; `give_back` takes it off. Raises `Overloaded`."""
         self.held += length
         if self.held > HELD_BYTES:
-            REFUSED.labels("bytes").inc()
+            count_refusal("bytes")
             raise Overloaded(HELD_BYTES, "bytes of bodies")
 
     def give_back(self, length: int) -> None:
@@ -121,10 +121,10 @@ class Turns:
         """Wait for a turn; `give_back` ends it. Raises `TooManyRequests`, `Overloaded`."""
         most = self._of_client(client_id)
         if self._in_progress[client_id] >= most:
-            REFUSED.labels("client").inc()
+            count_refusal("client")
             raise TooManyRequests(most)
         if self._working >= self._at_once and self.waiting >= self._most_waiting:
-            REFUSED.labels("all").inc()
+            count_refusal("all")
             raise Overloaded(self._at_once + self._most_waiting)
         self._in_progress[client_id] += 1
         try:

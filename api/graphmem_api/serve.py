@@ -4,10 +4,13 @@ import asyncio
 import contextlib
 import errno
 import gc
+import logging
 import signal
 import socket
 import sys
+import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,6 +27,7 @@ from graphmem.errors import SettingError
 from graphmem.hypotheses.ask import prepare
 from graphmem.model.progress import Progress, silent
 from graphmem.observing.logs import log_lost
+from graphmem.observing.metrics import Refusal, count_refusal
 from graphmem.observing.spans import exporting
 from graphmem.runtime import Runtime, running
 from graphmem.warming import warm
@@ -46,6 +50,9 @@ IDLE_SECONDS = 5
 GRACE_SECONDS = 10
 """The time that requests in progress have to end after a signal."""
 
+TOLD_SECONDS = 10.0
+"""The time between two lines in the log about the same refusals."""
+
 LINGER_SECONDS = 2.0
 """The time that a caller that sent invalid HTTP may go on before the connection is closed."""
 
@@ -56,6 +63,8 @@ SWITCH_SECONDS = 0.0005
 gives its turn away with each read and write of a socket, waits that long for it while texts are analysed."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+log = logging.getLogger(__name__)
 
 
 async def serve(
@@ -167,10 +176,32 @@ def url(host: str, listening: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
 
 
+class Refusals:
+    """Counts the connections that are refused without a request, and logs them seldom."""
+
+    def __init__(self) -> None:
+        self._counted: Counter[Refusal] = Counter()
+        self._told: dict[Refusal, float] = {}
+
+    def count(self, limit: Refusal, status: int) -> None:
+        """Count one more; log how many there were, if the last line about this limit is some seconds old."""
+        count_refusal(limit)
+        self._counted[limit] += 1
+        now = time.monotonic()
+        if now - self._told.get(limit, float("-inf")) < TOLD_SECONDS:
+            return
+        self._told[limit] = now
+        log.warning(
+            "refused without a request: limit=%s status=%d connections=%d",
+            *(limit, status, self._counted.pop(limit)),
+        )
+
+
 class Protocol(H11Protocol):
     """HTTP/1.1 with limits of number and time; what is wrong with it is answered as a problem, too."""
 
     most_connections = 1_000
+    refusals = Refusals()
     _refused = False
     _headers_due: asyncio.TimerHandle | None = None
 
@@ -179,7 +210,9 @@ class Protocol(H11Protocol):
         super().connection_made(transport)
         if len(self.connections) > self.most_connections:
             self._refuse(
-                503, "the service has as many connections as it keeps open; try again soon"
+                503,
+                "the service has as many connections as it keeps open; try again soon",
+                "connections",
             )
         else:
             self._time_headers()
@@ -191,7 +224,11 @@ class Protocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer an invalid request, for example one with headers beyond the limit, and hang up."""
-        self._refuse(400, f"this is no HTTP, or its headers are longer than {HEADER_BYTES:,} bytes")
+        self._refuse(
+            400,
+            f"this is no HTTP, or its headers are longer than {HEADER_BYTES:,} bytes",
+            "headers",
+        )
 
     def data_received(self, data: bytes) -> None:
         """Take data; after a refusal only to let the caller finish sending and read the answer."""
@@ -216,12 +253,13 @@ class Protocol(H11Protocol):
         if self.cycle is not None and not self.cycle.response_complete:
             return
         if self.conn.our_state is h11.IDLE and not self.transport.is_closing():
-            self._refuse(408, f"the headers did not arrive within {HEADER_SECONDS:g} s")
+            self._refuse(408, f"the headers did not arrive within {HEADER_SECONDS:g} s", "headers")
         else:
             self.transport.close()
 
-    def _refuse(self, status: int, detail: str) -> None:
-        """Answer without a request, and hang up."""
+    def _refuse(self, status: int, detail: str, limit: Refusal) -> None:
+        """Answer without a request, count it, and hang up."""
+        self.refusals.count(limit, status)
         failure = Failure(status=status, code=HTTP_CODES[status], detail=detail)
         request_id = uuid.uuid4().hex
         body = msgspec.json.encode(problem(failure, "", request_id))
@@ -268,7 +306,11 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http=type("Limited", (Protocol,), {"most_connections": connections}),
+                http=type(
+                    "Limited",
+                    (Protocol,),
+                    {"most_connections": connections, "refusals": Refusals()},
+                ),
                 ws="none",
                 lifespan="off",
                 log_config=None,

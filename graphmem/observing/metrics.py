@@ -1,6 +1,11 @@
 """Counters and durations for Prometheus: by route, reason and kind, never by client."""
 
+from typing import Literal
+
 from prometheus_client import Counter, Gauge, Histogram
+
+Refusal = Literal["client", "all", "bytes", "connections", "headers"]
+"""The limits for which a request is refused at once, before anything is done for it."""
 
 FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 SLOW = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
@@ -21,7 +26,8 @@ REQUESTS_IN_PROGRESS = Gauge(
 )
 REFUSED = Counter(
     "graphmem_http_refused",
-    "Requests refused at once: too many of one client, of all, or too many bytes of bodies",
+    "Requests refused at once: too many of one client, of all, too many bytes of bodies, too many "
+    "connections, headers that are late, too long or no HTTP",
     ["limit"],
 )
 LIMITS_REACHED = Counter(
@@ -68,3 +74,8 @@ REEMBEDDED = Gauge(
     "Memories that a change of the embedding model has done, and those that are left; 0 without one",
     ["state"],
 )
+
+
+def count_refusal(limit: Refusal) -> None:
+    """Count a request that is refused at once."""
+    REFUSED.labels(limit).inc()

@@ -17,6 +17,7 @@ import pytest
 from graphmem_api.serve import HEADER_BYTES, listener, responsive, serve
 from litestar import Litestar
 from msgspec.structs import replace
+from prometheus_client import REGISTRY
 
 from graphmem import background, config
 from graphmem.background import Background
@@ -235,6 +236,38 @@ async def test_connections_beyond_the_limit_are_refused_until_one_ends(
         held[1][1].close()
     assert refused.startswith(b"HTTP/1.1 503")
     assert b'"code":"overloaded"' in refused
+
+
+def counted(limit: str) -> float:
+    return REGISTRY.get_sample_value("graphmem_http_refused_total", {"limit": limit}) or 0.0
+
+
+async def test_connections_that_are_refused_are_counted_and_logged_seldom(
+    offline_running: Settings, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphmem_api.serve, "HEADER_SECONDS", 1.0)
+    request = LIVE + b"Connection: close\r\n\r\n"
+    before = {limit: counted(limit) for limit in ("connections", "headers")}
+    async with served(replace(offline_running, connections=1)) as (url, _):
+        host, port = url.removeprefix("http://").split(":")
+        # Its headers do not arrive: the only place is taken until it gets 408.
+        reader, writer = await asyncio.open_connection(host, int(port))
+        refused = [await exchange(url, request) for _ in range(3)]
+        late = await asyncio.wait_for(reader.read(), 30)
+        writer.close()
+        monkeypatch.setattr(graphmem_api.serve, "TOLD_SECONDS", 0.0)
+        async with asyncio.timeout(30):
+            while not (await exchange(url, b"no http\r\n\r\n")).startswith(b"HTTP/1.1 400"):
+                await asyncio.sleep(0.1)
+    assert {one[:12] for one in refused} == {b"HTTP/1.1 503"}
+    assert late.startswith(b"HTTP/1.1 408")
+    assert counted("connections") - before["connections"] >= 3
+    assert counted("headers") - before["headers"] == 2
+    told = [one.getMessage() for one in caplog.records if "refused without" in one.getMessage()]
+    assert told[0] == "refused without a request: limit=connections status=503 connections=1"
+    assert told[1] == "refused without a request: limit=headers status=408 connections=1"
+    assert told[-1] == "refused without a request: limit=headers status=400 connections=1"
+    assert not [one for one in told[2:-1] if "limit=connections" not in one]
 
 
 @pytest.mark.parametrize("path", ["%ED%A0%80", "%00", "%FF", "a%2Fb", "%zz", "a" * 30_000])
