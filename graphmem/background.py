@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
+from typing import get_args
 
 from graphmem.accesses import forget_old_reads
 from graphmem.context import random_id
@@ -18,12 +19,12 @@ from graphmem.errors import ConversationNotFound, LegalHold
 from graphmem.forgetting.expiry import EXPIRE, delete_expired, queue_expired
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.jobs.outbox import Claim, Due, Effect, queue_alone
-from graphmem.jobs.worker import STOP_SECONDS, Handler, Worker
+from graphmem.jobs.worker import STOP_SECONDS, Handler, Outcome, Worker
 from graphmem.memories.passages import PASSAGES_JOB, cut_memories, queue_passages
 from graphmem.memories.write import NAMES_JOB, find_due_names, queue_names
 from graphmem.model.times import present
 from graphmem.observing.logs import traced
-from graphmem.observing.metrics import FORGOTTEN, WORKER_CRASHES
+from graphmem.observing.metrics import FORGOTTEN, JOBS_ENDED, WORKER_CRASHES, begin_at_zero
 from graphmem.reembedding import INSTALLATION, REEMBED, Reembedding, advance, queue
 from graphmem.reviews.review import REVIEW_JOB, review_conversation
 from graphmem.runs.starting import SWEEP_RUNS
@@ -183,6 +184,8 @@ WORK: Mapping[str, Work] = {
     REEMBED: _reembed,
 }
 """The code for each kind of job. A job of another kind waits for a process that has code for it."""
+
+begin_at_zero(JOBS_ENDED, WORK, get_args(Outcome))
 
 END_SECONDS = STOP_SECONDS + 3.0
 """The time that the worker has to end; then it is cancelled, and its job comes due again."""

@@ -18,7 +18,7 @@ from graphmem.model.pages import GivenCursor, listing, page
 from graphmem.model.times import present
 from graphmem.model.validation import told, validated
 from graphmem.model.vocabulary import KINDS, ClientId, Kind
-from graphmem.observing.metrics import LIMITS_REACHED
+from graphmem.observing.metrics import ReachedLimit, count_reached
 
 LIMITS_FORM = "`client memories=N bytes=N tokens_a_day=N requests=N`, of which any may be left out"
 
@@ -245,13 +245,14 @@ def _with(usage: CountedUsage, added: Written, now: datetime) -> CountedUsage:
     )
 
 
-def _excesses(usage: CountedUsage, limits: ClientLimits) -> Iterator[str]:
+def _excesses(usage: CountedUsage, limits: ClientLimits) -> Iterator[ReachedLimit]:
     """Yield the names of the limits that are exceeded."""
-    for name, used in (
-        ("memories", usage.memories),
-        ("bytes", usage.bytes),
-        ("tokens_a_day", usage.tokens),
-    ):
+    used_of: dict[ReachedLimit, int] = {
+        "memories": usage.memories,
+        "bytes": usage.bytes,
+        "tokens_a_day": usage.tokens,
+    }
+    for name, used in used_of.items():
         limit = getattr(limits, name)
         if limit is not None and used > limit:
             yield name
@@ -262,7 +263,7 @@ def _refuse_excess(
 ) -> None:
     """Raise the error of the first limit that is exceeded, with what the client had before."""
     for name in _excesses(usage, limits):
-        LIMITS_REACHED.labels(name).inc()
+        count_reached(name)
         limit: int = getattr(limits, name)
         if name == "tokens_a_day":
             left = _begin_of_day(now) + timedelta(days=1) - now

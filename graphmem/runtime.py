@@ -38,7 +38,7 @@ from graphmem.jobs.afterwards import Afterwards
 from graphmem.llm import LanguageModel, language_model
 from graphmem.model.progress import Progress, silent
 from graphmem.observing.logs import traced
-from graphmem.observing.metrics import DISK_FREE, NEO4J_RESTARTS
+from graphmem.observing.metrics import DISK_FREE, Restart, count_restart
 from graphmem.places import DEFAULT, Address, Placement, connected, places_file
 from graphmem.retrieval.reranking import Reranker, load_reranker
 from graphmem.retrieval.understanding import Vocabulary
@@ -494,7 +494,7 @@ class Watch:
     async def _look_at_server(self) -> None:
         """Restart the server if it has died, does not answer, or cannot end a statement."""
         if await self._server.ensure():
-            NEO4J_RESTARTS.labels("died").inc()
+            count_restart("died")
             log.warning("the private Neo4j had died and was started anew")
         elif found := await self._statements.find(self._graph):
             reason = f"{len(found)} statements that were cut off do not end"
@@ -510,11 +510,11 @@ class Watch:
         return folder.free_bytes(self._settings.data_dir) >= folder.BYTES_NEEDED
 
     async def _restart(
-        self, reason: str, label: str, is_needed: Callable[[], Awaitable[bool]] = always
+        self, reason: str, label: Restart, is_needed: Callable[[], Awaitable[bool]] = always
     ) -> None:
         log.warning("the private Neo4j is to be restarted: %s", reason)
         if await self._server.restart(is_needed):
-            NEO4J_RESTARTS.labels(label).inc()
+            count_restart(label)
 
 
 async def _end(task: "asyncio.Task[None]") -> None:

@@ -2,9 +2,12 @@
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml  # type: ignore[import-untyped]
@@ -15,9 +18,12 @@ from prometheus_client.metrics_core import Metric
 
 from graphmem import config
 from graphmem.artifacts.maven import read_list
-from graphmem.config import Settings
+from graphmem.background import WORK
+from graphmem.config import ClientLimits, Settings
 from graphmem.graph.driver import Pool
 from graphmem.jobs.outbox import JobCount
+from graphmem.jobs.worker import Outcome
+from graphmem.observing.metrics import Refusal, Restart
 from graphmem.server.command import conf
 
 NAME = re.compile(r"\b(?:graphmem|process)_[a-z0-9_]+")
@@ -84,6 +90,33 @@ def test_every_metric_of_ours_is_shown_or_known_to_be_left_out(
         "graphmem_reembedding_memories",
         "graphmem_worker_crashes",
     }
+
+
+STARTED = """
+import json, graphmem_api.serve
+from prometheus_client import REGISTRY
+samples = [one for family in REGISTRY.collect() for one in family.samples if one.labels]
+print(json.dumps([[one.name, one.labels, one.value] for one in samples]))
+"""
+
+
+def test_what_an_alert_counts_is_0_at_the_start_under_every_label() -> None:
+    """`increase` needs a sample from before the first occurrence."""
+    done = subprocess.run([sys.executable, "-c", STARTED], capture_output=True, check=True)
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for name, labels, value in json.loads(done.stdout):
+        if name.startswith("graphmem_") and name.endswith("_total"):
+            assert value == 0
+            found.setdefault(name, []).append(tuple(labels.values()))
+    assert {name: sorted(labels) for name, labels in found.items()} == {
+        "graphmem_client_limits_reached_total": sorted(
+            (name,) for name in ClientLimits.__struct_fields__ if name != "requests"
+        ),
+        "graphmem_http_refused_total": sorted((one,) for one in get_args(Refusal)),
+        "graphmem_job_attempts_total": sorted(product(WORK, get_args(Outcome))),
+        "graphmem_neo4j_restarts_total": sorted((one,) for one in get_args(Restart)),
+    }
+    assert "dead" in get_args(Outcome)
 
 
 def test_every_rule_says_what_is_wrong_and_how_bad(repository: Path) -> None:

@@ -1,11 +1,19 @@
 """Counters and durations for Prometheus: by route, reason and kind, never by client."""
 
-from typing import Literal
+from collections.abc import Iterable
+from itertools import product
+from typing import Literal, get_args
 
 from prometheus_client import Counter, Gauge, Histogram
 
 Refusal = Literal["client", "all", "bytes", "connections", "headers"]
 """The limits for which a request is refused at once, before anything is done for it."""
+
+ReachedLimit = Literal["memories", "bytes", "tokens_a_day"]
+"""The limits of a client that refuse its writes."""
+
+Restart = Literal["died", "lost", "statement"]
+"""The reasons for a restart of the private Neo4j: it died, was silent or failed, or kept on a statement."""
 
 FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 SLOW = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
@@ -76,6 +84,30 @@ REEMBEDDED = Gauge(
 )
 
 
+def begin_at_zero(counter: Counter, *vocabularies: Iterable[str]) -> None:
+    """Show a counter with 0 for every combination of its known labels.
+
+    Prometheus cannot tell the first occurrence of a label as an increase if there was nothing before.
+    """
+    for labels in product(*vocabularies):
+        counter.labels(*labels)
+
+
+begin_at_zero(REFUSED, get_args(Refusal))
+begin_at_zero(LIMITS_REACHED, get_args(ReachedLimit))
+begin_at_zero(NEO4J_RESTARTS, get_args(Restart))
+
+
 def count_refusal(limit: Refusal) -> None:
     """Count a request that is refused at once."""
     REFUSED.labels(limit).inc()
+
+
+def count_reached(limit: ReachedLimit) -> None:
+    """Count a write that is refused because of a limit of its client."""
+    LIMITS_REACHED.labels(limit).inc()
+
+
+def count_restart(reason: Restart) -> None:
+    """Count a restart of the private Neo4j."""
+    NEO4J_RESTARTS.labels(reason).inc()
