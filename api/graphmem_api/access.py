@@ -14,7 +14,7 @@ from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from graphmem.errors import InvalidInput
 from graphmem.graph.driver import BOOKMARK_HEADER, following
-from graphmem.observing.logs import about
+from graphmem.observing.logs import FIELDS, about
 from graphmem.observing.metrics import REQUEST_SECONDS, REQUESTS
 from graphmem.observing.spans import sent, span
 from graphmem_api.admission import STATE, CallerLeft
@@ -110,7 +110,8 @@ class Access:
             **scope["state"].get(NOTED, {}),
             **(_told_of_slow(scope) if slow else {}),
         }
-        log.log(level, "%s", " ".join(f"{name}={_written(one)}" for name, one in said.items()))
+        line = " ".join(f"{name}={_written(one)}" for name, one in said.items())
+        log.log(level, "%s", line, extra={FIELDS: said})
         REQUESTS.labels(method, route, status).inc()
         REQUEST_SECONDS.labels(method, route).observe(seconds)
         shown.update_name(f"{method} {route}")

@@ -1,10 +1,11 @@
 """The command `graphmem`: its commands, and the report of errors."""
 
 import errno
+import logging
 import os
 import sys
 import traceback
-from typing import Any
+from typing import IO, Any
 
 import click
 
@@ -25,6 +26,9 @@ from graphmem.cli.reembed import migrate, reembed
 from graphmem.cli.running import Interrupted
 from graphmem.cli.serve import serve, stop
 from graphmem.errors import GraphmemError
+from graphmem.observing.logs import shows_json, traced
+
+log = logging.getLogger(__name__)
 
 EPILOG = """\b
 Begin with:
@@ -58,13 +62,24 @@ UNUSABLE = {
 """The reasons for which a path cannot be used, and the remedies."""
 
 
-class Refused(click.ClickException):
+class Told(click.ClickException):
+    """An error that ends a command with one sentence, as a line of the log where every line is JSON."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the sentence."""
+        if shows_json():
+            log.error("%s", self.format_message())
+        else:
+            super().show(file)
+
+
+class Refused(Told):
     """An error that graphmem raised on purpose, or a path that cannot be used."""
 
     exit_code = 2
 
 
-class Failed(click.ClickException):
+class Failed(Told):
     """An unexpected error."""
 
     exit_code = 1
@@ -148,13 +163,20 @@ def _failed(problem: BaseException) -> Exception:
     if isinstance(problem, GraphmemError):
         return Refused("; ".join([str(problem), *getattr(problem, "__notes__", ())]))
     if shows_debug():
-        traceback.print_exception(problem)
+        _show_place(problem)
     if isinstance(problem, OSError) and (unusable := _unusable(problem)):
         return Refused(unusable)
     told = str(problem).strip().partition("\n")[0]
     name = type(problem).__name__
     hint = "" if shows_debug() else "; --debug or GRAPHMEM_LOG_LEVEL=debug shows where"
     return Failed(f"something unexpected went wrong: {name}{told and f': {told}'}{hint}")
+
+
+def _show_place(problem: BaseException) -> None:
+    if shows_json():
+        log.debug("%s", traced(problem))
+    else:
+        traceback.print_exception(problem)
 
 
 def _unusable(problem: OSError) -> str | None:

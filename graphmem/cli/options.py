@@ -2,6 +2,7 @@
 
 import functools
 import logging
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -113,6 +114,9 @@ def settings_options(*names: str) -> Callable[[Decorated], Decorated]:
             given = {name: options.pop(name) or None for name in names}
             if debug:
                 given["log_level"] = "debug"
+            # An error of the settings is told in the form of the log, too.
+            form = given["log_format"] or os.environ.get(config.variable("log_format"))
+            show_log("info", "json" if form == "json" else "text")
             settings = _load(given)
             show_log(settings.log_level, settings.log_format)
             return function(*arguments, settings=settings, **options)

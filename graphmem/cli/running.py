@@ -1,6 +1,7 @@
 """Running a command's work until it or a signal ends it, with its progress on stderr."""
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -11,13 +12,19 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from graphmem.model.progress import Progress
+from graphmem.observing.logs import shows_json
 
 Result = TypeVar("Result")
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+STOPPING = "stopping (once more leaves at once)"
+
+log = logging.getLogger(__name__)
 
 
 class Interrupted(Exception):
@@ -49,7 +56,9 @@ class SignalEnd:
             os._exit(128 + number)
         self.number = number
         # Not print: the signal may have interrupted one.
-        os.write(2, b"\nstopping (once more leaves at once)\n")
+        is_json = shows_json()
+        line = msgspec.json.encode({"message": STOPPING}).decode() if is_json else f"\n{STOPPING}"
+        os.write(2, f"{line}\n".encode())
         self._cancel()
 
 
@@ -101,6 +110,9 @@ LINE_SECONDS = 5.0
 @contextmanager
 def show_progress(*, transient: bool = False) -> Iterator[Progress]:
     """Show progress for the length of the block; with `transient` the bars disappear at its end."""
+    if shows_json():
+        yield ProgressLines(log.info)
+        return
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -118,11 +130,16 @@ class ShownStage(Struct):
     said: float
 
 
-class ProgressLines:
-    """Prints a line when a stage begins, every few seconds, and when it ends."""
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
-    def __init__(self) -> None:
+
+class ProgressLines:
+    """Says a line when a stage begins, every few seconds, and when it ends."""
+
+    def __init__(self, say: Callable[[str], None] = _say) -> None:
         """Begin with no stage."""
+        self._say = say
         self._stages: dict[str, ShownStage] = {}
         self._lock = threading.Lock()
 
@@ -133,18 +150,14 @@ class ProgressLines:
             known = self._stages.get(stage)
             if known is None:
                 self._stages[stage] = ShownStage(now, now)
-                _say(f"{stage} …")
+                self._say(f"{stage} …")
             elif total and done == total:
                 del self._stages[stage]
                 if now - known.began >= 1.0:
-                    _say(f"{stage}: {now - known.began:.1f} s")
+                    self._say(f"{stage}: {now - known.began:.1f} s")
             elif total and now - known.said >= LINE_SECONDS:
                 known.said = now
-                _say(f"{stage}: {100 * done // total} %")
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+                self._say(f"{stage}: {100 * done // total} %")
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """`graphmem serve` and `graphmem stop`: the API over HTTP, and the private Neo4j that may outlive it."""
 
 import errno
+import logging
 import shutil
 import socket
 import sys
@@ -12,6 +13,9 @@ import msgspec
 from graphmem.cli.options import LISTENING, RUNNING, Command, settings_options
 from graphmem.cli.showing import say_json
 from graphmem.config import Settings, records
+from graphmem.observing.logs import FIELDS, shows_json
+
+log = logging.getLogger(__name__)
 
 EPILOG = """\b
 Without --keys-file only this machine may call, and X-Client-Id names the client. With it the key in
@@ -58,8 +62,12 @@ async def _serve(settings: Settings) -> None:
 
 
 def say_where(url: str) -> None:
-    """Print where the API listens."""
-    click.echo(f"graphmem listens on {url} (Ctrl-C ends it)")
+    """Print where the API listens, or log it where every line is JSON."""
+    listens = f"graphmem listens on {url} (Ctrl-C ends it)"
+    if shows_json():
+        log.info("%s", listens, extra={FIELDS: {"url": url}})
+        return
+    click.echo(listens)
     click.echo(f"a page to ask, look and curate: {url}/")
     click.echo(f"the API, to read and to try: {url}/schema")
 

@@ -70,6 +70,12 @@ def show_log(level: str, form: Form = "text") -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
+def shows_json() -> bool:
+    """Tell whether the log is written as JSON: nothing else may be written to stderr then."""
+    shown = [one for one in logging.getLogger().handlers if isinstance(one, Stderr)]
+    return any(isinstance(one.formatter, JsonFormatter) for one in shown)
+
+
 class Stderr(logging.Handler):
     """Writes to the current `sys.stderr`."""
 
@@ -96,14 +102,17 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """An object with time, level, logger, message, and the ids of request and client."""
+    """An object with time, level, logger, message, the ids of request and client, and the record's own."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record's line."""
         fields = _fields(record)
         fields["message"] = fields["message"].encode(errors="backslashreplace").decode()
-        return msgspec.json.encode(fields).decode()
+        return msgspec.json.encode(fields | getattr(record, FIELDS, {})).decode()
 
+
+FIELDS = "fields"
+"""The attribute of a record, given as `extra`, with the values of its message under their names."""
 
 FIRST = ("time", "level", "logger", "message")
 FORMATTERS: dict[Form, type[logging.Formatter]] = {"text": TextFormatter, "json": JsonFormatter}

@@ -1,9 +1,11 @@
 import io
+import json
 import time
 
 from rich.console import Console
 
 from graphmem.cli.running import ProgressLines, show_bars, show_progress
+from graphmem.observing.logs import show_log
 
 
 class Clock:
@@ -18,6 +20,18 @@ def test_elsewhere_than_on_a_terminal_a_stage_is_a_line_on_stderr(capsys):
         heard("starting Neo4j", 1, 1)
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "starting Neo4j …\n")
+
+
+def test_where_the_log_is_json_a_stage_is_an_object(capsys):
+    show_log("info", "json")
+    try:
+        with show_progress() as heard:
+            heard("starting Neo4j")
+            heard("starting Neo4j", 1, 1)
+    finally:
+        show_log("info")
+    [line] = capsys.readouterr().err.splitlines()
+    assert json.loads(line)["message"] == "starting Neo4j …"
 
 
 def test_a_long_stage_says_how_far_it_is_and_how_long_it_took(capsys, monkeypatch):

@@ -4,6 +4,11 @@ import signal
 import time
 
 import httpx
+import pytest
+from click.testing import CliRunner
+
+from graphmem.cli.main import commands
+from graphmem.observing.logs import show_log
 
 
 def ready(process) -> str:
@@ -35,17 +40,52 @@ def test_an_address_for_everybody_needs_keys(graphmem):
     assert result.stderr.startswith("Error: ")
 
 
-def test_its_log_can_be_json(started):
+def test_its_log_can_be_json_in_every_line(started):
     process = started("serve", "--port", "0", "--log-format", "json", "--jobs", "off")
-    url = ready(process)
+    begun = [json.loads(process.stdout.readline())]
+    while "url" not in begun[-1]:
+        begun.append(json.loads(process.stdout.readline()))
+    assert begun[-1]["message"] == f"graphmem listens on {begun[-1]['url']} (Ctrl-C ends it)"
+    assert "preparing the first answers …" in [one["message"] for one in begun]
     assert httpx.get(
-        f"{url}/api/v0/memories/x", headers={"X-Request-Id": "a:1", "X-Client-Id": "atlas"}
+        f"{begun[-1]['url']}/api/v0/memories/x",
+        headers={"X-Request-Id": "a:1", "X-Client-Id": "atlas"},
     ).is_client_error
-    line = next(line for line in process.stdout if line.startswith("{"))
-    shown = json.loads(line)
-    assert shown.keys() == {"time", "level", "logger", "message", "request_id", "client"}
-    assert (shown["logger"], shown["request_id"], shown["client"]) == (
-        "graphmem_api.access",
-        "a:1",
-        "atlas",
-    )
+    process.send_signal(signal.SIGTERM)
+    ended = [json.loads(line) for line in process.stdout]
+    [shown] = [one for one in ended if one["logger"] == "graphmem_api.access"]
+    ms = shown.pop("ms")
+    assert isinstance(ms, float)
+    del shown["time"]
+    assert shown == {
+        "level": "info",
+        "logger": "graphmem_api.access",
+        "message": "method=GET route=/api/v0/memories/{memory_id} status=404 "
+        f"ms={ms} code=memory_not_found",
+        "request_id": "a:1",
+        "client": "atlas",
+        "method": "GET",
+        "route": "/api/v0/memories/{memory_id}",
+        "status": 404,
+        "code": "memory_not_found",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--port", "x"), "--port: expected a whole number"),
+        (("--host", "0.0.0.0"), "GRAPHMEM_HOST: "),
+        (("--host", "0.0.0.0", "--debug"), "GRAPHMEM_HOST: "),
+    ],
+)
+def test_an_error_of_the_start_is_json_too(arguments, told, monkeypatch):
+    monkeypatch.setenv("GRAPHMEM_LOG_FORMAT", "json")
+    try:
+        result = CliRunner().invoke(commands, ["serve", *arguments])
+    finally:
+        show_log("info")
+    assert result.exit_code == 2
+    [shown] = [json.loads(line) for line in result.output.splitlines()]
+    assert shown["level"] == "error"
+    assert shown["message"].startswith(told)

@@ -72,6 +72,14 @@ def test_a_json_line_says_the_same_in_fields() -> None:
     }
 
 
+def test_the_values_of_a_message_are_fields_of_a_json_line_only() -> None:
+    made = record("status=%d", 503)
+    made.fields = {"status": 503, "slow": True}
+    shown = json.loads(JsonFormatter().format(made))
+    assert (shown["message"], shown["status"], shown["slow"]) == ("status=503", 503, True)
+    assert TextFormatter().format(made).endswith(" graphmem.x: status=503")
+
+
 def test_a_line_names_its_request_and_client_and_the_next_does_not() -> None:
     with about("r:1"):
         assert TextFormatter().format(record("a")).endswith(": a request_id=r:1")
