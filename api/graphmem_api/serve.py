@@ -87,6 +87,7 @@ async def serve(
             background = Backgrounds(runtime) if settings.jobs == "on" else None
             await _prepare(runtime, background, progress)
             await _serve(runtime, background, listening, ending, on_ready)
+    log.info("the service has ended")
 
 
 async def _serve(
@@ -334,8 +335,10 @@ class Server(uvicorn.Server):
         """Stop answering, after the time for draining; a second signal ends that at once."""
         draining = self._draining
         if draining is None or not draining.seconds or draining.closing.is_ending:
+            log.info("%s received: requests have %d s to end", number.name, GRACE_SECONDS)
             self.handle_exit(number, None)
             return
+        log.info("%s received: draining begins and takes %g s", number.name, draining.seconds)
         draining.closing.is_ending = True
         # A caller opens its next connection where the load balancer sends it. From the configuration the
         # headers are taken anew each second.
@@ -411,6 +414,7 @@ class GracefulEnd:
         if self.server is not None:
             self.server.end(number)
         elif self._task is not None and not self._given_up:
+            log.info("%s received: the start is given up", number.name)
             self._given_up = True
             self._task.cancel()
 

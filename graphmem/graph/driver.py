@@ -55,7 +55,9 @@ FAULTS = 5
 """The retries of an unexpected error: it may be due to a concurrent deletion or write."""
 
 QUIET_SECONDS = 60.0
-"""The time without an unexpected error after which the same one is logged again."""
+"""The time without an error after which the same one is logged again."""
+
+BLINKED = "database blinked: %s; trying again"
 
 DEADLOCK = "Neo.TransientError.Transaction.DeadlockDetected"
 COLLISIONS = 6
@@ -157,20 +159,20 @@ class DriverInUse(Struct):
     """The reason for which the database does not come back, if that is known."""
     away: Unavailable | None = None
     """The error of a database that is known not to answer: nothing is retried."""
-    faults: dict[str, float] = field(default_factory=dict)
-    """When each unexpected error occurred last, in seconds of the monotonic clock."""
+    faults: dict[tuple[str, str], float] = field(default_factory=dict)
+    """When each error after which a call is tried again occurred last, in seconds of the monotonic clock."""
 
     def admit(self) -> None:
         """Raise `DiskFull` if nothing may be written."""
         if self.full is not None:
             raise self.full
 
-    def tell(self, fault: str) -> None:
-        """Log an unexpected error, unless it goes on."""
-        now, last = time.monotonic(), self.faults.get(fault)
+    def tell(self, said: str, fault: str, level: int = logging.WARNING) -> None:
+        """Log an error after which a call is tried again, unless it goes on."""
+        now, last = time.monotonic(), self.faults.get((said, fault))
         is_new = last is None or now - last >= QUIET_SECONDS
-        self.faults[fault] = now
-        log.log(logging.WARNING if is_new else logging.DEBUG, "read again: %s", fault)
+        self.faults[said, fault] = now
+        log.log(level if is_new else logging.DEBUG, said, fault)
 
 
 # Bookmarks: a read in a cluster waits for the writes that came before it, also those of other processes.
@@ -565,7 +567,7 @@ class Graph:
                 faults += 1
                 if faults > FAULTS:
                     raise _stays(problem) from problem
-                self._link.tell(_name(problem))
+                self._link.tell("read again: %s", _name(problem))
                 continue
             except ConstraintError as problem:
                 # Another writer has created the same unique node: retry, and find it.
@@ -584,7 +586,7 @@ class Graph:
                     raise self._link.damaged or Unavailable(
                         f"the database does not answer ({_name(problem)})"
                     ) from problem
-                log.info("database blinked: %s; trying again", _name(problem))
+                self._link.tell(BLINKED, _name(problem), logging.INFO)
             # Jitter: not all callers retry at the same moment.
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311
             pause = min(pause * 2, 1.0)

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import os
 import signal
 import socket
@@ -437,8 +438,9 @@ async def test_no_garbage_collection_looks_through_the_application(
 
 
 async def test_a_service_that_is_told_to_end_says_so_before_it_closes(
-    offline_running: Settings,
+    offline_running: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "graphmem_api.serve")
     settings = replace(offline_running, drain_seconds=3_600)
     async with served(settings) as (url, task), httpx.AsyncClient(base_url=url) as http:
         assert (await http.get("/health/live")).headers.get("connection") is None
@@ -451,3 +453,8 @@ async def test_a_service_that_is_told_to_end_says_so_before_it_closes(
 
         os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.wait_for(task, 60)
+    assert [one.getMessage() for one in caplog.records if one.name == "graphmem_api.serve"] == [
+        "SIGTERM received: draining begins and takes 3600 s",
+        "SIGTERM received: requests have 10 s to end",
+        "the service has ended",
+    ]

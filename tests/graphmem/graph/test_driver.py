@@ -1,6 +1,7 @@
 """The connection: what is tried again and what is not, how rows and times come out."""
 
 import asyncio
+import logging
 import socket
 import time
 import uuid
@@ -198,6 +199,30 @@ async def test_a_fault_that_goes_on_is_logged_once(
     assert await told(FAULT) == []
     monkeypatch.setattr(driver, "QUIET_SECONDS", 0.0)
     assert await told(FAULT) == ["read again: Neo.DatabaseError.Statement.ExecutionFailed"] * 3
+
+
+async def test_a_database_that_is_away_is_logged_once_for_all_who_wait(
+    graph: Graph,
+    failing_reads,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    async def told(problem: Exception) -> list[str]:
+        caplog.clear()
+        failing_reads(Failing(problem, times=6))
+        side = graph.on(SECOND)
+        await asyncio.gather(*(side.rows(ONE) for _ in range(3)))
+        return [one.message for one in caplog.records if "blinked" in one.message]
+
+    caplog.set_level(logging.INFO, "graphmem.graph.driver")
+    graph._link.faults.clear()
+    assert await told(ServiceUnavailable("away")) == [
+        "database blinked: ServiceUnavailable; trying again"
+    ]
+    assert await told(ServiceUnavailable("away")) == []
+    assert await told(SessionExpired("gone")) == ["database blinked: SessionExpired; trying again"]
+    monkeypatch.setattr(driver, "QUIET_SECONDS", 0.0)
+    assert len(await told(ServiceUnavailable("away"))) == 6
 
 
 async def test_a_call_that_the_server_timed_out_is_unavailable_and_not_tried_again(
