@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from graphmem.artifacts.model import BUNDLED, bundled_model
 from graphmem.config import Settings
-from graphmem.embedding_api import ApiModel, is_url, load_api_model
+from graphmem.embedding_api import ApiModel, is_url, load_api_model, url_and_name
 from graphmem.errors import SettingError, Unavailable
 from graphmem.model.progress import Progress
 from graphmem.model.vocabulary import FIRST, Side
@@ -410,6 +410,17 @@ def load_model(settings: Settings, progress: Progress) -> Model:
         if named:
             return _from_folder(named, f"folder/{named.name}", settings.embedding_threads)
         return _from_name(EMBEDDING_MODEL.known(chosen, _supported()), settings)
+
+
+def check_model(settings: Settings) -> None:
+    """Raise `SettingError` for a model that cannot be, as far as that is known before it is loaded."""
+    chosen = settings.embedding_model
+    if chosen is None:
+        return
+    if is_url(chosen):
+        url_and_name(chosen)
+    elif EMBEDDING_MODEL.folder(chosen) is None:
+        EMBEDDING_MODEL.known(chosen, _supported())
 
 
 def _supported() -> list[str]:

@@ -18,7 +18,7 @@ from graphmem.artifacts.fetch import MEGABYTE
 from graphmem.clients import ClientStore, LimitsOfClients
 from graphmem.config import Settings, WatchedFile
 from graphmem.context import Context
-from graphmem.embedding import Embedder, Model, load_model
+from graphmem.embedding import Embedder, Model, check_model, load_model
 from graphmem.embedding_api import ApiModel
 from graphmem.errors import (
     ClientMoves,
@@ -40,7 +40,7 @@ from graphmem.model.progress import Progress, silent
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import DISK_FREE, Restart, count_restart
 from graphmem.places import DEFAULT, Address, Placement, connected, places_file
-from graphmem.retrieval.reranking import Reranker, load_reranker
+from graphmem.retrieval.reranking import Reranker, check_reranker, load_reranker
 from graphmem.retrieval.understanding import Vocabulary
 from graphmem.server import folder
 from graphmem.server.private import PrivateServer, always, private_server
@@ -156,6 +156,10 @@ async def running(
     Raises a `SetupError` whose sentence names the remedy.
     """
     file = places_file(settings.places_file) if settings.places_file else None
+    # Before a database is started for them.
+    if load is None:
+        await asyncio.to_thread(check_model, settings)
+    await asyncio.to_thread(check_reranker, settings)
     kept = SharedModels(load or load_model)
     async with running_here(settings, progress, load=kept if file else kept.load) as runtime:
         if file is None:

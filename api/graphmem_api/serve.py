@@ -33,7 +33,7 @@ from graphmem.runtime import Runtime, running
 from graphmem.warming import warm
 from graphmem_api.access import protected
 from graphmem_api.app import create_app
-from graphmem_api.clients import check_listener
+from graphmem_api.clients import Guard, check_listener
 from graphmem_api.health import Closing
 from graphmem_api.mcp.endpoint import Endpoint
 from graphmem_api.problems import HTTP_CODES, MEDIA_TYPE, Failure, problem
@@ -78,6 +78,8 @@ async def serve(
     `SetupError` whose sentence names the remedy.
     """
     check_listener(settings)
+    # Before anything is started: the keys file must be one.
+    Guard(settings)
     with (
         contextlib.closing(listener(settings.host, settings.port)) as listening,
         GracefulEnd() as ending,

@@ -218,6 +218,13 @@ def load_reranker(settings: Settings, *, fetch: bool = True) -> CrossEncoder | N
         return _from_name(_known(chosen), settings, fetch)
 
 
+def check_reranker(settings: Settings) -> None:
+    """Raise `SettingError` for a cross-encoder that cannot be, as far as is known before it is loaded."""
+    chosen = settings.reranker
+    if chosen != OFF and SETTING.folder(chosen) is None:
+        _known(chosen)
+
+
 def _known(chosen: str) -> str:
     from fastembed.rerank.cross_encoder import TextCrossEncoder
 

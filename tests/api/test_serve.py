@@ -343,6 +343,18 @@ async def test_without_keys_others_are_refused_before_anything_starts(
         await serve(config.load({}, host="0.0.0.0", port=0))
 
 
+@pytest.mark.parametrize("content", [None, "acme agent nothing\n"], ids=["missing", "mistake"])
+async def test_a_keys_file_that_cannot_be_used_is_told_before_anything_starts(
+    content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphmem_api.serve, "running", lambda *_: pytest.fail("it started"))
+    path = tmp_path / "keys.txt"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(SettingError, match="GRAPHMEM_KEYS_FILE"):
+        await serve(config.load({}, port=0, keys_file=path))
+
+
 async def test_a_port_is_free_again_after_a_start_that_failed(
     monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int
 ) -> None:

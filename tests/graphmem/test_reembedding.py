@@ -696,6 +696,7 @@ async def test_the_command_changes_the_model_from_beginning_to_end(
 ):
     monkeypatch.setattr("graphmem.embedding.load_model", load)
     monkeypatch.setattr("graphmem.runtime.load_model", load)
+    monkeypatch.setattr("graphmem.runtime.check_model", lambda settings: None)
     runtime = await start(PLAIN)
     await written(Graphmem(runtime, CLIENT), 40)
 

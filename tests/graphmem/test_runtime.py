@@ -14,7 +14,7 @@ from graphmem import config, runtime as watching
 from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.embedding import Embedder
-from graphmem.errors import StoreUnreadable
+from graphmem.errors import SettingError, StoreUnreadable
 from graphmem.graph import inspection
 from graphmem.graph.installation import Calibration
 from graphmem.retrieval.understanding import Vocabulary
@@ -37,6 +37,25 @@ async def test_reads_are_recorded_unless_it_is_off(
         client=memory.client_id,
     )
     assert rows[0]["reads"] == kept
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"embedding_model": "/nowhere/model"}, "GRAPHMEM_EMBEDDING_MODEL: there is no folder"),
+        ({"embedding_model": "no-such-model"}, "GRAPHMEM_EMBEDDING_MODEL: .*fastembed knows no"),
+        ({"embedding_model": "http://x"}, "GRAPHMEM_EMBEDDING_MODEL: .*does not say which model"),
+        ({"reranker": "no-such-encoder"}, "GRAPHMEM_RERANKER: .*fastembed knows no"),
+        ({"reranker": "./nowhere"}, "GRAPHMEM_RERANKER: there is no folder"),
+    ],
+)
+async def test_a_model_that_cannot_be_is_told_before_a_database_is_started(
+    given: dict[str, str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "database", lambda *_: pytest.fail("it started"))
+    with pytest.raises(SettingError, match=told):
+        async with running(config.load({}, data_dir=tmp_path, **given)):
+            pass
 
 
 async def test_a_request_keeps_the_model_that_it_began_with() -> None:
