@@ -30,6 +30,7 @@ import yaml  # type: ignore[import-untyped]
 
 from graphmem import config
 from graphmem.artifacts.maven import read_list
+from graphmem.cli.main import commands
 from graphmem.config import Settings
 from graphmem.server.command import conf
 
@@ -177,6 +178,37 @@ def test_the_service_takes_every_setting_from_the_machine(compose):
     for name in every - OF_THE_FILE:
         variable = config.variable(name)
         assert environment[variable] == f"${{{variable}:-}}"
+
+
+def test_its_head_says_how_to_mount_the_files_that_settings_name(compose, repository):
+    text = (repository / "docker-compose.yml").read_text("utf-8")
+    head = text[: text.index("\nname:")]
+    given = {name for name in compose["services"]["graphmem"]["environment"] if "_FILE" in name}
+    assert {name for name in given if name not in head} == {"GRAPHMEM_KEYS_FILE"}
+    [mounted] = re.findall(r"^#( +- .*)$", head, re.MULTILINE)
+    [example] = re.findall(r"GRAPHMEM_LIMITS_FILE=(\S+/)[^/]+\.txt", head)
+    marker = "      - graphmem-data:/var/lib/graphmem\n"
+    service = yaml.safe_load(text.replace(marker, f"{marker}{mounted}\n"))["services"]["graphmem"]
+    assert service["volumes"] == ["graphmem-data:/var/lib/graphmem", "./etc:/etc/graphmem:ro"]
+    assert example == "/etc/graphmem/"
+
+
+def test_the_commands_that_back_it_up_name_its_service_and_commands_that_exist(
+    compose, repository, stages
+):
+    text = (repository / "docs" / "backup.md").read_text("utf-8")
+    lines = [
+        shlex.split(line) for line in re.findall(r"^    docker compose (exec .*)$", text, re.M)
+    ]
+    inside = [[word for word in line if not word.startswith("-")] for line in lines]
+    assert {line[1] for line in inside} == {"graphmem"} <= set(compose["services"])
+    assert {line[2] for line in inside} == {"graphmem", "tar", "rm"}
+    ours = [line[3:] for line in inside if line[2] == "graphmem"]
+    assert ours == [["backup", "monday"], ["restore", "monday"]]
+    assert {name for name, _ in ours} <= set(commands.commands)
+    # They are relative to a folder that outlives the container.
+    [workdir] = [line.rest for line in stages[-1] if line.name == "WORKDIR"]
+    assert f"graphmem-data:{workdir}" in compose["services"]["graphmem"]["volumes"]
 
 
 def test_a_setting_that_the_machine_does_not_have_stays_as_it_is(compose):

@@ -431,7 +431,7 @@ async def test_a_damaged_jar_of_the_right_size_is_fetched_again(
     assert str(jar) in mended.log.read_text("utf-8")
     faulted.note(
         "a jar in the cache is damaged, its size is right",
-        seen="nothing: the service does not listen yet",
+        seen="nothing: connections wait until it is ready",
         over=f"fetched again by itself; ready {lasted:.0f} s after the start",
     )
 

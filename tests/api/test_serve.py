@@ -321,6 +321,30 @@ async def test_a_port_that_is_taken_is_explained(offline_running: Settings) -> N
             await serve(replace(offline_running, port=port))
 
 
+async def test_a_connection_during_the_start_is_answered_once_it_is_ready(
+    offline: Runtime, monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int
+) -> None:
+    starting, going_on = asyncio.Event(), asyncio.Event()
+
+    @asynccontextmanager
+    async def slowly(settings: Settings, progress: object) -> AsyncIterator[Runtime]:
+        starting.set()
+        await going_on.wait()
+        yield replace(offline, settings=settings)
+
+    monkeypatch.setattr(graphmem_api.serve, "running", slowly)
+    task = asyncio.create_task(serve(config.load({}, port=unused_tcp_port, jobs="off")))
+    await asyncio.wait_for(starting.wait(), 30)
+    url = f"http://127.0.0.1:{unused_tcp_port}"
+    asking = asyncio.create_task(exchange(url, LIVE + b"Connection: close\r\n\r\n"))
+    await asyncio.wait([asking], timeout=0.3)
+    assert not asking.done()
+    going_on.set()
+    assert (await asking).startswith(b"HTTP/1.1 200")
+    task.cancel()
+    await asyncio.wait([task])
+
+
 def test_a_port_is_taken_before_anything_else_starts(unused_tcp_port: int) -> None:
     with (
         listener("127.0.0.1", unused_tcp_port),
