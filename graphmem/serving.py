@@ -26,7 +26,7 @@ from graphmem.graph.installation import (
     agree,
     installation,
 )
-from graphmem.graph.schema import SchemaFile, migrate
+from graphmem.graph.schema import Migrated, migrate
 from graphmem.model.progress import Progress, silent
 from graphmem.model.vocabulary import Side, other
 from graphmem.observing.logs import traced
@@ -58,7 +58,7 @@ class Opened(Struct, frozen=True):
 
     graph: Graph
     installation: Installation
-    applied: list[SchemaFile]
+    schema: Migrated
 
 
 async def open_graph(graph: Graph, ours: EmbeddingModel, progress: Progress = silent) -> Opened:
@@ -66,15 +66,12 @@ async def open_graph(graph: Graph, ours: EmbeddingModel, progress: Progress = si
 
     Raises `SchemaError`, `ModelMismatch`, `Unavailable`.
     """
-    stored = await installation(graph)
-    graph = graph.on(stored.side) if stored else graph
-    dimensions = stored.dimensions if stored else ours.dimensions
-    applied = await migrate(graph, dimensions=dimensions, progress=progress)
+    migrated = await migrate(graph, dimensions=ours.dimensions, progress=progress)
     agreed = await agree(
         graph,
         Installation(ours.name, ours.sha256, ours.dimensions, TOKENIZER, ours.source),
     )
-    return Opened(graph.on(agreed.side), agreed, applied)
+    return Opened(graph.on(agreed.side), agreed, migrated)
 
 
 def described(model: Model, settings: Settings) -> EmbeddingModel:

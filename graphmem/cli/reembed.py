@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from graphmem.embedding import Embedder
     from graphmem.graph.driver import Graph
     from graphmem.graph.installation import Change, EmbeddingModel, Installation
+    from graphmem.graph.schema import Migrated
 
 LOOK_SECONDS = 0.5
 
@@ -177,22 +178,30 @@ Examples:
 
 
 @click.command(cls=Command, epilog=MIGRATE_EPILOG)
-@click.option("--json", "as_json", is_flag=True, help="Print the applied files as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print both as JSON.")
 @settings_options(*RUNNING)
 def migrate(as_json: bool, settings: Settings) -> None:
-    """Bring the database's schema up to date, and print the applied files."""
+    """Bring the database's schema up to date; print the applied files, and the indexes that were missing."""
     from graphmem.cli.running import run
 
-    applied = run(_migrate(settings))
+    done = run(_migrate(settings))
+    applied = [file.name for file in done.applied]
     if as_json:
-        say_json({"applied": applied})
-    elif applied:
-        click.echo(f"applied {', '.join(applied)}")
+        say_json({"applied": applied, "created": done.created, "missing": done.missing})
     else:
-        click.echo("the schema is up to date")
+        for what, names in (("applied", applied), ("created what was missing:", done.created)):
+            if names:
+                click.echo(f"{what} {', '.join(names)}")
+        if not (applied or done.created or done.missing):
+            click.echo("the schema is up to date")
+        if done.missing:
+            missing = ", ".join(done.missing)
+            click.echo(f"could not create {missing}: `graphmem doctor` says what to do", err=True)
+    if done.missing:
+        click.get_current_context().exit(1)
 
 
-async def _migrate(settings: Settings) -> list[str]:
+async def _migrate(settings: Settings) -> "Migrated":
     from graphmem.cli.running import show_progress
     from graphmem.runtime import database
     from graphmem.serving import described, open_graph
@@ -204,4 +213,4 @@ async def _migrate(settings: Settings) -> list[str]:
             database(settings, progress) as graph,
         ):
             found = await open_graph(graph, described(embedder.model, settings), progress)
-    return [file.name for file in found.applied]
+    return found.schema

@@ -17,28 +17,27 @@ from graphmem.graph.inspection import (
     ShownIndex,
 )
 from graphmem.graph.installation import installation
-from graphmem.graph.query import renamed
 from graphmem.graph.schema import (
     APPLIED_MIGRATIONS,
+    CREATED,
     MEMORY,
     SchemaFile,
+    creations,
     declared_nodes,
     pending,
     schema_files,
 )
 from graphmem.model.vocabulary import FIRST, Side, other
 
-CREATED = re.compile(
-    r"CREATE (?P<kind>CONSTRAINT|(?:RANGE |VECTOR |FULLTEXT )?INDEX) (?P<name>\w+) IF NOT EXISTS\s+"
-    r"FOR \((?P<variable>\w+):(?P<label>\w+)\)\s+(?P<rest>.+)",
-    re.DOTALL,
-)
-DROPPED = re.compile(r"DROP (?:CONSTRAINT|INDEX) (?P<name>\w+) IF EXISTS")
 OPTION = re.compile(r"`(?P<name>[\w.]+)`:\s*(?:'(?P<text>[^']*)'|(?P<value>[\w.$]+))")
 UNIQUE = "NODE_PROPERTY_UNIQUENESS"
 ONLINE, POPULATING = "ONLINE", "POPULATING"
 
 AGAIN = "run its statement in cypher/schema/{file}.cypher again, as the database's administrator"
+MISSING = (
+    "`graphmem migrate` creates it, as every start does; where the database's user may not, or its log says "
+    "that the data is in the way, {again}, which tells the nodes"
+)
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -100,17 +99,11 @@ async def _is_changing(graph: Graph) -> bool:
 
 def wanted(files: Sequence[SchemaFile], *, dimensions: int, side: Side = FIRST) -> list[Wanted]:
     """Return the result of all files: their statements in order, on a side of the embeddings."""
-    made: dict[str, Wanted] = {}
-    for file in files:
-        for statement in (renamed(one, side) for one in file.statements):
-            dropped = DROPPED.search(statement)
-            if dropped:
-                made.pop(dropped["name"], None)
-                continue
-            created = CREATED.search(statement)
-            if created:
-                made[created["name"]] = _wanted(created, file.name, dimensions)
-    return list(made.values())
+    return [
+        _wanted(created, one.file, dimensions)
+        for one in creations(files, side)
+        if (created := CREATED.search(one.statement))
+    ]
 
 
 def searched_properties() -> frozenset[str]:
@@ -162,7 +155,8 @@ def _differences(one: Wanted, shown: ShownIndex | ShownConstraint | None) -> Ite
     kind = "constraint" if one.is_constraint else "index"
     again = AGAIN.format(file=one.file)
     if shown is None:
-        yield problem("schema", f"the {kind} {one.name} is missing", again)
+        remedy = MISSING.format(again=again)
+        yield problem("schema", f"the {kind} {one.name} is missing", remedy)
         return
     other = [
         f"{what} {_told(is_now)} instead of {_told(should)}"

@@ -671,8 +671,8 @@ def _raise_unless_it_passes(
         raise _cut_off(seconds) from problem
     if _name(problem) == INDEX_GONE:
         raise Unavailable(
-            "an index is not there: ask again in a few seconds; if it stays away, "
-            "`graphmem doctor` says why"
+            "an index is not there: ask again in a few seconds; if it stays away, `graphmem migrate` "
+            "creates it, and `graphmem doctor` says more"
         ) from problem
     if _shows_damage(problem):
         raise StoreDamaged(_name(problem)) from problem

@@ -1,8 +1,9 @@
 """The schema: the classes' declarations, and numbered files, applied in order, once, and never changed."""
 
 import hashlib
+import logging
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
@@ -10,20 +11,30 @@ from typing import Any
 
 import neo4j
 from msgspec import Struct
-from neo4j.exceptions import ClientError
+from neo4j.exceptions import ClientError, DatabaseError, Forbidden, Neo4jError
 
 from graphmem import config
-from graphmem.errors import SchemaError
+from graphmem.errors import SchemaError, Unavailable
 from graphmem.graph.driver import Graph
+from graphmem.graph.installation import Installation, installation
 from graphmem.graph.query import Query, renamed
 from graphmem.model.progress import Progress
-from graphmem.model.vocabulary import FIRST, Side
+from graphmem.model.vocabulary import FIRST, Side, other
 
 OLDEST_SERVER = (2026, 9)
 """The oldest Neo4j that is known to answer all queries correctly (2026.08.0 does not)."""
 
 INDEX_SECONDS = 600
 """The time limit for the indexes of a restored store to come online."""
+
+CREATED = re.compile(
+    r"CREATE (?P<kind>CONSTRAINT|(?:RANGE |VECTOR |FULLTEXT )?INDEX) (?P<name>\w+) IF NOT EXISTS\s+"
+    r"FOR \((?P<variable>\w+):(?P<label>\w+)\)\s+(?P<rest>.+)",
+    re.DOTALL,
+)
+DROPPED = re.compile(r"DROP (?:CONSTRAINT|INDEX) (?P<name>\w+) IF EXISTS")
+
+log = logging.getLogger(__name__)
 
 
 class SchemaFile(Struct, frozen=True):
@@ -53,6 +64,34 @@ class AppliedFile(Struct, frozen=True):
     sha256: str
 
 
+class Creation(Struct, frozen=True, kw_only=True):
+    """A statement that creates an index or a constraint, and its file."""
+
+    name: str
+    statement: str
+    file: str
+    is_constraint: bool
+
+
+class IndexState(Struct, frozen=True):
+    """An index, its state, and the constraint that it serves."""
+
+    name: str
+    state: str
+    owner: str | None = None
+
+
+class Migrated(Struct, frozen=True, kw_only=True):
+    """The files that were applied; the indexes and constraints that were missing and were created.
+
+    `missing` are those that could not be created; the log says why.
+    """
+
+    applied: list[SchemaFile]
+    created: list[str]
+    missing: list[str]
+
+
 class ServerVersion(Struct, frozen=True):
     """The server's version."""
 
@@ -62,6 +101,7 @@ class ServerVersion(Struct, frozen=True):
 APPLIED_MIGRATIONS = Query("graph/applied_migrations", AppliedFile)
 RECORD_MIGRATION = Query("graph/record_migration", AppliedFile, writes=True)
 SERVER_VERSION = Query("graph/server_version", ServerVersion)
+INDEX_STATES = Query("graph/index_states", IndexState)
 
 
 def schema_files(folder: Path | None = None) -> list[SchemaFile]:
@@ -75,42 +115,67 @@ def schema_files(folder: Path | None = None) -> list[SchemaFile]:
 
 async def migrate(
     graph: Graph, *, dimensions: int, progress: Progress, folder: Path | None = None
-) -> list[SchemaFile]:
-    """Bring the database's schema up to date and wait for its indexes; return the applied files.
+) -> Migrated:
+    """Bring the database's schema up to date, create what is missing of it, and wait for its indexes.
 
     Safe when several processes start at once: one applies, the others wait. Raises `SchemaError` if the
-    server is too old, an applied file has changed, or a newer graphmem has migrated the database.
-    Statements about the vector index apply to that of the graph's side.
+    server is too old, an applied file has changed, a newer graphmem has migrated the database, or the
+    database's user may not create what is missing. Statements about the vector indexes apply to those of the
+    installation's side; `dimensions` is the length of the embeddings of a new installation.
     """
     await check_server(graph)
     files = schema_files(folder)
-    await _bootstrap(graph, files[0])
+    begun = await _bootstrap(graph, creations(files[:1]))
     async with _lock(graph) as lock:
+        # Under the lock: meanwhile another process may have changed the model, and with it the side.
+        stored = await installation(graph)
+        graph, dimensions = (
+            (graph.on(stored.side), stored.dimensions) if stored else (graph, dimensions)
+        )
         missing = pending(files, await graph.rows(APPLIED_MIGRATIONS))
         for done, file in enumerate(missing):
             progress("preparing the schema", done, len(missing))
             await _apply(graph, file, dimensions)
+        created, left = await _repair(graph, _needed(files, stored, graph.side, dimensions))
         # In the lock's transaction, which is exempt from the server's time limit for transactions.
         await (await lock.run(f"CALL db.awaitIndexes({INDEX_SECONDS})")).consume()
     if missing:
         progress("preparing the schema", len(missing), len(missing))
-    return missing
+    is_new = len(missing) == len(files)
+    return _told(
+        Migrated(applied=missing, created=[*([] if is_new else begun), *created], missing=left)
+    )
+
+
+def creations(files: Sequence[SchemaFile], side: Side = FIRST) -> list[Creation]:
+    """Return the statements that create what is there after all files, on a side of the embeddings."""
+    made: dict[str, Creation] = {}
+    for file in files:
+        for statement in (renamed(one, side) for one in file.statements):
+            if dropped := DROPPED.search(statement):
+                made.pop(dropped["name"], None)
+            elif created := CREATED.search(statement):
+                made[created["name"]] = Creation(
+                    name=created["name"],
+                    statement=statement,
+                    file=file.name,
+                    is_constraint=created["kind"] == "CONSTRAINT",
+                )
+    return list(made.values())
 
 
 def vector_index(side: Side) -> str:
     """Return the statement that creates a side's index of memories: the schema's last, so all are alike."""
-    return _creating(FIRST.index, side)
+    return _creating(side.index, side)
 
 
 def passage_index(side: Side) -> str:
     """Return the statement that creates a side's index of passages."""
-    return _creating(FIRST.passage_index, side)
+    return _creating(side.passage_index, side)
 
 
 def _creating(index: str, side: Side) -> str:
-    made = f"CREATE VECTOR INDEX {index} "
-    statements = [one for file in schema_files() for one in file.statements if made in one]
-    return renamed(statements[-1], side)
+    return next(one.statement for one in creations(schema_files(), side) if one.name == index)
 
 
 async def check_server(graph: Graph) -> str:
@@ -145,14 +210,88 @@ def pending(files: list[SchemaFile], applied: list[AppliedFile]) -> list[SchemaF
     return [file for file in files if file.number not in seen]
 
 
-async def _bootstrap(graph: Graph, first: SchemaFile) -> None:
-    """Create the constraint that the lock depends on; two processes may do so at once."""
-    for statement in first.statements:
+async def _bootstrap(graph: Graph, first: Sequence[Creation]) -> list[str]:
+    """Create the constraints that the lock depends on, if they are missing; return their names.
+
+    Two processes may do so at once.
+    """
+    lacking = await _lacking(graph, first)
+    for one in lacking:
         try:
-            await graph.execute(statement)
+            await graph.execute(one.statement)
+        except Forbidden as problem:
+            raise _forbidden(one) from problem
         except ClientError as problem:
             if "AlreadyExists" not in (problem.code or ""):
                 raise
+    return [one.name for one in lacking]
+
+
+def _needed(
+    files: Sequence[SchemaFile], stored: Installation | None, side: Side, dimensions: int
+) -> list[tuple[Creation, int]]:
+    """Return what creates the whole schema, with the length of embeddings.
+
+    While the model is changed it includes the vector indexes of the other side, once they exist.
+    """
+    needed = {one.name: (one, dimensions) for one in creations(files, side)}
+    if stored and stored.change and stored.change.indexed and stored.beside:
+        for one in creations(files, other(side)):
+            needed.setdefault(one.name, (one, stored.beside.dimensions))
+    return list(needed.values())
+
+
+async def _repair(
+    graph: Graph, needed: Sequence[tuple[Creation, int]]
+) -> tuple[list[str], list[str]]:
+    """Create what is missing; return the names of what was created, and of what could not be."""
+    lengths = {one.name: dimensions for one, dimensions in needed}
+    lacking = await _lacking(graph, [one for one, _ in needed])
+    if not lacking:
+        return [], []
+    for one in lacking:
+        await _create(graph, one, lengths[one.name])
+    # A statement does nothing where another index has the same properties.
+    left = [one.name for one in await _lacking(graph, lacking)]
+    return [one.name for one in lacking if one.name not in left], left
+
+
+async def _lacking(graph: Graph, wanted: Sequence[Creation]) -> list[Creation]:
+    there = {(one.name, one.owner is not None) for one in await graph.rows(INDEX_STATES)}
+    return [one for one in wanted if (one.name, one.is_constraint) not in there]
+
+
+async def _create(graph: Graph, one: Creation, dimensions: int) -> None:
+    """Create an index or a constraint; log the reason if the stored data is in its way."""
+    try:
+        await graph.execute(one.statement, dimensions=dimensions)
+    except (Neo4jError, Unavailable) as problem:
+        reason = problem if isinstance(problem, Neo4jError) else problem.__cause__
+        if isinstance(reason, Forbidden):
+            raise _forbidden(one) from problem
+        if not isinstance(reason, ClientError | DatabaseError):
+            raise
+        log.error("%s is missing and cannot be created: %s", one.name, reason.code)
+
+
+def _forbidden(one: Creation) -> SchemaError:
+    kind = "constraint" if one.is_constraint else "index"
+    return SchemaError(
+        f"the {kind} {one.name} is missing, and the database's user may not create it: run its statement in "
+        f"cypher/schema/{one.file}.cypher as the database's administrator, then start again"
+    )
+
+
+def _told(done: Migrated) -> Migrated:
+    """Log what was missing of the schema; return the same."""
+    if done.created:
+        log.warning("created what was missing of the schema: %s", ", ".join(done.created))
+    if done.missing:
+        log.error(
+            "still missing of the schema: %s; `graphmem doctor` says what to do",
+            ", ".join(done.missing),
+        )
+    return done
 
 
 @asynccontextmanager

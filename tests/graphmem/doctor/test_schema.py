@@ -4,9 +4,16 @@ from typing import Any
 import pytest
 
 from graphmem.doctor.findings import Finding
-from graphmem.doctor.schema import CREATED, DROPPED, Wanted, compare, migrations, wanted
+from graphmem.doctor.schema import Wanted, compare, migrations, wanted
 from graphmem.graph.inspection import MEMORIES_WITHOUT_FILTERS, ShownConstraint, ShownIndex
-from graphmem.graph.schema import APPLIED_MIGRATIONS, AppliedFile, SchemaFile, schema_files
+from graphmem.graph.schema import (
+    APPLIED_MIGRATIONS,
+    CREATED,
+    DROPPED,
+    AppliedFile,
+    SchemaFile,
+    schema_files,
+)
 from tests.scripted import ScriptedGraph
 
 FILES = schema_files()

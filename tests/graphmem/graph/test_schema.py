@@ -11,6 +11,7 @@ from pathlib import Path
 
 import neo4j
 import pytest
+from neo4j.exceptions import Forbidden
 
 from graphmem import config
 from graphmem.artifacts.model import BUNDLED
@@ -20,6 +21,7 @@ from graphmem.graph.driver import Graph, connect
 from graphmem.graph.installation import KEEP_INSTALLATION, Installation, agree
 from graphmem.graph.schema import (
     AppliedFile,
+    Migrated,
     SchemaFile,
     ServerVersion,
     check_server,
@@ -56,7 +58,7 @@ from graphmem.model.progress import silent
 
 async def start():
     graph = await connect(sys.argv[1], sys.argv[2], sys.argv[3], "neo4j")
-    print(len(await migrate(graph, dimensions=384, progress=silent)))
+    print(len((await migrate(graph, dimensions=384, progress=silent)).applied))
     await graph.close()
 
 asyncio.run(start())
@@ -111,7 +113,7 @@ def copied(tmp_path: Path) -> Path:
 
 async def migrated(graph: Graph, folder: Path | None = None) -> list[str]:
     done = await migrate(graph, dimensions=384, progress=silent, folder=folder)
-    return [file.name for file in done]
+    return [file.name for file in done.applied]
 
 
 async def recorded(graph: Graph) -> list[AppliedFile]:
@@ -145,9 +147,7 @@ async def test_a_fresh_database_gets_every_file_in_order_with_its_hash(fresh: Gr
 async def test_the_vector_index_has_the_length_of_the_installation_s_embeddings(fresh: Graph):
     await migrate(fresh, dimensions=17, progress=silent)
 
-    rows = await fresh.execute("SHOW VECTOR INDEXES YIELD name, options")
-    made = {row["name"]: row["options"]["indexConfig"]["vector.dimensions"] for row in rows}
-    assert made["memory_embedding"] == 17
+    assert (await lengths(fresh))["memory_embedding"] == 17
 
 
 async def test_again_nothing_is_left_to_do(fresh: Graph):
@@ -156,6 +156,115 @@ async def test_again_nothing_is_left_to_do(fresh: Graph):
 
     assert await migrated(fresh) == []
     assert await fresh.execute("MATCH (m:Migration) RETURN m ORDER BY m.number") == before
+
+
+async def repaired(graph: Graph) -> Migrated:
+    done = await migrate(graph, dimensions=384, progress=silent)
+    assert done.applied == []
+    return done
+
+
+@pytest.mark.parametrize(
+    ("harm", "name"),
+    [
+        ("DROP INDEX memory_text", "memory_text"),
+        ("DROP INDEX memory_embedding", "memory_embedding"),
+        ("DROP INDEX job_due", "job_due"),
+        ("DROP CONSTRAINT job_key", "job_key"),
+        ("DROP CONSTRAINT migration_number", "migration_number"),
+    ],
+)
+async def test_what_is_missing_is_created_again_and_told(
+    fresh: Graph, caplog: pytest.LogCaptureFixture, harm: str, name: str
+):
+    await migrated(fresh)
+    before = await indexes(fresh)
+    await fresh.execute(harm)
+
+    assert (await repaired(fresh)).created == [name]
+
+    assert await indexes(fresh) == before
+    assert set(before.values()) == {"ONLINE"}
+    assert f"created what was missing of the schema: {name}" in caplog.messages
+    assert (await repaired(fresh)).created == []
+
+
+async def test_the_vector_indexes_of_the_installation_s_side_are_created_again(fresh: Graph):
+    await fresh.execute(
+        "CREATE (:Installation {id: 'installation', embedding_model: 'm', embedding_sha256: 'a', "
+        "dimensions: 17, tokenizer: 'o200k_base', embeddings: ['embedding_2']})"
+    )
+    await migrated(fresh)
+    await fresh.execute("DROP INDEX memory_embedding_2")
+
+    assert (await repaired(fresh)).created == ["memory_embedding_2"]
+
+    assert await lengths(fresh) == {"memory_embedding_2": 17, "passage_embedding_2": 17}
+
+
+async def test_during_a_change_of_the_model_those_of_the_other_side_are_too(fresh: Graph):
+    await fresh.execute(
+        "CREATE (:Installation {id: 'installation', embedding_model: 'm', embedding_sha256: 'a', "
+        "dimensions: 17, tokenizer: 'o200k_base', embeddings: ['embedding', 'embedding_2'], "
+        "change_id: 'c', change_state: 'embedding', change_at: datetime(), change_done: 0, "
+        "change_total: 1, wanted_model: 'w', wanted_sha256: 'b', wanted_dimensions: 9, "
+        "wanted_low: .5, wanted_high: .8})"
+    )
+    await migrated(fresh)
+    assert set(await lengths(fresh)) == {"memory_embedding", "passage_embedding"}
+
+    await fresh.execute("MATCH (one:Installation) SET one.change_indexed = true")
+
+    assert (await repaired(fresh)).created == ["memory_embedding_2", "passage_embedding_2"]
+    assert (await lengths(fresh))["memory_embedding_2"] == 9
+
+
+async def lengths(graph: Graph) -> dict[str, int]:
+    rows = await graph.execute("SHOW VECTOR INDEXES YIELD name, options")
+    return {row["name"]: row["options"]["indexConfig"]["vector.dimensions"] for row in rows}
+
+
+async def test_what_the_data_does_not_admit_stays_missing_and_is_told(
+    fresh: Graph, caplog: pytest.LogCaptureFixture
+):
+    await migrated(fresh)
+    await fresh.execute("DROP CONSTRAINT job_id")
+    await fresh.execute("UNWIND [1, 2] AS n CREATE (:Job {client_id: 'x', id: 'twice'})")
+
+    done = await repaired(fresh)
+
+    assert (done.created, done.missing) == ([], ["job_id"])
+    assert "job_id is missing and cannot be created: Neo." in caplog.text
+
+
+async def test_an_index_that_another_one_keeps_out_stays_missing(fresh: Graph):
+    await migrated(fresh)
+    await fresh.execute("DROP INDEX job_due")
+    await fresh.execute("CREATE INDEX mine FOR (job:Job) ON (job.state, job.run_at)")
+
+    assert (await repaired(fresh)).missing == ["job_due"]
+
+
+async def test_a_user_who_may_not_create_what_is_missing_is_told_the_statement(
+    fresh: Graph, monkeypatch: pytest.MonkeyPatch
+):
+    await migrated(fresh)
+    await fresh.execute("DROP INDEX memory_text")
+    execute = fresh.execute
+
+    async def forbidden(graph: Graph, statement: str, **parameters):
+        raise Forbidden("Schema operations are not allowed")
+
+    monkeypatch.setattr(Graph, "execute", forbidden)
+    with pytest.raises(SchemaError) as raised:
+        await repaired(fresh)
+    monkeypatch.undo()
+
+    assert str(raised.value) == (
+        "the index memory_text is missing, and the database's user may not create it: run its statement in "
+        "cypher/schema/003_search.cypher as the database's administrator, then start again"
+    )
+    assert "memory_text" not in {row["name"] for row in await execute("SHOW INDEXES YIELD name")}
 
 
 async def test_a_file_that_came_later_is_applied_alone(fresh: Graph, copied: Path):
