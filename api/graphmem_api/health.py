@@ -9,7 +9,7 @@ from litestar.di import NamedDependency
 from msgspec import Struct
 
 from graphmem.errors import Unavailable
-from graphmem.graph.schema import SERVER_VERSION
+from graphmem.graph.schema import unanswerable
 from graphmem.retrieval.reranking import Reranker
 from graphmem.runtime import Runtime
 from graphmem_api.problems import described
@@ -60,7 +60,9 @@ async def live() -> Health:
     responses=described(503),
 )
 async def ready(runtime: NamedDependency[Runtime], closing: NamedDependency[Closing]) -> Readiness:
-    """Say that the database answers, or return 503 within two seconds; 503 too once the service is ending.
+    """Say that the database answers and has the indexes of searches, or return 503 within two seconds.
+
+    503 too once the service is ending.
 
     With a places file it says which places answer; it is ready if one does, since each place has its own
     clients.
@@ -72,11 +74,13 @@ async def ready(runtime: NamedDependency[Runtime], closing: NamedDependency[Clos
         return Readiness("ready", reranker, at_places(runtime.places.states()))
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
-            await runtime.graph.rows(SERVER_VERSION)
+            reason = await unanswerable(runtime.graph)
     except TimeoutError as problem:
         raise Unavailable(
             f"the database does not answer within {DEADLINE_SECONDS:g} s"
         ) from problem
+    if reason:
+        raise Unavailable(f"questions cannot be answered: {reason}")
     return Readiness("ready", reranker)
 
 

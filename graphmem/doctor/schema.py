@@ -21,6 +21,8 @@ from graphmem.graph.schema import (
     APPLIED_MIGRATIONS,
     CREATED,
     MEMORY,
+    ONLINE,
+    POPULATING,
     SchemaFile,
     creations,
     declared_nodes,
@@ -31,7 +33,6 @@ from graphmem.model.vocabulary import FIRST, Side, other
 
 OPTION = re.compile(r"`(?P<name>[\w.]+)`:\s*(?:'(?P<text>[^']*)'|(?P<value>[\w.$]+))")
 UNIQUE = "NODE_PROPERTY_UNIQUENESS"
-ONLINE, POPULATING = "ONLINE", "POPULATING"
 
 AGAIN = "run its statement in cypher/schema/{file}.cypher again, as the database's administrator"
 MISSING = (

@@ -33,6 +33,9 @@ CREATED = re.compile(
     re.DOTALL,
 )
 DROPPED = re.compile(r"DROP (?:CONSTRAINT|INDEX) (?P<name>\w+) IF EXISTS")
+SEARCHED = re.compile(r"CREATE (VECTOR|FULLTEXT) INDEX ")
+
+ONLINE, POPULATING = "ONLINE", "POPULATING"
 
 log = logging.getLogger(__name__)
 
@@ -162,6 +165,32 @@ def creations(files: Sequence[SchemaFile], side: Side = FIRST) -> list[Creation]
                     is_constraint=created["kind"] == "CONSTRAINT",
                 )
     return list(made.values())
+
+
+@cache
+def searched_indexes(side: Side) -> tuple[str, ...]:
+    """Return the names of the indexes without which no question is answered on a side."""
+    made = creations(schema_files(), side)
+    return tuple(one.name for one in made if SEARCHED.search(one.statement))
+
+
+async def unanswerable(graph: Graph) -> str | None:
+    """Return the reason for which questions cannot be answered; None if all indexes of searches are online.
+
+    Raises `Unavailable`.
+    """
+    states = {one.name: one.state for one in await graph.rows(INDEX_STATES)}
+    for name in searched_indexes(graph.side):
+        state = states.get(name)
+        if state is None:
+            return (
+                f"the index {name} is missing: `graphmem migrate` creates it, as every start does"
+            )
+        if state == POPULATING:
+            return f"the index {name} is still being filled: wait"
+        if state != ONLINE:
+            return f"the index {name} is {state.lower()}: `graphmem doctor` says what to do"
+    return None
 
 
 def vector_index(side: Side) -> str:

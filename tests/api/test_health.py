@@ -1,4 +1,4 @@
-"""Alive without asking anybody; ready only while the database answers."""
+"""Alive without asking anybody; ready only while the database answers and has its indexes."""
 
 import asyncio
 import time
@@ -8,15 +8,26 @@ from typing import Any
 
 import httpx
 import neo4j
+import pytest
 import pytest_asyncio
 from graphmem_api.app import create_app
 from msgspec.structs import replace
 
 from graphmem import config
 from graphmem.graph.driver import Graph
+from graphmem.graph.schema import (
+    IndexState,
+    creations,
+    migrate,
+    schema_files,
+    searched_indexes,
+)
+from graphmem.model.progress import silent
+from graphmem.model.vocabulary import FIRST, SECOND
 from graphmem.retrieval.reranking import Reranker, load_reranker
 from graphmem.runtime import Runtime
 from tests.cross_encoder import make_cross_encoder
+from tests.scripted import ScriptedGraph
 
 READY = {"status": "ready", "reranker": None, "places": None}
 
@@ -57,6 +68,60 @@ async def test_without_the_database_it_lives_but_is_not_ready(
             assert answer.headers["content-type"] == "application/problem+json"
             assert int(answer.headers["retry-after"]) > 0
             assert answer.json()["code"] == "unavailable"
+
+
+@pytest.mark.parametrize("name", ["memory_text", "passage_embedding"])
+async def test_without_an_index_of_searches_it_is_not_ready_until_that_is_there_again(
+    http: httpx.AsyncClient, runtime: Runtime, name: str
+) -> None:
+    await runtime.graph.execute(f"DROP INDEX {name}")
+    try:
+        answer = await http.get("/health/ready")
+        question = await http.post("/api/v0/recall", json={"query": "Who?"})
+    finally:
+        await migrate(runtime.graph, dimensions=384, progress=silent)
+
+    assert (answer.status_code, question.status_code) == (503, 503)
+    assert f"the index {name} is missing: `graphmem migrate` creates it" in answer.json()["detail"]
+    assert (await http.get("/health/ready")).json() == READY
+    assert (await http.post("/api/v0/recall", json={"query": "Who?"})).status_code == 200
+
+
+async def test_without_another_index_it_is_slow_and_ready(
+    http: httpx.AsyncClient, runtime: Runtime
+) -> None:
+    await runtime.graph.execute("DROP INDEX entity_short")
+    try:
+        assert (await http.get("/health/ready")).status_code == 200
+    finally:
+        await migrate(runtime.graph, dimensions=384, progress=silent)
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ("POPULATING", "the index memory_text is still being filled"),
+        ("FAILED", "the index memory_text is failed: `graphmem doctor`"),
+    ],
+)
+async def test_an_index_that_is_not_online_is_not_ready(
+    offline: Runtime, asking: Any, state: str, told: str
+) -> None:
+    states = {one.name: "ONLINE" for one in creations(schema_files())} | {"memory_text": state}
+    rows = [IndexState(name, of) for name, of in states.items()]
+    graph = ScriptedGraph({"graph/index_states": rows})
+
+    async with asking(create_app(replace(offline, graph=graph))) as http:
+        answer = await http.get("/health/ready")
+
+    assert answer.status_code == 503
+    assert told in answer.json()["detail"]
+
+
+def test_the_indexes_of_searches_are_those_of_the_side() -> None:
+    texts = {"memory_text", "passage_text"}
+    assert set(searched_indexes(FIRST)) == texts | {FIRST.index, FIRST.passage_index}
+    assert set(searched_indexes(SECOND)) == texts | {SECOND.index, SECOND.passage_index}
 
 
 async def test_a_database_that_hangs_is_not_waited_for(offline: Runtime, asking: Any) -> None:
