@@ -48,6 +48,7 @@ from graphmem.errors import (
     PatternDamaged as PatternDamaged,
     PatternNotFound as PatternNotFound,
     PlaceUnavailable as PlaceUnavailable,
+    RecordDamaged as RecordDamaged,
     RunEnded as RunEnded,
     RunNotFound as RunNotFound,
     RunTimeout as RunTimeout,

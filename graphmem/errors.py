@@ -44,6 +44,7 @@
     ├── Unavailable             temporary: the database or the embedder does not answer now
     │   ├── DiskFull            … or its disk has too little room to write
     │   ├── StoreDamaged        … or its store cannot be read: only a backup helps
+    │   ├── RecordDamaged       … or one record of it cannot be read as graphmem writes it
     │   ├── PlaceUnavailable    … or the place of the client does not
     │   ├── ClientMoves         … or the client is being moved: it may only read
     │   ├── Overloaded          … or the service has as many requests in progress as it takes
@@ -493,6 +494,18 @@ class StoreDamaged(Unavailable):
         super().__init__(
             f"the store of the database is damaged, or another program has changed it ({reason}): end "
             "graphmem and bring a backup back with `graphmem restore`, which puts this store aside",
+            retry_after=60,
+        )
+
+
+class RecordDamaged(Unavailable):
+    """A stored record lacks a value that graphmem writes, or has one of another type."""
+
+    def __init__(self, query: str) -> None:
+        super().__init__(
+            f"a stored record cannot be read as graphmem writes it (by the query {query}): `graphmem doctor` "
+            "names such records and the remedy; if it names none, the store may be damaged, and `graphmem "
+            "restore` brings a backup back",
             retry_after=60,
         )
 

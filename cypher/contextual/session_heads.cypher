@@ -33,5 +33,5 @@ RETURN collect(session {
   started_at: toString(session.started_at),
   summary_id: summary.id,
   summary: summary.text,
-  beginning: left(message.text, $characters)
+  beginning: left(coalesce(message.text, message.search_text, ''), $characters)
 }) AS rows

@@ -10,6 +10,6 @@ WITH message
 ORDER BY message.idx
 RETURN collect(message {
   .id, .session_id, .idx, .role, .name, .token_count,
-  content: message.text,
+  content: coalesce(message.text, message.search_text, ''),
   occurred_at: toString(message.occurred_at)
 }) AS rows

@@ -33,6 +33,6 @@ CALL (place) {
 WITH DISTINCT message
 RETURN collect(message {
   .id, .session_id, .idx, .role, .name, .token_count,
-  content: message.text,
+  content: coalesce(message.text, message.search_text, ''),
   occurred_at: toString(message.occurred_at)
 }) AS rows

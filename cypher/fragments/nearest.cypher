@@ -5,10 +5,11 @@
 WITH memory, coll.max(
   [one IN $vectors | vector.similarity.cosine(memory.embedding, one.vector)]
 ) AS score
-ORDER BY score DESC, memory.occurred_at DESC, memory.id
+// A memory without an embedding comes last.
+ORDER BY coalesce(score, -1.0) DESC, memory.occurred_at DESC, memory.id
 LIMIT $limit
 RETURN collect(memory {
   // include candidate
   cosine: 2 * score - 1,
-  by_vector: true
+  by_vector: score IS NOT NULL
 }) AS rows

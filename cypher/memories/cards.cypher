@@ -15,6 +15,6 @@ RETURN collect(memory {
   last_activity_at: toString(memory.last_activity_at),
   start_at: toString(memory.start_at),
   end_at: toString(memory.end_at),
-  beginning: left(memory.text, $snippet_characters),
+  beginning: left(coalesce(memory.text, memory.search_text, ''), $snippet_characters),
   // include head
 }) AS rows

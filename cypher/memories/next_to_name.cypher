@@ -8,4 +8,4 @@ WHERE memory.id IS NOT NULL // names every property: else the index is not used
 WITH memory
 ORDER BY memory.id
 LIMIT $limit
-RETURN collect(memory {.id, text: memory.search_text}) AS rows
+RETURN collect(memory {.id, text: coalesce(memory.search_text, memory.text, '')}) AS rows

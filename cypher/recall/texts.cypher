@@ -9,12 +9,12 @@ WITH memory, chain, session, $around[memory.id] AS wanted
 RETURN collect(memory {
   .id, .metadata,
   tags: coalesce(memory.tags, []),
-  text: CASE WHEN wanted IS NULL THEN memory.text ELSE '' END,
+  text: CASE WHEN wanted IS NULL THEN coalesce(memory.text, memory.search_text, '') ELSE '' END,
   session_external_id: session.external_id,
   parts: COLLECT {
     MATCH (memory)<-[:PASSAGE_OF]-(passage:Passage {client_id: $client_id})
     WHERE wanted IS NOT NULL AND passage.place >= wanted.first AND passage.place <= wanted.last
-    RETURN passage {.place, .start, .end, text: passage.search_text}
+    RETURN passage {.place, .start, .end, text: coalesce(passage.search_text, '')}
     ORDER BY passage.place
   },
   bytes: CASE WHEN wanted IS NOT NULL THEN COLLECT {

@@ -14,6 +14,7 @@ RETURN collect({
       WHERE passage.place = one.place
       RETURN passage.search_text
     }[0],
-    left(memory.search_text, $longest)
+    left(coalesce(memory.search_text, memory.text), $longest),
+    ''
   )
 }) AS rows

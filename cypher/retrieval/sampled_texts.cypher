@@ -8,4 +8,4 @@ WHERE memory.id IS NOT NULL AND memory.active = true // the id: else no index is
 WITH memory
 ORDER BY memory.client_id, memory.id
 LIMIT $limit
-RETURN collect({text: left(memory.search_text, 600)}) AS rows
+RETURN collect({text: left(coalesce(memory.search_text, memory.text, ''), 600)}) AS rows

@@ -5,4 +5,4 @@ CYPHER 25
 // $ids        list<string>  their ids
 UNWIND $ids AS id
 MATCH (memory:Memory {client_id: $client_id, id: id})
-RETURN collect(memory {.id, .text}) AS rows
+RETURN collect(memory {.id, text: coalesce(memory.text, memory.search_text, '')}) AS rows

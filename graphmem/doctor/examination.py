@@ -22,7 +22,13 @@ from graphmem.doctor.findings import (
     warning,
     ways,
 )
-from graphmem.errors import GraphmemError, ServerFailed, SetupError, StoreDamaged
+from graphmem.errors import (
+    GraphmemError,
+    RecordDamaged,
+    ServerFailed,
+    SetupError,
+    StoreDamaged,
+)
 from graphmem.graph.driver import Graph, connect
 from graphmem.model.progress import Progress, silent
 from graphmem.model.times import present
@@ -37,6 +43,12 @@ CONNECT_SECONDS = 15.0
 
 CHECK_SECONDS = 150.0
 """Longer than the server lets a query run."""
+
+UNREADABLE = "some stored records cannot be read as graphmem writes them"
+UNREADABLE_REMEDY = (
+    "see what the rules of integrity and of the graph name; if they name nothing, the store may be damaged: "
+    "end graphmem and bring a backup back with `graphmem restore`"
+)
 
 Check = Callable[[], Awaitable[list[Finding]]]
 
@@ -164,6 +176,8 @@ async def _check(subject: str, check: Check) -> list[Finding]:
             return await check()
     except StoreDamaged as error:
         return [server.damage(error)]
+    except RecordDamaged:
+        return [problem(subject, UNREADABLE, UNREADABLE_REMEDY)]
     except GraphmemError as error:
         reason = str(error)
     except TimeoutError:

@@ -7,6 +7,7 @@ import copy
 import itertools
 import logging
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -35,6 +36,7 @@ from graphmem.errors import (
     DiskFull,
     GraphmemError,
     InvalidInput,
+    RecordDamaged,
     ServerFailed,
     StoreDamaged,
     TookTooLong,
@@ -107,6 +109,9 @@ DAMAGE = (
     "/ by zero",
 )
 """The signs of a damaged store in the message of Neo4j's error."""
+
+_STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
+"""A step of the path in an error of msgspec, `$[0].text`."""
 
 log = logging.getLogger(__name__)
 
@@ -423,7 +428,7 @@ class Graph:
                     dict(zip(one.keys(), map(_deeply, one.values()), strict=True))
                     for one in records
                 ]
-            return msgspec.convert(rows, list[query.row])  # type: ignore[name-defined]
+            return _converted(rows, query)
 
         with span(query.name, SYSTEM, kind=SpanKind.CLIENT) as shown:
             rows = await self._retry(neo4j.READ_ACCESS, read, shown, seconds=seconds)
@@ -643,9 +648,11 @@ def _explained(uri: str, user: str) -> Iterator[None]:
 
 
 def _stays(problem: Exception) -> Unavailable:
-    """Return the error of a call that failed each time; a damaged store gives rows that cannot be."""
+    """Return the error of a call that failed each time; log the record that cannot be read."""
     if not isinstance(problem, DatabaseError):
-        return StoreDamaged("it returns values that graphmem never writes")
+        query, id = getattr(problem, "__notes__", ["?", ""])[:2]
+        log.error("the query %s cannot read a record, of the id %r: %s", query, id, problem)
+        return RecordDamaged(query)
     if _shows_damage(problem):
         return StoreDamaged(_name(problem))
     return Unavailable(f"the database failed ({_name(problem)})")
@@ -713,7 +720,30 @@ async def _rows(result: neo4j.AsyncResult, query: Query[Row]) -> list[Row]:
             dict(zip(record.keys(), map(_native, record.values()), strict=True))
             for record in records
         ]
-    return msgspec.convert(rows, list[query.row])  # type: ignore[name-defined]
+    return _converted(rows, query)
+
+
+def _converted(rows: list[Any], query: Query[Row]) -> list[Row]:
+    try:
+        return msgspec.convert(rows, list[query.row])  # type: ignore[name-defined]
+    except msgspec.ValidationError as problem:
+        problem.add_note(query.name)
+        problem.add_note(_id_of(rows, problem))
+        raise
+
+
+def _id_of(rows: list[Any], problem: msgspec.ValidationError) -> str:
+    """Return the id of the innermost map with one that holds the value that does not fit; '' without one."""
+    value: Any = rows
+    id = ""
+    for name, place in _STEP.findall(str(problem).rpartition(" - at `$")[2]):
+        try:
+            value = value[name or int(place)]
+        except (LookupError, TypeError, ValueError):
+            break
+        if isinstance(value, Mapping):
+            id = str(value.get("id") or id)
+    return id
 
 
 class _Unspelled(list[Any]):

@@ -21,6 +21,7 @@ from graphmem.errors import (
     InvalidInput,
     NotFound,
     Overloaded,
+    RecordDamaged,
     StoreDamaged,
     TooManyRequests,
     Unauthorized,
@@ -443,7 +444,8 @@ def _mentioned(name: str, given: Mapping[str, str], problem: Problem) -> str | N
 
 def _may_pass(error: GraphmemError) -> bool:
     """Tell whether the same request may succeed soon."""
-    return isinstance(error, Unavailable) and not isinstance(error, DiskFull | StoreDamaged)
+    lasting = DiskFull | StoreDamaged | RecordDamaged
+    return isinstance(error, Unavailable) and not isinstance(error, lasting)
 
 
 def _retry_after(response: httpx.Response) -> float | None:

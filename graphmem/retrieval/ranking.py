@@ -196,7 +196,8 @@ def ranked(
     """
     cosines = {c.id: c.cosine for c in found if c.cosine is not None}
     bm25 = {c.id: c.bm25 for c in found if c.bm25 is not None}
-    by_vector = best_first((c for c in found if c.by_vector), lambda c: cosines[c.id])
+    near = (c for c in found if c.by_vector and c.id in cosines)
+    by_vector = best_first(near, lambda c: cosines[c.id])
     by_words = best_first((c for c in found if c.id in bm25), lambda c: bm25[c.id])
     legs: dict[Leg, list[str]] = {
         "vector": [candidate.id for candidate in by_vector],
@@ -248,7 +249,9 @@ def _fused(
     cosine, by_words = min_max(cosines), by_maximum(bm25)
     if cues and cues.knowledge:
         cosine = _trusted(cosine, by_words, found, cues)
-    hybrid = weighted([(DENSE_SHARE, cosine), (1 - DENSE_SHARE, by_words)])
+    # A memory that has lost its embedding may be among them, with neither a cosine nor a word.
+    nothing = {one.id: 0.0 for one in found}
+    hybrid = nothing | weighted([(DENSE_SHARE, cosine), (1 - DENSE_SHARE, by_words)])
     places = _places(found)
     lengths = {one.id: one.token_count for one in found}
     chat = chat_share(lengths.values())

@@ -55,6 +55,7 @@ TABLE = {
     errors.Unavailable: 503,
     errors.ModelFailed: 503,
     errors.StoreDamaged: 503,
+    errors.RecordDamaged: 503,
 }
 
 

@@ -20,7 +20,14 @@ import pytest
 from graphmem_api.problems import STATUS
 from litestar import Litestar
 
-from graphmem.errors import DiskFull, Overloaded, SetupError, StoreDamaged, TooManyRequests
+from graphmem.errors import (
+    DiskFull,
+    Overloaded,
+    RecordDamaged,
+    SetupError,
+    StoreDamaged,
+    TooManyRequests,
+)
 from graphmem.remote.connection import RENAMED, ROUTES, RUN_ROUTES, Route
 from tests.environments import environment_of
 
@@ -125,7 +132,8 @@ def test_failures_are_sorted_by_status_as_the_service_gives_them() -> None:
     assert begun
     assert lasting
     assert set(json.loads(f"[{begun[1]}]")) == {Overloaded.code, TooManyRequests.code}
-    assert set(json.loads(f"[{lasting[1]}]")) == {DiskFull.code, StoreDamaged.code}
+    told = {DiskFull.code, StoreDamaged.code, RecordDamaged.code}
+    assert set(json.loads(f"[{lasting[1]}]")) == told
 
 
 def missing(sentence: str) -> None:

@@ -79,7 +79,7 @@ const BY_STATUS: Record<number, Kind> = {
 /** Refused before anything was done, because the service was busy. */
 const NOT_BEGUN = new Set(["overloaded", "too_many_requests"]);
 /** It will not pass soon. */
-const LASTING = new Set(["disk_full", "store_damaged"]);
+const LASTING = new Set(["disk_full", "store_damaged", "record_damaged"]);
 /** The causes of a failed `fetch` in Node that mean that no connection was made. */
 const NOT_CONNECTED = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from msgspec.structs import replace
 
 from graphmem.client import Graphmem
 from graphmem.config import Settings, load
@@ -16,6 +17,7 @@ from graphmem.doctor.examination import examine
 from graphmem.doctor.findings import Examination, Finding
 from graphmem.graph.schema import vector_index
 from graphmem.model.vocabulary import FIRST
+from graphmem.retrieval.understanding import Vocabulary
 from graphmem.runtime import Runtime, running
 from graphmem.server import folder, private
 from graphmem.server.process import servers
@@ -199,6 +201,36 @@ async def test_what_is_broken_is_named(settings: Settings, broken, harm: str, me
     assert [told in one.what for one in found] == [True], found
     assert all(one.remedy for one in found)
     assert await odd(settings) == []
+
+
+@pytest.mark.parametrize(
+    ("lost", "rules"),
+    [
+        (["search_text", "embedding"], ["a property that searches filter on", "an embedding"]),
+        (["text"], ["lack required properties: text (1)"]),
+    ],
+)
+async def test_a_memory_without_its_texts_is_named_and_questions_are_answered(
+    settings: Settings, runtime: Runtime, broken, lost: list[str], rules: list[str]
+):
+    keep = ", ".join(f"m.kept_{name} = m.{name}" for name in lost)
+    remove = ", ".join(f"m.{name}" for name in lost)
+    back = ", ".join(f"m.{name} = m.kept_{name}, m.kept_{name} = null" for name in lost)
+    rows = await runtime.graph.execute("MATCH (m:Message) RETURN m.id AS id ORDER BY m.idx")
+    row = rows[0]
+    memory = Graphmem(replace(runtime, vocabulary=Vocabulary(runtime.graph)), "acme")
+    one = f"MATCH (m:Message {{id: '{row['id']}'}})"
+    async with broken(f"{one} SET {keep} REMOVE {remove}", f"{one} SET {back}"):
+        found = await odd(settings)
+        recalled = await memory.recall("What does note 0 of monday say?", explain=True)
+        searched = await memory.search("note 0 of monday")
+        around = await memory.search_contextual("note 0 of monday")
+    assert [rule in one.what for one, rule in zip(found, rules, strict=True)] == [True] * len(rules)
+    assert all(row["id"] in one.what or "MATCH (n:Message)" in one.remedy for one in found)
+    others = {one["id"] for one in rows} - {row["id"]}
+    assert others <= {one.id for one in recalled.items}
+    assert others <= {one.id for one in searched.items}
+    assert around.contexts or around.items
 
 
 async def test_an_index_with_other_options_is_named(settings: Settings, runtime: Runtime):

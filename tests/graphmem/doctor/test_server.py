@@ -18,8 +18,8 @@ from graphmem.doctor.server import (
     too_small,
     weak,
 )
-from graphmem.errors import StoreDamaged, Unavailable
-from graphmem.graph.inspection import Answered, ServerTime
+from graphmem.errors import RecordDamaged, StoreDamaged, Unavailable
+from graphmem.graph.inspection import Answered, Defect, ServerTime
 from graphmem.graph.schema import ServerVersion
 from graphmem.graph.statements import AtWork
 from graphmem.jobs.outbox import JobCount, LateJobs
@@ -108,7 +108,7 @@ async def test_a_database_that_fails_is_told_once(failure: Exception, subject: s
 
 
 async def test_a_store_that_can_be_read_in_part_is_told_once(monkeypatch: pytest.MonkeyPatch):
-    damaged = StoreDamaged("it returns values that graphmem never writes")
+    damaged = StoreDamaged("Neo.DatabaseError.General.UnknownError")
 
     class Damaged(ScriptedGraph):
         async def rows(self, query, **parameters):
@@ -137,7 +137,7 @@ async def test_nothing_else_is_told_about_a_store_whose_damage_shows_late(
             "graph/answers": [Answered(1)],
             "graph/server_version": [ServerVersion("2026.09.0")],
             "graph/stored_installation": [],
-            first.query.name: StoreDamaged("it returns values that graphmem never writes"),
+            first.query.name: StoreDamaged("Neo.DatabaseError.General.UnknownError"),
         }
     )
     monkeypatch.setattr(ScriptedGraph, "on", lambda self, side: self)
@@ -146,6 +146,31 @@ async def test_nothing_else_is_told_about_a_store_whose_damage_shows_late(
         ("ok", "server"),
         ("problem", "store"),
     ]
+
+
+async def test_a_record_that_one_check_cannot_read_keeps_no_other_from_being_done(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    class Odd(ScriptedGraph):
+        async def rows(self, query, **parameters):
+            if query.name in self.answers:
+                return await super().rows(query, **parameters)
+            raise RecordDamaged(query.name)
+
+    first, *_ = RULES
+    graph = Odd(
+        {
+            "graph/answers": [Answered(1)],
+            "graph/server_version": [ServerVersion("2026.09.0")],
+            first.query.name: [Defect(1, ["m1"])],
+        }
+    )
+    monkeypatch.setattr(Odd, "on", lambda self, side: self)
+    found = await examined(graph)
+    unreadable = next(one for one in found if "cannot be read" in one.what)
+    assert "graphmem restore" in unreadable.remedy
+    assert "migrations, " in unreadable.subject
+    assert any(one.subject == "integrity" and "m1" in one.what for one in found)
 
 
 def jobs_of(dead: int, late: LateJobs) -> ScriptedGraph:

@@ -24,7 +24,13 @@ from neo4j.exceptions import (
 
 from graphmem.conversations.conversation import OPEN_CONVERSATIONS
 from graphmem.conversations.types import Conversation
-from graphmem.errors import ServerFailed, StoreDamaged, TookTooLong, Unavailable
+from graphmem.errors import (
+    RecordDamaged,
+    ServerFailed,
+    StoreDamaged,
+    TookTooLong,
+    Unavailable,
+)
 from graphmem.graph import driver
 from graphmem.graph.driver import FAULTS, Graph, Transaction, connect
 from graphmem.graph.query import Query
@@ -55,6 +61,13 @@ def inline(text: str, row: type[Any] = Note, *, writes: bool = False) -> Query[A
 
 
 ONE = inline("CYPHER 25 RETURN 'one' AS text")
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """A row with an id."""
+
+    id: str
+    text: str
 
 
 class Failing:
@@ -243,9 +256,20 @@ async def test_a_call_with_a_limit_of_its_own_took_too_long(graph: Graph, failin
     assert failing.calls == 1
 
 
-async def test_rows_that_never_fit_are_damage(graph: Graph):
-    with pytest.raises(StoreDamaged, match="graphmem restore"):
-        await graph.rows(inline("CYPHER 25 RETURN 1 AS text"))
+@pytest.mark.parametrize(
+    "returned",
+    [
+        "RETURN [{id: 'fine', text: ''}, {id: 'm1', text: null}] AS rows",
+        "RETURN 'm1' AS id, 1 AS text",
+    ],
+)
+async def test_a_row_that_never_fits_is_one_damaged_record_whose_id_is_logged(
+    graph: Graph, caplog: pytest.LogCaptureFixture, returned: str
+):
+    with pytest.raises(RecordDamaged, match="`graphmem doctor` names such records") as raised:
+        await graph.rows(inline(f"CYPHER 25 {returned}", Shown))
+    assert not isinstance(raised.value, StoreDamaged)
+    assert "the query inline cannot read a record, of the id 'm1': Expected `str`" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,9 @@ async def test_a_long_pause_or_the_last_attempt_is_an_error(
     assert service.pauses == [3, 3]
 
 
-@pytest.mark.parametrize("code", ["too_many_runs", "disk_full", "store_damaged", "model_failed"])
+@pytest.mark.parametrize(
+    "code", ["too_many_runs", "disk_full", "store_damaged", "record_damaged", "model_failed"]
+)
 async def test_what_waiting_does_not_help_is_an_error(
     code: str, serving: Callable[..., Service]
 ) -> None:
