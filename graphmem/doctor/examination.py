@@ -138,6 +138,7 @@ async def examine_store(reached: ReachedDatabase, settings: Settings) -> list[Fi
     checks += [
         ("integrity", partial(integrity.check_rule, graph, rule)) for rule in integrity.RULES
     ]
+    checks.append(("integrity", lambda: integrity.check_span_texts(graph)))
     found: list[Finding] = []
     for subject, check in checks:
         new = await _check(subject, check)
@@ -146,7 +147,8 @@ async def examine_store(reached: ReachedDatabase, settings: Settings) -> list[Fi
             return findings + damaged
         found += new
     if not any(one.subject == "integrity" and one.severity != "note" for one in found):
-        found.append(ok("integrity", f"all {len(integrity.RULES)} rules hold for what is stored"))
+        rules = len(integrity.RULES) + integrity.SPAN_RULE
+        found.append(ok("integrity", f"all {rules} rules hold for what is stored"))
     return joined(findings + found)
 
 

@@ -1,5 +1,6 @@
 """The rules of the stored data: nothing dangles, chains are whole, and nodes and edges are as declared."""
 
+import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -14,6 +15,8 @@ from graphmem.graph.inspection import (
     COUNTED_MEMORIES,
     COUNTED_PASSAGES,
     EDGES_BETWEEN_CLIENTS,
+    FACTS_WITHOUT_PREDECESSOR,
+    HASHED_SPANS,
     KNOWN_NAMES,
     MEMORIES_TO_CUT,
     MEMORIES_TO_NAME,
@@ -24,10 +27,14 @@ from graphmem.graph.inspection import (
     PASSAGES_WITHOUT_EMBEDDING,
     PASSAGES_WITHOUT_MEMORY,
     SESSIONS_WITHOUT_CONVERSATION,
+    SPANS_TO_HASH,
     STORED_EDGES,
     STORED_NODES,
+    SUMMARIES_WITHOUT_SESSION,
+    SUPERSEDED_WITHOUT_VERSION,
     Defect,
     KnownNames,
+    SpanToHash,
     StoredEdges,
     StoredNodes,
     StoredProperty,
@@ -52,6 +59,12 @@ SCANNED = 1_000_000
 MOST = 1_000
 """The number of defects of a kind after which counting stops."""
 
+SPANS_HASHED = 10_000
+"""The number of spans whose texts are compared with their hashes."""
+
+HASHED_AT_ONCE = 4_000_000
+"""The characters of the texts that are read at once."""
+
 RESTORE = "restore them from a backup, or delete them by id"
 
 
@@ -62,6 +75,8 @@ class Rule(Struct, frozen=True):
     thing: str
     breaks: str
     remedy: str
+    may_be_right: bool = False
+    """Whether graphmem may have left it so itself: then it is told as a note."""
 
 
 RULES = (
@@ -119,7 +134,31 @@ RULES = (
         "without an embedding",
         "they are found by their words alone: delete their memories and remember these again",
     ),
+    Rule(
+        SUPERSEDED_WITHOUT_VERSION,
+        "memory",
+        "ended by a newer version that does not supersede it",
+        "lists of versions end there, and the past may be answered wrongly: restore the edge SUPERSEDES or "
+        "the newer version from a backup, or delete them by id",
+    ),
+    Rule(
+        FACTS_WITHOUT_PREDECESSOR,
+        "fact",
+        "of a second or later version that supersedes none",
+        "nothing, if a conversation with the earlier versions was deleted; otherwise restore these from a "
+        "backup",
+        may_be_right=True,
+    ),
+    Rule(
+        SUMMARIES_WITHOUT_SESSION,
+        "summary",
+        "of a session to which it is not joined by SUMMARIZES",
+        f"they are not shown with their session, nor forgotten with its messages: {RESTORE}",
+    ),
 )
+
+SPAN_RULE = 1
+"""The rule about the texts of spans, which is no single query."""
 
 
 async def check_rule(graph: Graph, rule: Rule, *, scanned: int = SCANNED) -> list[Finding]:
@@ -132,7 +171,48 @@ async def check_rule(graph: Graph, rule: Rule, *, scanned: int = SCANNED) -> lis
         number = f"at least {number}"
     examples = ", ".join(defect.examples)
     what = f"{number} {rule.breaks}{examples and f', such as {examples}'}"
-    return [problem("integrity", what, rule.remedy)]
+    return [(note if rule.may_be_right else problem)("integrity", what, rule.remedy)]
+
+
+async def check_span_texts(graph: Graph, *, hashed: int = SPANS_HASHED) -> list[Finding]:
+    """Check whether the texts of spans fit their hashes, which the database cannot compute."""
+    spans = await graph.rows(SPANS_TO_HASH, limit=hashed + 1)
+    changed: list[str] = []
+    for batch in _batches(spans[:hashed]):
+        some = [{"client_id": one.client_id, "id": one.id} for one in batch]
+        changed += [
+            one.id
+            for one in await graph.rows(HASHED_SPANS, spans=some)
+            if hashlib.sha256(one.text.encode()).hexdigest() != one.sha256
+        ]
+    return list(_changed(changed, hashed if len(spans) > hashed else None))
+
+
+def _batches(spans: Iterable[SpanToHash]) -> Iterator[list[SpanToHash]]:
+    """Return spans in parts whose texts have a bounded length together."""
+    batch: list[SpanToHash] = []
+    characters = 0
+    for one in spans:
+        if batch and characters + one.characters > HASHED_AT_ONCE:
+            yield batch
+            batch, characters = [], 0
+        batch.append(one)
+        characters += one.characters
+    if batch:
+        yield batch
+
+
+def _changed(changed: Sequence[str], bound: int | None) -> Iterator[Finding]:
+    if changed:
+        what = f"{counted(len(changed), 'span')} with another text than that of the stored SHA-256"
+        yield problem(
+            "integrity",
+            f"{what}, such as {', '.join(changed[:3])}",
+            "reading them is refused: put the content of their reference again, or register them again; "
+            f"otherwise {RESTORE}",
+        )
+    if bound is not None:
+        yield note("integrity", f"only the texts of {bound:,} spans are compared with their hashes")
 
 
 async def amount(graph: Graph, *, scanned: int = SCANNED) -> list[Finding]:

@@ -74,6 +74,22 @@ class Defect(Struct, frozen=True):
     examples: list[str]
 
 
+class SpanToHash(Struct, frozen=True):
+    """A span with a text, and the length of that."""
+
+    client_id: str
+    id: str
+    characters: int
+
+
+class HashedSpan(Struct, frozen=True):
+    """The text of a span, and the hash that is stored."""
+
+    id: str
+    text: str
+    sha256: str
+
+
 class KnownNames(Struct, frozen=True):
     """The labels and types of edges in use, and all property keys ever used, each list in order."""
 
@@ -138,6 +154,11 @@ MEMORIES_WITHOUT_FILTERS = Query("graph/memories_without_filters", Defect)
 MEMORIES_WITHOUT_EMBEDDING = Query("graph/memories_without_embedding", Defect)
 PASSAGES_WITHOUT_MEMORY = Query("graph/passages_without_memory", Defect)
 PASSAGES_WITHOUT_EMBEDDING = Query("graph/passages_without_embedding", Defect)
+SUPERSEDED_WITHOUT_VERSION = Query("graph/superseded_without_version", Defect)
+FACTS_WITHOUT_PREDECESSOR = Query("graph/facts_without_predecessor", Defect)
+SUMMARIES_WITHOUT_SESSION = Query("graph/summaries_without_session", Defect)
+SPANS_TO_HASH = Query("graph/spans_to_hash", SpanToHash)
+HASHED_SPANS = Query("graph/hashed_spans", HashedSpan)
 
 
 async def reaches_addresses(graph: Graph) -> bool:

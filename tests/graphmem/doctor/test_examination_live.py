@@ -15,6 +15,7 @@ from graphmem.config import Settings, load
 from graphmem.doctor import examination
 from graphmem.doctor.examination import examine
 from graphmem.doctor.findings import Examination, Finding
+from graphmem.doctor.integrity import check_span_texts
 from graphmem.graph.schema import vector_index
 from graphmem.model.vocabulary import FIRST
 from graphmem.retrieval.understanding import Vocabulary
@@ -231,6 +232,130 @@ async def test_a_memory_without_its_texts_is_named_and_questions_are_answered(
     assert others <= {one.id for one in recalled.items}
     assert others <= {one.id for one in searched.items}
     assert around.contexts or around.items
+
+
+@pytest.fixture(scope="module")
+async def versioned(runtime: Runtime) -> dict[str, str]:
+    """A fact of two versions, a summary of a session, and a span with a text; their ids."""
+    memory = Graphmem(runtime, "acme")
+    [first] = await memory.remember_facts([{"fact": "The pump runs on Monday."}])
+    second = await memory.supersede_fact(first.id, "The pump runs on Tuesday.")
+    [session, *_] = await runtime.graph.execute("MATCH (s:Session) RETURN s.id AS id")
+    summary = await memory.add_summary(
+        type="plan",
+        target_id=session["id"],
+        plan_type="build",
+        total_nodes=1,
+        completed_nodes=1,
+        pending_nodes=0,
+        failed_nodes=0,
+        key_milestones=["done"],
+        current_phase="done",
+    )
+    elsewhere = await memory.add_summary(
+        type="plan",
+        target_id="no-session",
+        plan_type="build",
+        total_nodes=1,
+        completed_nodes=1,
+        pending_nodes=0,
+        failed_nodes=0,
+        key_milestones=["done"],
+        current_phase="done",
+    )
+    text = "The pump is in hall 3."
+    span = await memory.register_span(
+        source_type="knowledge_base", source_id="d", start_byte=0, end_byte=len(text), content=text
+    )
+    return {
+        "first": first.id,
+        "second": second.id,
+        "summary": summary.id,
+        "elsewhere": elsewhere.id,
+        "span": span.id,
+    }
+
+
+@pytest.mark.parametrize(
+    ("harm", "mend", "told", "named"),
+    [
+        (
+            "MATCH (:Fact)-[edge:SUPERSEDES]->(:Fact) DELETE edge",
+            "MATCH (a:Fact {version: 2}), (b:Fact {version: 1}) "
+            "CREATE (a)-[:SUPERSEDES {created_at: a.created_at}]->(b)",
+            "1 memory ended by a newer version that does not supersede it",
+            "first",
+        ),
+        (
+            "MATCH (:Summary)-[edge:SUMMARIZES]->(:Session) DELETE edge",
+            "MATCH (a:Summary), (b:Session {id: a.session_id}) CREATE (a)-[:SUMMARIZES]->(b)",
+            "1 summary of a session to which it is not joined by SUMMARIZES",
+            "summary",
+        ),
+        (
+            "MATCH (span:Span) SET span.kept = span.text, span.text = 'The pump is in hall 4.'",
+            "MATCH (span:Span) SET span.text = span.kept, span.kept = null",
+            "1 span with another text than that of the stored SHA-256",
+            "span",
+        ),
+    ],
+)
+async def test_a_broken_version_summary_or_span_is_named(
+    settings: Settings,
+    versioned: dict[str, str],
+    broken,
+    harm: str,
+    mend: str,
+    told: str,
+    named: str,
+):
+    assert await odd(settings) == []
+    async with broken(harm, mend):
+        [finding] = await odd(settings)
+    assert finding.severity == "problem"
+    assert f"{told}, such as {versioned[named]}" in finding.what
+    assert finding.remedy
+    assert await odd(settings) == []
+
+
+async def test_a_later_version_whose_earlier_one_went_with_its_conversation_is_a_note(
+    settings: Settings, runtime: Runtime
+):
+    memory = Graphmem(runtime, "parted")
+    for conversation in ("old", "new"):
+        await memory.open_conversation(conversation)
+    [first] = await memory.remember_facts([{"fact": "Ada has the key.", "conversation_id": "old"}])
+    second = await memory.supersede_fact(first.id, "Ines has the key.", conversation_id="new")
+    await memory.delete_conversation("old")
+    try:
+        examined = await examine(settings)
+    finally:
+        await memory.delete_conversation("new")
+    assert severe(examined) == []
+    [told] = [one for one in examined.findings if "supersedes none" in one.what]
+    assert told.severity == "note"
+    assert (
+        f"1 fact of a second or later version that supersedes none, such as {second.id}"
+        in told.what
+    )
+
+
+async def test_only_so_many_texts_of_spans_are_hashed(
+    runtime: Runtime, versioned: dict[str, str], monkeypatch
+):
+    memory = Graphmem(runtime, "acme")
+    for number in range(3):
+        await memory.register_span(
+            source_type="knowledge_base",
+            source_id="e",
+            start_byte=0,
+            end_byte=1,
+            content=str(number),
+        )
+    monkeypatch.setattr("graphmem.doctor.integrity.HASHED_AT_ONCE", 1)
+    assert await check_span_texts(runtime.graph) == []
+    [told] = await check_span_texts(runtime.graph, hashed=2)
+    assert (told.severity, "only the texts of 2 spans" in told.what) == ("note", True)
 
 
 async def test_an_index_with_other_options_is_named(settings: Settings, runtime: Runtime):
