@@ -110,6 +110,10 @@ DAMAGE = (
 )
 """The signs of a damaged store in the message of Neo4j's error."""
 
+BOOKKEEPING = {"graph/applied_migrations", "graph/keep_installation", "graph/stored_installation"}
+"""The queries of the records that belong to no memory, without which nothing works: if one of these cannot be
+read, only a backup helps."""
+
 _STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 """A step of the path in an error of msgspec, `$[0].text`."""
 
@@ -651,6 +655,8 @@ def _stays(problem: Exception) -> Unavailable:
     """Return the error of a call that failed each time; log the record that cannot be read."""
     if not isinstance(problem, DatabaseError):
         query, id = getattr(problem, "__notes__", ["?", ""])[:2]
+        if query in BOOKKEEPING:
+            return StoreDamaged("it returns values that graphmem never writes")
         log.error("the query %s cannot read a record, of the id %r: %s", query, id, problem)
         return RecordDamaged(query)
     if _shows_damage(problem):

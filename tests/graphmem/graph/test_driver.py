@@ -272,6 +272,12 @@ async def test_a_row_that_never_fits_is_one_damaged_record_whose_id_is_logged(
     assert "the query inline cannot read a record, of the id 'm1': Expected `str`" in caplog.text
 
 
+async def test_graphmem_s_own_records_that_cannot_be_read_are_a_damaged_store(graph: Graph):
+    asked = scripted.inline("CYPHER 25 RETURN 1 AS text", Note, name="graph/stored_installation")
+    with pytest.raises(StoreDamaged, match="graphmem restore"):
+        await graph.rows(asked)
+
+
 @pytest.mark.parametrize(
     "code", ["Neo.DatabaseError.Statement.ExecutionFailed", "Neo.ClientError.Statement.Other"]
 )
