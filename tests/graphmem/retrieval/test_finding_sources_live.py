@@ -125,10 +125,15 @@ async def test_as_many_are_found_as_exist(
 async def test_every_source_has_its_own_pool(crowded: str, runtime: Runtime):
     types = ["message", "knowledge_base", "offer", "span"]
     for results in (10, 60):
-        by_type: dict[str, int] = {}
-        for one in (await found(crowded, runtime, results=results, types=types)).found:
-            source_type = one.span.source_type if one.span else one.kind
-            by_type[source_type] = by_type.get(source_type, 0) + 1
+        pool = (await found(crowded, runtime, results=results, types=types)).found
+        records, _, _ = await runtime.graph.driver.execute_query(
+            "MATCH (memory:Memory {client_id: $client_id}) WHERE memory.id IN $ids "
+            "RETURN memory.source_type AS type, count(*) AS number",
+            client_id=crowded,
+            ids=[one.id for one in pool],
+            database_=runtime.graph.database,
+        )
+        by_type = {record["type"]: record["number"] for record in records}
         wanted = max(LEAST_POOL, 2 * results)
         assert by_type == {
             "message": wanted, "knowledge_base": wanted, "offer": RARE, "brand_kit": RARE,
