@@ -62,7 +62,7 @@ UNUSABLE = {
 """The reasons for which a path cannot be used, and the remedies."""
 
 
-class Told(click.ClickException):
+class EndedCommand(click.ClickException):
     """An error that ends a command with one sentence, as a line of the log where every line is JSON."""
 
     def show(self, file: IO[Any] | None = None) -> None:
@@ -73,13 +73,13 @@ class Told(click.ClickException):
             super().show(file)
 
 
-class Refused(Told):
+class Refused(EndedCommand):
     """An error that graphmem raised on purpose, or a path that cannot be used."""
 
     exit_code = 2
 
 
-class Failed(Told):
+class Failed(EndedCommand):
     """An unexpected error."""
 
     exit_code = 1
