@@ -1,20 +1,26 @@
 """Asking for more: until enough passes, until no more is there, or until it is too much."""
 
+import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
+from graphmem.retrieval import finding
+from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.finding import (
     GROWTH,
     MOST_CANDIDATES,
     Candidate,
     FoundPassage,
+    IndexQuery,
     cut,
     enough,
     falls_short,
+    find,
     united,
     with_own_passages,
     with_own_words,
@@ -176,3 +182,27 @@ def test_scores_of_passages_become_the_clients_own(candidate: Callable[..., Cand
     assert common is not None
     assert rare is not None
     assert (rare > common, near) == (True, None)
+
+
+@pytest.mark.parametrize(("many", "in_main"), [(0, False), (1, True)])
+async def test_many_texts_are_read_in_a_thread(
+    candidate: Callable[..., Candidate], monkeypatch: pytest.MonkeyPatch, many: int, in_main: bool
+) -> None:
+    threads = []
+
+    def read(*args: Any) -> list[Candidate]:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return with_own_words(*args)
+
+    monkeypatch.setattr(finding, "MANY_READ", many)
+    monkeypatch.setattr(finding, "with_own_words", read)
+    boat = candidate("boat", cosine=None, bm25=3.0, by_vector=False, text="The boat is blue.")
+    graph = ScriptedGraph({"retrieval/found_in_client": [boat]})
+    query = IndexQuery(
+        words=["boat"], filters=Filters(), wanted=5, longest_text=100, sample=Sample()
+    )
+
+    [found] = (await find(query, client_id="x", graph=graph)).found
+
+    assert found.stems == {"boat"}
+    assert threads == [in_main]
