@@ -80,12 +80,9 @@ def named_times(question: str, today: date | None = None) -> list[NamedTime | Re
 
     Relative ones too if the day of the question is given.
     """
-    found = [_in_words(match) for match in _IN_WORDS.finditer(question) if _is_month(match)] + [
-        NamedTime(int(month), int(day) if day else None, int(year))
-        for year, month, day in _IN_NUMBERS.findall(question)
+    times: list[NamedTime | RelativeTime] = [
+        *dict.fromkeys(time for time, _ in _named_in(question))
     ]
-    possible = [time for time in dict.fromkeys(found) if _spans(time, _years(time, LEAP_YEAR))]
-    times: list[NamedTime | RelativeTime] = list(possible)
     if today is not None:
         times = [*dict.fromkeys(_relative_times(question, today)), *times]
     return times[:MOST_TIMES]
@@ -93,10 +90,20 @@ def named_times(question: str, today: date | None = None) -> list[NamedTime | Re
 
 def named_days(question: str) -> tuple[list[NamedTime], str]:
     """Return the days that a question names, without months and relative times, and its words for them."""
-    in_words = [match for match in _IN_WORDS.finditer(question) if _in_words(match).day]
-    in_numbers = [match for match in _IN_NUMBERS.finditer(question) if match[3]]
-    days = [one for one in named_times(question) if isinstance(one, NamedTime) and one.day]
-    return days, " ".join(match[0] for match in (*in_words, *in_numbers))
+    found = [(time, words) for time, words in _named_in(question) if time.day]
+    days = [*dict.fromkeys(time for time, _ in found)][:MOST_TIMES]
+    return days, " ".join(words for _, words in found)
+
+
+def _named_in(question: str) -> Iterator[tuple[NamedTime, str]]:
+    """Yield the valid days and months that a question names, those in words first, each with its words."""
+    for match in _IN_WORDS.finditer(question):
+        if _is_month(match) and _is_possible(time := _in_words(match)):
+            yield time, match[0]
+    for match in _IN_NUMBERS.finditer(question):
+        year, month, day = match.groups()
+        if _is_possible(time := NamedTime(int(month), int(day) if day else None, int(year))):
+            yield time, match[0]
 
 
 def nearness(
@@ -283,6 +290,10 @@ def _in_words(match: re.Match[str]) -> NamedTime:
         int(_NO_DIGIT.sub("", day)) if day else None,
         int(match["year"]) if match["year"] else None,
     )
+
+
+def _is_possible(time: NamedTime) -> bool:
+    return bool(_spans(time, _years(time, LEAP_YEAR)))
 
 
 def _years(time: NamedTime, about: int) -> Sequence[int]:
