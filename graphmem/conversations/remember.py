@@ -138,7 +138,8 @@ async def remember_messages(conversation_id: str, batch: Batch, context: Context
     transaction. Raises `InvalidInput` that names the field, `TooLarge`, `ConversationNotFound`,
     `Unavailable`.
     """
-    for more in reversed(range(OPENED_AGAIN + 1)):
+    again = OPENED_AGAIN if batch.create else 0
+    while True:
         prepared = await prepare_batch(
             conversation_id, batch.messages, context, now=context.now(), create=batch.create
         )
@@ -146,9 +147,9 @@ async def remember_messages(conversation_id: str, batch: Batch, context: Context
             return (await remember_prepared([prepared], context))[0]
         except ConversationNotFound:
             # It was deleted since it was looked up.
-            if not (batch.create and more):
+            if not again:
                 raise
-    raise AssertionError("the last attempt returns or raises")
+            again -= 1
 
 
 async def remember_prepared(batches: Sequence[PreparedBatch], context: Context) -> list[Remembered]:
