@@ -295,7 +295,11 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
     ]
     filters = filters_of(search)
     judge = judgement(
-        question, found, await unheard_names(question, filters, context), context.calibration
+        question,
+        found,
+        await unheard_names(question, filters, context),
+        context.calibration,
+        search.zone,
     )
     composed = await compose(
         ranked(found, question.words, "bm25" if question.lacks_vector else "default", search.cues),

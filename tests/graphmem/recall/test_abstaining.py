@@ -1,7 +1,7 @@
 """Abstaining: an absolute relevance for each memory, and no answer where nothing answers."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -106,6 +106,13 @@ def test_the_day_on_which_it_was_said_counts_as_its_words(question: str, share: 
     judge = judgement(understood(question), [], [], SCALE)
 
     assert judge.relevance(None, None, SPOKEN, "The lock was closed.") == pytest.approx(share)
+
+
+def test_the_day_is_that_of_the_asker_s_zone() -> None:
+    asked, kiritimati = understood("What happened on 2 March?"), timezone(timedelta(hours=14))
+    judge = judgement(asked, [], [], SCALE, kiritimati)
+
+    assert judge.relevance(None, None, SPOKEN, "The lock was closed.") == pytest.approx(2 / 3)
 
 
 async def unheard(question: str, found: Sequence[str], **options: Any) -> tuple[Any, Any]:
