@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from bench.store import Corpus, fill, words
 from graphmem.cli.export import ExportReport, _show
@@ -49,35 +50,28 @@ def test_a_client_is_exported_and_imported_under_another_name(invoke, client_id,
     assert "takes none of --conversation, --restart and --dry-run" in refused.stderr
 
 
+LOADED = ImportedExport(
+    client_id="acme",
+    nodes=2,
+    edges=0,
+    embedded=0,
+    resumed=False,
+    changed=False,
+    legal_hold=None,
+)
+
+
 def test_both_commands_tell_of_memories_that_were_added_or_deleted(capsys: Any) -> None:
     report = ExportReport(nodes=2, edges=0, bytes=9, changed=True, continued=False, seconds=0.1)
     _show(report)
-    done = ImportedExport(
-        client_id="acme",
-        nodes=2,
-        edges=0,
-        embedded=0,
-        resumed=False,
-        changed=True,
-        legal_hold=None,
-    )
-    _show_loaded(done)
+    _show_loaded(replace(LOADED, changed=True))
     said = capsys.readouterr().out
     assert "memories or conversations were added or deleted meanwhile" in said
     assert "memories or conversations were added or deleted during the export" in said
 
 
 def test_an_import_tells_of_a_legal_hold(capsys: Any) -> None:
-    done = ImportedExport(
-        client_id="acme",
-        nodes=2,
-        edges=0,
-        embedded=0,
-        resumed=False,
-        changed=False,
-        legal_hold="case 116",
-    )
-    _show_loaded(done)
+    _show_loaded(replace(LOADED, legal_hold="case 116"))
     assert "the client is under a legal hold (case 116): no memory of it" in capsys.readouterr().out
 
 

@@ -241,28 +241,20 @@ async def versioned(runtime: Runtime) -> dict[str, str]:
     [first] = await memory.remember_facts([{"fact": "The pump runs on Monday."}])
     second = await memory.supersede_fact(first.id, "The pump runs on Tuesday.")
     [session, *_] = await runtime.graph.execute("MATCH (s:Session) RETURN s.id AS id")
-    summary = await memory.add_summary(
-        type="plan",
-        target_id=session["id"],
-        plan_type="build",
-        total_nodes=1,
-        completed_nodes=1,
-        pending_nodes=0,
-        failed_nodes=0,
-        key_milestones=["done"],
-        current_phase="done",
-    )
-    elsewhere = await memory.add_summary(
-        type="plan",
-        target_id="no-session",
-        plan_type="build",
-        total_nodes=1,
-        completed_nodes=1,
-        pending_nodes=0,
-        failed_nodes=0,
-        key_milestones=["done"],
-        current_phase="done",
-    )
+    summary, elsewhere = [
+        await memory.add_summary(
+            type="plan",
+            target_id=target_id,
+            plan_type="build",
+            total_nodes=1,
+            completed_nodes=1,
+            pending_nodes=0,
+            failed_nodes=0,
+            key_milestones=["done"],
+            current_phase="done",
+        )
+        for target_id in (session["id"], "no-session")
+    ]
     text = "The pump is in hall 3."
     span = await memory.register_span(
         source_type="knowledge_base", source_id="d", start_byte=0, end_byte=len(text), content=text
