@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Literal
 
-from litestar import Router, get
+from litestar import Router, get, head
 from litestar.di import NamedDependency
 from msgspec import Struct
 
@@ -67,6 +67,24 @@ async def ready(runtime: NamedDependency[Runtime], closing: NamedDependency[Clos
     With a places file it says which places answer; it is ready if one does, since each place has its own
     clients.
     """
+    return await readiness(runtime, closing)
+
+
+@head("/live", include_in_schema=False)
+async def head_of_live() -> None:
+    """Say so without a body, as load balancers ask."""
+
+
+@head("/ready", include_in_schema=False)
+async def head_of_ready(
+    runtime: NamedDependency[Runtime], closing: NamedDependency[Closing]
+) -> None:
+    """Say so without a body, as load balancers ask."""
+    await readiness(runtime, closing)
+
+
+async def readiness(runtime: Runtime, closing: Closing) -> Readiness:
+    """Return what answers questions; see `ready`. Raises `Unavailable`."""
     if closing.is_ending:
         raise Unavailable("the service is ending: send requests elsewhere")
     reranker = in_use(runtime.reranker)
@@ -96,4 +114,4 @@ def at_places(states: Mapping[str, str | None]) -> dict[str, Literal["ready", "a
     return {name: "away" if problem else "ready" for name, problem in states.items()}
 
 
-health = Router("/health", route_handlers=[live, ready], tags=["health"])
+health = Router("/health", route_handlers=[live, ready, head_of_live, head_of_ready], tags=["health"])

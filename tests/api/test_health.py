@@ -45,6 +45,17 @@ async def test_alive_and_ready(http: httpx.AsyncClient) -> None:  # B7
     assert (await http.get("/health/ready")).json() == READY
 
 
+async def test_a_load_balancer_may_ask_without_a_body(
+    http: httpx.AsyncClient, without_database: Runtime, asking: Any
+) -> None:
+    for path in ("/health/live", "/health/ready"):
+        answer = await http.head(path)
+        assert (answer.status_code, answer.content) == (200, b"")
+    async with asking(create_app(without_database)) as away:
+        assert (await away.head("/health/live")).status_code == 200
+        assert (await away.head("/health/ready")).status_code == 503
+
+
 async def test_readiness_names_the_reranker(runtime: Runtime, asking: Any, tmp_path: Path) -> None:
     encoder = load_reranker(config.load({}, reranker=str(make_cross_encoder(tmp_path / "mine"))))
     assert encoder is not None
