@@ -1,13 +1,13 @@
 CYPHER 25
-// Deletes a batch of a conversation's memories, and the reads outside of runs that returned any of them, with
+// Deletes some of a conversation's memories, and the reads outside of runs that returned any of them, with
 // their questions.
 //
-// $client_id  string  the client
-// $id         string  its id
-// $limit      int     the batch size
-MATCH (memory:Memory {client_id: $client_id, conversation_id: $id})
-WITH memory
-LIMIT $limit
+// $client_id  string        the client
+// $id         string        its id
+// $ids        list<string>  the ids of the memories
+UNWIND $ids AS memory_id
+MATCH (memory:Memory {client_id: $client_id, id: memory_id})
+WHERE memory.conversation_id = $id
 WITH collect(memory) AS gone
 WITH
   gone,

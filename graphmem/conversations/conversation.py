@@ -1,6 +1,7 @@
 """Opening and changing a conversation, and deleting it with everything in it."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from msgspec import UNSET, Struct
@@ -31,6 +32,12 @@ class DeletedConversation(Struct, frozen=True):
     entities: list[str]
 
 
+class MemoryId(Struct, frozen=True):
+    """The id of a memory."""
+
+    id: str
+
+
 class StoredConversation(Struct, frozen=True):
     """A conversation, and its metadata as the stored JSON text."""
 
@@ -47,6 +54,7 @@ OPEN_CONVERSATIONS = Query("conversations/open_conversations", StoredConversatio
 CHANGE_CONVERSATION = Query("conversations/change_conversation", StoredConversation, writes=True)
 DELETE_CONVERSATION = Query("conversations/delete_conversation", DeletedConversation, writes=True)
 PART_CHAINS = Query("conversations/part_chains", Gone, writes=True)
+MEMORY_IDS = Query("conversations/memory_ids", MemoryId)
 DELETE_CONVERSATION_MEMORIES = Query(
     "conversations/delete_conversation_memories", Gone, writes=True
 )
@@ -133,10 +141,10 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
         rows = await transaction.rows(DELETE_CONVERSATION_PASSAGES, limit=DELETED_AT_ONCE, **asked)
         return rows[0].written
 
-    async def delete_memories(transaction: Transaction) -> int:
+    async def delete_memories(ids: list[str], transaction: Transaction) -> int:
         await refuse_on_hold(transaction, client_id)
         parted = await _part_chains(transaction, conversation_id, client_id=client_id)
-        rows = await transaction.rows(DELETE_CONVERSATION_MEMORIES, limit=DELETED_AT_ONCE, **asked)
+        rows = await transaction.rows(DELETE_CONVERSATION_MEMORIES, ids=ids, **asked)
         await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
         return parted + rows[0].memories
 
@@ -154,7 +162,12 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
         return [replace(row, memories=parted + row.memories) for row in rows]
 
     await _delete_all(delete_passages, graph)
-    memories = await _delete_all(delete_memories, graph)
+    memories, left = 0, True
+    while left:
+        # Chosen before the transaction: were its answer lost, another try would delete and count other ones.
+        some = await graph.rows(MEMORY_IDS, limit=DELETED_AT_ONCE, **asked)
+        memories += await graph.delete(partial(delete_memories, [one.id for one in some]))
+        left = len(some) == DELETED_AT_ONCE
     await _delete_all(delete_records, graph)
     rows = await graph.delete(delete_rest)
     if not rows:
@@ -179,9 +192,7 @@ async def _part_chains(transaction: Transaction, conversation_id: str, *, client
     return gone.memories
 
 
-async def _delete_all(delete_some: Callable[[Transaction], Awaitable[int]], graph: Graph) -> int:
-    """Delete in batches until nothing is left; return the number of deleted memories."""
-    total = 0
-    while (gone := await graph.delete(delete_some)) >= DELETED_AT_ONCE:
-        total += gone
-    return total + gone
+async def _delete_all(delete_some: Callable[[Transaction], Awaitable[int]], graph: Graph) -> None:
+    """Delete in batches until nothing is left."""
+    while await graph.write(delete_some) >= DELETED_AT_ONCE:
+        pass

@@ -52,6 +52,11 @@ class Erased(Struct, frozen=True):
     memories: Counter[str]
     others: Counter[str]
 
+    @classmethod
+    def nothing(cls) -> "Erased":
+        """Return the outcome of a deletion that found nothing."""
+        return cls(frozenset(), Counter(), Counter())
+
 
 class ErasedRecords(Struct, frozen=True):
     """The numbers of deleted records; of statements only the text was deleted."""
@@ -89,7 +94,7 @@ async def erase(
     found = await lock_all(transaction, ids, client_id=client_id, derived=derived)
     every = [id for id in found if id not in but]
     if not every:
-        return Erased(frozenset(), Counter(), Counter())
+        return Erased.nothing()
     records: Counter[str] = Counter()
     if derived:
         [gone] = await transaction.rows(

@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -73,6 +74,12 @@ class NamedRecords(Struct, frozen=True):
     titles: int
 
 
+class Element(Struct, frozen=True):
+    """The address of a node in this database."""
+
+    element: str
+
+
 class NodesGone(Struct, frozen=True):
     """The number of a client's nodes with a label; of memories with a kind, too."""
 
@@ -82,13 +89,19 @@ class NodesGone(Struct, frozen=True):
 
 
 class _DryRun(Exception):
-    """Raised in a transaction, so that it is rolled back."""
+    """Raised in a transaction with what it has deleted, so that it is rolled back."""
+
+    def __init__(self, erased: Erased, gone: Counter[str]) -> None:
+        super().__init__()
+        self.erased = erased
+        self.gone = gone
 
 
 SELECTED = Query("forgetting/selected", WrittenMemory)
 ALL_NAMES = Query("forgetting/all_names", AllNames)
 ERASE_NAMED_RECORDS = Query("forgetting/erase_named_records", NamedRecords, writes=True)
 ERASE_EMPTY_SESSION = Query("forgetting/erase_empty_session", RowsWritten, writes=True)
+SOME_NODES = Query("forgetting/some_nodes", Element)
 ERASE_NODES = Query("forgetting/erase_nodes", NodesGone, writes=True)
 COUNTED_NODES = Query("forgetting/counted_nodes", NodesGone)
 FOUND_PLACES = Query("forgetting/found_places", FoundPlace)
@@ -119,17 +132,12 @@ async def forget_client(context: Context, *, dry_run: bool = False) -> Receipt:
     memories: Counter[str] = Counter()
     others: Counter[str] = Counter()
     client_id, graph = context.client_id, context.graph
-
-    async def erase_some(transaction: Transaction) -> list[NodesGone]:
-        await refuse_on_hold(transaction, client_id)
-        return await transaction.rows(ERASE_NODES, client_id=client_id, limit=NODES_AT_ONCE)
-
     if dry_run:
         await graph.write(lambda transaction: refuse_on_hold(transaction, client_id))
         rows = await graph.rows(COUNTED_NODES, client_id=client_id, kinds=list(KINDS))
     else:
         await _record_questions(context)
-        rows = await _until_none(graph, erase_some)
+        rows = await _erase_nodes(context)
         _forget_caches(context)
     for row in rows:
         if row.kind is not None:
@@ -242,9 +250,8 @@ async def _erase(
     ids: Sequence[str], context: Context, *, named: str | None, dry_run: bool, but: Set[str]
 ) -> tuple[Erased, Counter[str]]:
     """Delete memories, and the records that hold a name; return what was deleted."""
-    outcome: list[tuple[Erased, Counter[str]]] = []
 
-    async def work(transaction: Transaction) -> None:
+    async def work(transaction: Transaction) -> tuple[Erased, Counter[str]] | None:
         await refuse_on_hold(transaction, context.client_id)
         gone: Counter[str] = Counter()
         if named is not None:
@@ -261,15 +268,14 @@ async def _erase(
             new_id=context.new_id,
             but=but,
         )
-        # The last try that deleted something counts: after a commit whose answer was lost nothing is left.
-        if not outcome or erased.memories or gone.total():
-            outcome[:] = [(erased, gone)]
         if dry_run:
-            raise _DryRun
+            raise _DryRun(erased, gone)
+        return (erased, gone) if erased.memories or gone.total() else None
 
-    with contextlib.suppress(_DryRun):
-        await context.graph.write(work)
-    return outcome[0]
+    try:
+        return await context.graph.delete(work) or (Erased.nothing(), Counter())
+    except _DryRun as rolled_back:
+        return rolled_back.erased, rolled_back.gone
 
 
 async def _erase_places(asked: ForgetAsked, context: Context) -> Counter[str]:
@@ -293,13 +299,18 @@ async def _erase_places(asked: ForgetAsked, context: Context) -> Counter[str]:
     return Counter()
 
 
-async def _until_none(
-    graph: Graph, erase_some: Callable[[Transaction], Awaitable[list[NodesGone]]]
-) -> list[NodesGone]:
-    """Delete in batches until nothing is left; return what was deleted."""
+async def _erase_nodes(context: Context) -> list[NodesGone]:
+    """Delete all nodes of the context's client in batches; return what was deleted."""
+    client_id, graph = context.client_id, context.graph
+
+    async def erase_some(elements: list[str], transaction: Transaction) -> list[NodesGone]:
+        await refuse_on_hold(transaction, client_id)
+        return await transaction.rows(ERASE_NODES, client_id=client_id, elements=elements)
+
     gone: list[NodesGone] = []
-    while some := await graph.delete(erase_some):
-        gone += some
+    # Chosen before the transaction: were its answer lost, another try would delete and count other ones.
+    while some := await graph.rows(SOME_NODES, client_id=client_id, limit=NODES_AT_ONCE):
+        gone += await graph.delete(partial(erase_some, [one.element for one in some]))
     return gone
 
 

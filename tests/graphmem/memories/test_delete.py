@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from graphmem.client import Graphmem
+from graphmem.conversations import conversation
 from graphmem.conversations.types import Deleted
 from graphmem.errors import (
     ContextNotFound,
@@ -15,6 +16,7 @@ from graphmem.errors import (
     MemoryNotFound,
     PartOfContent,
 )
+from graphmem.forgetting import forget
 from graphmem.runtime import Runtime
 
 ENTITIES = """CYPHER 25
@@ -191,6 +193,22 @@ async def test_a_receipt_counts_what_was_forgotten_with_an_answer_that_was_lost(
     assert (await memory.forget(memory_ids=five[:2])).memories == {"message": 2}
     assert (await memory.forget_client()).memories == {"message": 3}
     assert (await memory.forget_client()).total == 0
+
+
+async def test_every_batch_counts_whose_answer_was_lost(
+    memory: Graphmem, say, lost_answers: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(conversation, "DELETED_AT_ONCE", 2)
+    monkeypatch.setattr(forget, "ERASED_AT_ONCE", 2)
+    monkeypatch.setattr(forget, "NODES_AT_ONCE", 2)
+    for name in ("one", "two", "three"):
+        await memory.remember(name, [say(f"{name} {i}") for i in range(5)], create=True)
+    lost_answers()
+
+    assert (await memory.delete_conversation("one")).memories == 5
+    assert (await memory.forget(conversation_id="two")).total == 5
+    rest = await memory.forget_client()
+    assert (rest.total, rest.conversations, rest.sessions) == (5, 1, 1)
 
 
 async def test_entities_go_with_the_last_memory_that_mentions_them(
