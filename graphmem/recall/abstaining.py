@@ -64,10 +64,8 @@ class Judgement(Struct, frozen=True, kw_only=True):
     trust: float
     """Less than 1 if names of the question occur in no memory."""
     scale: Calibration
-    days: Sequence[NamedTime] = ()
-    """The days that the question names."""
-    dates: str = ""
-    """Its words for these days."""
+    days: Sequence[tuple[NamedTime, str]] = ()
+    """The days that the question names, each with its words."""
     zone: tzinfo = UTC
     """The time zone of the asker."""
 
@@ -81,8 +79,8 @@ class Judgement(Struct, frozen=True, kw_only=True):
         """
         if self.asked.strip() == EVERYTHING:
             return NEUTRAL
-        is_of_day = bool(self.days) and nearness(moment, self.days, self.zone) == 1.0
-        beside = f"{name or ''} {self.dates if is_of_day else ''}"
+        dates = (words for day, words in self.days if nearness(moment, [day], self.zone) == 1.0)
+        beside = " ".join((name or "", *dates))
         share = max(
             self.words.share(f"{beside} {passage}") for text in texts for passage in _passages(text)
         )
@@ -146,7 +144,6 @@ def judgement(
     zone: tzinfo = UTC,
 ) -> Judgement:
     """Return what relevance depends on; the name of a speaker that was found is known."""
-    days, dates = named_days(asked.text)
     speakers = frozenset[str]().union(*map(stems_in, {one.name for one in found if one.name}))
     unknown = sum(speakers.isdisjoint(stems) for stems in unheard)
     return Judgement(
@@ -154,8 +151,7 @@ def judgement(
         words=asked_words(asked.text, scale.knowledge),
         trust=1 - NAMES_SHARE * unknown / max(len(asked_names(asked.text)), 1),
         scale=scale,
-        days=days,
-        dates=dates,
+        days=named_days(asked.text),
         zone=zone,
     )
 

@@ -11,6 +11,8 @@ from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta, tzinfo
 
 from msgspec import Struct
 
+from graphmem.text.languages import ENGLISH, language
+
 NEAR_DAYS = 7
 """The number of days around a named time that count: people speak of events some days earlier or later."""
 
@@ -37,6 +39,9 @@ _MONTHS_ABROAD = {
     for number, name in enumerate(months.split(), start=1)
     if name not in _MONTHS
 }
+_WORDS_HERE = frozenset({"mai", "mars", "mayo"})
+"""Months of other languages that are English words: a Mars bar is nothing of March."""
+
 _NUMBERS = _SHORT | _MONTHS_ABROAD | {name: number for number, name in enumerate(_MONTHS, start=1)}
 _MODAL = frozenset({"may", "march"})
 """Months that are also other words: alone they count only where a time is expected."""
@@ -57,7 +62,8 @@ _LEADS = frozenset(
 )
 
 
-_LEADS_ABROAD = frozenset("im in en em a au seit bis depuis desde hasta dal da".split())  # noqa: SIM905
+_LEADS_THERE = frozenset("im em au seit bis depuis desde hasta dal da".split())  # noqa: SIM905
+_LEADS_ABROAD = _LEADS_THERE | {"in", "en", "a"}
 
 
 class NamedTime(Struct, frozen=True):
@@ -88,18 +94,21 @@ def named_times(question: str, today: date | None = None) -> list[NamedTime | Re
     return times[:MOST_TIMES]
 
 
-def named_days(question: str) -> tuple[list[NamedTime], str]:
-    """Return the days that a question names, without months and relative times, and its words for them."""
-    found = [(time, words) for time, words in _named_in(question) if time.day]
-    days = [*dict.fromkeys(time for time, _ in found)][:MOST_TIMES]
-    return days, " ".join(words for _, words in found)
+def named_days(question: str) -> list[tuple[NamedTime, str]]:
+    """Return the days that a question names, without months and relative times, each with its words."""
+    days = ((time, words) for time, words in _named_in(question) if time.day)
+    return [*dict.fromkeys(days)][:MOST_TIMES]
 
 
 def _named_in(question: str) -> Iterator[tuple[NamedTime, str]]:
     """Yield the valid days and months that a question names, those in words first, each with its words."""
     for match in _IN_WORDS.finditer(question):
-        if _is_month(match) and _is_possible(time := _in_words(match)):
-            yield time, match[0]
+        time = _in_words(match)
+        if time is not None and _is_possible(time):
+            yield (
+                time,
+                question[match.start("before" if match["before"] else "month") : match.end()],
+            )
     for match in _IN_NUMBERS.finditer(question):
         year, month, day = match.groups()
         if _is_possible(time := NamedTime(int(month), int(day) if day else None, int(year))):
@@ -271,25 +280,36 @@ def _month(year: int, month: int) -> RelativeTime:
     return RelativeTime(date(year, month, 1), after - timedelta(days=1))
 
 
-def _is_month(match: re.Match[str]) -> bool:
-    """Tell whether it is a month rather than a name or another word."""
-    word = match["month"].lower()
-    if match["before"] or match["after"] or match["year"]:
-        return True
-    if word in _MONTHS_ABROAD:
-        return (match["lead"] or "").lower() in _LEADS_ABROAD
-    if word not in _MONTHS or not match["month"][0].isupper():
-        return False
-    return word not in _MODAL or (match["lead"] or "").lower() in _LEADS
-
-
-def _in_words(match: re.Match[str]) -> NamedTime:
-    day = match["before"] or match["after"]
+def _in_words(match: re.Match[str]) -> NamedTime | None:
+    """Return the month, or the day of it; None if it is a name or another word."""
+    word, before = match["month"].lower(), match["before"] or ""
+    if before.endswith(".") and word in _MODAL:
+        # A sentence ends there: It costs 12. May I pay?
+        before = ""
+    day = before or match["after"]
+    if not _is_month(match, day):
+        return None
     return NamedTime(
-        _NUMBERS[match["month"].lower()],
+        _NUMBERS[word],
         int(_NO_DIGIT.sub("", day)) if day else None,
         int(match["year"]) if match["year"] else None,
     )
+
+
+def _is_month(match: re.Match[str], day: str | None) -> bool:
+    """Tell whether it is a month rather than a name or another word."""
+    word, lead = match["month"].lower(), (match["lead"] or "").lower()
+    if word in _WORDS_HERE and not (lead in _LEADS_THERE or (day or "").endswith(".")):
+        spoken = language(match.string)
+        if spoken is None or spoken == ENGLISH:
+            return False
+    if day or match["year"]:
+        return True
+    if word in _MONTHS_ABROAD:
+        return lead in _LEADS_ABROAD
+    if word not in _MONTHS or not match["month"][0].isupper():
+        return False
+    return word not in _MODAL or lead in _LEADS
 
 
 def _is_possible(time: NamedTime) -> bool:

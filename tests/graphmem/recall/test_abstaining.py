@@ -98,6 +98,8 @@ def test_everything_is_neither_relevant_nor_irrelevant():
     [
         ("What happened on 1 March?", 2 / 3),
         ("What happened on 2026-03-01?", 3 / 4),
+        ("What happened on 1 March or 7 July?", 2 / 5),
+        ("Did we discuss kayaking March 1?", 2 / 4),
         ("What happened on 2 March?", 0.0),
         ("What happened in March 2026?", 0.0),
     ],

@@ -10,6 +10,7 @@ from graphmem.text.named_times import (
     NEAR_DAYS,
     NamedTime,
     RelativeTime,
+    named_days,
     named_times,
     nearness,
 )
@@ -39,6 +40,14 @@ from graphmem.text.named_times import (
         ("Wie kwam er op 2 maart?", [NamedTime(3, 2)]),
         ("Is there life on Mars, and who ate the mayo?", []),
         ("May I ask where they march?", []),
+        ("Who bought the 3 Mars bars, and who ate a Mars bar?", []),
+        ("Who built the Mars 2020 rover?", []),
+        ("Who made us a Mai tai?", []),
+        ("It costs 12. May I pay?", []),
+        ("Was war im September?", [NamedTime(9)]),
+        ("Was war im Mai?", [NamedTime(5)]),
+        ("Arzt am 2. Mai", [NamedTime(5, 2)]),
+        ("Qui est venu le 3 mars ?", [NamedTime(3, 3)]),
         ("Did Jan mar the decorum in june?", []),
         ("the 30th of February, 2026-13, 2026-02-30", []),
         ("0000-01-02", []),
@@ -49,6 +58,28 @@ def test_days_and_months_are_seen_and_other_words_are_not(
     question: str, named: list[NamedTime]
 ) -> None:
     assert named_times(question) == named
+
+
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        ("Did Ana go sailing March 3rd, 2026?", [(NamedTime(3, 3, 2026), "March 3rd, 2026")]),
+        (
+            "Was it sold on 3 March or on 7 July, or 2026-07-08?",
+            [
+                (NamedTime(3, 3), "3 March"),
+                (NamedTime(7, 7), "7 July"),
+                (NamedTime(7, 8, 2026), "2026-07-08"),
+            ],
+        ),
+        ("Was it sold in March or yesterday?", []),
+        ("Wer kam am 2. Juni?", [(NamedTime(6, 2), "2. Juni")]),
+    ],
+)
+def test_the_days_of_a_question_come_with_its_words_for_them(
+    question: str, days: list[tuple[NamedTime, str]]
+) -> None:
+    assert named_days(question) == days
 
 
 def test_a_moment_is_near_within_the_time_and_less_so_beside_it() -> None:
