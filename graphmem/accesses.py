@@ -1,8 +1,9 @@
 """Recording reads: the question and the returned memories are stored soon after the answer, in batches.
 
 No caller waits for it or sees its failures: reads that cannot be stored are counted and dropped. The
-question's text is only on its record, which is deleted with its conversation; without one, when all memories
-of the answer are deleted; in any case after `GRAPHMEM_KEEP_ACCESSES_DAYS`.
+question's text is only on its record, and is left out if a memory of the answer is deleted before that. The
+record is deleted with its conversation; without one, when all memories of the answer are deleted; in any case
+after `GRAPHMEM_KEEP_ACCESSES_DAYS`.
 """
 
 import asyncio

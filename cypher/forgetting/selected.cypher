@@ -6,6 +6,7 @@ CYPHER 25
 // $limit            int           the maximum number
 // $ids              list<string>  the memories, by id; empty for all
 // $names            list<string>  the normal forms of a name: who said it, or is mentioned; empty for all
+// $speakers         list<string>  the forms in which that name, or another one of the same, may stand as a speaker
 // $written          list<string>  the forms in which a text may hold the name, in lower case
 // $word             string        a pattern for that name as a whole word
 // $conversation_id  string        their conversation, '' for all
@@ -44,7 +45,8 @@ WHERE memory.id > $after
     }
     OR (any(form IN $written WHERE toLower(memory.search_text) CONTAINS form) AND memory.search_text =~ $word)
     OR (any(form IN $written WHERE toLower(memory.text) CONTAINS form) AND memory.text =~ $word)
-    // The speaker of a message.
+    // The speaker of a message, by any name.
+    OR toLower(memory.name) IN $speakers
     OR (any(form IN $written WHERE toLower(memory.name) CONTAINS form) AND memory.name =~ $word)
   )
 WITH memory

@@ -23,7 +23,7 @@ CALL (span, old) {
 WITH
   old,
   leaving + coming AS written,
-  old.text <> '' AND old.text <> span.text AS text_lost,
+  coalesce(old.text, '') <> '' AND old.text <> span.text AS text_lost,
   COLLECT {
     MATCH (old)-[:MENTIONS]->(entity:Entity {client_id: $client_id})
     RETURN DISTINCT entity.normalized

@@ -201,6 +201,7 @@ async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
     return {
         "ids": list(dict.fromkeys(asked.memory_ids or ())),
         "names": names if form else [name] if name else [],
+        "speakers": [form for one in names for form in lower_forms(one)],
         "written": lower_forms(name),
         "word": whole_word(name),
         "conversation_id": asked.conversation_id or "",

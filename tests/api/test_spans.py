@@ -195,6 +195,19 @@ async def test_a_text_that_was_tampered_with_is_not_shown(http: httpx.AsyncClien
     assert "pricing" not in answer.text
 
 
+async def test_a_span_that_lost_its_text_is_registered_again(
+    http: httpx.AsyncClient, memory
+) -> None:
+    await http.post(PATH, json=span(id="s:1"))
+    await memory.runtime.graph.execute(
+        "MATCH (span:Span {client_id: $client_id, id: 's:1'}) REMOVE span.text",
+        client_id=memory.client_id,
+    )
+
+    assert (await http.post(PATH, json=span(id="s:1"))).status_code == 201
+    assert (await http.get(f"{PATH}/s:1/content")).json()["content"] == TEXT
+
+
 @pytest.mark.parametrize("below", ["", "/content"])
 async def test_unknown_and_foreign_spans_look_the_same(
     below: str, http: httpx.AsyncClient, rival_http: httpx.AsyncClient

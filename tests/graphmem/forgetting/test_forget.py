@@ -205,6 +205,18 @@ async def test_what_a_person_said_goes_with_the_name(memory: Graphmem) -> None:
     assert left == {"The kettle leaks.", "Noted."}
 
 
+async def test_what_a_person_said_under_another_name_goes_too(memory: Graphmem) -> None:
+    said = [
+        {"role": "user", "name": "Mimi", "content": "My heart is weak."},
+        {"role": "user", "name": "Mimine", "content": "We should ask Mimi and Mara Lindqvist."},
+        {"role": "user", "name": "Mimine", "content": "The kettle leaks."},
+    ]
+    await memory.remember("c", said, create=True)
+    await memory.add_alias("Mimi", "Mara Lindqvist")
+    assert (await memory.forget(name="Mara Lindqvist")).memories == {"message": 2}
+    assert [one.text for one in (await memory.memories()).memories] == ["The kettle leaks."]
+
+
 @pytest.mark.parametrize("name", [r"a\Eb", ".*", "(", "a\\", "$x", "C++", "Straße 5"])
 async def test_a_name_is_no_pattern(memory: Graphmem, name: str) -> None:
     await memory.remember_facts([{"fact": f"It says {name} here"}, {"fact": "Silence was kept"}])
