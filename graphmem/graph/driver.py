@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from datetime import UTC
 from typing import Any, TypeVar
 
 import msgspec
@@ -769,7 +770,11 @@ def _unspelled(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _native(value: Any) -> Any:
-    return value.to_native() if isinstance(value, DateTime) else value
+    """Return a value without the driver's own type; a time in UTC: the name of a zone would be stored again."""
+    if not isinstance(value, DateTime):
+        return value
+    moment = value.to_native()
+    return moment.astimezone(UTC) if moment.tzinfo else moment
 
 
 def _deeply(value: Any) -> Any:

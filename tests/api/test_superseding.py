@@ -44,6 +44,19 @@ def test_the_example_can_be_sent() -> None:
     assert decoded(msgspec.json.encode(NEXT.value), NextFact)
 
 
+async def test_a_version_expires_when_the_one_before_would_have(http: httpx.AsyncClient) -> None:
+    expiry = {"expires_at": "2099-01-01T00:00:00Z"}
+    old = await remembered(http, **expiry)
+
+    new = (await supersede(http, old)).json()["id"]
+
+    shown = await http.get(f"/api/v0/memories/{new}")
+    assert (shown.status_code, shown.json()["expires_at"]) == (200, expiry["expires_at"])
+    listed = (await http.get("/api/v0/memories")).json()["memories"]
+    assert [one["id"] for one in listed] == [new]
+    assert (await http.patch(f"/api/v0/memories/{new}", json={"tags": ["a"]})).status_code == 200
+
+
 async def test_what_is_not_said_stays_as_it_was(http: httpx.AsyncClient) -> None:  # B4 S4.28
     c = await conversation_of(http)
     old = await remembered(http, conversation_id=c)

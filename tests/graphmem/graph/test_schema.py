@@ -277,6 +277,23 @@ async def test_a_file_that_came_later_is_applied_alone(fresh: Graph, copied: Pat
     assert await migrated(fresh, copied) == NAMES[-1:]
 
 
+async def test_an_expiry_with_the_name_of_a_zone_is_stored_in_utc(fresh: Graph, copied: Path):
+    mend = copied / "020_expiries.cypher"
+    kept = mend.read_text()
+    mend.unlink()
+    await migrated(fresh, copied)
+    await fresh.execute(
+        "UNWIND ['2027-01-01T01:00:00+01:00', '2027-01-01T00:00:00[UTC]'] AS expiry "
+        "CREATE (:Memory {client_id: 'x', id: expiry, expires_at: datetime(expiry)})"
+    )
+
+    mend.write_text(kept)
+    await migrated(fresh, copied)
+
+    rows = await fresh.execute("MATCH (one:Memory) RETURN toString(one.expires_at) AS at")
+    assert {row["at"] for row in rows} == {"2027-01-01T01:00:00+01:00", "2027-01-01T00:00:00Z"}
+
+
 async def test_progress_counts_the_files(fresh: Graph):
     heard = []
     await migrate(
