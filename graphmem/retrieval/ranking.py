@@ -110,6 +110,7 @@ UNKNOWN = {
     "statement": 0.5,
     "substance": 0.25,
     "speaker": 0.15,
+    "time": 1.5,
 }
 """For questions in a language that the embedding model does not know, whatever the kind of text."""
 

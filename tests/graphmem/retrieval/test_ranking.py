@@ -312,6 +312,21 @@ def test_in_a_language_that_the_model_does_not_know_spelling_leads(candidate: Ma
         assert one.score == pytest.approx(total)
 
 
+def test_in_such_a_language_the_time_that_is_named_counts(candidate: Make) -> None:
+    now = datetime(2026, 11, 24, 12, tzinfo=UTC)
+    found = [
+        worded(candidate, id, text, cosine=cosine, occurred_at=now - timedelta(days=days))
+        for id, text, cosine, days in [
+            ("other", "Das Gulasch schmeckt.", 0.9, 8),
+            ("right", "Es gab Fisch mit Reis.", 0.2, 1),
+        ]
+    ]
+
+    cues = cues_of("Was aßen wir gestern?", [], {}, "de", STRANGE, now)
+
+    assert order(ranked(found, [], "default", cues)) == ["right", "other"]
+
+
 def test_of_a_long_text_in_such_a_language_the_best_sentence_is_compared(candidate: Make) -> None:
     log = "08:01 INFO heartbeat of worker 31\nDie Schleuse blieb zu, weil ein Biber kam.\n08:02 INFO ok"
     long = FoundPassage(place=3, start=1_000, end=1_080, bm25=4.0, text=log)
