@@ -284,9 +284,18 @@ async def test_a_raw_path_that_cannot_be_is_not_found(path: str, running: Settin
             assert b"application/problem+json" in answer
 
 
-async def test_a_chunked_body_beyond_the_limit_is_refused(offline_running: Settings) -> None:
+ROUTES = pytest.mark.parametrize(
+    "path", [b"recall", b"conversations/c/segment"], ids=["of a struct", "without one"]
+)
+
+
+@ROUTES
+async def test_a_chunked_body_beyond_the_limit_is_refused(
+    path: bytes, offline_running: Settings
+) -> None:
     head = (
-        b"POST /api/v0/recall HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"POST /api/v0/" + path + b" HTTP/1.1\r\nHost: localhost\r\n"
+        b"Content-Type: application/json\r\n"
         b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     )
     chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
@@ -296,14 +305,15 @@ async def test_a_chunked_body_beyond_the_limit_is_refused(offline_running: Setti
     assert b'"field":"body"' in answer
 
 
+@ROUTES
 async def test_a_caller_that_leaves_disturbs_nobody(
-    offline_running: Settings, caplog: pytest.LogCaptureFixture
+    path: bytes, offline_running: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with served(offline_running) as (url, _):
         host, port = url.removeprefix("http://").split(":")
         _, writer = await asyncio.open_connection(host, int(port))
         writer.write(
-            b"POST /api/v0/recall HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
+            b"POST /api/v0/" + path + b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
             b'Content-Type: application/json\r\n\r\n{"query"'
         )
         await writer.drain()
