@@ -13,7 +13,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 from graphmem_api.health import live, ready
 from graphmem_api.metrics import Counted, Gauges
-from graphmem_api.serve import GRACE_SECONDS
+from graphmem_api.serve import GRACE_SECONDS, LIVENESS
 from prometheus_client.metrics_core import Metric
 
 from graphmem import config
@@ -191,19 +191,18 @@ def test_the_probes_of_the_manifest_ask_routes_that_exist(
     [container] = pod(manifests, "Deployment", "graphmem")["containers"]
     routes = {f"/health{path}" for handler in (live, ready) for path in handler.paths}
     assert container["readinessProbe"]["httpGet"]["path"] == "/health/ready"
-    for name in ("startupProbe", "readinessProbe"):
+    for name in ("startupProbe", "readinessProbe", "livenessProbe"):
         assert container[name]["httpGet"]["path"] in routes
         assert container[name]["httpGet"]["port"] in {one["name"] for one in container["ports"]}
 
 
-def test_a_service_with_too_many_connections_is_not_restarted(
+def test_a_service_that_hangs_is_restarted_and_one_with_too_many_connections_is_not(
     manifests: dict[tuple[str, str], dict[str, Any]],
 ) -> None:
-    """A probe by HTTP gets 503 at the limit of connections, as every caller does."""
+    """The kernel takes connections for a process that hangs; beyond their limit all else gets 503."""
     [container] = pod(manifests, "Deployment", "graphmem")["containers"]
-    probe = container["livenessProbe"]
-    assert "httpGet" not in probe
-    assert probe["tcpSocket"]["port"] in {one["name"] for one in container["ports"]}
+    probe = container["livenessProbe"]["httpGet"]
+    assert f"GET {probe['path']} ".encode() == LIVENESS
 
 
 def test_a_pod_has_the_time_to_drain_and_to_end_its_longest_request(

@@ -174,6 +174,7 @@ async def test_a_request_with_a_length_and_parts_is_one_request(offline_running:
     assert answer.count(b"HTTP/1.1 ") == 1
 
 
+NOWHERE = b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 LIVE = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
 
 
@@ -224,19 +225,37 @@ async def test_a_request_may_take_longer_than_its_headers(
 async def test_connections_beyond_the_limit_are_refused_until_one_ends(
     offline_running: Settings,
 ) -> None:
-    request = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     async with served(replace(offline_running, connections=2)) as (url, _):
         host, port = url.removeprefix("http://").split(":")
         held = [await asyncio.open_connection(host, int(port)) for _ in range(2)]
-        refused = await exchange(url, request)
+        refused = await exchange(url, NOWHERE)
         held[0][1].close()
         await held[0][1].wait_closed()
         async with asyncio.timeout(30):
-            while not (answer := await exchange(url, request)).startswith(b"HTTP/1.1 200"):
+            while not (answer := await exchange(url, NOWHERE)).startswith(b"HTTP/1.1 404"):
                 assert answer.startswith(b"HTTP/1.1 503")
         held[1][1].close()
     assert refused.startswith(b"HTTP/1.1 503")
     assert b'"code":"overloaded"' in refused
+
+
+async def test_beyond_the_limit_of_connections_the_service_still_says_that_it_lives(
+    offline_running: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphmem_api.serve, "LINGER_SECONDS", 0.2)
+    async with served(replace(offline_running, connections=1)) as (url, _):
+        host, port = url.removeprefix("http://").split(":")
+        _, held = await asyncio.open_connection(host, int(port))
+        lives = await exchange(url, LIVE + b"\r\n" + LIVE + b"\r\n")
+        asked = await exchange(url, b"GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        silent = await exchange(url)
+        held.close()
+    assert lives.startswith(b"HTTP/1.1 200")
+    assert b"connection: close" in lives
+    assert lives.endswith(b'{"status":"live"}')
+    assert lives.count(b"HTTP/1.1") == 1
+    assert asked.startswith(b"HTTP/1.1 503")
+    assert silent.startswith(b"HTTP/1.1 503")
 
 
 def counted(limit: str) -> float:
@@ -247,13 +266,12 @@ async def test_connections_that_are_refused_are_counted_and_logged_seldom(
     offline_running: Settings, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(graphmem_api.serve, "HEADER_SECONDS", 1.0)
-    request = LIVE + b"Connection: close\r\n\r\n"
     before = {limit: counted(limit) for limit in ("connections", "headers")}
     async with served(replace(offline_running, connections=1)) as (url, _):
         host, port = url.removeprefix("http://").split(":")
         # Its headers do not arrive: the only place is taken until it gets 408.
         reader, writer = await asyncio.open_connection(host, int(port))
-        refused = [await exchange(url, request) for _ in range(3)]
+        refused = [await exchange(url, NOWHERE) for _ in range(3)]
         late = await asyncio.wait_for(reader.read(), 30)
         writer.close()
         monkeypatch.setattr(graphmem_api.serve, "TOLD_SECONDS", 0.0)
