@@ -8,7 +8,6 @@ import logging
 import signal
 import socket
 import sys
-import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -187,21 +186,27 @@ class Refusals:
     """Counts the connections that are refused without a request, and logs them seldom."""
 
     def __init__(self) -> None:
-        self._counted: Counter[Refusal] = Counter()
-        self._told: dict[Refusal, float] = {}
+        self._counted: Counter[tuple[Refusal, int]] = Counter()
+        self._pausing: set[tuple[Refusal, int]] = set()
 
     def count(self, limit: Refusal, status: int) -> None:
-        """Count one more; log how many there were, if the last line about this limit is some seconds old."""
+        """Count one more; log the first at once, those of the next seconds together."""
         count_refusal(limit)
-        self._counted[limit] += 1
-        now = time.monotonic()
-        if now - self._told.get(limit, float("-inf")) < TOLD_SECONDS:
+        self._counted[limit, status] += 1
+        if (limit, status) not in self._pausing:
+            self._log(limit, status)
+
+    def _log(self, limit: Refusal, status: int) -> None:
+        """Log how many there were since the last line, and look again after a pause until there are none."""
+        number = self._counted.pop((limit, status), 0)
+        if not number:
+            self._pausing.discard((limit, status))
             return
-        self._told[limit] = now
         log.warning(
-            "refused without a request: limit=%s status=%d connections=%d",
-            *(limit, status, self._counted.pop(limit)),
+            "refused without a request: limit=%s status=%d connections=%d", limit, status, number
         )
+        self._pausing.add((limit, status))
+        asyncio.get_running_loop().call_later(TOLD_SECONDS, self._log, limit, status)
 
 
 class Protocol(H11Protocol):

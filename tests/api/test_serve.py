@@ -15,7 +15,7 @@ from typing import Any
 import graphmem_api.serve
 import httpx
 import pytest
-from graphmem_api.serve import HEADER_BYTES, listener, responsive, serve
+from graphmem_api.serve import HEADER_BYTES, Refusals, listener, responsive, serve
 from litestar import Litestar
 from msgspec.structs import replace
 from prometheus_client import REGISTRY
@@ -287,6 +287,27 @@ async def test_connections_that_are_refused_are_counted_and_logged_seldom(
     assert told[1] == "refused without a request: limit=headers status=408 connections=1"
     assert told[-1] == "refused without a request: limit=headers status=400 connections=1"
     assert not [one for one in told[2:-1] if "limit=connections" not in one]
+
+
+async def test_the_refusals_of_a_burst_are_all_logged_soon(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphmem_api.serve, "TOLD_SECONDS", 0.01)
+    refusals = Refusals()
+    for _ in range(4):
+        refusals.count("connections", 503)
+    refusals.count("headers", 400)
+    refusals.count("headers", 408)
+    async with asyncio.timeout(30):
+        while len(caplog.messages) < 4:
+            await asyncio.sleep(0.01)
+    told = [one.removeprefix("refused without a request: ") for one in caplog.messages]
+    assert told == [
+        "limit=connections status=503 connections=1",
+        "limit=headers status=400 connections=1",
+        "limit=headers status=408 connections=1",
+        "limit=connections status=503 connections=3",
+    ]
 
 
 @pytest.mark.parametrize("path", ["%ED%A0%80", "%00", "%FF", "a%2Fb", "%zz", "a" * 30_000])
