@@ -19,7 +19,7 @@ from prometheus_client.metrics_core import Metric
 from graphmem import config
 from graphmem.artifacts.maven import read_list
 from graphmem.background import WORK
-from graphmem.config import ClientLimits, Settings
+from graphmem.config import ClientLimits, Settings, variable
 from graphmem.graph.driver import Pool
 from graphmem.jobs.outbox import JobCount
 from graphmem.jobs.worker import Outcome
@@ -123,6 +123,14 @@ def test_every_rule_says_what_is_wrong_and_how_bad(repository: Path) -> None:
     for rule in rules(repository):
         assert rule["labels"]["severity"] in {"warning", "critical"}
         assert rule["annotations"].keys() == {"summary", "description"}
+
+
+def test_the_alert_about_refusals_says_what_each_limit_means(repository: Path) -> None:
+    [rule] = [one for one in rules(repository) if one["alert"] == "GraphmemRefusesRequests"]
+    words = re.findall(r"\w+", rule["annotations"]["description"])
+    assert set(get_args(Refusal)) <= set(words)
+    settings = {variable(name) for name in Settings.__struct_fields__}
+    assert {word for word in words if word.startswith("GRAPHMEM_")} <= settings
 
 
 def test_no_two_panels_are_in_one_place(repository: Path) -> None:
