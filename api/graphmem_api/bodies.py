@@ -19,7 +19,7 @@ BODY_BYTES = 32 * 1024 * 1024
 """The maximum length of a body."""
 
 LONG_BODY = 256 * 1024
-"""The length from which a body is read in a thread: nothing else could be answered meanwhile."""
+"""The length from which a body is read in a thread: others are answered between the steps of its reading."""
 
 TOO_DEEP = f"is nested too deeply; send at most {MOST_NESTED} levels of lists and objects"
 
