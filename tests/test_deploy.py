@@ -13,13 +13,13 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 from graphmem_api.health import live, ready
 from graphmem_api.metrics import Counted, Gauges
-from graphmem_api.serve import GRACE_SECONDS
+from graphmem_api.serve import GRACE_SECONDS, LIVENESS
 from prometheus_client.metrics_core import Metric
 
 from graphmem import config
 from graphmem.artifacts.maven import read_list
 from graphmem.background import WORK
-from graphmem.config import ClientLimits, Settings
+from graphmem.config import ClientLimits, Settings, variable
 from graphmem.graph.driver import Pool
 from graphmem.jobs.outbox import JobCount
 from graphmem.jobs.worker import Outcome
@@ -125,6 +125,14 @@ def test_every_rule_says_what_is_wrong_and_how_bad(repository: Path) -> None:
         assert rule["annotations"].keys() == {"summary", "description"}
 
 
+def test_the_alert_about_refusals_says_what_each_limit_means(repository: Path) -> None:
+    [rule] = [one for one in rules(repository) if one["alert"] == "GraphmemRefusesRequests"]
+    words = re.findall(r"\w+", rule["annotations"]["description"])
+    assert set(get_args(Refusal)) <= set(words)
+    settings = {variable(name) for name in Settings.__struct_fields__}
+    assert {word for word in words if word.startswith("GRAPHMEM_")} <= settings
+
+
 def test_no_two_panels_are_in_one_place(repository: Path) -> None:
     places = [(one["gridPos"]["x"], one["gridPos"]["y"]) for one in panels(repository)]
     assert len(set(places)) == len(places)
@@ -191,19 +199,18 @@ def test_the_probes_of_the_manifest_ask_routes_that_exist(
     [container] = pod(manifests, "Deployment", "graphmem")["containers"]
     routes = {f"/health{path}" for handler in (live, ready) for path in handler.paths}
     assert container["readinessProbe"]["httpGet"]["path"] == "/health/ready"
-    for name in ("startupProbe", "readinessProbe"):
+    for name in ("startupProbe", "readinessProbe", "livenessProbe"):
         assert container[name]["httpGet"]["path"] in routes
         assert container[name]["httpGet"]["port"] in {one["name"] for one in container["ports"]}
 
 
-def test_a_service_with_too_many_connections_is_not_restarted(
+def test_a_service_that_hangs_is_restarted_and_one_with_too_many_connections_is_not(
     manifests: dict[tuple[str, str], dict[str, Any]],
 ) -> None:
-    """A probe by HTTP gets 503 at the limit of connections, as every caller does."""
+    """The kernel takes connections for a process that hangs; beyond their limit all else gets 503."""
     [container] = pod(manifests, "Deployment", "graphmem")["containers"]
-    probe = container["livenessProbe"]
-    assert "httpGet" not in probe
-    assert probe["tcpSocket"]["port"] in {one["name"] for one in container["ports"]}
+    probe = container["livenessProbe"]["httpGet"]
+    assert f"GET {probe['path']} ".encode() == LIVENESS
 
 
 def test_a_pod_has_the_time_to_drain_and_to_end_its_longest_request(

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import msgspec
@@ -12,14 +12,16 @@ from litestar.exceptions import ClientException, HTTPException, InternalServerEx
 from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 
 from graphmem.errors import InvalidInput, TooLarge
-from graphmem.model.validation import invalid
+from graphmem.model.validation import MOST_NESTED, invalid
 from graphmem_api.admission import visit_of
 
 BODY_BYTES = 32 * 1024 * 1024
 """The maximum length of a body."""
 
 LONG_BODY = 256 * 1024
-"""The length from which a body is read in a thread: nothing else could be answered meanwhile."""
+"""The length from which a body is read in a thread: others are answered between the steps of its reading."""
+
+TOO_DEEP = f"is nested too deeply; send at most {MOST_NESTED} levels of lists and objects"
 
 SPARE_BYTES = 64 * 1024 * 1024
 SPARE_SECONDS = 10.0
@@ -50,9 +52,13 @@ class StrictRequest(Request[Any, Any, Any]):
     async def body(self) -> bytes:
         """Return the whole body, if it is JSON and not too long. Litestar asks here first."""
         _check_type(self)
+        # Litestar skips an empty body; a blank one is decoded, and refused with the name of the field.
+        return await self.whole_body() or b" "
+
+    async def whole_body(self) -> bytes:
+        """Return the body, of any type. Raises `TooLarge`, and 400 if the caller leaves before its end."""
         try:
-            # Litestar skips an empty body; a blank one is decoded, and refused with the name of the field.
-            return await super().body() or b" "
+            return await super().body()
         except RequestEntityTooLarge as problem:
             await self._let_finish()
             raise TooLarge("body", f"at most {BODY_BYTES:,} bytes (32 MiB) are taken") from problem
@@ -79,11 +85,11 @@ def decoded(body: bytes, wanted: Any) -> Any:
         raise InvalidInput("body", "is empty; send a JSON object")
     try:
         value = msgspec.json.decode(body, type=wanted)
-        json.loads(body, object_pairs_hook=_without_repetition, parse_int=str)
+        _check_levels(json.loads(body, object_pairs_hook=_parts_of, parse_int=str))
     except msgspec.ValidationError as problem:
         raise invalid(problem, wanted) from problem
     except RecursionError as problem:
-        raise InvalidInput("body", "is nested too deeply") from problem
+        raise InvalidInput("body", TOO_DEEP) from problem
     except UnicodeDecodeError as problem:
         _complain(body, "is not UTF-8", problem)
     except msgspec.DecodeError as problem:
@@ -103,13 +109,27 @@ def _check_type(request: Request[Any, Any, Any]) -> None:
         raise HTTPException(status_code=415, detail="send the body without Content-Encoding")
 
 
-def _without_repetition(pairs: list[tuple[str, Any]]) -> None:
-    """Raise `InvalidInput` if an object has a field twice: parsers disagree on which one counts."""
+def _parts_of(pairs: list[tuple[str, Any]]) -> Sequence[Any]:
+    """Return the lists and objects in an object, each as a sequence.
+
+    Raises `InvalidInput` if it has a field twice: parsers disagree on which one counts.
+    """
     seen = set()
     for name, _ in pairs:
         if name in seen:
             raise InvalidInput(name, "occurs twice in the same object; send it once")
         seen.add(name)
+    # Millions of empty lists would occupy the garbage collector; there is one empty tuple.
+    return [value for _, value in pairs if isinstance(value, list | tuple)] or ()
+
+
+def _check_levels(value: Any) -> None:
+    """Raise `InvalidInput` if parts are nested so deeply that a later step could run out of stack."""
+    level: list[Sequence[Any]] = [[value]]
+    for _ in range(MOST_NESTED + 1):
+        level = [part for one in level for part in one if isinstance(part, list | tuple)]
+    if level:
+        raise InvalidInput("body", TOO_DEEP)
 
 
 def _complain(body: bytes, problem: str, cause: Exception) -> NoReturn:

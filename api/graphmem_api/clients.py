@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-from litestar import Request, get
+from litestar import get
 from litestar.connection import ASGIConnection
 from litestar.di import NamedDependency
 from litestar.exceptions import PermissionDeniedException
@@ -35,6 +35,7 @@ from graphmem.model.vocabulary import ClientId
 from graphmem.observing.logs import name_client
 from graphmem.runtime import Runtime
 from graphmem_api.admission import visit_of
+from graphmem_api.bodies import StrictRequest
 from graphmem_api.keys import Client, Keys
 from graphmem_api.problems import failures
 from graphmem_api.queries import query
@@ -85,9 +86,9 @@ class Guard:
         require_role(client.role, handler.handler_name.rpartition(".")[2])
         visit = visit_of(connection)
         if visit is not None and handler.parsed_data_field is None:
-            if isinstance(connection, Request) and connection.method == "POST":
+            if isinstance(connection, StrictRequest) and connection.method == "POST":
                 # While it waits for its turn only its end is looked for: nothing else would be read then.
-                await Request.body(connection)
+                await connection.whole_body()
             await visit.begin(client.id, handler)
 
 

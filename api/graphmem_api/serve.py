@@ -8,7 +8,6 @@ import logging
 import signal
 import socket
 import sys
-import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from typing import Any
 import h11
 import msgspec
 import uvicorn
+from litestar import MediaType
 from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -34,7 +34,7 @@ from graphmem.warming import warm
 from graphmem_api.access import protected
 from graphmem_api.app import create_app
 from graphmem_api.clients import Guard, check_listener
-from graphmem_api.health import Closing
+from graphmem_api.health import Closing, Health
 from graphmem_api.mcp.endpoint import Endpoint
 from graphmem_api.problems import HTTP_CODES, MEDIA_TYPE, Failure, problem
 
@@ -54,7 +54,10 @@ TOLD_SECONDS = 10.0
 """The time between two lines in the log about the same refusals."""
 
 LINGER_SECONDS = 2.0
-"""The time that a caller that sent invalid HTTP may go on before the connection is closed."""
+"""The time that a connection which is refused has for sending, and for reading the answer."""
+
+LIVENESS = b"GET /health/live "
+"""The beginning of the request that is answered on every connection: a restart makes an overload worse."""
 
 BACKLOG = 512
 
@@ -183,21 +186,27 @@ class Refusals:
     """Counts the connections that are refused without a request, and logs them seldom."""
 
     def __init__(self) -> None:
-        self._counted: Counter[Refusal] = Counter()
-        self._told: dict[Refusal, float] = {}
+        self._counted: Counter[tuple[Refusal, int]] = Counter()
+        self._pausing: set[tuple[Refusal, int]] = set()
 
     def count(self, limit: Refusal, status: int) -> None:
-        """Count one more; log how many there were, if the last line about this limit is some seconds old."""
+        """Count one more; log the first at once, those of the next seconds together."""
         count_refusal(limit)
-        self._counted[limit] += 1
-        now = time.monotonic()
-        if now - self._told.get(limit, float("-inf")) < TOLD_SECONDS:
+        self._counted[limit, status] += 1
+        if (limit, status) not in self._pausing:
+            self._log(limit, status)
+
+    def _log(self, limit: Refusal, status: int) -> None:
+        """Log how many there were since the last line, and look again after a pause until there are none."""
+        number = self._counted.pop((limit, status), 0)
+        if not number:
+            self._pausing.discard((limit, status))
             return
-        self._told[limit] = now
         log.warning(
-            "refused without a request: limit=%s status=%d connections=%d",
-            *(limit, status, self._counted.pop(limit)),
+            "refused without a request: limit=%s status=%d connections=%d", limit, status, number
         )
+        self._pausing.add((limit, status))
+        asyncio.get_running_loop().call_later(TOLD_SECONDS, self._log, limit, status)
 
 
 class Protocol(H11Protocol):
@@ -205,18 +214,16 @@ class Protocol(H11Protocol):
 
     most_connections = 1_000
     refusals = Refusals()
-    _refused = False
+    _is_beyond = False
+    _answered = False
     _headers_due: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection, or refuse it if there are too many."""
+        """Take a connection; one beyond the limit only to answer it once it asks, or soon."""
         super().connection_made(transport)
         if len(self.connections) > self.most_connections:
-            self._refuse(
-                503,
-                "the service has as many connections as it keeps open; try again soon",
-                "connections",
-            )
+            self._is_beyond = True
+            self._headers_due = self.loop.call_later(LINGER_SECONDS, self._turn_away, b"")
         else:
             self._time_headers()
 
@@ -235,15 +242,30 @@ class Protocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take data; after a refusal only to let the caller finish sending and read the answer."""
-        if not self._refused:
+        if self._answered:
+            return
+        if self._is_beyond:
+            self._turn_away(data)
+        else:
             super().data_received(data)
             self._time_headers()
+
+    def _turn_away(self, asked: bytes) -> None:
+        """Answer on a connection beyond the limit: that the service lives if that is asked, else 503."""
+        if asked.startswith(LIVENESS):
+            self._answer(200, MediaType.JSON, msgspec.json.encode(Health("live")), uuid.uuid4().hex)
+        else:
+            self._refuse(
+                503,
+                "the service has as many connections as it keeps open; try again soon",
+                "connections",
+            )
 
     def _time_headers(self) -> None:
         """Give the line and the headers of a request that has not begun a limited time."""
         if self.cycle is not None and not self.cycle.response_complete:
             self._forget_headers()
-        elif self._headers_due is None and not self._refused:
+        elif self._headers_due is None and not self._answered:
             self._headers_due = self.loop.call_later(HEADER_SECONDS, self._give_up)
 
     def _forget_headers(self) -> None:
@@ -261,13 +283,17 @@ class Protocol(H11Protocol):
             self.transport.close()
 
     def _refuse(self, status: int, detail: str, limit: Refusal) -> None:
-        """Answer without a request, count it, and hang up."""
+        """Answer with a problem, and count it."""
         self.refusals.count(limit, status)
         failure = Failure(status=status, code=HTTP_CODES[status], detail=detail)
         request_id = uuid.uuid4().hex
         body = msgspec.json.encode(problem(failure, "", request_id))
+        self._answer(status, MEDIA_TYPE, body, request_id)
+
+    def _answer(self, status: int, media_type: str, body: bytes, request_id: str) -> None:
+        """Answer without the application, and hang up."""
         headers = [
-            ("content-type", MEDIA_TYPE),
+            ("content-type", media_type),
             ("content-length", str(len(body))),
             ("x-request-id", request_id),
             ("connection", "close"),
@@ -279,7 +305,7 @@ class Protocol(H11Protocol):
             h11.EndOfMessage(),
         ):
             self.transport.write(self.conn.send(event) or b"")
-        self._refused = True
+        self._answered = True
         self._forget_headers()
         self.transport.write_eof()
         self.loop.call_later(LINGER_SECONDS, self.transport.close)

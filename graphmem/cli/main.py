@@ -48,18 +48,18 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 """The errors of a full disk, which may come without a path."""
 
 UNUSABLE = {
-    errno.ENOENT: "is not there, or cannot be made there: name another path",
-    errno.ENOTDIR: "has a file where a folder must be: name another path",
-    errno.EISDIR: "is a folder: name a file",
-    errno.EEXIST: "is there already: name another path",
-    errno.ENOTEMPTY: "is not empty: name another path",
-    errno.EACCES: "may not be read or written by this user: allow it, or name another path",
-    errno.EPERM: "may not be read or written by this user: allow it, or name another path",
-    errno.EROFS: "is on a disk that can only be read: name another path",
-    errno.ENAMETOOLONG: "is too long for the disk: name a shorter path",
-    errno.ELOOP: "is a link that leads to itself: name another path",
-} | dict.fromkeys(FULL, "is on a disk that is full: free some space, or name another path")
-"""The reasons for which a path cannot be used, and the remedies."""
+    errno.ENOENT: "is not there, or cannot be made there",
+    errno.ENOTDIR: "has a file where a folder must be",
+    errno.EISDIR: "is a folder, not a file",
+    errno.EEXIST: "is there already",
+    errno.ENOTEMPTY: "is not empty",
+    errno.EACCES: "may not be read or written by this user",
+    errno.EPERM: "may not be read or written by this user",
+    errno.EROFS: "is on a disk that can only be read",
+    errno.ENAMETOOLONG: "is too long for the disk",
+    errno.ELOOP: "is a link that leads to itself",
+} | dict.fromkeys(FULL, "is on a disk that is full")
+"""The reasons for which a path cannot be used. Whether the caller named the path is not known."""
 
 
 class EndedCommand(click.ClickException):
@@ -164,11 +164,11 @@ def _failed(problem: BaseException) -> Exception:
         return Refused("; ".join([str(problem), *getattr(problem, "__notes__", ())]))
     if shows_debug():
         _show_place(problem)
+    hint = "" if shows_debug() else "; --debug or GRAPHMEM_LOG_LEVEL=debug shows where"
     if isinstance(problem, OSError) and (unusable := _unusable(problem)):
-        return Refused(unusable)
+        return Refused(f"{unusable}{hint}")
     told = str(problem).strip().partition("\n")[0]
     name = type(problem).__name__
-    hint = "" if shows_debug() else "; --debug or GRAPHMEM_LOG_LEVEL=debug shows where"
     return Failed(f"something unexpected went wrong: {name}{told and f': {told}'}{hint}")
 
 
@@ -183,8 +183,8 @@ def _unusable(problem: OSError) -> str | None:
     """Return the sentence about a path that cannot be used; None if the error is about no path."""
     path = problem.filename if problem.filename2 is None else problem.filename2
     if isinstance(path, str | bytes):
-        system_s = f"cannot be used ({problem.strerror}): name another path"
-        return f"{os.fsdecode(path)}: {UNUSABLE.get(problem.errno or 0, system_s)}"
+        reason = UNUSABLE.get(problem.errno or 0, f"cannot be used ({problem.strerror})")
+        return f"{os.fsdecode(path)}: {reason}; if you named this path, name another one"
     return "a disk is full: free some space" if problem.errno in FULL else None
 
 

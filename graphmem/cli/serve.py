@@ -65,7 +65,11 @@ def say_where(url: str) -> None:
     """Print where the API listens, or log it where every line is JSON."""
     listens = f"graphmem listens on {url} (Ctrl-C ends it)"
     if shows_json():
-        log.info("%s", listens, extra={FIELDS: {"url": url}})
+        # At every level, as what is printed: the port may be known from nowhere else.
+        extra = {FIELDS: {"url": url}}
+        log.handle(
+            log.makeRecord(log.name, logging.INFO, __file__, 0, listens, (), None, extra=extra)
+        )
         return
     click.echo(listens)
     click.echo(f"a page to ask, look and curate: {url}/")
@@ -95,7 +99,7 @@ def with_free_port(settings: Settings) -> Settings:
     except OSError as problem:
         if problem.errno != errno.EADDRINUSE:
             return settings
-    click.echo(f"port {settings.port} is taken: taking a free one", err=True)
+    log.warning("port %d is taken: taking a free one", settings.port)
     return msgspec.structs.replace(settings, port=0)
 
 

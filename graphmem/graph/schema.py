@@ -136,8 +136,8 @@ async def migrate(
             (graph.on(stored.side), stored.dimensions) if stored else (graph, dimensions)
         )
         missing = pending(files, await graph.rows(APPLIED_MIGRATIONS))
-        for done, file in enumerate(missing):
-            progress("preparing the schema", done, len(missing))
+        for number, file in enumerate(missing):
+            progress("preparing the schema", number, len(missing))
             await _apply(graph, file, dimensions)
         created, left = await _repair(graph, _needed(files, stored, graph.side, dimensions))
         # In the lock's transaction, which is exempt from the server's time limit for transactions.
@@ -145,9 +145,9 @@ async def migrate(
     if missing:
         progress("preparing the schema", len(missing), len(missing))
     is_new = len(missing) == len(files)
-    return _told(
-        Migrated(applied=missing, created=[*([] if is_new else begun), *created], missing=left)
-    )
+    done = Migrated(applied=missing, created=[*([] if is_new else begun), *created], missing=left)
+    _log_repairs(done)
+    return done
 
 
 def creations(files: Sequence[SchemaFile], side: Side = FIRST) -> list[Creation]:
@@ -311,8 +311,8 @@ def _forbidden(one: Creation) -> SchemaError:
     )
 
 
-def _told(done: Migrated) -> Migrated:
-    """Log what was missing of the schema; return the same."""
+def _log_repairs(done: Migrated) -> None:
+    """Log what was missing of the schema."""
     if done.created:
         log.warning("created what was missing of the schema: %s", ", ".join(done.created))
     if done.missing:
@@ -320,7 +320,6 @@ def _told(done: Migrated) -> Migrated:
             "still missing of the schema: %s; `graphmem doctor` says what to do",
             ", ".join(done.missing),
         )
-    return done
 
 
 @asynccontextmanager

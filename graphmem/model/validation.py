@@ -2,11 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import datetime
-from enum import Enum
 from math import isfinite
 from typing import Any, TypeVar
-from uuid import UUID
 
 import msgspec
 from msgspec import inspect
@@ -142,12 +139,16 @@ def _builtin(value: Any, levels: int) -> Any:
 
 
 def _key(key: Any) -> str:
-    """Return the name of a field as JSON has it, where a number is a text too."""
-    if isinstance(key, int | UUID | Enum | datetime):
-        key = str(msgspec.to_builtins(key))
-    if not isinstance(key, str):
-        raise _NotJson(f"has a key of the type {type(key).__name__}; send texts as keys")
-    return key
+    """Return the name of a field as msgspec has it in JSON, where a number or a day is a text too."""
+    if type(key) is str:
+        return key
+    try:
+        [name] = msgspec.to_builtins({key: None}, str_keys=True, builtin_types=_BYTES)
+    except TypeError as problem:
+        raise _NotJson(
+            f"has a key of the type {type(key).__name__}; send texts as keys"
+        ) from problem
+    return str(name)
 
 
 def _part(step: Any, value: Any, levels: int) -> Any:

@@ -71,7 +71,7 @@ def show_log(level: str, form: Form = "text") -> None:
 
 
 def shows_json() -> bool:
-    """Tell whether the log is written as JSON: nothing else may be written to stderr then."""
+    """Tell whether the log is written as JSON: what a service says of itself is a line of it then."""
     shown = [one for one in logging.getLogger().handlers if isinstance(one, Stderr)]
     return any(isinstance(one.formatter, JsonFormatter) for one in shown)
 

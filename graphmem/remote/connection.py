@@ -4,10 +4,8 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from datetime import datetime
 from typing import Any
 from urllib.parse import quote
-from uuid import UUID
 
 import httpx
 import msgspec
@@ -470,20 +468,18 @@ def _placed(path: str, fields: Fields) -> tuple[str, Fields]:
 def _segment(name: str, value: object) -> str:
     """Return an id as a part of a path. Raises `InvalidInput` for what the service would not take as one."""
     # The service reads a slash as the end of the part, except in the name of an entity.
-    if not isinstance(value, str | UUID) or ("/" in str(value) and name not in LONG_SEGMENTS):
-        validated(value, Id, name)
-    if not str(value):
+    if not isinstance(value, str) or ("/" in value and name not in LONG_SEGMENTS):
+        value = validated(value, Id, name)
+    if not value:
         raise InvalidInput(name, "is empty; give an id")
     # A segment of dots would be taken for a relative path.
-    return quote(str(value), safe="").replace(".", "%2E")
+    return quote(value, safe="").replace(".", "%2E")
 
 
 def _text(name: str, value: object) -> str:
     """Return a value as it is written in a query string."""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, datetime):
-        return value.isoformat()
     if not isinstance(value, list):
         return str(value)
     if any("," in str(item) for item in value):

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from graphmem.conversations.types import Batch
 from graphmem.errors import InvalidInput
+from graphmem.model.validation import MOST_NESTED
 from graphmem.recall.types import Question
 
 RECALL = "/api/v0/recall"
@@ -119,6 +120,40 @@ def test_any_bytes_are_read_or_refused_by_name(body: bytes) -> None:
 def test_depth_is_refused_where_any_json_is_taken(body: bytes) -> None:
     with pytest.raises(InvalidInput, match="nested too deeply"):
         decoded(body, Any)
+
+
+@pytest.mark.parametrize(("begin", "end"), [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")])
+def test_lists_and_objects_are_nested_at_most_so_deeply(begin: str, end: str) -> None:
+    levels = MOST_NESTED // len(end)
+    whole = f"{begin * levels}1{end * levels}"
+    decoded(whole.encode(), Any)
+    for deeper in (f"[{whole}]", f'{{"b": 1, "a": {whole}}}'):
+        with pytest.raises(InvalidInput, match=f"body: .*at most {MOST_NESTED} levels"):
+            decoded(deeper.encode(), Any)
+
+
+# The stack of the thread that reads a long body is shallower than that of the handler: a body could be read
+# that a later step could not write.
+@pytest.mark.parametrize("length", [0, LONG_BODY], ids=["short", "long"])
+@pytest.mark.parametrize("levels", [MOST_NESTED, 900, 950, 1_100])
+@pytest.mark.parametrize(
+    "said",
+    [
+        '"tool_calls": [{"name": "add", "args": {"a": DEEP}}]',
+        '"content": [{"type": "tool_use", "name": "add", "input": DEEP}]',
+        '"content": "a", "metadata": {"a": DEEP}',
+    ],
+    ids=["args", "input", "metadata"],
+)
+async def test_a_body_that_is_nested_too_deeply_is_refused_at_any_length(
+    said: str, levels: int, length: int, refusing: httpx.AsyncClient
+) -> None:
+    given = f'{{"role": "user", {said.replace("DEEP", "[" * levels + "]" * levels)}}}'
+    body = f'{{"messages": [{given}]}}' + " " * length
+    answer = await refusing.post(f"{NOWHERE}/messages", content=body.encode(), headers=JSON)
+    assert answer.status_code == 400, answer.text
+    assert answer.json()["field"] == "body"
+    assert f"at most {MOST_NESTED} levels" in answer.json()["detail"]
 
 
 async def test_a_long_body_is_read_in_a_thread(

@@ -15,7 +15,7 @@ from typing import Any
 import graphmem_api.serve
 import httpx
 import pytest
-from graphmem_api.serve import HEADER_BYTES, listener, responsive, serve
+from graphmem_api.serve import HEADER_BYTES, Refusals, listener, responsive, serve
 from litestar import Litestar
 from msgspec.structs import replace
 from prometheus_client import REGISTRY
@@ -174,6 +174,7 @@ async def test_a_request_with_a_length_and_parts_is_one_request(offline_running:
     assert answer.count(b"HTTP/1.1 ") == 1
 
 
+NOWHERE = b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 LIVE = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
 
 
@@ -224,19 +225,37 @@ async def test_a_request_may_take_longer_than_its_headers(
 async def test_connections_beyond_the_limit_are_refused_until_one_ends(
     offline_running: Settings,
 ) -> None:
-    request = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     async with served(replace(offline_running, connections=2)) as (url, _):
         host, port = url.removeprefix("http://").split(":")
         held = [await asyncio.open_connection(host, int(port)) for _ in range(2)]
-        refused = await exchange(url, request)
+        refused = await exchange(url, NOWHERE)
         held[0][1].close()
         await held[0][1].wait_closed()
         async with asyncio.timeout(30):
-            while not (answer := await exchange(url, request)).startswith(b"HTTP/1.1 200"):
+            while not (answer := await exchange(url, NOWHERE)).startswith(b"HTTP/1.1 404"):
                 assert answer.startswith(b"HTTP/1.1 503")
         held[1][1].close()
     assert refused.startswith(b"HTTP/1.1 503")
     assert b'"code":"overloaded"' in refused
+
+
+async def test_beyond_the_limit_of_connections_the_service_still_says_that_it_lives(
+    offline_running: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphmem_api.serve, "LINGER_SECONDS", 0.2)
+    async with served(replace(offline_running, connections=1)) as (url, _):
+        host, port = url.removeprefix("http://").split(":")
+        _, held = await asyncio.open_connection(host, int(port))
+        lives = await exchange(url, LIVE + b"\r\n" + LIVE + b"\r\n")
+        asked = await exchange(url, b"GET /health/ready HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        silent = await exchange(url)
+        held.close()
+    assert lives.startswith(b"HTTP/1.1 200")
+    assert b"connection: close" in lives
+    assert lives.endswith(b'{"status":"live"}')
+    assert lives.count(b"HTTP/1.1") == 1
+    assert asked.startswith(b"HTTP/1.1 503")
+    assert silent.startswith(b"HTTP/1.1 503")
 
 
 def counted(limit: str) -> float:
@@ -247,13 +266,12 @@ async def test_connections_that_are_refused_are_counted_and_logged_seldom(
     offline_running: Settings, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(graphmem_api.serve, "HEADER_SECONDS", 1.0)
-    request = LIVE + b"Connection: close\r\n\r\n"
     before = {limit: counted(limit) for limit in ("connections", "headers")}
     async with served(replace(offline_running, connections=1)) as (url, _):
         host, port = url.removeprefix("http://").split(":")
         # Its headers do not arrive: the only place is taken until it gets 408.
         reader, writer = await asyncio.open_connection(host, int(port))
-        refused = [await exchange(url, request) for _ in range(3)]
+        refused = [await exchange(url, NOWHERE) for _ in range(3)]
         late = await asyncio.wait_for(reader.read(), 30)
         writer.close()
         monkeypatch.setattr(graphmem_api.serve, "TOLD_SECONDS", 0.0)
@@ -271,6 +289,27 @@ async def test_connections_that_are_refused_are_counted_and_logged_seldom(
     assert not [one for one in told[2:-1] if "limit=connections" not in one]
 
 
+async def test_the_refusals_of_a_burst_are_all_logged_soon(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphmem_api.serve, "TOLD_SECONDS", 0.01)
+    refusals = Refusals()
+    for _ in range(4):
+        refusals.count("connections", 503)
+    refusals.count("headers", 400)
+    refusals.count("headers", 408)
+    async with asyncio.timeout(30):
+        while len(caplog.messages) < 4:
+            await asyncio.sleep(0.01)
+    told = [one.removeprefix("refused without a request: ") for one in caplog.messages]
+    assert told == [
+        "limit=connections status=503 connections=1",
+        "limit=headers status=400 connections=1",
+        "limit=headers status=408 connections=1",
+        "limit=connections status=503 connections=3",
+    ]
+
+
 @pytest.mark.parametrize("path", ["%ED%A0%80", "%00", "%FF", "a%2Fb", "%zz", "a" * 30_000])
 async def test_a_raw_path_that_cannot_be_is_not_found(path: str, running: Settings) -> None:
     async with served(running) as (url, _):
@@ -284,9 +323,18 @@ async def test_a_raw_path_that_cannot_be_is_not_found(path: str, running: Settin
             assert b"application/problem+json" in answer
 
 
-async def test_a_chunked_body_beyond_the_limit_is_refused(offline_running: Settings) -> None:
+ROUTES = pytest.mark.parametrize(
+    "path", [b"recall", b"conversations/c/segment"], ids=["of a struct", "without one"]
+)
+
+
+@ROUTES
+async def test_a_chunked_body_beyond_the_limit_is_refused(
+    path: bytes, offline_running: Settings
+) -> None:
     head = (
-        b"POST /api/v0/recall HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"POST /api/v0/" + path + b" HTTP/1.1\r\nHost: localhost\r\n"
+        b"Content-Type: application/json\r\n"
         b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     )
     chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
@@ -296,14 +344,15 @@ async def test_a_chunked_body_beyond_the_limit_is_refused(offline_running: Setti
     assert b'"field":"body"' in answer
 
 
+@ROUTES
 async def test_a_caller_that_leaves_disturbs_nobody(
-    offline_running: Settings, caplog: pytest.LogCaptureFixture
+    path: bytes, offline_running: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with served(offline_running) as (url, _):
         host, port = url.removeprefix("http://").split(":")
         _, writer = await asyncio.open_connection(host, int(port))
         writer.write(
-            b"POST /api/v0/recall HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
+            b"POST /api/v0/" + path + b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
             b'Content-Type: application/json\r\n\r\n{"query"'
         )
         await writer.drain()

@@ -176,7 +176,7 @@ def test_a_path_that_cannot_be_used_is_one_sentence_and_exit_code_2(line, tmp_pa
     [
         (PermissionError(errno.EACCES, "x", "/a"), "/a: may not be read or written by this user"),
         (OSError(errno.EROFS, "x", b"/a"), "/a: is on a disk that can only be read"),
-        (IsADirectoryError(errno.EISDIR, "x", "/a", None, "/b"), "/b: is a folder: name a file"),
+        (IsADirectoryError(errno.EISDIR, "x", "/a", None, "/b"), "/b: is a folder, not a file"),
         (OSError(errno.EIO, "Input/output error", "/a"), "/a: cannot be used (Input/output error)"),
         (OSError(errno.ENOSPC, "No space left on device"), "a disk is full: free some space"),
     ],
@@ -185,6 +185,16 @@ def test_an_error_of_a_path_is_told_with_it(problem, told):
     result = raised(problem)
     assert result.exit_code == 2
     assert result.stderr.startswith(f"Error: {told}")
+
+
+@pytest.mark.parametrize("path", ["java", "/usr/lib/graphmem/cypher/a.cypher"])
+def test_a_path_that_the_caller_may_not_have_named_is_not_blamed_on_it(path):
+    """An executable, or a file of the installation, may be missing too."""
+    told = raised(FileNotFoundError(errno.ENOENT, "x", path)).stderr
+    assert told == (
+        f"Error: {path}: is not there, or cannot be made there; if you named this path, name another one; "
+        "--debug or GRAPHMEM_LOG_LEVEL=debug shows where\n"
+    )
 
 
 def test_an_error_of_the_system_without_a_path_is_unexpected():

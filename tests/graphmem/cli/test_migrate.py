@@ -45,6 +45,6 @@ def test_what_it_cannot_create_is_named_and_is_a_failure(invoke, execute):
         execute("DROP INDEX mine")
         again = invoke("migrate")
     assert told.exit_code == listed.exit_code == 1
-    assert "could not create entity_short: `graphmem doctor` says what to do" in told.stderr
+    assert "missing of the schema: entity_short; `graphmem doctor` says what to do" in told.stderr
     assert json.loads(listed.stdout)["missing"] == ["entity_short"]
     assert again.stdout == "created what was missing: entity_short\n"

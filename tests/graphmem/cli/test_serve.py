@@ -1,6 +1,7 @@
 import json
 import re
 import signal
+import socket
 import time
 
 import httpx
@@ -8,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from graphmem.cli.main import commands
+from graphmem.cli.serve import say_where, with_free_port
+from graphmem.config import Settings
 from graphmem.observing.logs import show_log
 
 
@@ -89,3 +92,25 @@ def test_an_error_of_the_start_is_json_too(arguments, told, monkeypatch):
     [shown] = [json.loads(line) for line in result.output.splitlines()]
     assert shown["level"] == "error"
     assert shown["message"].startswith(told)
+
+
+@pytest.mark.parametrize("level", ["debug", "info", "error"])
+def test_a_log_in_json_has_the_url_at_every_level(level, capsys):
+    show_log(level, "json")
+    try:
+        say_where("http://127.0.0.1:7")
+    finally:
+        show_log("info")
+    shown = json.loads(capsys.readouterr().err)
+    assert (shown["level"], shown["url"]) == ("info", "http://127.0.0.1:7")
+
+
+def test_a_port_that_is_taken_is_a_line_of_the_log(capsys):
+    show_log("info", "json")
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            assert with_free_port(Settings(port=port)).port == 0
+    finally:
+        show_log("info")
+    assert json.loads(capsys.readouterr().err)["message"].startswith(f"port {port} is taken")

@@ -1,7 +1,8 @@
 """What comes from outside is checked, and the sentence names the field and what it may be."""
 
 import math
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from http import HTTPMethod
 from typing import Any
 from uuid import UUID
 
@@ -315,6 +316,26 @@ def test_what_json_has_a_form_for_is_taken() -> None:
     assert as_json({1: 2, id: 3}) == {"1": 2, str(id): 3}
     deep = nested(MOST_NESTED - 1)
     assert validated({"metadata": deep}, NewConversation).metadata == deep
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        (date(2020, 1, 1), "2020-01-01"),
+        (datetime(2020, 1, 1, tzinfo=UTC), "2020-01-01T00:00:00Z"),
+        (1.5, "1.5"),
+        (7, "7"),
+        (HTTPMethod.GET, "GET"),
+    ],
+)
+def test_a_key_that_json_has_a_form_for_is_its_text(key: Any, name: str) -> None:
+    assert validated({"metadata": {key: 1}}, NewConversation).metadata == {name: 1}
+
+
+@pytest.mark.parametrize("key", [True, None, (1, 2), b"a"], ids=repr)
+def test_a_key_that_json_has_no_form_for_is_refused(key: Any) -> None:
+    sentence = f"metadata: has a key of the type {type(key).__name__}; send texts as keys"
+    assert str(refused({"metadata": {key: 1}}, NewConversation)) == sentence
 
 
 def test_the_place_in_a_list_of_its_own_has_its_name() -> None:

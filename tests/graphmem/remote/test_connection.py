@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -336,6 +337,21 @@ async def test_a_uuid_is_an_id_and_a_name_of_an_entity_may_contain_a_slash(
         f"/base/api/v0/conversations/{id}".encode(),
         b"/base/api/v0/graph/entity%3Asrc%2Fmain",
     ]
+
+
+async def test_a_time_and_a_list_are_texts_in_a_query_string(
+    serving: Callable[..., Service],
+) -> None:
+    service = serving(problem(404, "not_found"))
+    moment = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+    with pytest.raises(graphmem.NotFound):
+        await service.client().memories(as_of=moment, tags=["a", "b"], include_superseded=True)
+    [asked] = service.requests
+    assert dict(asked.url.params) == {
+        "as_of": "2026-03-02T09:30:00Z",
+        "tags": "a,b",
+        "include_superseded": "true",
+    }
 
 
 def marked(bookmark: str) -> httpx.Response:
