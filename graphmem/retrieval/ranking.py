@@ -265,7 +265,7 @@ def _fused(
             name: neighbour_scores(hybrid, places, lengths, offsets)
             for name, offsets in NEIGHBOURS.items()
         },
-        "session": session_prior(hybrid, {one.id: one.session_id for one in found}),
+        "session": session_prior(hybrid, _sessions(found)),
         "speaker": _speaker(found, words, cues),
         **told.signals,
     }
@@ -352,7 +352,6 @@ def _told(found: Sequence[Candidate], bm25: Scores, cues: Cues, chat: float) -> 
     if not chat:
         return Told({"time": near})
     lengths = {one.id: one.token_count for one in found}
-    sessions = {one.id: one.session_id for one in found}
     covered = _covered([one for one in found if one.id in bm25], cues)
     shares = coverage(covered, cues.shares)
     both = completed(covered, _places(found), cues.shares)
@@ -361,7 +360,7 @@ def _told(found: Sequence[Candidate], bm25: Scores, cues: Cues, chat: float) -> 
             "time": near,
             "coverage": shortened(shares, lengths),
             "completed": shortened(both, lengths),
-            "session_coverage": session_coverage(covered, sessions, bm25, cues.shares),
+            "session_coverage": session_coverage(covered, _sessions(found), bm25, cues.shares),
             "substance": substance(lengths),
         },
         max(shares.values(), default=0.0),
@@ -386,6 +385,11 @@ def _weights(chat: float, most: float) -> Weights:
         for name, weight in asdict(CHAT).items()
     }
     return Weights(**mixed)
+
+
+def _sessions(found: Iterable[Candidate]) -> dict[str, str]:
+    """Return the session of each candidate; one without, as a fact, is alone in its own."""
+    return {one.id: one.session_id or one.id for one in found}
 
 
 def _places(found: Iterable[Candidate]) -> dict[str, tuple[str, int]]:

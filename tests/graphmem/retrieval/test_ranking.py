@@ -61,11 +61,16 @@ def test_default_weighs_true_cosines_and_words(found: list[Candidate]) -> None:
     scores = {each.candidate.id: each.score for each in ranked(found, [], "default")}
 
     # Cosines by min-max weigh .65, words by their maximum .35; what only words found has its cosine.
+    hybrid = {
+        "near": 0.65,
+        "both": 0.65 * 0.7 / 0.8 + 0.35 * 0.5,
+        "also": 0.65 * 0.1 / 0.8 + 0.35 * 0.25,
+        "worded": 0.35,
+    }
+    # Without sessions each is one of its own.
+    best = max(hybrid.values())
     assert scores == {
-        "near": pytest.approx(0.65),
-        "both": pytest.approx(0.65 * 0.7 / 0.8 + 0.35 * 0.5),
-        "also": pytest.approx(0.65 * 0.1 / 0.8 + 0.35 * 0.25),
-        "worded": pytest.approx(0.35),
+        name: pytest.approx(score + 0.4 * score / best) for name, score in hybrid.items()
     }
 
 
@@ -212,7 +217,35 @@ def test_short_memories_are_ranked_as_a_chat(candidate: Make) -> None:
 
     (only,) = ranked(found, ["boat"], "default", cues("boat"))
 
-    assert only.score == pytest.approx(CHAT.cosine + CHAT.words + CHAT.coverage + CHAT.substance)
+    assert only.score == pytest.approx(
+        CHAT.cosine
+        + CHAT.words
+        + CHAT.session
+        + CHAT.coverage
+        + CHAT.session_coverage
+        + CHAT.substance
+    )
+
+
+def test_a_fact_without_a_session_is_not_behind_the_sessions_of_messages(candidate: Make) -> None:
+    said = [
+        candidate(
+            f"m{idx}",
+            session_id="s",
+            idx=idx,
+            cosine=0.6,
+            bm25=1.0,
+            text=f"Teodor Blum, part {idx}.",
+        )
+        for idx in range(8)
+    ]
+    fact = candidate("fact", cosine=0.8, bm25=2.0, text="Teodor Blum owns a boat.")
+
+    far = candidate("far", cosine=0.1, text="The rent is due.")
+
+    first = ranked([*said, fact, far], ["boat", "teodor"], "default", cues("boat teodor"))[0]
+
+    assert first.id == "fact"
 
 
 @pytest.mark.parametrize("ranking", ["default", "vector", "bm25"])
