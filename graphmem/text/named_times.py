@@ -2,19 +2,27 @@
 
 Days in words ("3 March", "March 3rd, 2026", "in May"; "am 3. März", "el 3 de marzo", also in French, Italian,
 Portuguese and Dutch) and as numbers (2026-03-03, 2026-03); relative ones in English and German ("yesterday",
-"last week", "vor drei Tagen"), the commonest also in Spanish, Russian, Chinese and Japanese.
+"last week", "vor drei Tagen"), the commonest also in Spanish, Russian, Chinese and Japanese. "before",
+"until", "since" and "after" mean that side of a day or month.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta, tzinfo
+from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from graphmem.text.languages import ENGLISH, language
 
 NEAR_DAYS = 7
 """The number of days around a named time that count: people speak of events some days earlier or later."""
+
+LONGEST_LEAD = 12
+"""The characters before a day in numbers in which a word tells its side."""
+
+DAY = timedelta(days=1)
 
 MOST_TIMES = 8
 """The maximum number of named times."""
@@ -49,7 +57,7 @@ _MODAL = frozenset({"may", "march"})
 _NAME = "|".join(sorted(_NUMBERS, key=len, reverse=True))
 _DAY = r"\d{1,2}(?:st|nd|rd|th|er|\.|º)?"
 _IN_WORDS = re.compile(
-    rf"(?:(?P<before>{_DAY})\s+(?:of\s+|de\s+)?|(?P<lead>\b[a-z]+)\s+)?"
+    rf"(?:\b(?P<lead>(?!(?:{_NAME})\b)[a-z]+)\s+(?:the\s+)?)?(?:(?<!\w)(?P<before>{_DAY})\s+(?:of\s+|de\s+)?)?"
     rf"\b(?P<month>{_NAME})\b\.?"
     rf"(?:\s+(?:the\s+)?(?P<after>{_DAY})\b)?"
     r"(?:,?\s+(?:of\s+|del?\s+)?(?P<year>\d{4})\b(?!-\d))?",
@@ -60,6 +68,18 @@ _IN_NUMBERS = re.compile(r"(?<!\d)(\d{4})-(\d\d)(?:-(\d\d))?(?![\d-])")
 _LEADS = frozenset(
     "in during of since last this next early late mid by until till from before after around".split()  # noqa: SIM905
 )
+_LEADS_IN_LOWER_CASE = _LEADS - {"this", "from", "of", "by"}
+"""Those after which `may` and `march`, written so, are months: this may be, out of march."""
+
+Side = Literal["before", "until", "since", "after"]
+_SIDES: Mapping[str, Side] = {
+    "before": "before",
+    "until": "until",
+    "till": "until",
+    "since": "since",
+    "after": "after",
+}
+_LEAD = re.compile(r"\b([a-z]+)\s+$", re.IGNORECASE)
 
 
 _LEADS_THERE = frozenset("im em au seit bis depuis desde hasta dal da".split())  # noqa: SIM905
@@ -72,6 +92,8 @@ class NamedTime(Struct, frozen=True):
     month: int
     day: int | None = None
     year: int | None = None
+    side: Side | None = None
+    """Of which side of it the question speaks; None for the time itself."""
 
 
 class RelativeTime(Struct, frozen=True):
@@ -87,7 +109,7 @@ def named_times(question: str, today: date | None = None) -> list[NamedTime | Re
     Relative ones too if the day of the question is given.
     """
     times: list[NamedTime | RelativeTime] = [
-        *dict.fromkeys(time for time, _ in _named_in(question))
+        *dict.fromkeys(_at_last(time, today) for time, _ in _named_in(question))
     ]
     if today is not None:
         times = [*dict.fromkeys(_relative_times(question, today)), *times]
@@ -96,7 +118,7 @@ def named_times(question: str, today: date | None = None) -> list[NamedTime | Re
 
 def named_days(question: str) -> list[tuple[NamedTime, str]]:
     """Return the days that a question names, without months and relative times, each with its words."""
-    days = ((time, words) for time, words in _named_in(question) if time.day)
+    days = ((time, words) for time, words in _named_in(question) if time.day and time.side is None)
     return [*dict.fromkeys(days)][:MOST_TIMES]
 
 
@@ -111,8 +133,18 @@ def _named_in(question: str) -> Iterator[tuple[NamedTime, str]]:
             )
     for match in _IN_NUMBERS.finditer(question):
         year, month, day = match.groups()
-        if _is_possible(time := NamedTime(int(month), int(day) if day else None, int(year))):
+        lead = _LEAD.search(question, max(0, match.start() - LONGEST_LEAD), match.start())
+        side = _SIDES.get(lead[1].lower()) if lead else None
+        if _is_possible(time := NamedTime(int(month), int(day) if day else None, int(year), side)):
             yield time, match[0]
+
+
+def _at_last(time: NamedTime, today: date | None) -> NamedTime:
+    """Return a time with a side in the year in which it was last: since March is since the last one."""
+    if time.side is None or time.year is not None or today is None:
+        return time
+    is_ahead = (time.month, time.day or 1) > (today.month, today.day)
+    return replace(time, year=today.year - is_ahead)
 
 
 def nearness(
@@ -136,8 +168,19 @@ def _near_days(time: NamedTime | RelativeTime, year: int) -> Iterator[tuple[date
     """Yield the first and the last day of a time, and the number of days in which nearness falls to 0."""
     if isinstance(time, RelativeTime):
         yield time.first, time.last, min((time.last - time.first).days + 2, NEAR_DAYS)
-    else:
-        yield from ((*span, NEAR_DAYS) for span in _spans(time, _years(time, year)))
+        return
+    for first, last in _spans(time, _years(time, year)):
+        match time.side:
+            case "before":
+                yield date.min, max(first, date.min + DAY) - DAY, NEAR_DAYS
+            case "until":
+                yield date.min, last, NEAR_DAYS
+            case "since":
+                yield first, date.max, NEAR_DAYS
+            case "after":
+                yield min(last, date.max - DAY) + DAY, date.max, NEAR_DAYS
+            case None:
+                yield first, last, NEAR_DAYS
 
 
 _DAYS_BEFORE: Mapping[str, int] = {
@@ -293,6 +336,7 @@ def _in_words(match: re.Match[str]) -> NamedTime | None:
         _NUMBERS[word],
         int(_NO_DIGIT.sub("", day)) if day else None,
         int(match["year"]) if match["year"] else None,
+        _SIDES.get((match["lead"] or "").lower()),
     )
 
 
@@ -307,9 +351,11 @@ def _is_month(match: re.Match[str], day: str | None) -> bool:
         return True
     if word in _MONTHS_ABROAD:
         return lead in _LEADS_ABROAD
-    if word not in _MONTHS or not match["month"][0].isupper():
+    if word not in _MONTHS:
         return False
-    return word not in _MODAL or lead in _LEADS
+    if match["month"][0].isupper():
+        return word not in _MODAL or lead in _LEADS
+    return lead in (_LEADS_IN_LOWER_CASE if word in _MODAL else _LEADS)
 
 
 def _is_possible(time: NamedTime) -> bool:

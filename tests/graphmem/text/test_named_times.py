@@ -48,7 +48,14 @@ from graphmem.text.named_times import (
         ("Was war im Mai?", [NamedTime(5)]),
         ("Arzt am 2. Mai", [NamedTime(5, 2)]),
         ("Qui est venu le 3 mars ?", [NamedTime(3, 3)]),
-        ("Did Jan mar the decorum in june?", []),
+        ("Did Jan mar the decorum in june?", [NamedTime(6)]),
+        ("issues in november, and in may", [NamedTime(11), NamedTime(5)]),
+        ("this may be a march of ducks in a june bug", []),
+        ("March 3 April 5", [NamedTime(3, 3), NamedTime(4, 5)]),
+        ("before 10 July", [NamedTime(7, 10, side="before")]),
+        ("until March 2026", [NamedTime(3, year=2026, side="until")]),
+        ("since the 3rd of May", [NamedTime(5, 3, side="since")]),
+        ("after 2026-03-02", [NamedTime(3, 2, 2026, "after")]),
         ("the 30th of February, 2026-13, 2026-02-30", []),
         ("0000-01-02", []),
         ("", []),
@@ -94,6 +101,25 @@ def test_a_moment_is_near_within_the_time_and_less_so_beside_it() -> None:
     assert near("on 3 March 2025", 3, 3) == 0.0
     assert near("on 3 March or 9 March", 3, 9) == 1.0
     assert near("at noon", 3, 9) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("question", "near", "far"),
+    [
+        ("before July", "2026-06-30", "2026-07-08"),
+        ("before July 2025", "2020-01-01", "2025-07-08"),
+        ("until 3 March", "2026-03-03", "2026-03-10"),
+        ("since September", "2025-09-01", "2025-08-25"),
+        ("since 2026-03-03", "2026-11-01", "2026-02-01"),
+        ("after 3 March", "2026-03-04", "2026-02-25"),
+        ("before 0001-01-01 or after 9999-12-31", "0001-01-01", "2026-01-01"),
+    ],
+)
+def test_before_and_since_tell_a_side_of_a_time(question: str, near: str, far: str) -> None:
+    times = named_times(question, date(2026, 8, 20))
+
+    assert nearness(datetime.fromisoformat(f"{near}T12:00Z"), times) == 1.0
+    assert nearness(datetime.fromisoformat(f"{far}T12:00Z"), times) == 0.0
 
 
 @given(some.text(), some.datetimes())
