@@ -770,7 +770,7 @@ def _unspelled(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _native(value: Any) -> Any:
-    """Return a value without the driver's own type; a time in UTC: the name of a zone would be stored again."""
+    """Return a value without the driver's own type; a time in UTC: else a name of a zone is stored."""
     if not isinstance(value, DateTime):
         return value
     moment = value.to_native()

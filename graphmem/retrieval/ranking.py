@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from graphmem.model.vocabulary import Leg, Ranking
 from graphmem.retrieval.finding import Candidate
@@ -38,6 +38,7 @@ from graphmem.retrieval.weighing import (
 from graphmem.text.languages import (
     asked_kinds,
     function_words,
+    is_doubtful,
     is_question,
     language,
     told_share,
@@ -116,6 +117,9 @@ UNKNOWN = {
 
 COMPARED_PASSAGES = 2
 """The passages of a long memory whose sentences are compared with a question in such a language."""
+
+LEAST_SPOKEN = 0.1
+"""The share of the found memories in a language from which one word in it makes a question one in it."""
 
 BY_CONTEXT = ("before", "after", "around", "session")
 """The weights that count less where these words do not occur: the context of a wrong hit misleads."""
@@ -248,6 +252,8 @@ def _fused(
 ) -> tuple[dict[str, Scores], dict[str, float]]:
     """Return the signals of the default score, and the weights of those that count."""
     cosine, by_words = min_max(cosines), by_maximum(bm25)
+    if cues and not cues.is_known and _is_name(cues, found):
+        cues = replace(cues, spoken=None)
     if cues and cues.knowledge:
         cosine = _trusted(cosine, by_words, found, cues)
     # A memory that has lost its embedding may be among them, with neither a cosine nor a word.
@@ -274,6 +280,14 @@ def _fused(
         signals |= _by_letters(found, cues) | {"substance": substance(lengths)}
         weights = UNKNOWN
     return signals, {name: weights[name] for name in signals if name in weights}
+
+
+def _is_name(cues: Cues, found: Iterable[Candidate]) -> bool:
+    """Tell whether a question has a word of a language as names have, and hardly a memory is in that."""
+    if not is_doubtful(cues.query):
+        return False
+    told = [spoken for one in found if (spoken := language(one.text))]
+    return told.count(cues.spoken or "") < LEAST_SPOKEN * len(told)
 
 
 def _speaker(found: Sequence[Candidate], words: Sequence[str], cues: Cues | None) -> Scores:

@@ -223,12 +223,24 @@ def _latin(text: str) -> str | None:
     Three in ten words of a sentence are common ones; a foreign name in an English text has one or two.
     """
     words = _WORD.findall(text)
-    counts = Counter(one for word in words for one in _LANGUAGES_OF.get(word, ()))
-    if not text.isascii():
-        counts.update({one: len(marks.findall(text)) for one, marks in _MARKS.items()})
+    counts = _counts(text, words)
     best = max(_LATIN, key=lambda one: counts[one])
     least = 1.0 if best == ENGLISH else max(1.0, len(words) / 8)
     return best if counts[best] >= least else None
+
+
+def _counts(text: str, words: list[str]) -> Counter[str]:
+    """Return how many common words and characters of each language a text has."""
+    counts = Counter(one for word in words for one in _LANGUAGES_OF.get(word, ()))
+    if not text.isascii():
+        counts.update({one: len(marks.findall(text)) for one, marks in _MARKS.items()})
+    return counts
+
+
+def is_doubtful(text: str) -> bool:
+    """Tell whether a single word or character tells a text's language, as in a name: `gnocchi da Enzo`."""
+    spoken, seen = language(text), text[:LOOKED_AT].lower()
+    return spoken in _LATIN and _counts(seen, _WORD.findall(seen))[spoken] < 2
 
 
 def function_words(spoken: str | None) -> frozenset[str]:

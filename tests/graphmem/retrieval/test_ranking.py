@@ -345,6 +345,22 @@ def test_in_a_language_that_the_model_does_not_know_spelling_leads(candidate: Ma
         assert one.score == pytest.approx(total)
 
 
+def test_a_foreign_name_makes_no_question_in_that_language(candidate: Make) -> None:
+    said = [
+        worded(candidate, f"m{n}", f"This is the message of day {n}.", cosine=0.1) for n in range(9)
+    ]
+    thanks = worded(candidate, "thanks", "Thx!", cosine=0.2)
+    right = worded(candidate, "right", "We had gnocchi at Da Enzo with the children.", cosine=0.8)
+
+    def asked(query: str, *found: Candidate) -> list[str]:
+        return order(ranked(found, [], "default", cues_of(query, [], {}, "it", STRANGE)))
+
+    assert asked("gnocchi da enzo", *said, thanks, right)[0] == "right"
+    there = worded(candidate, "there", "Abbiamo mangiato gli gnocchi da Enzo.", cosine=0.1)
+    assert asked("gnocchi da enzo", thanks, right, there)[0] == "there"
+    assert asked("Che cosa abbiamo mangiato da Enzo?", *said, thanks, right, there)[0] == "there"
+
+
 def test_in_such_a_language_the_time_that_is_named_counts(candidate: Make) -> None:
     now = datetime(2026, 11, 24, 12, tzinfo=UTC)
     found = [
