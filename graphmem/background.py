@@ -1,10 +1,10 @@
-"""Background work of a serving process: the code of each kind of job, and the worker that runs it."""
+"""Background work of a process: the code of each kind of job, and the worker that runs it."""
 
 import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import get_args
 
@@ -386,6 +386,19 @@ class Backgrounds:
         """Stop, and wait for all workers at the same time."""
         self.stop()
         await asyncio.gather(*(worker.end() for worker in self._workers))
+
+
+@contextlib.asynccontextmanager
+async def working(runtime: Runtime) -> AsyncIterator[None]:
+    """Do background work for the length of a block, if the setting `jobs` leaves it to this process."""
+    background = Backgrounds(runtime) if runtime.settings.jobs == "on" else None
+    if background is not None:
+        await background.start()
+    try:
+        yield
+    finally:
+        if background is not None:
+            await background.end()
 
 
 def _handler(work: Work, runtime: Runtime) -> Handler:

@@ -1,13 +1,14 @@
 """Running graphmem for the length of a block; a running service without `await`."""
 
-from collections.abc import Generator
-from contextlib import AbstractAsyncContextManager, ExitStack
+from collections.abc import AsyncIterator, Generator
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from types import TracebackType
 from typing import Any, NoReturn, Self, Unpack
 
 import httpx
 
 from graphmem import config
+from graphmem.background import working
 from graphmem.blocking.event_loop import EventLoop, in_event_loop
 from graphmem.blocking.generated import BlockingGraphmem
 from graphmem.client import DEFAULT_CLIENT, Graphmem
@@ -28,11 +29,10 @@ class Opening(AbstractAsyncContextManager[Graphmem]):
     """
 
     def __init__(self, client_id: str, progress: Progress, settings: config.Settings) -> None:
-        self._client_id = client_id
-        self._running = running(settings, progress)
+        self._running = _run(settings, progress, client_id)
 
     async def __aenter__(self) -> Graphmem:
-        return Graphmem(await self._running.__aenter__(), self._client_id)
+        return await self._running.__aenter__()
 
     async def __aexit__(
         self,
@@ -73,6 +73,15 @@ class Opening(AbstractAsyncContextManager[Graphmem]):
         raise TypeError(f"graphmem.open(...) opens a block: {USAGE}")
 
 
+@asynccontextmanager
+async def _run(
+    settings: config.Settings, progress: Progress, client_id: str
+) -> AsyncIterator[Graphmem]:
+    """Run graphmem, with its background work."""
+    async with running(settings, progress) as runtime, working(runtime):
+        yield Graphmem(runtime, client_id)
+
+
 USAGE = "write `async with graphmem.open(...) as memory:` and use `memory` in the block"
 
 
@@ -84,7 +93,8 @@ def open(
 ) -> Opening:
     """Run graphmem for the length of a block: `async with graphmem.open() as memory: …`.
 
-    In a program without an event loop, `with graphmem.open() as memory: …`.
+    In a program without an event loop, `with graphmem.open() as memory: …`. Meanwhile it does the work of the
+    background too (episodes, summaries, what is left of long texts, expiry), unless `jobs` is `off`.
 
     The settings are the fields of `graphmem.config.Settings`; omitted ones come from the environment
     (`GRAPHMEM_…`). Without `neo4j_uri` a private Neo4j is started, or joined. The block raises `SetupError`

@@ -91,12 +91,13 @@ async def _serve(settings: Settings, client_id: str, offer: "Offer") -> None:
 
 @asynccontextmanager
 async def _open(settings: Settings, client_id: str) -> "AsyncIterator[Graphmem]":
+    from graphmem.background import working
     from graphmem.cli.running import show_progress
     from graphmem.client import Graphmem
     from graphmem.runtime import running
 
     with show_progress(transient=True) as progress:
-        async with running(settings, progress) as runtime:
+        async with running(settings, progress) as runtime, working(runtime):
             yield Graphmem(runtime, client_id)
 
 

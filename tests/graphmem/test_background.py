@@ -10,9 +10,11 @@ import pytest
 from msgspec.structs import replace
 from prometheus_client import REGISTRY
 
+import graphmem
 from graphmem import background
 from graphmem.background import RETAIN, WORK, Background
 from graphmem.client import Graphmem
+from graphmem.config import Settings
 from graphmem.entities.aliases import ALIASES
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Graph
@@ -424,3 +426,34 @@ async def test_who_does_not_know_aliases_does_not_notice_names(
     await asyncio.sleep(0.1)
     await running.end()
     assert not asked, "nobody would do it"
+
+
+@pytest.mark.parametrize("jobs", ["on", "off"])
+async def test_an_open_graphmem_works_on_what_is_left_unless_others_do(
+    memory: Graphmem, neo4j_settings: Settings, monkeypatch: pytest.MonkeyPatch, jobs: Any
+) -> None:
+    monkeypatch.setattr(background, "REST_SECONDS", 0.0)
+    long = " ".join(f"Crate {n} holds bolts of the third size, and washers." for n in range(600))
+    await memory.remember("c", [{"role": "user", "content": long}], create=True)
+    assert await is_due(memory)
+
+    async with graphmem.open(
+        neo4j_uri=neo4j_settings.neo4j_uri, neo4j_password=neo4j_settings.neo4j_password, jobs=jobs
+    ):
+        if jobs == "on":
+            async with asyncio.timeout(120):
+                while await is_due(memory):
+                    await asyncio.sleep(0.1)
+        else:
+            await asyncio.sleep(1.0)
+
+    assert await is_due(memory) == (jobs == "off")
+
+
+async def is_due(memory: Graphmem) -> bool:
+    """Tell whether a memory lacks passages."""
+    rows = await memory.runtime.graph.execute(
+        "MATCH (one:Memory {client_id: $client_id, passages_due: true}) RETURN count(*) > 0 AS due",
+        client_id=memory.client_id,
+    )
+    return bool(rows[0]["due"])
