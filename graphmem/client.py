@@ -430,6 +430,8 @@ class Graphmem:
     async def remember_facts(self, new: Iterable[NewFact | Mapping[str, Any]]) -> list[KeptFact]:
         """Remember 1–100 facts, all or none; return for each whether it is new or known and reinforced.
 
+        A known one keeps its `valid_at` and its `metadata`.
+
         Raises `ConversationNotFound`, and `MemoryNotFound` for a source.
         """
         return await remember_facts(validated(listed(new, "new"), list[NewFact]), self._context)
@@ -590,6 +592,8 @@ class Graphmem:
 
     async def delete_memory(self, memory_id: str) -> Deleted:
         """Delete one memory permanently, with all its versions, and a reference with its spans.
+
+        Episodes and summaries that were made of it keep what they say of it: `forget` deletes these too.
 
         Raises `MemoryNotFound`, and `PartOfContent` for a span of a reference's content.
         """

@@ -63,8 +63,9 @@ async def remember_facts(
     """Remember one fact or 1–100, all or none, and return the outcome of each.
 
     A fact with the same words, conversation and scope as a known one reinforces that fact, which gets its
-    keywords, and its category as one of its `other_categories`. Any other fact is new; it is linked to
-    similar facts, which are listed in `similar`.
+    keywords and tags, and its category as one of its `other_categories`. Its `valid_at` and `metadata` stay
+    as they are: supersede it, or change its annotations. Any other fact is new; it is linked to similar
+    facts, which are listed in `similar`.
     """
     listed = isinstance(data, list)
     new = data if isinstance(data, list) else [data]

@@ -114,4 +114,6 @@ def at_places(states: Mapping[str, str | None]) -> dict[str, Literal["ready", "a
     return {name: "away" if problem else "ready" for name, problem in states.items()}
 
 
-health = Router("/health", route_handlers=[live, ready, head_of_live, head_of_ready], tags=["health"])
+health = Router(
+    "/health", route_handlers=[live, ready, head_of_live, head_of_ready], tags=["health"]
+)

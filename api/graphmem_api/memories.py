@@ -67,6 +67,8 @@ async def annotate_memory(
 async def delete_memory(memory_id: MemoryId, context: NamedDependency[Context]) -> Deleted:
     """Delete one memory for good, with all its versions; a reference with its spans.
 
+    Episodes and summaries that were made of it keep what they say of it: `POST /forget` deletes these too.
+
     409 for a span of a reference's content, which would become incomplete: replace the reference's content,
     or delete the reference.
     """
