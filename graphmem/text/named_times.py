@@ -19,8 +19,8 @@ from graphmem.text.languages import ENGLISH, language
 NEAR_DAYS = 7
 """The number of days around a named time that count: people speak of events some days earlier or later."""
 
-LONGEST_LEAD = 12
-"""The characters before a day in numbers in which a word tells its side."""
+LONGEST_LEAD = 30
+"""The characters before a time in which words tell its side."""
 
 DAY = timedelta(days=1)
 
@@ -79,7 +79,11 @@ _SIDES: Mapping[str, Side] = {
     "since": "since",
     "after": "after",
 }
-_LEAD = re.compile(r"\b([a-z]+)\s+$", re.IGNORECASE)
+_SIDE = re.compile(rf"(\w*)\s*\b({'|'.join(_SIDES)})\s+(?:the\s+)?$", re.IGNORECASE)
+_MEASURES = re.compile(
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)?day|night|week|weekend|month|year)s?",
+    re.IGNORECASE,
+)
 
 
 _LEADS_THERE = frozenset("im em au seit bis depuis desde hasta dal da".split())  # noqa: SIM905
@@ -133,10 +137,15 @@ def _named_in(question: str) -> Iterator[tuple[NamedTime, str]]:
             )
     for match in _IN_NUMBERS.finditer(question):
         year, month, day = match.groups()
-        lead = _LEAD.search(question, max(0, match.start() - LONGEST_LEAD), match.start())
-        side = _SIDES.get(lead[1].lower()) if lead else None
+        side = _side(question, match.start())
         if _is_possible(time := NamedTime(int(month), int(day) if day else None, int(year), side)):
             yield time, match[0]
+
+
+def _side(question: str, place: int) -> Side | None:
+    """Return the side of the time at a place that is meant; None for `a week before it`, which is near it."""
+    told = _SIDE.search(question, max(0, place - LONGEST_LEAD), place)
+    return None if told is None or _MEASURES.fullmatch(told[1]) else _SIDES[told[2].lower()]
 
 
 def _at_last(time: NamedTime, today: date | None) -> NamedTime:
@@ -336,7 +345,7 @@ def _in_words(match: re.Match[str]) -> NamedTime | None:
         _NUMBERS[word],
         int(_NO_DIGIT.sub("", day)) if day else None,
         int(match["year"]) if match["year"] else None,
-        _SIDES.get((match["lead"] or "").lower()),
+        _side(match.string, match.start("before" if match["before"] else "month")),
     )
 
 

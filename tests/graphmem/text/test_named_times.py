@@ -52,6 +52,8 @@ from graphmem.text.named_times import (
         ("issues in november, and in may", [NamedTime(11), NamedTime(5)]),
         ("this may be a march of ducks in a june bug", []),
         ("March 3 April 5", [NamedTime(3, 3), NamedTime(4, 5)]),
+        ("two weeks before 10 July", [NamedTime(7, 10)]),
+        ("the Sunday before the 10th of July", [NamedTime(7, 10)]),
         ("before 10 July", [NamedTime(7, 10, side="before")]),
         ("until March 2026", [NamedTime(3, year=2026, side="until")]),
         ("since the 3rd of May", [NamedTime(5, 3, side="since")]),
