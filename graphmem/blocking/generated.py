@@ -791,7 +791,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Messages:
         """Return a page of 1–200 messages of a conversation, and their total number.
 
-        `order` is `oldest` or `newest`, the message that comes first.
+        They come in the order in which they were added, with `order="newest"` in the reverse one.
 
         `session_id` is the caller's name of a session, or its own id. `since` is inclusive, `until`
         exclusive. Raises `ConversationNotFound`.
