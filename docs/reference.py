@@ -250,10 +250,16 @@ def _operation(path: str, method: str, operation: dict[str, Any]) -> list[str]:
     if text := operation.get("description"):
         lines += [text, ""]
     rows = [
-        (f"`{one['name']}`", one["in"], _shape(one.get("schema", {})), one.get("description", ""))
+        (
+            f"`{one['name']}`",
+            one["in"],
+            _shape(schema := one.get("schema", {})),
+            _preset(schema),
+            one.get("description") or _described(schema),
+        )
         for one in operation.get("parameters", ())
     ]
-    lines += _table(("Parameter", "In", "Type", "Meaning"), rows)
+    lines += _table(("Parameter", "In", "Type", "Default", "Meaning"), rows)
     for kind, content in operation.get("requestBody", {}).get("content", {}).items():
         lines += [f"Body ({kind}): {_shape(content.get('schema', {}))}", ""]
     answers = [
@@ -274,11 +280,24 @@ def _schema(name: str, schema: dict[str, Any]) -> list[str]:
         (
             f"`{field}`" + (" (required)" if field in needed else ""),
             _shape(shape),
-            shape.get("description", ""),
+            _preset(shape),
+            _described(shape),
         )
         for field, shape in schema.get("properties", {}).items()
     ]
-    return lines + _table(("Field", "Type", "Meaning"), rows)
+    return lines + _table(("Field", "Type", "Default", "Meaning"), rows)
+
+
+def _preset(schema: dict[str, Any]) -> str:
+    """Return the default of a field as JSON, nothing for null."""
+    default = schema.get("default")
+    return "" if default is None else f"`{msgspec.json.encode(default).decode()}`"
+
+
+def _described(schema: dict[str, Any]) -> str:
+    """Return the description of a field, also one within its choices."""
+    choices = (one["description"] for one in schema.get("anyOf", ()) if "description" in one)
+    return schema.get("description") or "; or ".join(choices)
 
 
 def _shape(schema: dict[str, Any]) -> str:

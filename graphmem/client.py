@@ -118,7 +118,7 @@ from graphmem.memories.memory import annotate, delete_memory, show_memory
 from graphmem.memories.types import Memory, OwnerAsked
 from graphmem.memories.versions import Versions, VersionsAsked, show_versions
 from graphmem.model.annotations import ChangedAnnotations
-from graphmem.model.validation import listed, validated
+from graphmem.model.validation import listed, text_id, validated
 from graphmem.model.vocabulary import (
     ClientId,
     GivenStep,
@@ -300,7 +300,9 @@ class Graphmem:
         Raises `ConversationNotFound`.
         """
         changed = _made(ChangedConversation, **_given(title=title, metadata=metadata, tags=tags))
-        return await change_conversation(conversation_id, changed, self._context)
+        return await change_conversation(
+            text_id(conversation_id, "conversation_id"), changed, self._context
+        )
 
     async def remember(
         self,
@@ -315,7 +317,9 @@ class Graphmem:
         missing conversation raises `ConversationNotFound`.
         """
         batch = _made(Batch, messages=messages, create=create)
-        return await remember_messages(conversation_id, batch, self._context)
+        return await remember_messages(
+            text_id(conversation_id, "conversation_id"), batch, self._context
+        )
 
     async def conversations(
         self, *, tags: Sequence[str] | None = None, limit: int = 50, cursor: str | None = None
@@ -335,7 +339,9 @@ class Graphmem:
         Raises `ConversationNotFound`.
         """
         asked = _made(SessionsAsked, limit=limit, cursor=cursor)
-        return await show_sessions(conversation_id, asked, self._context)
+        return await show_sessions(
+            text_id(conversation_id, "conversation_id"), asked, self._context
+        )
 
     async def messages(
         self,
@@ -351,7 +357,7 @@ class Graphmem:
     ) -> Messages:
         """Return a page of 1–200 messages of a conversation, and their total number.
 
-        `order` is `oldest` or `newest`, the message that comes first.
+        They come in the order in which they were added, with `order="newest"` in the reverse one.
 
         `session_id` is the caller's name of a session, or its own id. `since` is inclusive, `until`
         exclusive. Raises `ConversationNotFound`.
@@ -366,11 +372,13 @@ class Graphmem:
             limit=limit,
             cursor=cursor,
         )
-        return await show_messages(conversation_id, asked, self._context)
+        return await show_messages(
+            text_id(conversation_id, "conversation_id"), asked, self._context
+        )
 
     async def delete_conversation(self, conversation_id: str) -> Deleted:
         """Delete a conversation with everything in it. Raises `ConversationNotFound`."""
-        return await delete_conversation(conversation_id, self._context)
+        return await delete_conversation(text_id(conversation_id, "conversation_id"), self._context)
 
     async def remember_episode(
         self,
@@ -416,14 +424,18 @@ class Graphmem:
         With `leave_growing` the last run of each session that is not idle is left for later, because the next
         message may belong to it. Raises `ConversationNotFound`.
         """
-        return await segment(conversation_id, self._context, leave_growing=leave_growing)
+        return await segment(
+            text_id(conversation_id, "conversation_id"),
+            self._context,
+            leave_growing=leave_growing,
+        )
 
     async def consolidate(self, conversation_id: str) -> Consolidated:
         """Derive facts from episodes with the language model, oldest first; the answer says if it is off.
 
         Raises `ConversationNotFound`, `ModelFailed`.
         """
-        return await consolidate(conversation_id, self._context)
+        return await consolidate(text_id(conversation_id, "conversation_id"), self._context)
 
     # Facts
 
@@ -502,7 +514,7 @@ class Graphmem:
             importance=importance,
             source_episode_ids=source_episode_ids,
         )
-        return await supersede_fact(fact_id, new, self._context)
+        return await supersede_fact(text_id(fact_id, "fact_id"), new, self._context)
 
     async def categories(self) -> Categories:
         """Return the categories that this client's facts may have."""
@@ -520,7 +532,7 @@ class Graphmem:
         Raises `MemoryNotFound`.
         """
         asked = _made(OwnerAsked, client_id=client_id)
-        return await show_memory(memory_id, self._context.of(asked.client_id))
+        return await show_memory(text_id(memory_id, "memory_id"), self._context.of(asked.client_id))
 
     async def memories(
         self,
@@ -588,7 +600,7 @@ class Graphmem:
         changed = _made(
             ChangedAnnotations, **_given(metadata=metadata, tags=tags, expires_at=expires_at)
         )
-        return await annotate(memory_id, changed, self._context)
+        return await annotate(text_id(memory_id, "memory_id"), changed, self._context)
 
     async def delete_memory(self, memory_id: str) -> Deleted:
         """Delete one memory permanently, with all its versions, and a reference with its spans.
@@ -597,7 +609,7 @@ class Graphmem:
 
         Raises `MemoryNotFound`, and `PartOfContent` for a span of a reference's content.
         """
-        return await delete_memory(memory_id, self._context)
+        return await delete_memory(text_id(memory_id, "memory_id"), self._context)
 
     async def forget(
         self,
@@ -658,7 +670,7 @@ class Graphmem:
         become valid by then. Raises `MemoryNotFound`.
         """
         asked = _made(VersionsAsked, known_as_of=known_as_of, as_of=as_of)
-        return await show_versions(memory_id, asked, self._context)
+        return await show_versions(text_id(memory_id, "memory_id"), asked, self._context)
 
     async def link(
         self,
@@ -711,7 +723,7 @@ class Graphmem:
         Raises `MemoryNotFound`.
         """
         asked = _made(LinksAsked, type=type, kind=kind, limit=limit, cursor=cursor)
-        return await show_links(memory_id, asked, self._context)
+        return await show_links(text_id(memory_id, "memory_id"), asked, self._context)
 
     # Search, peek, chunk, context
 
@@ -849,7 +861,7 @@ class Graphmem:
         Raises `MemoryNotFound`.
         """
         asked = _made(OwnerAsked, client_id=client_id)
-        return await peek(memory_id, self._context.of(asked.client_id))
+        return await peek(text_id(memory_id, "memory_id"), self._context.of(asked.client_id))
 
     async def chunk(
         self,
@@ -872,7 +884,7 @@ class Graphmem:
             include_header=include_header,
             client_id=client_id,
         )
-        return await chunk(memory_id, options, self._context)
+        return await chunk(text_id(memory_id, "memory_id"), options, self._context)
 
     async def create_context(
         self,
@@ -894,7 +906,7 @@ class Graphmem:
 
     async def context(self, context_id: str) -> RetrievalContext:
         """Return a context with its sections. Raises `ContextNotFound`."""
-        return await show_context(context_id, self._context)
+        return await show_context(text_id(context_id, "context_id"), self._context)
 
     async def add_to_context(self, context_id: str, memory_id: str) -> Added:
         """Add the part of a memory that fits into a context, at most 500 tokens.
@@ -902,15 +914,15 @@ class Graphmem:
         Raises `ContextNotFound`, `ItemNotFound`, `ContentDamaged`.
         """
         addition = _made(ContextAddition, id=memory_id)
-        return await add_to_context(context_id, addition, self._context)
+        return await add_to_context(text_id(context_id, "context_id"), addition, self._context)
 
     async def delete_context(self, context_id: str) -> None:
         """Delete a context before it expires; the memories stay. Raises `ContextNotFound`."""
-        await delete_context(context_id, self._context)
+        await delete_context(text_id(context_id, "context_id"), self._context)
 
     async def compose_context(self, context_id: str) -> str:
         """Return a context as one text. Raises `ContextNotFound`."""
-        return await compose_context(context_id, self._context)
+        return await compose_context(text_id(context_id, "context_id"), self._context)
 
     def retriever(
         self, *, default_max_results: int = 10, default_max_tokens_per_chunk: int = 500
@@ -1130,9 +1142,10 @@ class Graphmem:
         """Return the facts for an agent's turn, within two seconds; failed parts are in `degraded`.
 
         Give the conversation as `window`, texts that begin with their role, or as `messages`, of which those
-        from `summarised_until` on are used. `injection_tokens=0` sets no limit. For ten minutes, the same
-        turn with the same arguments except its window reuses the findings, without memories that were deleted
-        meanwhile. Raises only `InvalidInput`.
+        from `summarised_until` on are used. Without a language model nothing is found, unless `on_failure` is
+        `window`, which searches for the last message of the user instead. `injection_tokens=0` sets no limit.
+        For ten minutes, the same turn with the same arguments except its window reuses the findings, without
+        memories that were deleted meanwhile. Raises only `InvalidInput`.
         """
         asked = _made(
             TurnAsked,
@@ -1247,7 +1260,7 @@ class Graphmem:
         Raises `MemoryNotFound`.
         """
         new = _made(NewRating, rating=rating, reviewed_at=reviewed_at)
-        return await review(memory_id, new, self._context)
+        return await review(text_id(memory_id, "memory_id"), new, self._context)
 
     # References and spans
 
@@ -1304,14 +1317,18 @@ class Graphmem:
 
     async def reference(self, reference_id: str) -> Reference:
         """Return one version of a reference. Raises `MemoryNotFound`."""
-        return await show_reference(reference_id, self._context)
+        return await show_reference(text_id(reference_id, "reference_id"), self._context)
 
     async def put_content(self, reference_id: str, content: str) -> Content:
         """Set the content of a reference; changed content makes a new version.
 
         Raises `MemoryNotFound`, `NotHead`, `ContentChanged`.
         """
-        return await put_content(reference_id, _made(NewContent, content=content), self._context)
+        return await put_content(
+            text_id(reference_id, "reference_id"),
+            _made(NewContent, content=content),
+            self._context,
+        )
 
     async def register_span(
         self,
@@ -1353,11 +1370,11 @@ class Graphmem:
 
     async def span(self, span_id: str) -> Span:
         """Return a span without its text. Raises `SpanNotFound`."""
-        return await show_span(span_id, self._context)
+        return await show_span(text_id(span_id, "span_id"), self._context)
 
     async def span_content(self, span_id: str) -> SpanContent:
         """Return a span's text, None if it has none. Raises `SpanNotFound`, `ContentDamaged`."""
-        return await show_span_content(span_id, self._context)
+        return await show_span_content(text_id(span_id, "span_id"), self._context)
 
     # Summaries and sessions
 
@@ -1420,14 +1437,14 @@ class Graphmem:
 
         An unchanged summary makes no new version. Raises `SessionNotFound`.
         """
-        return await summarize_session(session_id, self._context)
+        return await summarize_session(text_id(session_id, "session_id"), self._context)
 
     async def related_sessions(self, session_id: str) -> RelatedSessions:
         """Return the sessions related to one, strongest relation first.
 
         Raises `SessionNotFound`.
         """
-        return await show_related_sessions(session_id, self._context)
+        return await show_related_sessions(text_id(session_id, "session_id"), self._context)
 
     async def summaries(
         self,
@@ -1443,7 +1460,7 @@ class Graphmem:
 
     async def summary(self, summary_id: str) -> Summary:
         """Return one version of a summary. Raises `MemoryNotFound`."""
-        return await show_summary(summary_id, self._context)
+        return await show_summary(text_id(summary_id, "summary_id"), self._context)
 
     @staticmethod
     def prompt_text(summary: Summary) -> str:
@@ -1543,7 +1560,7 @@ class Graphmem:
         Raises `PatternNotFound`, `TookTooLong`.
         """
         asked = _made(PatternAsked, parameters=parameters or {})
-        return await patterns.run_pattern(name, asked, self._context)
+        return await patterns.run_pattern(validated(name, str, "name"), asked, self._context)
 
     async def neighbourhood(
         self,
@@ -1562,7 +1579,7 @@ class Graphmem:
         named = types.split(",") if isinstance(types, str) else types
         given = None if named is None else edge_types(validated(named, list[str], "types"))
         asked = _made(NeighbourhoodAsked, depth=depth, types=given, limit=limit)
-        return await show_neighbourhood(node_id, asked, self._context)
+        return await show_neighbourhood(text_id(node_id, "node_id"), asked, self._context)
 
     async def graph_schema(self) -> GraphSchema:
         """Return the labels, properties, edges and indexes of this client's graph, with counts.

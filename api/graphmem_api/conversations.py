@@ -196,8 +196,9 @@ async def list_messages(
 ) -> Messages:
     """List the messages of a conversation, or of one of its sessions, with their whole texts.
 
-    `order=oldest` (the default) begins with the oldest message, `order=newest` with the newest. A message
-    that exists all the time is on exactly one page, also if others are written or deleted meanwhile.
+    They come in the order in which they were added, with `order=newest` in the reverse one, whatever their
+    times say. A message that exists all the time is on exactly one page, also if others are written or
+    deleted meanwhile.
     """
     return await show_messages(conversation_id, asked, context)
 

@@ -36,9 +36,10 @@ async def hyde_retrieve(
 ) -> Turn:
     """Let the language model write hypothetical facts, and find the stored facts that are like them.
 
-    It answers within two seconds, even if the model does not; `degraded` lists the missing parts. For ten
-    minutes, a repeated `turn_id` of a conversation with the same filters, `top_k`, `hop_depth`, `hypotheses`,
-    `mode`, `on_failure` and times gets the same findings without the model, even if its window has grown;
-    memories deleted meanwhile are left out.
+    Without a model nothing is found, unless `on_failure` is `window`: then the last message of the user is
+    searched for instead. It answers within two seconds, even if the model does not; `degraded` lists the
+    missing parts. For ten minutes, a repeated `turn_id` of a conversation with the same filters, `top_k`,
+    `hop_depth`, `hypotheses`, `mode`, `on_failure` and times gets the same findings without the model, even
+    if its window has grown; memories deleted meanwhile are left out.
     """
     return await ask.hyde_retrieve(data, context)

@@ -89,7 +89,7 @@ TAGS = [
     ),
     Tag(
         "retrieve memory",
-        "When memories should fade and prove useful again: facts and episodes of one conversation",
+        "When episodes should fade and prove useful again: facts and episodes of one conversation",
     ),
     Tag("reviews", "Episodes in answers, and their ratings"),
     Tag("patterns", "When you count and compare: patterns across sessions"),

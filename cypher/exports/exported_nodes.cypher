@@ -92,7 +92,9 @@ CALL () {
   FILTER $label = 'Job'
   MATCH (node:Job {client_id: $client_id})
   WHERE node.id > $after
-    AND node.conversation_id IS NOT NULL AND node.state IN ['queued', 'running']
+    AND node.state IN ['queued', 'running']
+    // All others are queued anew for a client that needs them.
+    AND (node.conversation_id IS NOT NULL OR node.kind IN ['sweep_contexts', 'sweep_runs'])
   RETURN node, node.id AS key
   ORDER BY node.client_id, node.id
   LIMIT $limit

@@ -791,7 +791,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Messages:
         """Return a page of 1–200 messages of a conversation, and their total number.
 
-        `order` is `oldest` or `newest`, the message that comes first.
+        They come in the order in which they were added, with `order="newest"` in the reverse one.
 
         `session_id` is the caller's name of a session, or its own id. `since` is inclusive, `until`
         exclusive. Raises `ConversationNotFound`.
@@ -1550,9 +1550,10 @@ class BlockingGraphmem(Blocking[Graphmem]):
         """Return the facts for an agent's turn, within two seconds; failed parts are in `degraded`.
 
         Give the conversation as `window`, texts that begin with their role, or as `messages`, of which those
-        from `summarised_until` on are used. `injection_tokens=0` sets no limit. For ten minutes, the same
-        turn with the same arguments except its window reuses the findings, without memories that were deleted
-        meanwhile. Raises only `InvalidInput`.
+        from `summarised_until` on are used. Without a language model nothing is found, unless `on_failure` is
+        `window`, which searches for the last message of the user instead. `injection_tokens=0` sets no limit.
+        For ten minutes, the same turn with the same arguments except its window reuses the findings, without
+        memories that were deleted meanwhile. Raises only `InvalidInput`.
         """
         return self._wait(
             self._source.hyde_retrieve,

@@ -54,8 +54,8 @@ Each of their conversations is one here, with its title; with --conversation eac
 Importing a file again, or a newer export, adds only what is new.
 
 \b
-In graphmem's own form a line is one message, with `session_id`, `role` (user, assistant, system or tool)
-and `content`:
+In graphmem's own form a line is one message, with `conversation_id` (or give --conversation),
+`session_id`, `role` (user, assistant, system or tool) and `content`:
   {"conversation_id": "team-chat", "session_id": "monday", "role": "user", "content": "Hello"}
 It may have `name`, `occurred_at` (2026-03-02T09:30:00Z), `external_id` and `importance` (0 to 1).
 A line with an `external_id` that its conversation has already changes nothing. A line without one

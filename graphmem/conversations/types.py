@@ -1,13 +1,13 @@
 """Conversations and their messages."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from graphmem.memories.types import ListedMemory
 from graphmem.model.annotations import Annotations, Metadata, Tags, WantedTags
-from graphmem.model.pages import GivenCursor, Order, PageSize
+from graphmem.model.pages import GivenCursor, PageSize
 from graphmem.model.times import Past, Time, UnixSeconds
 from graphmem.model.vocabulary import BATCH_MESSAGES, GivenRole, Id, Importance
 
@@ -214,13 +214,19 @@ class MessagesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     since: Annotated[Time, Meta(description="only messages of this time or later")] | None = None
     until: Annotated[Time, Meta(description="only messages before this time")] | None = None
     tags: WantedTags | None = None
-    order: Order = "oldest"
+    order: Annotated[
+        Literal["newest", "oldest"],
+        Meta(description="which comes first, the message added last or the one added first"),
+    ] = "oldest"
     limit: PageSize = 50
     cursor: GivenCursor | None = None
 
 
 class Messages(Struct, frozen=True, kw_only=True):
-    """A page of messages in their order or against it, the number of all, and the cursor of the next page."""
+    """A page of messages in the order in which they were added, or in the reverse one.
+
+    `total` is the number of all, `cursor` that of the next page.
+    """
 
     messages: list[ListedMemory]
     total: int

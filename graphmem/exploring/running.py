@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -189,8 +189,13 @@ def checked_statement(
 
 
 def sender_of(context: Context, via: Via) -> Sender:
-    """Return the sender of a statement that is sent now."""
-    return Sender(id=context.new_id(), client_id=context.client_id, at=context.now(), via=via)
+    """Return the sender of a statement that is sent now. Raises `InvalidInput` for an unknown way."""
+    return Sender(
+        id=context.new_id(),
+        client_id=context.client_id,
+        at=context.now(),
+        via=validated(via, cast("Any", Via), "via"),
+    )
 
 
 async def run_statement(

@@ -11,6 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from graphmem.conversations.forms import REASONING
+from graphmem.conversations.types import MessagePart
+from graphmem.hypotheses.types import TurnMessage
+from graphmem.model.vocabulary import ROLE_OF
 from graphmem.prompts.rendering import one_line, own_line
 from graphmem.prompts.truncation import GAP
 from graphmem.text.extraction import shortened
@@ -70,18 +74,17 @@ class BlockEntry(Struct, frozen=True, kw_only=True):
     """The id of the version that this one replaced."""
 
 
-def window(messages: Sequence[Mapping[str, Any]], summarised_until: int = 0) -> list[str]:
+def window(messages: Sequence[TurnMessage], summarised_until: int = 0) -> list[str]:
     """Return `role: text` for the messages of user and assistant from an index on, without tools.
 
-    The index is that of the first message after the summary; 0 is the whole history. A content may be a text
-    or a list of parts, of which only the texts are used.
+    The index is that of the first message after the summary; 0 is the whole history. Of a content in parts
+    only the texts are used.
     """
     said = (
-        (str(message["role"]), _text(message.get("content")))
+        (ROLE_OF[message.role], _text(message.content))
         for message in messages[max(summarised_until, 0) :]
-        if message.get("role") in SPEAKERS
     )
-    return [f"{role}: {text}" for role, text in said if text.strip()]
+    return [f"{role}: {text}" for role, text in said if role in SPEAKERS and text.strip()]
 
 
 def system_prompt(count: int) -> str:
@@ -160,18 +163,15 @@ def injected(messages: Sequence[Mapping[str, Any]], block: str) -> list[Mapping[
     return [*messages[:place], {"role": "system", "content": block}, *messages[place:]]
 
 
-def _text(content: Any) -> str:
+def _text(content: str | Sequence[str | MessagePart] | None) -> str:
     if isinstance(content, str):
         return content
-    if not isinstance(content, list):
-        return ""
-    return "\n".join(
-        part["text"]
-        for part in content
-        if isinstance(part, dict)
-        and part.get("type") == "text"
-        and isinstance(part.get("text"), str)
-    )
+    texts = (part if isinstance(part, str) else _text_of_part(part) for part in content or ())
+    return "\n".join(filter(None, texts))
+
+
+def _text_of_part(part: MessagePart) -> str:
+    return "" if part.type in REASONING else part.text or part.refusal or ""
 
 
 def _entry(entry: BlockEntry) -> str:

@@ -1,13 +1,15 @@
 """Retrieval by hypotheses for one turn of an agent, and its answer."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from graphmem.conversations.types import MessagePart
 from graphmem.facts.types import ShortWord
 from graphmem.memories.versions import Version
 from graphmem.model.times import AS_OF, KNOWN_AS_OF, Time
+from graphmem.model.vocabulary import GivenRole
 
 Mode = Literal["pure", "hybrid"]
 
@@ -27,6 +29,13 @@ WINDOW_ENTRIES = 1_000
 """The maximum number of messages of a window."""
 
 
+class TurnMessage(Struct, frozen=True, kw_only=True):
+    """A message of a window, in the forms in which messages are remembered; its other fields are ignored."""
+
+    role: GivenRole
+    content: str | list[str | MessagePart] | None = None
+
+
 class TurnAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A turn of a conversation, and limits for its answer.
 
@@ -38,7 +47,7 @@ class TurnAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     turn_id: Annotated[str, Meta(min_length=1, max_length=256)]
     conversation_id: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
     window: Annotated[list[str], Meta(max_length=WINDOW_ENTRIES)] | None = None
-    messages: Annotated[list[dict[str, Any]], Meta(max_length=WINDOW_ENTRIES)] | None = None
+    messages: Annotated[list[TurnMessage], Meta(max_length=WINDOW_ENTRIES)] | None = None
     summarised_until: Annotated[int, Meta(ge=0)] = 0
     scopes: Annotated[list[ShortWord], Meta(min_length=1, max_length=16)] | None = None
     hypotheses: Annotated[int, Meta(ge=1, le=10)] = 5

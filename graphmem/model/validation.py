@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -63,6 +64,11 @@ def settled(value: Any) -> Any:
     return value
 
 
+def text_id(value: Any, name: str) -> str:
+    """Return an id that is no field of a request as a text; raise an `InvalidInput` with its name."""
+    return validated(value, str, name)
+
+
 def listed(value: Any, name: str) -> list[Any]:
     """Return an iterable as a list; raise an `InvalidInput` with its name for anything else."""
     return validated(value, list[Any], name)
@@ -71,7 +77,7 @@ def listed(value: Any, name: str) -> list[Any]:
 MOST_NESTED = 200
 """The levels of lists and objects within one another in a value: Python stops at a thousand calls."""
 
-_ATOMS = frozenset({str, int, bool, type(None)})
+_ATOMS = frozenset({int, bool, type(None)})
 _BYTES = (bytes, bytearray, memoryview)
 
 
@@ -103,6 +109,8 @@ def as_json(value: Any, name: str = WHOLE) -> Any:
 def _as_json(value: Any, levels: int) -> Any:
     if type(value) in _ATOMS:
         return value
+    if isinstance(value, str) and not isinstance(value, Enum):
+        return _unicode(str(value))
     if type(value) is float:
         return _finite(value)
     if not levels:
@@ -111,8 +119,20 @@ def _as_json(value: Any, levels: int) -> Any:
         return {_key(key): _part(key, one, levels) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_part(place, one, levels) for place, one in enumerate(value)]
-    made = _builtin(value, levels)
-    return made if type(made) in _ATOMS else _as_json(made, levels)
+    return _as_json(_builtin(value, levels), levels)
+
+
+def _unicode(text: str) -> str:
+    try:
+        if not text.isascii():
+            text.encode()
+    except UnicodeEncodeError as problem:
+        raise _NotJson(_half_a_pair(problem)) from problem
+    return text
+
+
+def _half_a_pair(problem: UnicodeEncodeError) -> str:
+    return f"character {problem.start} is half of a surrogate pair, not a character; send whole characters"
 
 
 def _finite(number: float) -> float:
@@ -141,14 +161,14 @@ def _builtin(value: Any, levels: int) -> Any:
 def _key(key: Any) -> str:
     """Return the name of a field as msgspec has it in JSON, where a number or a day is a text too."""
     if type(key) is str:
-        return key
+        return _unicode(key)
     try:
         [name] = msgspec.to_builtins({key: None}, str_keys=True, builtin_types=_BYTES)
     except TypeError as problem:
         raise _NotJson(
             f"has a key of the type {type(key).__name__}; send texts as keys"
         ) from problem
-    return str(name)
+    return _unicode(str(name))
 
 
 def _part(step: Any, value: Any, levels: int) -> Any:
@@ -277,9 +297,7 @@ def checked_text(text: str, field: str, *, most_bytes: int) -> str:
     try:
         size = len(text.encode())
     except UnicodeEncodeError as problem:
-        raise InvalidInput(
-            field, f"character {problem.start} is half of a surrogate pair, not a character"
-        ) from problem
+        raise InvalidInput(field, _half_a_pair(problem)) from problem
     if size > most_bytes:
         raise TooLarge(field, f"{size:,} bytes of UTF-8; at most {most_bytes:,} are taken")
     if not text.strip():

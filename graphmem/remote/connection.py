@@ -338,7 +338,7 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
         headers = self._headers(route)
         if route.method in {"GET", "DELETE"}:
             return self.http.build_request(route.method, path, params=params, headers=headers)
-        content = _json(body[route.whole] if route.whole else body)
+        content = msgspec.json.encode(body[route.whole] if route.whole else body)
         return self.http.build_request(
             route.method, path, params=params, headers=headers, content=content
         )
@@ -485,15 +485,6 @@ def _text(name: str, value: object) -> str:
     if any("," in str(item) for item in value):
         raise InvalidInput(name, "has an item with a comma, which separates the items of a list")
     return ",".join(map(str, value))
-
-
-def _json(value: Any) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError as problem:
-        raise InvalidInput(
-            "body", "holds half of a surrogate pair; send Unicode characters"
-        ) from problem
 
 
 def given(arguments: Mapping[str, object], defaults: Mapping[str, object]) -> Fields:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from graphmem.context import Context
 from graphmem.errors import RunNotFound
-from graphmem.model.validation import validated
+from graphmem.model.validation import text_id, validated
 from graphmem.runs import retrieve, session, show, starting, write
 from graphmem.runs.session import Beginning, RunSession
 from graphmem.runs.types import (
@@ -168,7 +168,7 @@ class RunEnvironment:
 
     async def show(self, run_id: str) -> Run:
         """Return the present state of a run. Raises `RunNotFound`, `Unavailable`."""
-        return await show.show_run(run_id, self._scope.context())
+        return await show.show_run(text_id(run_id, "run_id"), self._scope.context())
 
     async def list_runs(
         self, *, status: RunStatus | None = None, limit: int = 50, cursor: str | None = None
@@ -206,7 +206,7 @@ class RunEnvironment:
         }
         question = validated(fields, RunQuestion)
         context, on_access = self._scope.context(), self._scope.on_access
-        return await retrieve.retrieve(run_id, question, context, on_access)
+        return await retrieve.retrieve(text_id(run_id, "run_id"), question, context, on_access)
 
     async def peek(
         self,
@@ -224,7 +224,7 @@ class RunEnvironment:
         }
         asked = validated(fields, PeekAsked)
         context, on_access = self._scope.context(), self._scope.on_access
-        return await show.peek(run_id, asked, context, on_access)
+        return await show.peek(text_id(run_id, "run_id"), asked, context, on_access)
 
     async def write(
         self,
@@ -244,7 +244,7 @@ class RunEnvironment:
         }
         new = validated(fields, NewWrite)
         context, on_access = self._scope.context(), self._scope.on_access
-        return await write.write(run_id, new, context, on_access)
+        return await write.write(text_id(run_id, "run_id"), new, context, on_access)
 
     async def subcall(
         self,
@@ -263,7 +263,7 @@ class RunEnvironment:
             "operation_id": operation_id,
         }
         return await starting.start_child(
-            run_id,
+            text_id(run_id, "run_id"),
             validated(fields, SubcallAsked),
             self._scope.context(),
             most_active=self._scope.max_concurrent_sessions,
@@ -278,15 +278,17 @@ class RunEnvironment:
         Raises `InvalidInput`, `RunNotFound`, `Unavailable`.
         """
         new = validated({"outcome": outcome, "operation_id": operation_id}, NewEnd)
-        return await session.end(run_id, new, self._scope.context(), self._scope.on_access)
+        return await session.end(
+            text_id(run_id, "run_id"), new, self._scope.context(), self._scope.on_access
+        )
 
     async def tree(self, run_id: str) -> TreeRun:
         """Return a run with all runs below it, and the usage of each. Raises `RunNotFound`, `Unavailable`."""
-        return await show.show_tree(run_id, self._scope.context())
+        return await show.show_tree(text_id(run_id, "run_id"), self._scope.context())
 
     async def accesses(
         self, run_id: str, *, limit: int = 50, cursor: str | None = None
     ) -> Accesses:
         """Return the recorded operations of a run, newest first; see `RunSession.accesses`."""
         asked = validated({"limit": limit, "cursor": cursor}, AccessesAsked)
-        return await show.show_accesses(run_id, asked, self._scope.context())
+        return await show.show_accesses(text_id(run_id, "run_id"), asked, self._scope.context())

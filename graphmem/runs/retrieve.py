@@ -53,18 +53,19 @@ GROWTH = 4
 """The factor by which the number of candidates grows while too few of them are new."""
 
 
-class DeliveredSpans(Struct, frozen=True):
-    """The spans that a question has delivered up to a page, and the parameters of that page."""
+class EarlierPages(Struct, frozen=True):
+    """The spans that a question has delivered up to a page, the answers, and the parameters of that page."""
 
     params: str
     ids: list[str]
+    answers: list[str]
 
 
 class Continuation(Struct, frozen=True):
-    """The start of a page: the record of the previous page, and the spans delivered so far."""
+    """The start of a page: the record of the previous page, and the spans that this page passes over."""
 
     access_id: str = ""
-    delivered: frozenset[str] = frozenset()
+    passed: frozenset[str] = frozenset()
 
 
 class SearchAhead:
@@ -112,7 +113,7 @@ class PackedSpans(Struct, frozen=True):
     lost: int
 
 
-DELIVERED = Query("runs/delivered", DeliveredSpans)
+EARLIER_PAGES = Query("runs/earlier_pages", EarlierPages)
 
 
 async def retrieve(
@@ -183,7 +184,7 @@ def _checked(question: RunQuestion, dimensions: int) -> RunQuestion:
 
 
 async def _search(question: RunQuestion, page: Continuation, context: Context) -> list[Hit]:
-    """Return the hits that this question has not delivered yet, best first. Raises `Unavailable`."""
+    """Return the hits that no earlier page has dealt with, best first. Raises `Unavailable`."""
     understood = await _understand(question, context)
     return ordered(await _hits(question, understood, page, context), question.sort_by)
 
@@ -228,7 +229,7 @@ async def _present(
     gone = set(asked) - {row.found_id for row in rows}
 
     def admits(head: Head) -> bool:
-        return head.id not in page.delivered and sources.admit(head)
+        return head.id not in page.passed and sources.admit(head)
 
     left = [hit for hit in hits if hit.id not in gone]
     present = at_heads(left, heads_of(rows), admits, lambda hit, head: replace(hit, found=head))
@@ -315,7 +316,7 @@ async def _continuation(
         return Continuation()
     access_id = _previous(question.cursor)
     rows = await context.graph.rows(
-        DELIVERED, client_id=context.client_id, id=operation.run_id, access_id=access_id
+        EARLIER_PAGES, client_id=context.client_id, id=operation.run_id, access_id=access_id
     )
     if not rows or continued(msgspec.json.decode(rows[0].params)) != continued(
         operation.parameters
@@ -324,7 +325,17 @@ async def _continuation(
             operation.run_id, client_id=context.client_id, now=context.now(), graph=context.graph
         )
         raise _foreign()
-    return Continuation(access_id, frozenset(rows[0].ids))
+    return Continuation(access_id, frozenset(rows[0].ids) | _undeliverable(rows[0], question))
+
+
+def _undeliverable(pages: EarlierPages, question: RunQuestion) -> set[str]:
+    """Return the spans that earlier pages have named as damaged, or as too large for this page as well."""
+    return {
+        one.span_id
+        for answer in pages.answers
+        for one in msgspec.json.decode(answer, type=RetrievalResult).omitted
+        if one.reason != "no_room" or one.token_count > question.max_tokens
+    }
 
 
 def _foreign() -> InvalidInput:
@@ -351,7 +362,7 @@ async def _hits(
         return await _everything(question, page, context)
     if question.sort_by != "relevance":
         return await _first_hits(question, understood, page, context)
-    wanted = POOL + len(page.delivered)
+    wanted = POOL + len(page.passed)
     while True:
         candidates = await find_pool(
             understood.embedding,
@@ -365,9 +376,7 @@ async def _hits(
             embedder=context.embedder,
         )
         new = [
-            one
-            for one in candidates.found
-            if one.kind in RETRIEVED and one.id not in page.delivered
+            one for one in candidates.found if one.kind in RETRIEVED and one.id not in page.passed
         ]
         if len(new) > POOL or _is_all(candidates) or wanted >= MOST_SEEN:
             break
@@ -384,11 +393,11 @@ async def _everything(question: RunQuestion, page: Continuation, context: Contex
         _sources(question),
         by_importance=question.sort_by == "importance",
         client_id=context.client_id,
-        limit=POOL + len(page.delivered) + 1,
+        limit=POOL + len(page.passed) + 1,
         graph=context.graph,
         among=RETRIEVED,
     )
-    new = [one for one in found if one.id not in page.delivered]
+    new = [one for one in found if one.id not in page.passed]
     return [Hit(found=one, relevance=NEUTRAL, scores={}) for one in new]
 
 
@@ -407,7 +416,7 @@ async def _first_hits(
         graph=context.graph,
         embedder=context.embedder,
     )
-    new = [one for one in pool.found if one.kind in RETRIEVED and one.id not in page.delivered]
+    new = [one for one in pool.found if one.kind in RETRIEVED and one.id not in page.passed]
     hits, _ = await weigh_first(
         first_matching(new, question.sort_by, context.calibration),
         _words(understood),

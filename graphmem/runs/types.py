@@ -170,7 +170,10 @@ class LeftOutSpan(Struct, frozen=True, kw_only=True):
 
 
 class RetrievalResult(Struct, frozen=True, kw_only=True):
-    """The delivered spans and their exact cost; `cursor` continues without repetitions."""
+    """The delivered spans and their exact cost; `cursor` continues without repetitions.
+
+    A span larger than `max_tokens` is named once in `omitted`; only a page with a larger `max_tokens` has it.
+    """
 
     spans: list[RetrievedSpan]
     tokens_used: int

@@ -36,6 +36,17 @@ async def test_without_a_language_model_it_answers_and_says_so(http: httpx.Async
     assert (await http.post(PATH, json=asked)).json()["cached"]
 
 
+@pytest.mark.parametrize("role", ["user", "human"])
+async def test_messages_find_what_their_window_finds(http: httpx.AsyncClient, role: str) -> None:
+    kept = (await http.post("/api/v0/facts", json={"fact": "Mara prefers tabs."})).json()
+    messages = [{"role": role, "content": ["What does Mara prefer?"]}]
+
+    asked = {"turn_id": "t", "messages": messages, "on_failure": "window"}
+    answer = (await http.post(PATH, json=asked)).json()
+
+    assert [one["id"] for one in answer["memories"]] == [kept["id"]]
+
+
 async def test_another_client_s_turn_is_another_turn(
     http: httpx.AsyncClient, rival_http: httpx.AsyncClient
 ) -> None:
@@ -57,6 +68,9 @@ async def test_another_client_s_turn_is_another_turn(
         ({"turn_id": "t", "window": ["a"], "hypotheses": 0}, "hypotheses"),
         ({"turn_id": "t", "window": ["a"], "scopes": ["no spaces"]}, "scopes[0]"),
         ({"turn_id": "t", "window": ["a"], "depth": 1}, "depth"),
+        ({"turn_id": "t", "messages": [{"zork": 1}]}, "messages[0].role"),
+        ({"turn_id": "t", "messages": [{"role": "bot", "content": "a"}]}, "messages[0].role"),
+        ({"turn_id": "t", "messages": [{"role": "user", "content": 7}]}, "messages[0].content"),
     ],
 )
 async def test_a_bad_question_names_its_field(

@@ -42,6 +42,17 @@ def shape(path: str) -> str:
     return re.sub(r"\{[^}]*\}", "{}", path)
 
 
+def test_what_a_way_needs_is_said_wherever_it_is_named(repository: Path, page: str) -> None:
+    readme = (repository / "README.md").read_text(encoding="utf-8")
+    for text in (readme, page):
+        [hyde] = [line for line in text.splitlines() if line.endswith("`POST /hyde/retrieve` |")]
+        assert 'needs a language model, or `on_failure="window"`' in hyde
+        [fading] = [
+            line for line in text.splitlines() if line.endswith("`POST /retrieve_memory` |")
+        ]
+        assert re.search("episodes (should )?fade", fading)
+
+
 def test_the_tags_point_to_the_page_and_the_readme_links_it(repository: Path) -> None:
     pointing = [tag.name for tag in TAGS if "docs/ways-of-asking.md" in (tag.description or "")]
     assert pointing == ["conversations", "recall"]

@@ -6,6 +6,8 @@ The commands of the pages in `PASTED` are run too, one after the other, in a fol
 import ast
 import asyncio
 import contextlib
+import io
+import json
 import os
 import re
 import shlex
@@ -28,6 +30,7 @@ from msgspec.structs import replace
 
 import graphmem
 from graphmem.blocking.generated import BlockingGraphmem
+from graphmem.cli.lines import read_lines
 from graphmem.cli.main import commands
 from graphmem.client import Graphmem
 from graphmem.config import Settings
@@ -240,6 +243,16 @@ def test_the_commands_of_a_page_run_in_order(
         assert (done.returncode, done.stderr.count("Error")) == (0, 0), f"{line}\n{done.stderr}"
         if "lighthouse" in line:
             assert "It is 42 metres high." in done.stdout
+
+
+def test_a_line_with_the_fields_of_the_guide_is_read() -> None:
+    page = (ROOT / "docs/guides/bring-your-history.md").read_text()
+    [row] = [line for line in page.splitlines() if line.startswith("| your own |")]
+    fields = re.findall(r"`(\w+)`", row)
+    written = json.dumps(dict.fromkeys(fields, "user")).encode()
+
+    [line] = read_lines(io.BytesIO(written), None)
+    assert (line.conversation_id, line.message.content) == ("user", "user")
 
 
 @pytest.mark.parametrize("line", of_pages(MAKE))

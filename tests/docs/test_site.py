@@ -1,6 +1,7 @@
 """The documentation site: it is built without a warning, and has a place for everything that is public."""
 
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -49,6 +50,22 @@ def text_of(page: Path) -> str:
 def public_names() -> Iterator[tuple[str, object]]:
     for name in dir(graphmem):
         yield name, getattr(graphmem, name)
+
+
+def test_the_page_of_http_has_the_meaning_and_the_default_of_each_field() -> None:
+    reference = runpy.run_path(str(ROOT / "docs/reference.py"))
+    rows = reference["http_page"]().splitlines()
+
+    def row(section: str, field: str) -> str:
+        below = rows[rows.index(f"### {section}") :]
+        return next(one for one in below if one.startswith(f"| `{field}`"))
+
+    assert row("Question", "tags").endswith(
+        "| list of string or null |  | only memories that have all of these tags |"
+    )
+    assert "| `2048` |" in row("Question", "max_tokens")
+    assert "| `50` |" in row("GET /api/v0/conversations", "limit")
+    assert "; or seconds since 1970" in row("NewMessage", "occurred_at")
 
 
 def test_every_public_name_has_a_place(site: Path) -> None:

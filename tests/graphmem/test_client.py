@@ -161,6 +161,49 @@ def test_a_client_that_cannot_be_one_is_refused_by_its_name() -> None:
         assert refused.value.field == "client_id"
 
 
+OTHERS: dict[str, Any] = {
+    "messages": [{"role": "user", "content": "Hello."}],
+    "query": "Where?",
+    "fact": "Mara drinks tea.",
+    "content": "Tea is served.",
+    "rating": "good",
+    "max_tokens": 100,
+    "memory_id": "m",
+    "conversation_id": "c",
+    "type": "log",
+    "outcome": "success",
+    "agent_type": "tester",
+    "budget_fraction": 0.5,
+    "span_id": "s",
+}
+"""Arguments for the methods that need more than an id."""
+
+
+def by_id() -> list[Any]:
+    """Return the methods whose first argument is an id, with its name and the other arguments."""
+    found = []
+    for owner in (Graphmem, RunEnvironment):
+        for name, method in inspect.getmembers(owner, inspect.iscoroutinefunction):
+            arguments = inspect.signature(method).parameters.values()
+            id, *others = [one.name for one in arguments if one.default is one.empty][1:] or [""]
+            if id.endswith("_id") and id not in {"from_id", "turn_id"}:
+                given = {other: OTHERS[other] for other in others}
+                found.append(pytest.param(owner, name, id, given, id=f"{owner.__name__}.{name}"))
+    return found
+
+
+@pytest.mark.parametrize(("owner", "name", "id", "others"), by_id())
+async def test_an_id_that_is_no_text_is_refused_by_its_name(
+    owner: type, name: str, id: str, others: dict[str, Any], memory: Graphmem
+) -> None:
+    asked = memory if owner is Graphmem else memory.runs()
+    ids: tuple[object, ...] = ([], None, 7, "\ud83d")
+    for wrong in ids:
+        with pytest.raises(graphmem.InvalidInput, match=r"expected a text|surrogate") as refused:
+            await getattr(asked, name)(wrong, **others)
+        assert refused.value.field == id
+
+
 def test_every_error_and_every_public_type_is_exported_once() -> None:
     import graphmem.errors as errors
 

@@ -103,6 +103,18 @@ async def test_messages_come_in_either_order_of_all_or_one_session(
     assert (await memory.messages("c", session_id=session)).total == len(expected)
 
 
+async def test_the_order_is_that_of_adding_and_not_of_the_times(memory: Graphmem) -> None:
+    said = [
+        {"role": "user", "content": day, "occurred_at": f"2026-03-{day}T09:00:00Z"}
+        for day in ("03", "01", "02")
+    ]
+    await memory.remember("c", said, create=True)
+
+    assert [one.text for one in (await memory.messages("c")).messages] == ["03", "01", "02"]
+    newest = (await memory.messages("c", order="newest")).messages
+    assert [one.text for one in newest] == ["02", "01", "03"]
+
+
 async def test_a_session_may_be_named_by_its_own_id(memory: Graphmem, say) -> None:
     await memory.open_conversation("c")
     await memory.remember("c", [say("1", "x"), say("2", "y")])

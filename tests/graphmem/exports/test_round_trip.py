@@ -63,7 +63,7 @@ RETURN memory.id AS id"""
 NODES = """CYPHER 25
 MATCH (node {client_id: $client})
 WHERE NOT node:Hold AND NOT node:Audit
-  AND (NOT node:Job OR (node.conversation_id IS NOT NULL AND node.state IN ['queued', 'running']))
+  AND (NOT node:Job OR node.state IN ['queued', 'running'])
 RETURN labels(node) AS labels, properties(node) AS properties"""
 
 EDGES = """CYPHER 25
@@ -510,6 +510,21 @@ async def test_a_legal_hold_travels_and_comes_before_memories_that_have_expired(
     assert await held(rival) == await held(memory) == "case 116"
     with pytest.raises(LegalHold, match="case 116"):
         await rival.delete_memory(fact.id)
+
+
+async def test_what_ends_by_itself_has_its_job_in_the_imported_client_too(
+    memory: Graphmem, rival: Graphmem, tmp_path: Path
+) -> None:
+    await memory.create_context(max_tokens=500)
+    await memory.run(agent_type="tester", episode_id="an episode")
+    await loaded(await exported(memory, tmp_path / "life.jsonl"), rival)
+
+    waiting = (await rival.jobs()).jobs
+    assert {(one.kind, one.state) for one in waiting} == {
+        ("sweep_contexts", "queued"),
+        ("sweep_runs", "queued"),
+    }
+    assert waiting == (await memory.jobs()).jobs
 
 
 async def test_an_import_keeps_the_hold_that_its_client_has(

@@ -1,7 +1,6 @@
 """The texts around a turn: its window, the prompt for hypotheses, and the block of memories."""
 
 import re
-from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -20,6 +19,8 @@ from graphmem.hypotheses.prompt import (
     user_prompt,
     window,
 )
+from graphmem.hypotheses.types import TurnMessage
+from graphmem.model.validation import validated
 from graphmem.tokens import TokenCounter
 
 TOKENS = TokenCounter()
@@ -27,7 +28,7 @@ TABS = BlockEntry(text="Tabs.", category="coding_preference", scope="user", vers
 SPACES = BlockEntry(
     text="Spaces.", category="correction", scope="repo", version=2, supersedes="fact-1"
 )
-SAID: list[dict[str, Any]] = [
+SAID = [
     {"role": "system", "content": "You are Quill."},
     {"role": "user", "content": "Hello"},
     {
@@ -39,6 +40,7 @@ SAID: list[dict[str, Any]] = [
     {"role": "assistant", "content": None},
     {"role": "user", "content": "And now?"},
 ]
+MESSAGES = validated(SAID, list[TurnMessage])
 
 
 def test_the_prompt_asks_for_exactly_so_many_sentences_one_a_line():  # S4.22
@@ -228,10 +230,24 @@ def test_it_goes_behind_the_system_messages_and_before_the_history():  # S4.4 S4
 
 
 def test_what_user_and_assistant_said_stands_with_its_role_and_tools_are_left_out():  # S4.30
-    assert window(SAID) == ["user: Hello", "assistant: Hi", "user: And now?"]
+    assert window(MESSAGES) == ["user: Hello", "assistant: Hi", "user: And now?"]
+
+
+def test_messages_are_read_in_the_forms_in_which_they_are_remembered():
+    forms = [
+        {"role": "human", "content": ["Hello", {"type": "input_text", "text": "you"}], "id": "m-1"},
+        {"role": "ai", "content": "Hi", "tool_calls": []},
+        {"role": "assistant", "content": [{"type": "reasoning", "text": "Hm."}]},
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
+        {"role": "function", "content": "42"},
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user"},
+    ]
+    said = window(validated(forms, list[TurnMessage]))
+    assert said == ["user: Hello\nyou", "assistant: Hi", "assistant: No."]
 
 
 def test_it_begins_after_the_last_summary():
-    assert window(SAID, 3) == ["user: And now?"]
-    assert window(SAID, 1) == window(SAID, 0) == window(SAID, -1)
-    assert window(SAID, 99) == []
+    assert window(MESSAGES, 3) == ["user: And now?"]
+    assert window(MESSAGES, 1) == window(MESSAGES, 0) == window(MESSAGES, -1)
+    assert window(MESSAGES, 99) == []

@@ -17,7 +17,7 @@ from graphmem.exploring.types import AuditAsked
 from graphmem.facts.types import NewFact
 from graphmem.jobs.outbox import JobsAsked
 from graphmem.memories.links import LinksAsked
-from graphmem.model.validation import MOST_NESTED, as_json, invalid, listed, validated
+from graphmem.model.validation import MOST_NESTED, as_json, invalid, listed, text_id, validated
 from graphmem.model.vocabulary import KINDS, ClientId
 from graphmem.recall.types import Question
 from graphmem.references.types import ReferencesAsked
@@ -44,6 +44,27 @@ def test_what_fits_becomes_the_struct() -> None:
 def test_a_struct_is_checked_too() -> None:
     assert validated(NewMessage(**SAID), NewMessage) == NewMessage(**SAID)
     assert refused(NewMessage(**SAID | {"name": ""}), NewMessage).field == "name"
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        ({"query": "half \ud83d"}, "query"),
+        ({"query": "?", "tags": ["a", "\ud83d"]}, "tags[1]"),
+        ({"query": "?", "\ud83d": 1}, "body"),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_refused_wherever_it_is(value: Any, field: str) -> None:
+    problem = refused(value, Question)
+    assert problem.field == field
+    assert "is half of a surrogate pair, not a character; send whole characters" in str(problem)
+
+
+def test_an_id_is_a_text_in_whatever_type_it_comes() -> None:
+    class Named(str): ...
+
+    assert text_id("ü", "id") == text_id(Named("ü"), "id") == "ü"
+    assert text_id(UUID(int=7), "id") == str(UUID(int=7))
 
 
 @pytest.mark.parametrize(

@@ -316,6 +316,9 @@ async def test_what_is_not_json_is_refused_where_it_is(serving: Callable[..., Se
         "min_relevance": client.recall("x", min_relevance=math.nan),
         "metadata.b": client.open_conversation(metadata={"b": math.inf}),
         "query": client.runs().retrieve("r", query=[0.5, math.inf], max_tokens=5),
+        "title": client.open_conversation(title="half \ud83d"),
+        "memory_id": client.memory("\ud83d"),
+        "tags[0]": client.conversations(tags=["\ud83d"]),
     }
     for field, call in calls.items():
         with pytest.raises(graphmem.InvalidInput) as refused:

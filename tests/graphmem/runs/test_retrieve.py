@@ -145,6 +145,28 @@ async def test_a_limit_below_every_span_delivers_nothing_and_charges_nothing(
     assert len(again.spans) == 2
 
 
+async def test_pages_pass_over_what_no_page_can_deliver(memory: Graphmem) -> None:
+    long = "Product pricing. " + "The price list of the season is long. " * 30
+    small = span(30, "Product pricing.", occurred_at="2020-01-01T00:00:00Z")
+    await memory.register_spans([*(span(place, long) for place in range(25)), small])
+    await memory.runtime.graph.execute(
+        "MATCH (m:Memory {client_id: $c, id: 'span-0'}) SET m.text = 'forged'", c=memory.client_id
+    )
+    run = await run_of(memory)
+    asked: dict[str, Any] = {"query": "product pricing", "max_tokens": 100, "sort_by": "recency"}
+    pages = [await run.retrieve(**asked)]
+    while pages[-1].has_more and len(pages) < 5:
+        pages.append(await run.retrieve(**asked, cursor=pages[-1].cursor))
+    assert [(len(one.omitted), one.has_more) for one in pages] == [
+        (20, True),
+        (5, True),
+        (0, False),
+    ]
+    assert [ids(one) for one in pages[-2:]] == [["span-30"], []]
+    larger = await run.retrieve(**asked | {"max_tokens": 10_000}, cursor=pages[0].cursor)
+    assert (len(larger.spans), larger.has_more) == (20, True)
+
+
 # S3.21
 async def test_a_misfit_is_left_out_and_the_next_is_tried(memory: Graphmem) -> None:
     long = "Product pricing. " + "The price list of the season is long. " * 30

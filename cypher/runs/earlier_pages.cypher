@@ -1,5 +1,5 @@
 CYPHER 25
-// The memories delivered by a retrieval of a run and by the retrievals that it continues.
+// What a retrieval of a run and the retrievals that it continues have delivered, and their answers.
 //
 // $client_id  string  the client
 // $id         string  its id
@@ -12,4 +12,8 @@ RETURN
     MATCH (access)(()-[:CONTINUES]->(:Access {client_id: $client_id})){0,}(page:Access)
     MATCH (page)-[:RETURNED]->(memory:Memory {client_id: $client_id})
     RETURN memory.id
-  } AS ids
+  } AS ids,
+  COLLECT {
+    MATCH (access)(()-[:CONTINUES]->(:Access {client_id: $client_id})){0,}(page:Access)
+    RETURN page.answer
+  } AS answers
