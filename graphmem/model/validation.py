@@ -5,11 +5,13 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from math import isfinite
 from typing import Any, TypeVar
+from uuid import UUID
 
 import msgspec
 from msgspec import inspect
 
 from graphmem.errors import InvalidInput, TooLarge
+from graphmem.model.vocabulary import Id
 
 Checked = TypeVar("Checked")
 
@@ -66,7 +68,7 @@ def settled(value: Any) -> Any:
 
 def text_id(value: Any, name: str) -> str:
     """Return an id that is no field of a request as a text; raise an `InvalidInput` with its name."""
-    return validated(value, str, name)
+    return validated(value, str if isinstance(value, str | UUID) else Id, name)
 
 
 def listed(value: Any, name: str) -> list[Any]:
