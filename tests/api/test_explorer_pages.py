@@ -459,6 +459,40 @@ async def test_tags_and_metadata_are_edited(
     assert (set(saved.tags or []), saved.metadata) == ({"queue", "checked"}, {"seen": True})
 
 
+async def test_a_number_that_javascript_would_round_stays_when_tags_are_saved(
+    reader: Reader, memory: Graphmem
+) -> None:
+    large = {"ticket": 9007199254740993}
+    fact = await memory.remember_fact("Ticket 7 is about the crane.", metadata=large)
+    main = await reader.open(f"node?id={fact.id}")
+    await main.get_by_text("Edit tags").click()
+    await main.get_by_label("Tags, with commas").fill("crane")
+    await main.get_by_role("button", name="Save").click()
+    await expect(main.locator(".annotate .good")).to_contain_text("Saved: crane")
+    saved = await memory.memory(fact.id)
+    assert (saved.tags, saved.metadata) == (["crane"], large)
+
+    await main.get_by_label("Metadata as JSON").fill('{"ticket": 9007199254740993, "seen": true}')
+    await main.get_by_role("button", name="Save").click()
+    await expect(main.get_by_role("alert")).to_contain_text("ticket: is too large a number")
+    assert (await memory.memory(fact.id)).metadata == large
+
+
+async def test_metadata_can_be_set_back_to_those_that_were_filled_in(
+    reader: Reader, memory: Graphmem
+) -> None:
+    fact = await memory.remember_fact("The crane is blue.", metadata={"seen": 1})
+    main = await reader.open(f"node?id={fact.id}")
+    await main.get_by_text("Edit tags").click()
+    field = main.get_by_label("Metadata as JSON")
+    first = await field.input_value()
+    for text, saved in [('{"seen": 2}', 2), (first, 1)]:
+        await field.fill(text)
+        await main.get_by_role("button", name="Save").click()
+        await expect(main.locator(".annotate .good")).to_contain_text(f'{{"seen":{saved}}}')
+        assert (await memory.memory(fact.id)).metadata == {"seen": saved}
+
+
 async def test_a_fact_is_superseded(
     reader: Reader, told: SimpleNamespace, memory: Graphmem
 ) -> None:

@@ -26,6 +26,16 @@ export class Problem extends Error {
   }
 }
 
+// JSON that a person typed. JavaScript would round a large whole number without a word.
+export function parsed(text) {
+  return JSON.parse(text, (name, value) => {
+    if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+      throw new Problem(400, { title: "Invalid input", detail: `${name}: is too large a number to be sent from this page`, code: "invalid_input", field: name });
+    }
+    return value;
+  });
+}
+
 // An id as a part of a path: a browser would take `..` for the folder above.
 function part(text) {
   if (text === "." || text === "..") throw new Problem(404, { title: "Not found", detail: "no address has this id", code: "id" });

@@ -1,6 +1,6 @@
 // Curating: annotations, a newer version of a fact, and forgetting with a dry run first.
 
-import { patch, path, post } from "./api.js";
+import { parsed, patch, path, post } from "./api.js";
 import { about, button, empty, field, fill, form, inline, link, make, notice } from "./dom.js";
 
 const ANNOTATED = ["message", "episode", "fact", "reference"];
@@ -19,16 +19,19 @@ export function curation(memory) {
 function annotations(memory) {
   const told = make("div", { "aria-live": "polite" });
   const save = (fields) => fill(told, async () => {
-    let metadata;
+    const changed = { tags: listed(fields.tags.value) };
+    const { value: text, defaultValue: filled } = fields.metadata;
     try {
-      metadata = JSON.parse(fields.metadata.value || "null");
+      // What is not edited is not sent: the page may have rounded a large number in it.
+      if (text !== filled) changed.metadata = parsed(text || "null");
     } catch (problem) {
+      if (!(problem instanceof SyntaxError)) throw problem;
       return make("p", { class: "failure", role: "alert" }, "The metadata are no JSON: ", inline(problem.message));
     }
     const until = fields.expires_at.value;
-    const changed = { tags: listed(fields.tags.value), metadata };
     if (until) changed.expires_at = new Date(until).toISOString();
     const saved = await patch(path`/memories/${memory.id}`, changed);
+    fields.metadata.defaultValue = text;
     return make("p", { class: "good" }, "Saved: ", inline(`${(saved.tags ?? []).join(", ") || "no tags"}; ${JSON.stringify(saved.metadata)}`), saved.expires_at && inline(`; expires at ${saved.expires_at}`));
   });
   return make(
