@@ -20,6 +20,7 @@ from bench.explorer import DRAW, NAMES
 from graphmem import config
 from graphmem.cli.story import StoryLoader
 from graphmem.client import Graphmem
+from graphmem.errors import MemoryNotFound
 from graphmem.runtime import Runtime
 from tests import patterned
 from tests.api.hostile_texts import DIRECTIONS, HOSTILE, LONG, MARKUP, SHAPES, STYLE, SVG
@@ -523,6 +524,25 @@ async def test_forgetting_counts_first_and_then_shows_its_receipt(
     left = await memory.memories(kinds=["message"])
     assert told.ids[3] not in {one.id for one in left.memories}
     assert told.ids[0] in {one.id for one in left.memories}
+
+
+async def test_what_was_added_after_the_count_is_counted_before_it_is_forgotten(
+    reader: Reader, told: SimpleNamespace, memory: Graphmem
+) -> None:
+    main = await reader.open("forget")
+    await main.get_by_label("Tags, with commas").fill("login")
+    await main.get_by_role("button", name="Count what would go").click()
+    await expect(main.locator(".receipt")).to_contain_text("nothing is deleted yet")
+    late = await memory.remember_fact("The login of Mara is mended.", tags=["login"])
+    forget = main.get_by_role("button", name="Forget it for good")
+    await forget.click()
+    await expect(main.locator(".receipt")).to_contain_text("The numbers have changed")
+    for one in (late.id, told.ids[3]):
+        assert (await memory.memory(one)).text
+    await forget.click()
+    await expect(main.locator(".receipt")).to_contain_text("Forgotten. The receipt:")
+    with pytest.raises(MemoryNotFound):
+        await memory.memory(late.id)
 
 
 @pytest_asyncio.fixture

@@ -67,18 +67,29 @@ function superseding(memory) {
   );
 }
 
-// Counts first; only what was counted can be confirmed.
+// Counts first, and once more before the deletion: other numbers have to be confirmed anew.
 function forgetting(asked, title) {
   const told = make("div", { "aria-live": "polite", class: "receipt" });
   return make("details", { class: "forget" }, make("summary", {}, title), button("Count what would go", () => fill(told, () => dryRun(asked, told))), told);
 }
 
 async function dryRun(asked, told) {
-  const receipt = await post("/forget", { ...asked, dry_run: true });
-  if (!receipt.total && !receipt.conversations && !receipt.sessions) return empty("Nothing meets these conditions.");
-  const really = () => fill(told, async () => [notice("Forgotten. The receipt:"), shown(await post("/forget", { ...asked, dry_run: false }))]);
-  return [notice("A dry run: nothing is deleted yet. This would go:"), shown(receipt), make("p", {}, button("Forget it for good", really, "bad"))];
+  return offered(asked, told, await post("/forget", { ...asked, dry_run: true }), "A dry run: nothing is deleted yet. This would go:");
 }
+
+function offered(asked, told, receipt, sentence) {
+  if (!receipt.total && !receipt.conversations && !receipt.sessions) return empty("Nothing meets these conditions.");
+  const really = () => fill(told, () => deletion(asked, told, receipt));
+  return [notice(sentence), shown(receipt), make("p", {}, button("Forget it for good", really, "bad"))];
+}
+
+async function deletion(asked, told, counted) {
+  const receipt = await post("/forget", { ...asked, dry_run: true });
+  if (numbers(receipt) !== numbers(counted)) return offered(asked, told, receipt, "The numbers have changed, so nothing is deleted yet. This would go now:");
+  return [notice("Forgotten. The receipt:"), shown(await post("/forget", { ...asked, dry_run: false }))];
+}
+
+const numbers = (receipt) => JSON.stringify([receipt.memories, COUNTS.map((name) => receipt[name])]);
 
 function shown(receipt) {
   const counts = COUNTS.filter((name) => receipt[name]).map((name) => [name, receipt[name]]);
