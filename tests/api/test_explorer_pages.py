@@ -774,6 +774,16 @@ async def test_a_key_is_asked_for_and_kept_only_in_the_page(
     await context.close()
 
 
+async def test_a_client_or_a_key_that_no_header_can_have_is_named(reader: Reader) -> None:
+    await reader.open("memories")
+    alert = reader.page.locator("main").get_by_role("alert")
+    for label, text, field in [("Client", "客户", "client"), ("Key", "ключ", "key")]:
+        await reader.page.get_by_label(label, exact=True).fill(text)
+        await reader.page.get_by_role("button", name="Use").click()
+        await expect(alert).to_contain_text(f"the {field} has a character")
+        await expect(alert.locator("code")).to_have_text(field)
+
+
 COUNT_WORK = """async () => {
   const { graph } = window;
   const calls = {};

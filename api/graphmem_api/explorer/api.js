@@ -45,10 +45,14 @@ function part(text) {
 export const path = (strings, ...values) => strings.reduce((before, after, place) => before + part(String(values[place - 1])) + after);
 
 function headers() {
-  const sent = {};
-  if (key) sent.Authorization = `Bearer ${key}`;
-  else if (client) sent["X-Client-Id"] = client;
-  return sent;
+  if (key) return { Authorization: `Bearer ${sendable("key", key)}` };
+  return client ? { "X-Client-Id": sendable("client", client) } : {};
+}
+
+// Otherwise `fetch` throws as if the service did not answer.
+function sendable(field, text) {
+  if (/^[\x20-\x7e]*$/.test(text)) return text;
+  throw new Problem(400, { title: "Invalid input", detail: `the ${field} has a character that cannot be sent: give one of ASCII letters, digits and signs`, code: "invalid_input", field });
 }
 
 async function answerOf(response) {

@@ -1076,12 +1076,19 @@ function apiOf(settings: Settings): Api {
   return createClient<paths>({
     baseUrl: settings.url ?? LOCAL_SERVICE,
     headers: {
-      ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
-      ...(clientId === undefined ? {} : { "X-Client-Id": clientId }),
+      ...(key === undefined ? {} : { Authorization: `Bearer ${sendable("key", key)}` }),
+      ...(clientId === undefined ? {} : { "X-Client-Id": sendable("clientId", clientId) }),
     },
     querySerializer: queryOf,
     pathSerializer: pathOf,
   });
+}
+
+/** Return the value of a header; `fetch` would throw a bare `TypeError` for other characters. */
+function sendable(name: "key" | "clientId", value: string): string {
+  if (/^[\x20-\x7e]*$/.test(value)) return value;
+  const sentence = `${name}: has a character that cannot be sent; give one of ASCII letters, digits and signs`;
+  throw new InvalidInput(sentence, { code: "invalid_input", field: name });
 }
 
 /** Return the outcome of a run whose work threw an error. */

@@ -218,3 +218,12 @@ test("a run whose work fails ends with the outcome of the error, which is thrown
   await assert.rejects(work, (error: Conflict) => error.code === "budget_exhausted");
   assert.deepEqual(await sent[2]?.json(), { outcome: "budget_exhausted" });
 });
+
+test("a client or a key that no header can have is refused with the name of the option", () => {
+  for (const settings of [{ clientId: "客户" }, { clientId: "bücher" }, { key: "ключ" }, { key: "“abc”" }, { key: "a\nb" }]) {
+    const [name] = Object.keys(settings);
+    const isRefused = (error: unknown) => error instanceof InvalidInput && error.field === name;
+    assert.throws(() => new Client(settings), isRefused);
+  }
+  assert.throws(() => new Client().forClient("客户"), InvalidInput);
+});
