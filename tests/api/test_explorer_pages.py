@@ -178,6 +178,24 @@ async def test_two_times_side_by_side_show_what_only_one_of_them_knows(
     await expect(answers.nth(0).locator(".only").first).to_have_text("only on this side")
 
 
+async def test_a_year_of_five_digits_is_refused_where_it_is_typed(reader: Reader) -> None:
+    for view in ("ask", "forget"):
+        main = await reader.open(view)
+        for entry in await main.locator("input[type=datetime-local]").all():
+            await entry.evaluate("entry => { entry.value = '20263-01-01T00:00' }")
+            assert await entry.evaluate("entry => entry.validity.rangeOverflow")
+
+
+async def test_a_time_that_cannot_be_read_is_told_in_the_answer(reader: Reader) -> None:
+    main = await reader.open("ask")
+    await main.get_by_label("Question").fill("When is the crane painted?")
+    entry = main.get_by_label("As it held at").first
+    # As in a browser without a field for times.
+    await entry.evaluate("entry => { entry.type = 'text'; entry.value = '20263-01-01T00:00' }")
+    await main.get_by_role("button", name="Ask").click()
+    await expect(main.get_by_role("alert")).to_contain_text("20263-01-01T00:00 is no time")
+
+
 async def test_two_rankings_are_compared(reader: Reader, told: SimpleNamespace) -> None:
     main = await reader.open("ask")
     await main.get_by_label("Question").fill("login fails")

@@ -1,5 +1,7 @@
 // Elements, made with DOM calls only: a text of a memory is always the data of a text node.
 
+import { Problem } from "./api.js";
+
 const SHOWN = 4000;
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -99,6 +101,15 @@ export async function fill(place, work) {
 export const field = (label, input, kind = "") => make("label", { class: kind }, kind === "check" ? [input, label] : [label, input]);
 export const choice = (name, options, chosen) =>
   make("select", { name }, options.map((one) => make("option", { value: one, selected: one === chosen }, one)));
+
+// A time in the zone of the browser, and what the API takes for it; a field would take years of five digits.
+export const moment = (name, label) => field(label, make("input", { name, type: "datetime-local", max: "9999-12-31T23:59" }));
+export function sent(text) {
+  if (!text) return undefined;
+  const at = new Date(text);
+  if (Number.isNaN(at.getTime())) throw new Problem(400, { title: "Invalid input", detail: `${text} is no time`, code: "invalid_input" });
+  return at.toISOString();
+}
 
 // A form that asks the page instead of going anywhere.
 export function form(attributes, work, ...children) {
