@@ -802,6 +802,26 @@ async def test_a_client_or_a_key_that_no_header_can_have_is_named(reader: Reader
         await expect(alert.locator("code")).to_have_text(field)
 
 
+async def test_a_browser_that_blocks_the_storage_shows_the_page(
+    browser: Browser, url: str, memory: Graphmem
+) -> None:
+    context = await browser.new_context()
+    await context.add_init_script(
+        "Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('no') } })"
+    )
+    reader = Reader(await context.new_page(), url, memory.client_id)
+    main = await reader.open("conversations")
+    await expect(main.locator(".empty")).to_contain_text("There is no conversation")
+    await reader.page.get_by_label("Client").fill("other")
+    await reader.page.get_by_role("button", name="Use").click()
+    async with reader.page.expect_request("**/memories*") as asked:
+        await reader.page.get_by_role("link", name="Memories").click()
+    assert (await asked.value).headers["x-client-id"] == "other"
+    await reader.settled()
+    await context.close()
+    assert reader.wrong == []
+
+
 COUNT_WORK = """async () => {
   const { graph } = window;
   const calls = {};

@@ -4,14 +4,23 @@ const PREFIX = "/api/v0";
 const CLIENT = "graphmem-client";
 
 let key = "";
-let client = sessionStorage.getItem(CLIENT) ?? "";
+let client = stored((storage) => storage.getItem(CLIENT)) ?? "";
 
 export const caller = () => ({ client, key });
 
 export function nameCaller(named) {
   client = named.client.trim();
   key = named.key.trim();
-  sessionStorage.setItem(CLIENT, client);
+  stored((storage) => storage.setItem(CLIENT, client));
+}
+
+// A browser that blocks the data of sites throws: the client is then forgotten by a reload, as the key is.
+function stored(work) {
+  try {
+    return work(sessionStorage);
+  } catch {
+    return null;
+  }
 }
 
 export class Problem extends Error {
