@@ -822,6 +822,20 @@ async def test_a_browser_that_blocks_the_storage_shows_the_page(
     assert reader.wrong == []
 
 
+async def test_a_chosen_client_stays_when_an_address_with_another_is_reloaded(
+    reader: Reader,
+) -> None:
+    await reader.open("conversations")
+    field = reader.page.get_by_label("Client")
+    await field.fill("other")
+    await reader.page.get_by_role("button", name="Use").click()
+    await reader.settled()
+    await reader.page.reload()
+    main = await reader.settled()
+    await expect(field).to_have_value("other")
+    await expect(main.locator("h1")).to_have_text("Conversations")
+
+
 COUNT_WORK = """async () => {
   const { graph } = window;
   const calls = {};
