@@ -592,6 +592,16 @@ async def hostile(memory: Graphmem) -> list[str]:
     return [*ids, new.id, episode.id]
 
 
+async def test_a_long_text_is_cut_between_characters(reader: Reader, memory: Graphmem) -> None:
+    texts = ["x" * at + "😀" * 2400 for at in (5, 6)]
+    ids = [(await memory.remember_fact(text)).id for text in texts]
+    for one in ids:
+        main = await reader.open(f"node?id={one}")
+        assert await main.evaluate("main => main.textContent.isWellFormed()")
+    main = await reader.open("memories")
+    assert await main.evaluate("main => main.textContent.isWellFormed()")
+
+
 VIEWS = (
     "conversations",
     "memories",

@@ -19,10 +19,13 @@ export const make = (tag, attributes = {}, ...children) => into(document.createE
 export const draw = (tag, attributes = {}, ...children) =>
   into(document.createElementNS(SVG, tag), attributes, children);
 
+// The beginning of a text, which never ends with half of a character.
+export const begun = (text, most) => text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
+
 // A text in a line: isolated, so that its direction marks reverse nothing beside it.
 export function inline(text, most = 200) {
   const whole = String(text);
-  return make("bdi", { class: "one" }, whole.length > most ? `${whole.slice(0, most)}…` : whole);
+  return make("bdi", { class: "one" }, whole.length > most ? `${begun(whole, most)}…` : whole);
 }
 
 // A text in a box; a long one is laid out only on request.
@@ -38,7 +41,7 @@ export function block(text, kind = "text") {
     box.replaceChildren(whole);
     more.remove();
   });
-  box.append(`${whole.slice(0, SHOWN)}…`);
+  box.append(`${begun(whole, SHOWN)}…`);
   return make("div", {}, box, more);
 }
 
