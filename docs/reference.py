@@ -33,13 +33,25 @@ ROOT = Path(__file__).parent.parent
 COPIED = ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 """Files at the top of the repository that are pages of the site as well."""
 
+PAGES = {
+    "graphmem/client.py": "python.rst",
+    "api/graphmem_api": "http.md",
+    "graphmem/config.py": "settings.md",
+    "graphmem/cli": "command-line.md",
+    "graphmem/errors.py": "errors.md",
+    "graphmem/observing/metrics.py": "metrics.md",
+    "cypher/patterns": "patterns.md",
+    **{name: name.lower() for name in COPIED},
+}
+"""The generated pages by their sources, to which the written pages link: the repository has no others."""
+
 NAMES = {"Counter": "counter", "Gauge": "gauge", "Histogram": "histogram"}
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Let Sphinx write the reference before it reads the pages, and the list of pages after it."""
     app.connect("builder-inited", write_reference)
-    app.connect("source-read", follow_copies)
+    app.connect("source-read", follow_sources)
     app.connect("build-finished", write_list)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -56,7 +68,7 @@ def write_reference(app: Sphinx) -> None:
         "errors.md": errors_page(),
         "metrics.md": metrics_page(),
         "patterns.md": patterns_page(),
-        **{name.lower(): copied_page(name) for name in COPIED},
+        **{PAGES[name]: copied_page(name) for name in COPIED},
     }
     for name, text in pages.items():
         path = folder / name
@@ -64,10 +76,12 @@ def write_reference(app: Sphinx) -> None:
             path.write_text(text)
 
 
-def follow_copies(app: Sphinx, name: str, source: list[str]) -> None:
-    """Let links to the files at the top of the repository lead to their pages."""
-    for copied in COPIED:
-        source[0] = source[0].replace(f"](../{copied}", f"]({FOLDER}/{copied.lower()}")
+def follow_sources(app: Sphinx, name: str, source: list[str]) -> None:
+    """Let links to the sources of generated pages lead to the pages."""
+    up = "../" * name.count("/")
+    for origin, page in PAGES.items():
+        link = rf"\]\(\.\./{up}{re.escape(origin)}(?=[)#])"
+        source[0] = re.sub(link, f"]({up}{FOLDER}/{page}", source[0])
 
 
 def copied_page(name: str) -> str:

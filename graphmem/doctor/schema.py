@@ -17,9 +17,11 @@ from graphmem.graph.inspection import (
     ShownIndex,
 )
 from graphmem.graph.installation import installation
+from graphmem.graph.query import renamed
 from graphmem.graph.schema import (
     APPLIED_MIGRATIONS,
     CREATED,
+    DROPPED,
     MEMORY,
     ONLINE,
     POPULATING,
@@ -81,16 +83,30 @@ async def drift(graph: Graph, *, dimensions: int) -> list[Finding]:
     files = [file for file in schema_files() if file.number in seen]
     if not files:
         return []
-    made = wanted(files, dimensions=dimensions, side=graph.side)
+    # Of the files that are not recorded, some statements may have run before the migration was killed.
+    later = _named([file for file in schema_files() if file.number not in seen], graph.side)
+    made = [
+        one
+        for one in wanted(files, dimensions=dimensions, side=graph.side)
+        if one.name not in later
+    ]
     # While the embedding model is changed the vector indexes of both sides exist, which is correct.
     spare = (other(graph.side).index, other(graph.side).passage_index)
     indexes = [
         index
         for index in await graph.rows(SHOWN_INDEXES)
-        if index.name not in spare or not await _is_changing(graph)
+        if index.name not in later and (index.name not in spare or not await _is_changing(graph))
     ]
-    found = list(compare(made, indexes, await graph.rows(SHOWN_CONSTRAINTS)))
+    constraints = [one for one in await graph.rows(SHOWN_CONSTRAINTS) if one.name not in later]
+    found = list(compare(made, indexes, constraints))
     return found or [ok("schema", f"all {len(made)} indexes and constraints are as they should be")]
+
+
+def _named(files: Sequence[SchemaFile], side: Side) -> set[str]:
+    """Return the names of the indexes and constraints that files create or drop."""
+    statements = [renamed(one, side) for file in files for one in file.statements]
+    found = [CREATED.search(one) or DROPPED.search(one) for one in statements]
+    return {one["name"] for one in found if one}
 
 
 async def _is_changing(graph: Graph) -> bool:

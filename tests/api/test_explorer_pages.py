@@ -20,6 +20,7 @@ from bench.explorer import DRAW, NAMES
 from graphmem import config
 from graphmem.cli.story import StoryLoader
 from graphmem.client import Graphmem
+from graphmem.errors import MemoryNotFound
 from graphmem.runtime import Runtime
 from tests import patterned
 from tests.api.hostile_texts import DIRECTIONS, HOSTILE, LONG, MARKUP, SHAPES, STYLE, SVG
@@ -175,6 +176,24 @@ async def test_two_times_side_by_side_show_what_only_one_of_them_knows(
     await expect(answers.nth(0).locator(".context")).to_contain_text("49 €")
     await expect(answers.nth(1).locator(".context")).to_contain_text("59 €")
     await expect(answers.nth(0).locator(".only").first).to_have_text("only on this side")
+
+
+async def test_a_year_of_five_digits_is_refused_where_it_is_typed(reader: Reader) -> None:
+    for view in ("ask", "forget"):
+        main = await reader.open(view)
+        for entry in await main.locator("input[type=datetime-local]").all():
+            await entry.evaluate("entry => { entry.value = '20263-01-01T00:00' }")
+            assert await entry.evaluate("entry => entry.validity.rangeOverflow")
+
+
+async def test_a_time_that_cannot_be_read_is_told_in_the_answer(reader: Reader) -> None:
+    main = await reader.open("ask")
+    await main.get_by_label("Question").fill("When is the crane painted?")
+    entry = main.get_by_label("As it held at").first
+    # As in a browser without a field for times.
+    await entry.evaluate("entry => { entry.type = 'text'; entry.value = '20263-01-01T00:00' }")
+    await main.get_by_role("button", name="Ask").click()
+    await expect(main.get_by_role("alert")).to_contain_text("20263-01-01T00:00 is no time")
 
 
 async def test_two_rankings_are_compared(reader: Reader, told: SimpleNamespace) -> None:
@@ -459,6 +478,40 @@ async def test_tags_and_metadata_are_edited(
     assert (set(saved.tags or []), saved.metadata) == ({"queue", "checked"}, {"seen": True})
 
 
+async def test_a_number_that_javascript_would_round_stays_when_tags_are_saved(
+    reader: Reader, memory: Graphmem
+) -> None:
+    large = {"ticket": 9007199254740993}
+    fact = await memory.remember_fact("Ticket 7 is about the crane.", metadata=large)
+    main = await reader.open(f"node?id={fact.id}")
+    await main.get_by_text("Edit tags").click()
+    await main.get_by_label("Tags, with commas").fill("crane")
+    await main.get_by_role("button", name="Save").click()
+    await expect(main.locator(".annotate .good")).to_contain_text("Saved: crane")
+    saved = await memory.memory(fact.id)
+    assert (saved.tags, saved.metadata) == (["crane"], large)
+
+    await main.get_by_label("Metadata as JSON").fill('{"ticket": 9007199254740993, "seen": true}')
+    await main.get_by_role("button", name="Save").click()
+    await expect(main.get_by_role("alert")).to_contain_text("ticket: is too large a number")
+    assert (await memory.memory(fact.id)).metadata == large
+
+
+async def test_metadata_can_be_set_back_to_those_that_were_filled_in(
+    reader: Reader, memory: Graphmem
+) -> None:
+    fact = await memory.remember_fact("The crane is blue.", metadata={"seen": 1})
+    main = await reader.open(f"node?id={fact.id}")
+    await main.get_by_text("Edit tags").click()
+    field = main.get_by_label("Metadata as JSON")
+    first = await field.input_value()
+    for text, saved in [('{"seen": 2}', 2), (first, 1)]:
+        await field.fill(text)
+        await main.get_by_role("button", name="Save").click()
+        await expect(main.locator(".annotate .good")).to_contain_text(f'{{"seen":{saved}}}')
+        assert (await memory.memory(fact.id)).metadata == {"seen": saved}
+
+
 async def test_a_fact_is_superseded(
     reader: Reader, told: SimpleNamespace, memory: Graphmem
 ) -> None:
@@ -491,6 +544,25 @@ async def test_forgetting_counts_first_and_then_shows_its_receipt(
     assert told.ids[0] in {one.id for one in left.memories}
 
 
+async def test_what_was_added_after_the_count_is_counted_before_it_is_forgotten(
+    reader: Reader, told: SimpleNamespace, memory: Graphmem
+) -> None:
+    main = await reader.open("forget")
+    await main.get_by_label("Tags, with commas").fill("login")
+    await main.get_by_role("button", name="Count what would go").click()
+    await expect(main.locator(".receipt")).to_contain_text("nothing is deleted yet")
+    late = await memory.remember_fact("The login of Mara is mended.", tags=["login"])
+    forget = main.get_by_role("button", name="Forget it for good")
+    await forget.click()
+    await expect(main.locator(".receipt")).to_contain_text("The numbers have changed")
+    for one in (late.id, told.ids[3]):
+        assert (await memory.memory(one)).text
+    await forget.click()
+    await expect(main.locator(".receipt")).to_contain_text("Forgotten. The receipt:")
+    with pytest.raises(MemoryNotFound):
+        await memory.memory(late.id)
+
+
 @pytest_asyncio.fixture
 async def hostile(memory: Graphmem) -> list[str]:
     """Every hostile text as a memory, and as a name, a session, a tag and metadata; return the ids."""
@@ -518,6 +590,16 @@ async def hostile(memory: Graphmem) -> list[str]:
     run = await memory.run(agent_type=MARKUP[6], episode_id=DIRECTIONS[1])
     await run.subcall(agent_type=SVG[1], budget_fraction=0.5)
     return [*ids, new.id, episode.id]
+
+
+async def test_a_long_text_is_cut_between_characters(reader: Reader, memory: Graphmem) -> None:
+    texts = ["x" * at + "😀" * 2400 for at in (5, 6)]
+    ids = [(await memory.remember_fact(text)).id for text in texts]
+    for one in ids:
+        main = await reader.open(f"node?id={one}")
+        assert await main.evaluate("main => main.textContent.isWellFormed()")
+    main = await reader.open("memories")
+    assert await main.evaluate("main => main.textContent.isWellFormed()")
 
 
 VIEWS = (
@@ -718,6 +800,50 @@ async def test_a_key_is_asked_for_and_kept_only_in_the_page(
         assert "sesame" not in stored
         assert "sesame" not in page.url
     await context.close()
+
+
+async def test_a_client_or_a_key_that_no_header_can_have_is_named(reader: Reader) -> None:
+    await reader.open("memories")
+    alert = reader.page.locator("main").get_by_role("alert")
+    for label, text, field in [("Client", "客户", "client"), ("Key", "ключ", "key")]:
+        await reader.page.get_by_label(label, exact=True).fill(text)
+        await reader.page.get_by_role("button", name="Use").click()
+        await expect(alert).to_contain_text(f"the {field} has a character")
+        await expect(alert.locator("code")).to_have_text(field)
+
+
+async def test_a_browser_that_blocks_the_storage_shows_the_page(
+    browser: Browser, url: str, memory: Graphmem
+) -> None:
+    context = await browser.new_context()
+    await context.add_init_script(
+        "Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('no') } })"
+    )
+    reader = Reader(await context.new_page(), url, memory.client_id)
+    main = await reader.open("conversations")
+    await expect(main.locator(".empty")).to_contain_text("There is no conversation")
+    await reader.page.get_by_label("Client").fill("other")
+    await reader.page.get_by_role("button", name="Use").click()
+    async with reader.page.expect_request("**/memories*") as asked:
+        await reader.page.get_by_role("link", name="Memories").click()
+    assert (await asked.value).headers["x-client-id"] == "other"
+    await reader.settled()
+    await context.close()
+    assert reader.wrong == []
+
+
+async def test_a_chosen_client_stays_when_an_address_with_another_is_reloaded(
+    reader: Reader,
+) -> None:
+    await reader.open("conversations")
+    field = reader.page.get_by_label("Client")
+    await field.fill("other")
+    await reader.page.get_by_role("button", name="Use").click()
+    await reader.settled()
+    await reader.page.reload()
+    main = await reader.settled()
+    await expect(field).to_have_value("other")
+    await expect(main.locator("h1")).to_have_text("Conversations")
 
 
 COUNT_WORK = """async () => {

@@ -4,14 +4,23 @@ const PREFIX = "/api/v0";
 const CLIENT = "graphmem-client";
 
 let key = "";
-let client = sessionStorage.getItem(CLIENT) ?? "";
+let client = stored((storage) => storage.getItem(CLIENT)) ?? "";
 
 export const caller = () => ({ client, key });
 
 export function nameCaller(named) {
   client = named.client.trim();
   key = named.key.trim();
-  sessionStorage.setItem(CLIENT, client);
+  stored((storage) => storage.setItem(CLIENT, client));
+}
+
+// A browser that blocks the data of sites throws: the client is then forgotten by a reload, as the key is.
+function stored(work) {
+  try {
+    return work(sessionStorage);
+  } catch {
+    return null;
+  }
 }
 
 export class Problem extends Error {
@@ -26,6 +35,16 @@ export class Problem extends Error {
   }
 }
 
+// JSON that a person typed. JavaScript would round a large whole number without a word.
+export function parsed(text) {
+  return JSON.parse(text, (name, value) => {
+    if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+      throw new Problem(400, { title: "Invalid input", detail: `${name}: is too large a number to be sent from this page`, code: "invalid_input", field: name });
+    }
+    return value;
+  });
+}
+
 // An id as a part of a path: a browser would take `..` for the folder above.
 function part(text) {
   if (text === "." || text === "..") throw new Problem(404, { title: "Not found", detail: "no address has this id", code: "id" });
@@ -35,10 +54,14 @@ function part(text) {
 export const path = (strings, ...values) => strings.reduce((before, after, place) => before + part(String(values[place - 1])) + after);
 
 function headers() {
-  const sent = {};
-  if (key) sent.Authorization = `Bearer ${key}`;
-  else if (client) sent["X-Client-Id"] = client;
-  return sent;
+  if (key) return { Authorization: `Bearer ${sendable("key", key)}` };
+  return client ? { "X-Client-Id": sendable("client", client) } : {};
+}
+
+// Otherwise `fetch` throws as if the service did not answer.
+function sendable(field, text) {
+  if (/^[\x20-\x7e]*$/.test(text)) return text;
+  throw new Problem(400, { title: "Invalid input", detail: `the ${field} has a character that cannot be sent: give one of ASCII letters, digits and signs`, code: "invalid_input", field });
 }
 
 async function answerOf(response) {

@@ -1,14 +1,13 @@
 // Asking: the composed context, why each memory is in it, what was left out, and two answers side by side.
 
 import { get, post } from "./api.js";
-import { about, bar, block, button, choice, counted, empty, field, fill, form, inline, link, make, notice, number, table, tags, time, words } from "./dom.js";
+import { about, bar, block, button, choice, counted, empty, field, fill, form, inline, link, make, moment, notice, number, sent, table, tags, time, words } from "./dom.js";
 
 const KINDS = ["message", "fact", "episode", "summary", "reference", "span"];
 const RANKINGS = ["default", "rrf", "vector", "bm25"];
 const OMITTED_SHOWN = 8;
 const REASONS = { no_room: "no room within the budget", beyond_limit: "beyond the limit of memories" };
 
-const moment = (text) => (text ? new Date(text).toISOString() : undefined);
 const listed = (text) => {
   const names = text.split(",").map((name) => name.trim()).filter(Boolean);
   return names.length ? names : undefined;
@@ -54,8 +53,8 @@ function side(name, title) {
     make(
       "div",
       { class: "fields" },
-      field("As it held at (your time)", make("input", { name: `as_of_${name}`, type: "datetime-local" })),
-      field("As known at (your time)", make("input", { name: `known_as_of_${name}`, type: "datetime-local" })),
+      moment(`as_of_${name}`, "As it held at (your time)"),
+      moment(`known_as_of_${name}`, "As known at (your time)"),
       field("Ranking", choice(`ranking_${name}`, RANKINGS, "default")),
     ),
   );
@@ -80,15 +79,15 @@ function question(fields, name) {
     kinds: fields.kinds.value === "any" ? undefined : [fields.kinds.value],
     min_relevance: fields.min_relevance.value === "" ? undefined : Number(fields.min_relevance.value),
     abstain: fields.abstain.checked,
-    as_of: moment(fields[`as_of_${name}`].value),
-    known_as_of: moment(fields[`known_as_of_${name}`].value),
+    as_of: sent(fields[`as_of_${name}`].value),
+    known_as_of: sent(fields[`known_as_of_${name}`].value),
     ranking: fields[`ranking_${name}`].value,
   };
 }
 
 function answer(fields, place) {
-  const asked = (fields.compare.checked ? ["a", "b"] : ["a"]).map((name) => question(fields, name));
   return fill(place, async () => {
+    const asked = (fields.compare.checked ? ["a", "b"] : ["a"]).map((name) => question(fields, name));
     const found = await Promise.all(asked.map((one) => post("/recall", { ...one, explain: true })));
     const sides = found.map((one, index) => shown(one, asked[index], found[1 - index]));
     return make("div", { class: "columns" }, sides);

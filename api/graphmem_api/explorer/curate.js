@@ -1,7 +1,7 @@
 // Curating: annotations, a newer version of a fact, and forgetting with a dry run first.
 
-import { patch, path, post } from "./api.js";
-import { about, button, empty, field, fill, form, inline, link, make, notice } from "./dom.js";
+import { parsed, patch, path, post } from "./api.js";
+import { about, button, empty, field, fill, form, inline, link, make, moment, notice, sent } from "./dom.js";
 
 const ANNOTATED = ["message", "episode", "fact", "reference"];
 const COUNTS = ["total", "passages", "embeddings", "entities", "conversations", "sessions", "reads", "reviews", "contexts", "held_texts", "run_writes", "runs", "jobs", "statements", "titles"];
@@ -19,16 +19,17 @@ export function curation(memory) {
 function annotations(memory) {
   const told = make("div", { "aria-live": "polite" });
   const save = (fields) => fill(told, async () => {
-    let metadata;
+    const changed = { tags: listed(fields.tags.value), expires_at: sent(fields.expires_at.value) };
+    const { value: text, defaultValue: filled } = fields.metadata;
     try {
-      metadata = JSON.parse(fields.metadata.value || "null");
+      // What is not edited is not sent: the page may have rounded a large number in it.
+      if (text !== filled) changed.metadata = parsed(text || "null");
     } catch (problem) {
+      if (!(problem instanceof SyntaxError)) throw problem;
       return make("p", { class: "failure", role: "alert" }, "The metadata are no JSON: ", inline(problem.message));
     }
-    const until = fields.expires_at.value;
-    const changed = { tags: listed(fields.tags.value), metadata };
-    if (until) changed.expires_at = new Date(until).toISOString();
     const saved = await patch(path`/memories/${memory.id}`, changed);
+    fields.metadata.defaultValue = text;
     return make("p", { class: "good" }, "Saved: ", inline(`${(saved.tags ?? []).join(", ") || "no tags"}; ${JSON.stringify(saved.metadata)}`), saved.expires_at && inline(`; expires at ${saved.expires_at}`));
   });
   return make(
@@ -40,7 +41,7 @@ function annotations(memory) {
       save,
       field("Tags, with commas", make("input", { name: "tags", size: 40, value: (memory.tags ?? []).join(", ") })),
       field("Metadata as JSON", make("textarea", { name: "metadata", class: "code" }, memory.metadata ? JSON.stringify(memory.metadata, null, 1) : "")),
-      make("div", { class: "fields" }, field("Expires at (your time; empty: unchanged)", make("input", { name: "expires_at", type: "datetime-local" })), make("button", {}, "Save")),
+      make("div", { class: "fields" }, moment("expires_at", "Expires at (your time; empty: unchanged)"), make("button", {}, "Save")),
     ),
     told,
   );
@@ -49,9 +50,8 @@ function annotations(memory) {
 function superseding(memory) {
   const told = make("div", { "aria-live": "polite" });
   const save = (fields) => fill(told, async () => {
-    const next = { fact: fields.fact.value };
+    const next = { fact: fields.fact.value, valid_at: sent(fields.valid_at.value) };
     if (fields.reason.value.trim()) next.reason = fields.reason.value.trim();
-    if (fields.valid_at.value) next.valid_at = new Date(fields.valid_at.value).toISOString();
     const saved = await post(path`/facts/${memory.id}/supersede`, next);
     return make("p", { class: "good" }, `Version ${saved.version} is recorded: `, link("node", { id: saved.id }, "look at it"));
   });
@@ -59,23 +59,34 @@ function superseding(memory) {
     "details",
     { class: "supersede" },
     make("summary", {}, "Supersede this fact"),
-    form({}, save, field("What holds instead", make("textarea", { name: "fact", required: true }, memory.text)), make("div", { class: "fields" }, field("Holds from (your time; empty: now)", make("input", { name: "valid_at", type: "datetime-local" })), field("Reason", make("input", { name: "reason", size: 40 })), make("button", {}, "Supersede"))),
+    form({}, save, field("What holds instead", make("textarea", { name: "fact", required: true }, memory.text)), make("div", { class: "fields" }, moment("valid_at", "Holds from (your time; empty: now)"), field("Reason", make("input", { name: "reason", size: 40 })), make("button", {}, "Supersede"))),
     told,
   );
 }
 
-// Counts first; only what was counted can be confirmed.
+// Counts first, and once more before the deletion: other numbers have to be confirmed anew.
 function forgetting(asked, title) {
   const told = make("div", { "aria-live": "polite", class: "receipt" });
   return make("details", { class: "forget" }, make("summary", {}, title), button("Count what would go", () => fill(told, () => dryRun(asked, told))), told);
 }
 
 async function dryRun(asked, told) {
-  const receipt = await post("/forget", { ...asked, dry_run: true });
-  if (!receipt.total && !receipt.conversations && !receipt.sessions) return empty("Nothing meets these conditions.");
-  const really = () => fill(told, async () => [notice("Forgotten. The receipt:"), shown(await post("/forget", { ...asked, dry_run: false }))]);
-  return [notice("A dry run: nothing is deleted yet. This would go:"), shown(receipt), make("p", {}, button("Forget it for good", really, "bad"))];
+  return offered(asked, told, await post("/forget", { ...asked, dry_run: true }), "A dry run: nothing is deleted yet. This would go:");
 }
+
+function offered(asked, told, receipt, sentence) {
+  if (!receipt.total && !receipt.conversations && !receipt.sessions) return empty("Nothing meets these conditions.");
+  const really = () => fill(told, () => deletion(asked, told, receipt));
+  return [notice(sentence), shown(receipt), make("p", {}, button("Forget it for good", really, "bad"))];
+}
+
+async function deletion(asked, told, counted) {
+  const receipt = await post("/forget", { ...asked, dry_run: true });
+  if (numbers(receipt) !== numbers(counted)) return offered(asked, told, receipt, "The numbers have changed, so nothing is deleted yet. This would go now:");
+  return [notice("Forgotten. The receipt:"), shown(await post("/forget", { ...asked, dry_run: false }))];
+}
+
+const numbers = (receipt) => JSON.stringify([receipt.memories, COUNTS.map((name) => receipt[name])]);
 
 function shown(receipt) {
   const counts = COUNTS.filter((name) => receipt[name]).map((name) => [name, receipt[name]]);
@@ -84,18 +95,18 @@ function shown(receipt) {
 
 export async function forget(given) {
   const told = make("div", { "aria-live": "polite", class: "receipt" });
-  const entry = (name, label, type = "text") => field(label, make("input", { name, type, value: type === "text" ? given[name] ?? "" : null }));
+  const entry = (name, label) => field(label, make("input", { name, value: given[name] ?? "" }));
   const count = (fields) => fill(told, () => {
     const asked = {};
     for (const name of ["name", "conversation_id", "session_id"]) if (fields[name].value.trim()) asked[name] = fields[name].value.trim();
-    for (const name of ["since", "until"]) if (fields[name].value) asked[name] = new Date(fields[name].value).toISOString();
+    for (const name of ["since", "until"]) if (fields[name].value) asked[name] = sent(fields[name].value);
     if (fields.tags.value.trim()) asked.tags = listed(fields.tags.value);
     if (!Object.keys(asked).length) return make("p", { class: "failure", role: "alert" }, "Name at least one condition.");
     return dryRun(asked, told);
   });
   return [
     make("p", {}, "What meets all of the given conditions is counted first, and deleted only if you confirm. Deleting needs the role of the key."),
-    form({}, count, make("div", { class: "fields" }, entry("name", "Mentions this name"), entry("conversation_id", "Conversation"), entry("session_id", "Session (its own id)"), entry("tags", "Tags, with commas"), entry("since", "Since (your time)", "datetime-local"), entry("until", "Until (your time)", "datetime-local"), make("button", {}, "Count what would go"))),
+    form({}, count, make("div", { class: "fields" }, entry("name", "Mentions this name"), entry("conversation_id", "Conversation"), entry("session_id", "Session (its own id)"), entry("tags", "Tags, with commas"), moment("since", "Since (your time)"), moment("until", "Until (your time)"), make("button", {}, "Count what would go"))),
     told,
   ];
 }

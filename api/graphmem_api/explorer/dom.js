@@ -1,5 +1,7 @@
 // Elements, made with DOM calls only: a text of a memory is always the data of a text node.
 
+import { Problem } from "./api.js";
+
 const SHOWN = 4000;
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -17,10 +19,13 @@ export const make = (tag, attributes = {}, ...children) => into(document.createE
 export const draw = (tag, attributes = {}, ...children) =>
   into(document.createElementNS(SVG, tag), attributes, children);
 
+// The beginning of a text, which never ends with half of a character.
+export const begun = (text, most) => text.slice(0, most).replace(/[\ud800-\udbff]$/, "");
+
 // A text in a line: isolated, so that its direction marks reverse nothing beside it.
 export function inline(text, most = 200) {
   const whole = String(text);
-  return make("bdi", { class: "one" }, whole.length > most ? `${whole.slice(0, most)}…` : whole);
+  return make("bdi", { class: "one" }, whole.length > most ? `${begun(whole, most)}…` : whole);
 }
 
 // A text in a box; a long one is laid out only on request.
@@ -36,7 +41,7 @@ export function block(text, kind = "text") {
     box.replaceChildren(whole);
     more.remove();
   });
-  box.append(`${whole.slice(0, SHOWN)}…`);
+  box.append(`${begun(whole, SHOWN)}…`);
   return make("div", {}, box, more);
 }
 
@@ -99,6 +104,15 @@ export async function fill(place, work) {
 export const field = (label, input, kind = "") => make("label", { class: kind }, kind === "check" ? [input, label] : [label, input]);
 export const choice = (name, options, chosen) =>
   make("select", { name }, options.map((one) => make("option", { value: one, selected: one === chosen }, one)));
+
+// A time in the zone of the browser, and what the API takes for it; a field would take years of five digits.
+export const moment = (name, label) => field(label, make("input", { name, type: "datetime-local", max: "9999-12-31T23:59" }));
+export function sent(text) {
+  if (!text) return undefined;
+  const at = new Date(text);
+  if (Number.isNaN(at.getTime())) throw new Problem(400, { title: "Invalid input", detail: `${text} is no time`, code: "invalid_input" });
+  return at.toISOString();
+}
 
 // A form that asks the page instead of going anywhere.
 export function form(attributes, work, ...children) {

@@ -1,6 +1,6 @@
 // A graph drawn on a canvas by a small force layout, with a list of the same nodes for keyboards and screen readers.
 
-import { button, counted, field, go, inline, link, make } from "./dom.js";
+import { begun, button, counted, field, go, inline, link, make } from "./dom.js";
 
 const COLOURS = ["#4477aa", "#cc6677", "#228833", "#aa8800", "#117788", "#aa3377", "#777777"];
 const LABELLED = 60;
@@ -18,8 +18,8 @@ const kindOf = (node) => node.labels.find((label) => label !== "Memory") ?? node
 function labelOf(node) {
   const { name, title, text, label, external_id: external, id } = node.properties;
   const whole = String(name ?? title ?? label ?? text ?? external ?? id ?? node.id);
-  const shown = whole.slice(0, 200).replace(UNSEEN, " ").trim();
-  return shown.length > 28 ? `${shown.slice(0, 27)}…` : shown || node.id;
+  const shown = begun(whole, 200).replace(UNSEEN, " ").trim();
+  return shown.length > 28 ? `${begun(shown, 27)}…` : shown || node.id;
 }
 
 export class Graph {

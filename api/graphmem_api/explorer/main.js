@@ -56,6 +56,8 @@ fields.client.addEventListener("focus", listClients);
 document.getElementById("caller").addEventListener("submit", (event) => {
   event.preventDefault();
   nameCaller({ client: fields.client.value, key: fields.key.value });
+  // The client of the address would come back with a reload.
+  history.replaceState(null, "", location.pathname + location.hash);
   show();
 });
 addEventListener("hashchange", async () => {

@@ -1,6 +1,6 @@
 // Pictures of rows: bars, lanes of time, pairs as a graph, and arcs between sessions. Which one fits follows from the columns.
 
-import { bar, counted, draw, inline, link, make, number, time, words } from "./dom.js";
+import { bar, begun, counted, draw, inline, link, make, number, time, words } from "./dom.js";
 import { Graph } from "./graph.js";
 
 const SHOWN = 40;
@@ -67,7 +67,7 @@ function timeline(lanes) {
   const shown = lanes.map(({ name, marks }) => {
     const track = make("div", { class: "track marked" });
     for (const mark of marks) {
-      const title = `${day(mark.at)} ${String(mark.title ?? "").slice(0, 160)}`;
+      const title = `${day(mark.at)} ${begun(String(mark.title ?? ""), 160)}`;
       const dot = make(mark.id ? "a" : "span", { role: mark.id ? null : "img", href: mark.id ? `#/node?${new URLSearchParams({ id: mark.id })}` : null, title, "aria-label": title });
       dot.style.left = place(mark.at);
       track.append(dot);
@@ -98,7 +98,7 @@ function bridges(rows) {
       for (const end of ["one", "other"]) {
         const id = pair[`${end}_session_id`];
         add(id, id.slice(0, 8), "Session");
-        edges.push({ from: row.session_id, to: id, type: String(pair[`${end}_via`]).slice(0, 40) });
+        edges.push({ from: row.session_id, to: id, type: begun(String(pair[`${end}_via`]), 40) });
       }
     }
   }

@@ -1,6 +1,6 @@
 // Patterns, runs, and Cypher for operators.
 
-import { get, path, post } from "./api.js";
+import { get, parsed, path, post } from "./api.js";
 import { bar, block, button, choice, counted, empty, field, fill, form, inline, link, make, notice, table, time, value, words } from "./dom.js";
 import { Graph } from "./graph.js";
 import { pages } from "./look.js";
@@ -100,7 +100,7 @@ export async function cypher() {
 async function answered(fields) {
   const query = fields.query.value;
   try {
-    const parameters = JSON.parse(fields.parameters.value || "{}");
+    const parameters = parsed(fields.parameters.value || "{}");
     return tabled(await post("/cypher", { query, parameters, max_rows: Number(fields.max_rows.value) }));
   } catch (problem) {
     if (problem instanceof SyntaxError) return make("p", { class: "failure", role: "alert" }, "The parameters are no JSON: ", inline(problem.message));

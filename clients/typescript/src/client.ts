@@ -2,7 +2,17 @@
 
 import createClient from "openapi-fetch";
 
-import { type Fetch, GraphmemError, InvalidInput, Latest, type Sending, fetching, sleep, streaming } from "./connection.js";
+import {
+  type Fetch,
+  GraphmemError,
+  InvalidInput,
+  Latest,
+  type Sending,
+  fetching,
+  sleep,
+  streaming,
+  unreachable,
+} from "./connection.js";
 import type { components, operations, paths } from "./openapi.js";
 
 export type Schemas = components["schemas"];
@@ -21,6 +31,8 @@ const DEFAULT_CLIENT = "default";
 /** Longer, in seconds, than a service lets any request take, so that its own answer arrives first. */
 const TIMEOUT = 310;
 const RETRIES = 3;
+/** In seconds; timers take no more milliseconds than 2^31 − 1. */
+const LONGEST_TIMEOUT = 2_147_483;
 
 /** Whether a request may be sent again when it is unknown whether it was done. */
 const ALWAYS = true;
@@ -36,7 +48,7 @@ export interface Settings {
   clientId?: string;
   /** How often a request is sent again. */
   retries?: number;
-  /** The seconds in which an answer must be complete. */
+  /** The seconds in which an answer must be complete; 0: as long as it takes. */
   timeout?: number;
   /** Another `fetch`, such as one with a proxy. */
   fetch?: Fetch;
@@ -106,6 +118,9 @@ export class Client {
 
   /** `latest` is for `forClient`, which shares it. */
   constructor(settings: Settings = {}, latest: Latest = new Latest()) {
+    const { timeout = TIMEOUT, retries = RETRIES } = settings;
+    check("timeout", timeout >= 0 && timeout <= LONGEST_TIMEOUT, `expected 0–${LONGEST_TIMEOUT} seconds`);
+    check("retries", Number.isInteger(retries) && retries >= 0, "expected a whole number >= 0");
     this.#settings = settings;
     this.#latest = latest;
     this.#api = apiOf(settings);
@@ -149,7 +164,8 @@ export class Client {
     more: Omit<Body<"remember">, "messages"> = {},
     options?: Options,
   ) {
-    const named = messages.every((one) => one.external_id != null);
+    // Without types it may be anything: the service then says what is wrong.
+    const named = Array.isArray(messages) && messages.every((one) => one?.external_id != null);
     return this.#api
       .POST("/api/v0/conversations/{conversation_id}/messages", {
         params: { path: { conversation_id: conversationId } },
@@ -327,7 +343,7 @@ export class Client {
 
   /** Delete the memories that meet all given conditions, with everything made of them; `dry_run` only counts. */
   forget(what: Body<"forget">, options?: Options) {
-    return this.#api.POST("/api/v0/forget", { body: what, ...this.#as(what.dry_run === true, options) }).then(answer);
+    return this.#api.POST("/api/v0/forget", { body: what, ...this.#as(what?.dry_run === true, options) }).then(answer);
   }
 
   /** Delete everything of this client; return the receipt. `dry_run` only counts. */
@@ -673,7 +689,7 @@ export class Client {
   /** Register a byte range of a source. */
   registerSpan(span: Schemas["NewSpan"], options?: Options) {
     return this.#api
-      .POST("/api/v0/spans", { body: span, ...this.#as(span.id != null, options) })
+      .POST("/api/v0/spans", { body: span, ...this.#as(span?.id != null, options) })
       .then(answerOf<Schemas["Span"]>);
   }
 
@@ -892,10 +908,15 @@ export class Client {
       fetch,
     });
     const reader = answerOf<ReadableStream<Uint8Array>>(found).getReader();
+    const read = () =>
+      reader.read().catch((cause: unknown) => {
+        throw unreachable(this.#settings.url ?? LOCAL_SERVICE, options?.signal, cause);
+      });
     try {
-      for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
+      for (let part = await read(); !part.done; part = await read()) yield part.value;
     } finally {
-      await reader.cancel();
+      // A stream that has failed cannot be ended any more.
+      await reader.cancel().catch(() => undefined);
     }
   }
 
@@ -950,7 +971,7 @@ export class Runs {
   /** Start a run. */
   start(more: Body<"start_run">, options?: Options) {
     return this.#api
-      .POST("/api/v0/rlm/sessions", { body: more, ...this.#as(more.operation_id != null, options) })
+      .POST("/api/v0/rlm/sessions", { body: more, ...this.#as(more?.operation_id != null, options) })
       .then(answer);
   }
 
@@ -984,7 +1005,7 @@ export class Runs {
       .POST("/api/v0/rlm/sessions/{session_id}/retrieve", {
         params: { path: { session_id: runId } },
         body: more,
-        ...this.#as(more.operation_id != null, options),
+        ...this.#as(more?.operation_id != null, options),
       })
       .then(answer);
   }
@@ -995,7 +1016,7 @@ export class Runs {
       .POST("/api/v0/rlm/sessions/{session_id}/peek", {
         params: { path: { session_id: runId } },
         body: more,
-        ...this.#as(more.operation_id != null, options),
+        ...this.#as(more?.operation_id != null, options),
       })
       .then(answer);
   }
@@ -1006,7 +1027,7 @@ export class Runs {
       .POST("/api/v0/rlm/sessions/{session_id}/write", {
         params: { path: { session_id: runId } },
         body: more,
-        ...this.#as(more.operation_id != null, options),
+        ...this.#as(more?.operation_id != null, options),
       })
       .then(answer);
   }
@@ -1017,7 +1038,7 @@ export class Runs {
       .POST("/api/v0/rlm/sessions/{session_id}/subcall", {
         params: { path: { session_id: runId } },
         body: more,
-        ...this.#as(more.operation_id != null, options),
+        ...this.#as(more?.operation_id != null, options),
       })
       .then(answer);
   }
@@ -1076,12 +1097,24 @@ function apiOf(settings: Settings): Api {
   return createClient<paths>({
     baseUrl: settings.url ?? LOCAL_SERVICE,
     headers: {
-      ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
-      ...(clientId === undefined ? {} : { "X-Client-Id": clientId }),
+      ...(key === undefined ? {} : { Authorization: `Bearer ${sendable("key", key)}` }),
+      ...(clientId === undefined ? {} : { "X-Client-Id": sendable("clientId", clientId) }),
     },
     querySerializer: queryOf,
     pathSerializer: pathOf,
   });
+}
+
+/** Return the value of a header; `fetch` would throw a bare `TypeError` for other characters. */
+function sendable(name: "key" | "clientId", value: string): string {
+  const remedy = "has a character that cannot be sent; give one of ASCII letters, digits and signs";
+  check(name, /^[\x20-\x7e]*$/.test(value), remedy);
+  return value;
+}
+
+/** Refuse a setting that cannot be used. */
+function check(name: keyof Settings, isUsable: boolean, remedy: string): void {
+  if (!isUsable) throw new InvalidInput(`${name}: ${remedy}`, { code: "invalid_input", field: name });
 }
 
 /** Return the outcome of a run whose work threw an error. */

@@ -175,7 +175,7 @@ export function sleep(seconds: number, signal: AbortSignal): Promise<void> {
 }
 
 async function send(request: Request, sending: Sending): Promise<Response> {
-  const limit = sending.timeout ? AbortSignal.timeout(sending.timeout * 1000) : undefined;
+  const limit = sending.timeout ? AbortSignal.timeout(Math.ceil(sending.timeout * 1000)) : undefined;
   const signal = limit ? AbortSignal.any([request.signal, limit]) : request.signal;
   const sent = new Request(request, { signal });
   sending.latest.name(sent);
@@ -183,7 +183,7 @@ async function send(request: Request, sending: Sending): Promise<Response> {
   try {
     response = await sending.fetch(sent);
   } catch (cause) {
-    throw unreachable(request, cause);
+    throw unreachable(request.url, request.signal, cause);
   }
   sending.latest.keep(request, response);
   if (response.ok) return response;
@@ -197,13 +197,14 @@ async function whole(response: Response, request: Request): Promise<Response> {
     const body = await response.arrayBuffer();
     return new Response(body, { status: response.status, headers: response.headers });
   } catch (cause) {
-    throw unreachable(request, cause);
+    throw unreachable(request.url, request.signal, cause);
   }
 }
 
-function unreachable(request: Request, cause: unknown): unknown {
-  if (request.signal.aborted) return request.signal.reason;
-  const { origin } = new URL(request.url);
+/** Return the failure of the network as ours, or the reason of a caller who ended the request. */
+export function unreachable(url: string, signal: AbortSignal | undefined, cause: unknown): unknown {
+  if (signal?.aborted) return signal.reason;
+  const { origin } = new URL(url);
   const sentence =
     `the service at ${origin} does not answer (${reasonOf(cause)}); check the address, and that ` +
     "`graphmem serve` runs there";

@@ -218,3 +218,65 @@ test("a run whose work fails ends with the outcome of the error, which is thrown
   await assert.rejects(work, (error: Conflict) => error.code === "budget_exhausted");
   assert.deepEqual(await sent[2]?.json(), { outcome: "budget_exhausted" });
 });
+
+test("a client or a key that no header can have is refused with the name of the option", () => {
+  for (const settings of [{ clientId: "客户" }, { clientId: "bücher" }, { key: "ключ" }, { key: "“abc”" }, { key: "a\nb" }]) {
+    const [name] = Object.keys(settings);
+    const isRefused = (error: unknown) => error instanceof InvalidInput && error.field === name;
+    assert.throws(() => new Client(settings), isRefused);
+  }
+  assert.throws(() => new Client().forClient("客户"), InvalidInput);
+});
+
+test("an export that breaks off is an error of the service, or the reason of its caller", async () => {
+  const broken = () => {
+    let parts = 0;
+    const pull = (stream: ReadableStreamDefaultController) =>
+      parts++ ? stream.error(new TypeError("terminated")) : stream.enqueue(new Uint8Array([1]));
+    return new Response(new ReadableStream({ pull }));
+  };
+  const whole = async (client: Client, signal?: AbortSignal) => {
+    const parts: Uint8Array[] = [];
+    for await (const part of client.export({}, signal && { signal })) parts.push(part);
+  };
+  const { client } = stubbed(broken(), broken());
+  await assert.rejects(whole(client), (error: Unavailable) => {
+    assert.equal(error.constructor, Unavailable);
+    return error.cause instanceof TypeError;
+  });
+  const control = new AbortController();
+  control.abort(new Error("enough"));
+  await assert.rejects(whole(client, control.signal), /enough/);
+});
+
+test("a timeout or a number of retries that cannot be used is refused with its name", async () => {
+  for (const timeout of [-1, Number.NaN, 1e10]) {
+    assert.throws(() => new Client({ timeout }), (error: InvalidInput) => error.field === "timeout");
+  }
+  for (const retries of [-1, Number.NaN, 0.5]) {
+    assert.throws(() => new Client({ retries }), (error: InvalidInput) => error.field === "retries");
+  }
+  const fetch = async () => ok({ context: "whole" });
+  for (const timeout of [0, 0.0005, 1.0005, 2_147_483]) {
+    assert.equal((await new Client({ timeout, fetch }).recall("pump")).context, "whole");
+  }
+});
+
+test("what is missing is refused by the service, in words", async () => {
+  const none = null as never;
+  const ask = [
+    (client: Client) => client.remember("talk", none),
+    (client: Client) => client.remember("talk", "abc" as never),
+    (client: Client) => client.remember("talk", [none]),
+    (client: Client) => client.forget(none),
+    (client: Client) => client.registerSpan(none),
+    (client: Client) => client.runs.start(none),
+    (client: Client) => client.runs.retrieve("r", none),
+    (client: Client) => client.runs.write("r", none),
+  ];
+  for (const asked of ask) {
+    const { client, sent } = stubbed(problem(400, "invalid_input"));
+    await assert.rejects(asked(client), InvalidInput);
+    assert.equal(sent.length, 1);
+  }
+});

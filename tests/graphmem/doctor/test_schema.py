@@ -4,8 +4,14 @@ from typing import Any
 import pytest
 
 from graphmem.doctor.findings import Finding
-from graphmem.doctor.schema import Wanted, compare, migrations, wanted
-from graphmem.graph.inspection import MEMORIES_WITHOUT_FILTERS, ShownConstraint, ShownIndex
+from graphmem.doctor.schema import Wanted, compare, drift, migrations, wanted
+from graphmem.graph.inspection import (
+    MEMORIES_WITHOUT_FILTERS,
+    SHOWN_CONSTRAINTS,
+    SHOWN_INDEXES,
+    ShownConstraint,
+    ShownIndex,
+)
 from graphmem.graph.schema import (
     APPLIED_MIGRATIONS,
     CREATED,
@@ -185,6 +191,37 @@ def test_what_is_not_ours_on_our_labels_is_named():
 def test_what_others_keep_in_the_same_database_is_not_our_business():
     assert compared({"theirs": index(made("job_due"), name="theirs", labels=["Invoice"])}) == []
     assert compared({"lookup": index(made("job_due"), name="lookup", labels=[])}) == []
+
+
+def halted(applied: int, there: list[Wanted], *others: ShownIndex) -> ScriptedGraph:
+    """Return a graph whose migration was killed after so many files; this is there by then."""
+    seen = [AppliedFile(file.number, file.name, file.sha256) for file in FILES[:applied]]
+    constraints = [constraint(one) for one in there if one.is_constraint]
+    return ScriptedGraph(
+        {
+            APPLIED_MIGRATIONS.name: seen,
+            SHOWN_INDEXES.name: [*(index(one) for one in there), *others],
+            SHOWN_CONSTRAINTS.name: constraints,
+        }
+    )
+
+
+@pytest.mark.parametrize("applied", range(1, len(FILES)), ids=lambda n: FILES[n].name)
+async def test_what_a_killed_migration_made_or_dropped_is_no_difference(applied: int):
+    # A file is recorded after its statements: those of the next one may have run.
+    there = wanted(FILES[: applied + 1], dimensions=384)
+    assert [one.severity for one in await drift(halted(applied, there), dimensions=384)] == ["ok"]
+    without = [one for one in there if one.file != FILES[applied].name]
+    assert [one.severity for one in await drift(halted(applied, without), dimensions=384)] == ["ok"]
+
+
+async def test_what_is_missing_or_not_ours_is_named_after_a_killed_migration_too():
+    there = [one for one in wanted(FILES[:5], dimensions=384) if one.name != "memory_text"]
+    graph = halted(5, there, index(made("job_due"), name="mine"))
+    found = [one.what for one in await drift(graph, dimensions=384)]
+    assert len(found) == 2
+    assert "memory_text is missing" in found[0]
+    assert "mine on Job is not ours" in found[1]
 
 
 async def test_migrations_that_changed_are_newer_or_pending_are_told_apart():
