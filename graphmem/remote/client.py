@@ -67,8 +67,12 @@ class AsyncClient(Graphmem):
             transport: another transport of httpx, such as one with a proxy or certificates of its own.
 
         Raises:
-            InvalidInput: the client's id has characters that none has.
+            InvalidInput: the client's id or the key has characters that none has.
         """
+        if key is not None and not (key.isascii() and key.isprintable()):
+            raise InvalidInput(
+                "key", "has a character that cannot be sent; give one of printable ASCII"
+            )
         http = httpx.AsyncClient(
             base_url=url,
             timeout=httpx.Timeout(timeout, connect=CONNECT_SECONDS),

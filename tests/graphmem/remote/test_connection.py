@@ -231,6 +231,14 @@ async def test_the_key_and_the_client_are_sent(serving: Callable[..., Service]) 
         service.client(client_id="two words")
 
 
+@pytest.mark.parametrize("key", ["ключ", "“sesame”", "bücher", "two\nlines"])
+def test_a_key_that_no_header_can_have_is_refused_before_anything_is_sent(key: str) -> None:
+    with pytest.raises(graphmem.InvalidInput) as refused:
+        graphmem.AsyncClient(key=key)
+    assert refused.value.field == "key"
+    assert key not in str(refused.value)
+
+
 async def test_an_id_stays_one_part_of_the_path(serving: Callable[..., Service]) -> None:
     service = serving(*itertools.repeat(problem(404, "memory_not_found"), 3))
     client = service.client()
