@@ -286,11 +286,15 @@ class Surroundings:
             inside, key=lambda at: (shared_weight(self._units[at].text, words), -at), default=None
         )
 
+    def sentence(self) -> Excerpt | None:
+        """Return the sentence with which every excerpt begins; None if the passage is not there."""
+        return None if self._middle is None else self._shown(self._middle, self._middle)
+
     def excerpt(self, room: int) -> Excerpt | None:
         """Return the longest excerpt of at most `room` tokens; None if not one sentence fits."""
-        if self._middle is None:
+        best = self.sentence()
+        if self._middle is None or best is None:
             return None
-        best = self._shown(self._middle, self._middle)
         left = room - self._tokens.count(best.text)
         if left < 0:
             return None

@@ -380,7 +380,7 @@ def first_room(max_tokens: int) -> int:
 
 def first_excerpt(around: Surroundings, max_tokens: int) -> Excerpt | None:
     """Return the excerpt before the remaining room is given to it; one sentence may be longer than that."""
-    return around.excerpt(first_room(max_tokens)) or around.excerpt(max_tokens)
+    return around.excerpt(first_room(max_tokens)) or around.sentence()
 
 
 def shown_excerpt(excerpt: Excerpt, hit: FoundPassage) -> ShownExcerpt:
