@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, tzinfo
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Any
 
 from msgspec import Struct
@@ -83,7 +83,7 @@ class ComposedContext(Struct, frozen=True):
 TEXTS = Query("recall/texts", MemoryText)
 
 
-async def compose(
+async def pack(
     ranking: Sequence[Ranked],
     filters: Filters,
     context: Context,
@@ -93,7 +93,7 @@ async def compose(
     max_tokens: int,
     by_worth: bool = False,
     zone: tzinfo = UTC,
-) -> ComposedContext:
+) -> "Packing":
     """Pack memories into `max_tokens`, headings and separators included, and at most `limit`, if set.
 
     They are packed by rank, or `by_worth`.
@@ -124,7 +124,7 @@ async def compose(
         )
         packing.add(wanted, texts, standing)
         wanted, named = packing.wanted(), frozenset()
-    return packing.composed()
+    return packing
 
 
 async def _load_texts(
@@ -185,8 +185,6 @@ class Packing:
         self._limit = limit
         self._max_tokens = max_tokens
         self._tokens = tokens
-        self._order = self._ordered()
-        self._estimates = self._estimated()
         self._asked: set[str] = set()
         self._known: set[str] = set()
         self._texts: dict[str, MemoryText] = {}
@@ -196,6 +194,8 @@ class Packing:
         self._chosen: list[str] = []
         self._context = ""
         self._used = 0
+        self._order = self._ordered()
+        self._estimates = self._estimated()
 
     def wanted(self) -> list[str]:
         """Return the ids of the texts to fetch: by estimate, then those that may fit the remaining room."""
@@ -261,11 +261,21 @@ class Packing:
             context=self._context,
             tokens_used=self._used,
             omitted=[
-                _omitted(ranked, rank, "beyond_limit" if full and rank > last else "no_room")
+                self._omitted(ranked, rank, "beyond_limit" if full and rank > last else "no_room")
                 for rank, ranked in named[:OMITTED_SHOWN]
             ],
             omitted_total=len(left_out),
         )
+
+    def room(self, candidate: Candidate) -> tuple[int, int]:
+        """Return the tokens that a memory needs, and those that the memories packed before it left."""
+        left, groups = self._max_tokens, set[str]()
+        for one in takewhile(lambda one: one.id != candidate.id, self._order):
+            if one.id in self._chosen:
+                left -= self._exact[one.id].cost(groups)
+                groups.add(self._exact[one.id].group)
+        own = self._exact.get(candidate.id) or self._estimate(candidate)
+        return own.cost(groups), left
 
     def around(self) -> dict[str, dict[str, int]]:
         """Return for each memory that is given as an excerpt the passages that may fill the budget."""
@@ -293,11 +303,17 @@ class Packing:
 
     def _estimate(self, candidate: Candidate) -> Parcel:
         """Return the cost by the stored token count; a text after its prefix may cost a token less."""
-        tokens = candidate.token_count
-        if self._hit(candidate):
-            tokens = min(tokens, first_room(self._max_tokens))
-        cost = tokens + self._tokens.count_again(prefix(speaker(candidate))) + 1
+        cost = (
+            self._text_tokens(candidate) + self._tokens.count_again(prefix(speaker(candidate))) + 1
+        )
         return _parcel(candidate, cost, self._tokens, self._zone)
+
+    def _text_tokens(self, candidate: Candidate) -> int:
+        """Return the tokens of a memory's text, or of its excerpt before the remaining room goes to it."""
+        if excerpt := self._excerpts.get(candidate.id):
+            return self._tokens.count(excerpt.text)
+        tokens = candidate.token_count
+        return min(tokens, first_room(self._max_tokens)) if self._hit(candidate) else tokens
 
     def _with_texts(self) -> list[Candidate]:
         return [one.candidate for one in self._order if one.candidate.id in self._texts]
@@ -357,6 +373,18 @@ class Packing:
         if excerpt is None or hit is None:
             return item
         return replace(item, text=excerpt.text, excerpt=shown_excerpt(excerpt, hit))
+
+    def _omitted(self, ranked: Ranked, rank: int, reason: Reason) -> Omitted:
+        candidate = ranked.candidate
+        return Omitted(
+            id=candidate.id,
+            client_id=candidate.owner or None,
+            external_id=candidate.external_id,
+            rank=rank,
+            score=ranked.score,
+            tokens=self._text_tokens(candidate),
+            reason=reason,
+        )
 
 
 def worth(score: float, tokens: int) -> float:
@@ -481,16 +509,3 @@ def unmarked_item(item: Item) -> Item:
 def unmarked_omitted(one: Omitted) -> Omitted:
     """Return an omitted memory with the id that its client knows."""
     return replace(one, id=bare_id(one.id)) if one.client_id else one
-
-
-def _omitted(ranked: Ranked, rank: int, reason: Reason) -> Omitted:
-    candidate = ranked.candidate
-    return Omitted(
-        id=candidate.id,
-        client_id=candidate.owner or None,
-        external_id=candidate.external_id,
-        rank=rank,
-        score=ranked.score,
-        tokens=candidate.token_count,
-        reason=reason,
-    )

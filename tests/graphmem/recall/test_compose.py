@@ -14,7 +14,8 @@ from graphmem.recall.compose import (
     TEXTS,
     ComposedContext,
     MemoryText,
-    compose,
+    Packing,
+    pack,
     worth,
 )
 from graphmem.retrieval.filters import Filters
@@ -79,7 +80,7 @@ def excerpted(id: str, text: str) -> MemoryText:
     return MemoryText(id, "", "name", parts=parts, bytes=len(text.encode()))
 
 
-async def composed(
+async def packed(
     texts: dict[str, str],
     *,
     limit: int | None,
@@ -88,8 +89,8 @@ async def composed(
     heads: dict[str, str | None] | None = None,
     by_worth: bool = False,
     needles: dict[str, str] | None = None,
-) -> tuple[ComposedContext, ScriptedGraph]:
-    """Compose texts that stand in their order of rank; `heads` have taken places, None of the deleted.
+) -> tuple[Packing, ScriptedGraph]:
+    """Pack texts that stand in their order of rank; `heads` have taken places, None of the deleted.
 
     `needles` are parts of long texts, whose passages were found.
     """
@@ -118,7 +119,7 @@ async def composed(
         for id, text in texts.items()
     ]
     context = scripted_context(graph, tokens=counter)
-    answer = await compose(
+    packing = await pack(
         ranking,
         Filters(),
         context,
@@ -127,7 +128,12 @@ async def composed(
         max_tokens=max_tokens,
         by_worth=by_worth,
     )
-    return answer, graph
+    return packing, graph
+
+
+async def composed(texts: dict[str, str], **options: Any) -> tuple[ComposedContext, ScriptedGraph]:
+    packing, graph = await packed(texts, **options)
+    return packing.composed(), graph
 
 
 async def test_what_had_no_room_is_not_beyond_the_limit_that_others_filled():
@@ -241,6 +247,20 @@ LOG = "\n".join(
     NEEDLE if number == 37 else LINE.format(number, number * 7919, number * 104729)
     for number in range(60)
 )
+
+
+async def test_what_had_no_room_tells_what_packing_needed_and_had_left():
+    texts = {"a": "word " * 230, "b": LOG, "c": "short"}
+    packing, _ = await packed(texts, limit=None, max_tokens=300, needles={"b": NEEDLE})
+    answer = packing.composed()
+    [omitted] = answer.omitted
+    needed, left = packing.room(ranked("b", 3_000).candidate)
+
+    assert [item.id for item in answer.items] == ["a", "c"]
+    assert (omitted.id, omitted.reason) == ("b", "no_room")
+    assert left < omitted.tokens < needed < 80
+    assert needed == TokenCounter().count(f"user: [...] {NEEDLE} [...]\n")
+    assert 300 - left == TokenCounter().count(f"\n## 2026-03-01 10:37\nuser: {texts['a']}\n")
 
 
 @pytest.mark.parametrize("max_tokens", range(100, 1_000, 20))
