@@ -299,7 +299,7 @@ class Packing:
         """Return the candidates in the order in which they are packed."""
         if not self._by_worth:
             return self._ranking
-        return sorted(self._ranking, key=lambda one: -worth(one.score, one.candidate.token_count))
+        return sorted(self._ranking, key=lambda one: -worth(one.score, self._text_tokens(one.candidate)))
 
     def _estimate(self, candidate: Candidate) -> Parcel:
         """Return the cost by the stored token count; a text after its prefix may cost a token less."""

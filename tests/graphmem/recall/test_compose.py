@@ -249,6 +249,17 @@ LOG = "\n".join(
 )
 
 
+async def test_a_long_memory_is_worth_what_its_excerpt_costs():
+    texts = {"a": LOG} | {chr(0x4E00 + place): "word " * 60 for place in range(10)}
+    answer, _ = await composed(
+        texts, limit=None, max_tokens=300, by_worth=True, needles={"a": NEEDLE}
+    )
+
+    assert [item.rank for item in answer.items] == [1, 2, 3, 4]
+    assert NEEDLE in answer.context
+    assert answer.tokens_used <= 300
+
+
 async def test_what_had_no_room_tells_what_packing_needed_and_had_left():
     texts = {"a": "word " * 230, "b": LOG, "c": "short"}
     packing, _ = await packed(texts, limit=None, max_tokens=300, needles={"b": NEEDLE})
