@@ -10,6 +10,7 @@ sentences after and before it, beyond the passage too.
 
 import unicodedata
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from msgspec import Struct
 from graphmem.model.vocabulary import TruncationStrategy
 from graphmem.text.passages import units
 from graphmem.text.segmenting import sentence_ends
-from graphmem.text.words import shared_weight
+from graphmem.text.words import shared_weight, stem, words_of
 from graphmem.tokens import TokenCounter, pieces
 
 ELLIPSIS = "..."
@@ -282,8 +283,9 @@ class Surroundings:
         self._units = [unit for _, unit in placed]
         self._costs = [tokens.count(unit.text) + 1 for unit in self._units]
         inside = [at for at, (of, _) in enumerate(placed) if of == place]
+        rare = _by_rarity(words, [unit.text for unit in self._units])
         self._middle = max(
-            inside, key=lambda at: (shared_weight(self._units[at].text, words), -at), default=None
+            inside, key=lambda at: (shared_weight(self._units[at].text, rare), -at), default=None
         )
 
     def sentence(self) -> Excerpt | None:
@@ -330,3 +332,12 @@ class Surroundings:
         if last + 1 < len(self._units) or self._end < self._total:
             text = f"{text} {LEFT_OUT}"
         return Excerpt(text, start, end)
+
+
+def _by_rarity(words: Mapping[str, float], sentences: Iterable[str]) -> dict[str, float]:
+    """Return the weights of stems, each divided by the number of sentences that have it."""
+    each = [words_of(text) for text in sentences]
+    # The lines of a long text repeat their words: each is stemmed once.
+    roots = {word: stem(word) for word in set().union(*each)}
+    many = Counter(root for said in each for root in {roots[word] for word in said} & words.keys())
+    return {root: words[root] / many[root] for root in many}
