@@ -11,7 +11,7 @@ sentences after and before it, beyond the passage too.
 import unicodedata
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -211,10 +211,10 @@ class Parcel(Struct, frozen=True):
 
     id: str
     tokens: int
-    group: str
+    group: Hashable
     heading_tokens: int
 
-    def cost(self, groups: Container[str]) -> int:
+    def cost(self, groups: Container[Hashable]) -> int:
         """Return the tokens that it takes beside these groups; the first of a group pays for its heading."""
         return self.tokens + (0 if self.group in groups else self.heading_tokens)
 
@@ -225,7 +225,7 @@ def fitting(parcels: Iterable[Parcel], budget: int, *, most: int) -> list[str]:
     The first of a group pays for its heading. At most `most` are taken.
     """
     taken: list[str] = []
-    groups: set[str] = set()
+    groups: set[Hashable] = set()
     for parcel in parcels:
         if len(taken) == most:
             break

@@ -1,7 +1,7 @@
 """Composing: from a ranking to a text within a token budget, and a list of the omitted memories."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from itertools import accumulate, takewhile
 from typing import Any
@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from graphmem.context import Context
 from graphmem.graph.query import Query
 from graphmem.model.annotations import decoded
-from graphmem.model.vocabulary import bare_id, marked_id
-from graphmem.prompts.rendering import Entry, heading, markdown, prefix
+from graphmem.model.vocabulary import bare_id
+from graphmem.prompts.rendering import Entry, group, heading, markdown, prefix
 from graphmem.prompts.truncation import Excerpt, Parcel, Part, Surroundings, fitting
 from graphmem.recall.types import Item, Omitted, Reason, ShownExcerpt
 from graphmem.retrieval.filters import Filters
@@ -269,7 +269,7 @@ class Packing:
 
     def room(self, candidate: Candidate) -> tuple[int, int]:
         """Return the tokens that a memory needs, and those that the memories packed before it left."""
-        left, groups = self._max_tokens, set[str]()
+        left, groups = self._max_tokens, set[Hashable]()
         for one in takewhile(lambda one: one.id != candidate.id, self._order):
             if one.id in self._chosen:
                 left -= self._exact[one.id].cost(groups)
@@ -299,7 +299,9 @@ class Packing:
         """Return the candidates in the order in which they are packed."""
         if not self._by_worth:
             return self._ranking
-        return sorted(self._ranking, key=lambda one: -worth(one.score, self._text_tokens(one.candidate)))
+        return sorted(
+            self._ranking, key=lambda one: -worth(one.score, self._text_tokens(one.candidate))
+        )
 
     def _estimate(self, candidate: Candidate) -> Parcel:
         """Return the cost by the stored token count; a text after its prefix may cost a token less."""
@@ -443,10 +445,8 @@ def _most_that_fit(estimates: Iterable[Parcel], max_tokens: int) -> int:
 
 
 def _parcel(candidate: Candidate, cost: int, tokens: TokenCounter, zone: tzinfo) -> Parcel:
-    owner = candidate.owner
-    head = heading(candidate.kind, candidate.session_id, candidate.occurred_at, zone, owner)
-    group = candidate.session_id or marked_id(owner, candidate.kind)
-    return Parcel(candidate.id, cost, group, tokens.count_again(f"\n{head}"))
+    of = (candidate.kind, candidate.session_id, candidate.occurred_at, zone, candidate.owner)
+    return Parcel(candidate.id, cost, group(*of), tokens.count_again(f"\n{heading(*of)}"))
 
 
 def speaker(candidate: Candidate) -> str:

@@ -44,7 +44,7 @@ def ranked(id: str, tokens: int, passages: Sequence[FoundPassage] = ()) -> Ranke
         kind="message",
         role="user",
         name=None,
-        occurred_at=BEGUN + timedelta(minutes=ord(id)),
+        occurred_at=BEGUN + timedelta(seconds=ord(id)),
         conversation_id="c",
         session_id="s",
         idx=ord(id),
@@ -249,6 +249,20 @@ LOG = "\n".join(
 )
 
 
+@pytest.mark.parametrize("max_tokens", range(10, 200, 7))
+async def test_a_budget_pays_for_the_heading_of_each_day_of_a_session(max_tokens: int):
+    # `ranked` takes the id for the second: these are twelve days of one session.
+    texts = {
+        chr(90_000 * day + second): "some words here" for day in range(1, 13) for second in (0, 1)
+    }
+    answer, _ = await composed(texts, limit=None, max_tokens=max_tokens)
+
+    days = {item.occurred_at.date() for item in answer.items}
+    assert answer.context.count("## ") == len(days)
+    assert TokenCounter().count(answer.context) == answer.tokens_used <= max_tokens
+    assert answer.tokens_used > max_tokens - 30
+
+
 async def test_a_long_memory_is_worth_what_its_excerpt_costs():
     texts = {"a": LOG} | {chr(0x4E00 + place): "word " * 60 for place in range(10)}
     answer, _ = await composed(
@@ -271,7 +285,7 @@ async def test_what_had_no_room_tells_what_packing_needed_and_had_left():
     assert (omitted.id, omitted.reason) == ("b", "no_room")
     assert left < omitted.tokens < needed < 80
     assert needed == TokenCounter().count(f"user: [...] {NEEDLE} [...]\n")
-    assert 300 - left == TokenCounter().count(f"\n## 2026-03-01 10:37\nuser: {texts['a']}\n")
+    assert 300 - left == TokenCounter().count(f"\n## 2026-03-01 09:01\nuser: {texts['a']}\n")
 
 
 @pytest.mark.parametrize("max_tokens", range(100, 1_000, 20))
