@@ -45,6 +45,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     speaker: str
     owner: str = ""
     """The client that it belongs to; '' for the reader's own."""
+    since: date | None = None
+    """The day from which it holds, if that is shown."""
 
 
 Group = tuple[str, str, date | None]
@@ -73,9 +75,10 @@ def group(
     return owner, session_id, occurred_at.astimezone(zone).date()
 
 
-def prefix(speaker: str) -> str:
-    """Return the prefix of a memory's text."""
-    return f"{speaker}: " if speaker else "- "
+def prefix(speaker: str, since: date | None = None) -> str:
+    """Return the prefix of a memory's text, with the day from which it holds, if that is shown."""
+    begin = f"{speaker}: " if speaker else "- "
+    return f"{begin}from {since}: " if since else begin
 
 
 def markdown(entries: Iterable[Entry], zone: tzinfo = UTC) -> str:
@@ -101,7 +104,7 @@ def markdown(entries: Iterable[Entry], zone: tzinfo = UTC) -> str:
     )
     return "\n".join(
         heading(some[0].kind, some[0].session_id, _begins(some), zone, some[0].owner)
-        + "".join(f"{prefix(entry.speaker)}{entry.text}\n" for entry in some)
+        + "".join(f"{prefix(entry.speaker, entry.since)}{entry.text}\n" for entry in some)
         for some in ordered
     )
 

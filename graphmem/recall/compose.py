@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from datetime import UTC, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from itertools import accumulate, takewhile
 from typing import Any
 
@@ -108,7 +108,15 @@ async def pack(
     """
     most = len(ranking) if limit is None else limit
     packing = Packing(
-        ranking, filters, words, most, max_tokens, context.tokens, zone, by_worth=by_worth
+        ranking,
+        filters,
+        words,
+        most,
+        max_tokens,
+        context.tokens,
+        zone,
+        by_worth=by_worth,
+        now=context.now(),
     )
     wanted, named = packing.wanted(), packing.named()
     while wanted or named:
@@ -173,10 +181,12 @@ class Packing:
         limit: int,
         max_tokens: int,
         tokens: TokenCounter,
-        zone: tzinfo = UTC,
+        zone: tzinfo,
         *,
-        by_worth: bool = False,
+        by_worth: bool,
+        now: datetime,
     ) -> None:
+        self._now = now
         self._zone = zone
         self._ranking = list(ranking)
         self._by_worth = by_worth
@@ -305,9 +315,7 @@ class Packing:
 
     def _estimate(self, candidate: Candidate) -> Parcel:
         """Return the cost by the stored token count; a text after its prefix may cost a token less."""
-        cost = (
-            self._text_tokens(candidate) + self._tokens.count_again(prefix(speaker(candidate))) + 1
-        )
+        cost = self._text_tokens(candidate) + self._tokens.count_again(self._prefix(candidate)) + 1
         return _parcel(candidate, cost, self._tokens, self._zone)
 
     def _text_tokens(self, candidate: Candidate) -> int:
@@ -316,6 +324,16 @@ class Packing:
             return self._tokens.count(excerpt.text)
         tokens = candidate.token_count
         return min(tokens, first_room(self._max_tokens)) if self._hit(candidate) else tokens
+
+    def _prefix(self, candidate: Candidate) -> str:
+        return prefix(speaker(candidate), self._since(candidate))
+
+    def _since(self, candidate: Candidate) -> date | None:
+        """Return the day from which a fact holds, if that lies ahead, or earlier versions are asked for."""
+        ahead = candidate.occurred_at > self._now
+        if candidate.kind == "fact" and (ahead or self._filters.include_superseded):
+            return candidate.occurred_at.astimezone(self._zone).date()
+        return None
 
     def _with_texts(self) -> list[Candidate]:
         return [one.candidate for one in self._order if one.candidate.id in self._texts]
@@ -331,7 +349,7 @@ class Packing:
             if excerpt is None:
                 return
             self._surroundings[candidate.id], self._excerpts[candidate.id] = around, excerpt
-        line = f"{prefix(speaker(candidate))}{self._shown(candidate.id)}\n"
+        line = f"{self._prefix(candidate)}{self._shown(candidate.id)}\n"
         self._exact[candidate.id] = replace(
             self._estimates[candidate.id], tokens=self._tokens.count(line)
         )
@@ -360,7 +378,7 @@ class Packing:
         taken = set(self._chosen)
         self._context = markdown(
             (
-                _entry(candidate, self._shown(candidate.id))
+                _entry(candidate, self._shown(candidate.id), self._since(candidate))
                 for candidate in self._with_texts()
                 if candidate.id in taken
             ),
@@ -454,7 +472,7 @@ def speaker(candidate: Candidate) -> str:
     return candidate.name or candidate.role or ""
 
 
-def _entry(candidate: Candidate, text: str) -> Entry:
+def _entry(candidate: Candidate, text: str, since: date | None) -> Entry:
     return Entry(
         id=candidate.id,
         kind=candidate.kind,
@@ -464,6 +482,7 @@ def _entry(candidate: Candidate, text: str) -> Entry:
         idx=candidate.idx or 0,
         speaker=speaker(candidate),
         owner=candidate.owner,
+        since=since,
     )
 
 
