@@ -34,7 +34,7 @@ from graphmem.model.times import zone_of
 from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS, bare_id
 from graphmem.recall.abstaining import judgement, unheard_names
-from graphmem.recall.compose import compose, unmarked_item
+from graphmem.recall.compose import pack, unmarked_item
 from graphmem.retrieval.filters import NOW, Filters, Validity, passing, scope_groups, validity_asked
 from graphmem.retrieval.finding import (
     CANDIDATES,
@@ -301,7 +301,7 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
         context.calibration,
         search.zone,
     )
-    composed = await compose(
+    packing = await pack(
         ranked(found, question.words, "bm25" if question.lacks_vector else "default", search.cues),
         filters,
         context,
@@ -310,6 +310,7 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
         max_tokens=query.max_tokens or FALLBACK_TOKENS,
         zone=search.zone,
     )
+    composed = packing.composed()
     sessions = {one.id: bare_id(one.session_id) if one.owner else one.session_id for one in found}
     return ContextualResult(
         contexts=[],

@@ -1,10 +1,10 @@
-"""Memories as text: Markdown for a prompt, grouped by session; the title and summary of a run of messages."""
+"""Memories as text: Markdown for a prompt, grouped by a session's days; a run's title and summary."""
 
 import logging
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 
 from msgspec import Struct
 
@@ -45,12 +45,18 @@ class Entry(Struct, frozen=True, kw_only=True):
     speaker: str
     owner: str = ""
     """The client that it belongs to; '' for the reader's own."""
+    since: date | None = None
+    """The day from which it holds, if that is shown."""
+
+
+Group = tuple[str, str, date | None]
+"""The owner, the session or the kind, and the day of a session's memories."""
 
 
 def heading(
     kind: Kind, session_id: str, begins: datetime, zone: tzinfo = UTC, owner: str = ""
 ) -> str:
-    """Return a group's heading: a session's time in a zone, or the kind of memories without a session.
+    """Return a group's heading: its time in a zone, or the kind of memories without a session.
 
     That of another client's memories names the client.
     """
@@ -60,36 +66,46 @@ def heading(
     return f"## {begins.astimezone(zone):%Y-%m-%d %H:%M}{whose}\n"
 
 
-def prefix(speaker: str) -> str:
-    """Return the prefix of a memory's text."""
-    return f"{speaker}: " if speaker else "- "
+def group(
+    kind: Kind, session_id: str, occurred_at: datetime, zone: tzinfo = UTC, owner: str = ""
+) -> Group:
+    """Return what memories under one heading share: the session and its day in a zone, or else the kind."""
+    if not session_id:
+        return owner, kind, None
+    return owner, session_id, occurred_at.astimezone(zone).date()
+
+
+def prefix(speaker: str, since: date | None = None) -> str:
+    """Return the prefix of a memory's text, with the day from which it holds, if that is shown."""
+    begin = f"{speaker}: " if speaker else "- "
+    return f"{begin}from {since}: " if since else begin
 
 
 def markdown(entries: Iterable[Entry], zone: tzinfo = UTC) -> str:
-    """Return the entries, each text whole and unchanged, under a heading for each session.
+    """Return the entries, each text whole and unchanged, under a heading for each day of a session.
 
-    The times of headings are those in the zone.
+    Days, and the times of headings, are those in the zone.
     """
-    groups: dict[tuple[str, str, str], list[Entry]] = {}
+    groups: dict[Group, list[Entry]] = {}
     for entry in entries:
-        key = (entry.owner, entry.session_id, "" if entry.session_id else entry.kind)
+        key = group(entry.kind, entry.session_id, entry.occurred_at, zone, entry.owner)
         groups.setdefault(key, []).append(entry)
-    for group in groups.values():
-        group.sort(key=lambda entry: (entry.idx, entry.occurred_at, entry.id))
+    for some in groups.values():
+        some.sort(key=lambda entry: (entry.idx, entry.occurred_at, entry.id))
     ordered = sorted(
         groups.values(),
-        key=lambda group: (
-            bool(group[0].session_id),
-            _begins(group),
-            group[0].session_id,
-            group[0].kind,
-            group[0].owner,
+        key=lambda some: (
+            bool(some[0].session_id),
+            _begins(some),
+            some[0].session_id,
+            some[0].kind,
+            some[0].owner,
         ),
     )
     return "\n".join(
-        heading(group[0].kind, group[0].session_id, _begins(group), zone, group[0].owner)
-        + "".join(f"{prefix(entry.speaker)}{entry.text}\n" for entry in group)
-        for group in ordered
+        heading(some[0].kind, some[0].session_id, _begins(some), zone, some[0].owner)
+        + "".join(f"{prefix(entry.speaker, entry.since)}{entry.text}\n" for entry in some)
+        for some in ordered
     )
 
 
@@ -113,8 +129,8 @@ def _is_invisible(character: str) -> bool:
     return unicodedata.category(character) in {"Cf", "Zs", "Mn", "Me"}
 
 
-def _begins(group: list[Entry]) -> datetime:
-    return min(entry.occurred_at for entry in group)
+def _begins(entries: list[Entry]) -> datetime:
+    return min(entry.occurred_at for entry in entries)
 
 
 MOST_SENTENCES = 60

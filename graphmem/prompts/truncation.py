@@ -10,14 +10,15 @@ sentences after and before it, beyond the passage too.
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from graphmem.model.vocabulary import TruncationStrategy
 from graphmem.text.passages import units
 from graphmem.text.segmenting import sentence_ends
-from graphmem.text.words import shared_weight
+from graphmem.text.words import shared_weight, stem, words_of
 from graphmem.tokens import TokenCounter, pieces
 
 ELLIPSIS = "..."
@@ -210,10 +211,10 @@ class Parcel(Struct, frozen=True):
 
     id: str
     tokens: int
-    group: str
+    group: Hashable
     heading_tokens: int
 
-    def cost(self, groups: Container[str]) -> int:
+    def cost(self, groups: Container[Hashable]) -> int:
         """Return the tokens that it takes beside these groups; the first of a group pays for its heading."""
         return self.tokens + (0 if self.group in groups else self.heading_tokens)
 
@@ -224,7 +225,7 @@ def fitting(parcels: Iterable[Parcel], budget: int, *, most: int) -> list[str]:
     The first of a group pays for its heading. At most `most` are taken.
     """
     taken: list[str] = []
-    groups: set[str] = set()
+    groups: set[Hashable] = set()
     for parcel in parcels:
         if len(taken) == most:
             break
@@ -282,15 +283,20 @@ class Surroundings:
         self._units = [unit for _, unit in placed]
         self._costs = [tokens.count(unit.text) + 1 for unit in self._units]
         inside = [at for at, (of, _) in enumerate(placed) if of == place]
+        rare = _by_rarity(words, [unit.text for unit in self._units])
         self._middle = max(
-            inside, key=lambda at: (shared_weight(self._units[at].text, words), -at), default=None
+            inside, key=lambda at: (shared_weight(self._units[at].text, rare), -at), default=None
         )
+
+    def sentence(self) -> Excerpt | None:
+        """Return the sentence with which every excerpt begins; None if the passage is not there."""
+        return None if self._middle is None else self._shown(self._middle, self._middle)
 
     def excerpt(self, room: int) -> Excerpt | None:
         """Return the longest excerpt of at most `room` tokens; None if not one sentence fits."""
-        if self._middle is None:
+        best = self.sentence()
+        if self._middle is None or best is None:
             return None
-        best = self._shown(self._middle, self._middle)
         left = room - self._tokens.count(best.text)
         if left < 0:
             return None
@@ -326,3 +332,12 @@ class Surroundings:
         if last + 1 < len(self._units) or self._end < self._total:
             text = f"{text} {LEFT_OUT}"
         return Excerpt(text, start, end)
+
+
+def _by_rarity(words: Mapping[str, float], sentences: Iterable[str]) -> dict[str, float]:
+    """Return the weights of stems, each divided by the number of sentences that have it."""
+    each = [words_of(text) for text in sentences]
+    # The lines of a long text repeat their words: each is stemmed once.
+    roots = {word: stem(word) for word in set().union(*each)}
+    many = Counter(root for said in each for root in {roots[word] for word in said} & words.keys())
+    return {root: words[root] / many[root] for root in many}

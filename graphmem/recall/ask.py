@@ -29,21 +29,14 @@ from graphmem.recall.abstaining import (
     relevant_enough,
     unheard_names,
 )
-from graphmem.recall.compose import (
-    ComposedContext,
-    compose,
-    unmarked_item,
-    unmarked_omitted,
-)
+from graphmem.recall.compose import Packing, pack, unmarked_item, unmarked_omitted
 from graphmem.recall.types import ExplainedQuestion, Explanation, Question, Recalled
 from graphmem.recall.why import (
-    before,
     compared,
     exact_ranks,
     excluding,
     lifted,
     load_memory,
-    room,
     sentence,
 )
 from graphmem.retrieval.expansion import Expansion, expand, joined
@@ -219,7 +212,7 @@ class RankedSearch(Struct, frozen=True, kw_only=True):
 async def _answer(question: Question, context: Context) -> Recalled:
     watch = Stopwatch()
     search = await _search(question, context, watch)
-    composed = await _compose(search, question, context)
+    composed = (await _pack(search, question, context)).composed()
     watch.lap("compose")
     items = search.judge.judged(composed.items, search.admitted.relevance)
     if question.explain:
@@ -332,8 +325,8 @@ async def find_in_each(
     return cut(found, wanted) if context.reads else found
 
 
-async def _compose(search: RankedSearch, question: Question, context: Context) -> ComposedContext:
-    return await compose(
+async def _pack(search: RankedSearch, question: Question, context: Context) -> Packing:
+    return await pack(
         search.admitted.ranking,
         search.filters,
         context,
@@ -401,17 +394,12 @@ async def _explain_ranked(
     )
     if all(admitted.id != one.id for admitted in search.admitted.ranking):
         return replace(explanation, stage="below_min_relevance")
-    items = (await _compose(search, question, context)).items
+    packing = await _pack(search, question, context)
+    items = packing.composed().items
     if any(item.id == one.id for item in items):
         return replace(explanation, stage="taken")
     last = compared(items[-1]) if items else None
-    needed, left = room(
-        before(one, rank, items, by_worth=search.by_worth),
-        one,
-        question.max_tokens,
-        context.tokens,
-        zone_of(question.time_zone),
-    )
+    needed, left = packing.room(one.candidate)
     beyond = len(items) == question.limit and last is not None and rank > last.rank
     return replace(
         explanation,

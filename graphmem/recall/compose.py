@@ -1,9 +1,9 @@
 """Composing: from a ranking to a text within a token budget, and a list of the omitted memories."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, tzinfo
-from itertools import accumulate
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, tzinfo
+from itertools import accumulate, takewhile
 from typing import Any
 
 from msgspec import Struct
@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from graphmem.context import Context
 from graphmem.graph.query import Query
 from graphmem.model.annotations import decoded
-from graphmem.model.vocabulary import bare_id, marked_id
-from graphmem.prompts.rendering import Entry, heading, markdown, prefix
+from graphmem.model.vocabulary import bare_id
+from graphmem.prompts.rendering import Entry, group, heading, markdown, prefix
 from graphmem.prompts.truncation import Excerpt, Parcel, Part, Surroundings, fitting
 from graphmem.recall.types import Item, Omitted, Reason, ShownExcerpt
 from graphmem.retrieval.filters import Filters
@@ -83,7 +83,7 @@ class ComposedContext(Struct, frozen=True):
 TEXTS = Query("recall/texts", MemoryText)
 
 
-async def compose(
+async def pack(
     ranking: Sequence[Ranked],
     filters: Filters,
     context: Context,
@@ -93,7 +93,7 @@ async def compose(
     max_tokens: int,
     by_worth: bool = False,
     zone: tzinfo = UTC,
-) -> ComposedContext:
+) -> "Packing":
     """Pack memories into `max_tokens`, headings and separators included, and at most `limit`, if set.
 
     They are packed by rank, or `by_worth`.
@@ -108,7 +108,15 @@ async def compose(
     """
     most = len(ranking) if limit is None else limit
     packing = Packing(
-        ranking, filters, words, most, max_tokens, context.tokens, zone, by_worth=by_worth
+        ranking,
+        filters,
+        words,
+        most,
+        max_tokens,
+        context.tokens,
+        zone,
+        by_worth=by_worth,
+        now=context.now(),
     )
     wanted, named = packing.wanted(), packing.named()
     while wanted or named:
@@ -124,7 +132,7 @@ async def compose(
         )
         packing.add(wanted, texts, standing)
         wanted, named = packing.wanted(), frozenset()
-    return packing.composed()
+    return packing
 
 
 async def _load_texts(
@@ -173,10 +181,12 @@ class Packing:
         limit: int,
         max_tokens: int,
         tokens: TokenCounter,
-        zone: tzinfo = UTC,
+        zone: tzinfo,
         *,
-        by_worth: bool = False,
+        by_worth: bool,
+        now: datetime,
     ) -> None:
+        self._now = now
         self._zone = zone
         self._ranking = list(ranking)
         self._by_worth = by_worth
@@ -185,8 +195,6 @@ class Packing:
         self._limit = limit
         self._max_tokens = max_tokens
         self._tokens = tokens
-        self._order = self._ordered()
-        self._estimates = self._estimated()
         self._asked: set[str] = set()
         self._known: set[str] = set()
         self._texts: dict[str, MemoryText] = {}
@@ -196,6 +204,8 @@ class Packing:
         self._chosen: list[str] = []
         self._context = ""
         self._used = 0
+        self._order = self._ordered()
+        self._estimates = self._estimated()
 
     def wanted(self) -> list[str]:
         """Return the ids of the texts to fetch: by estimate, then those that may fit the remaining room."""
@@ -261,11 +271,21 @@ class Packing:
             context=self._context,
             tokens_used=self._used,
             omitted=[
-                _omitted(ranked, rank, "beyond_limit" if full and rank > last else "no_room")
+                self._omitted(ranked, rank, "beyond_limit" if full and rank > last else "no_room")
                 for rank, ranked in named[:OMITTED_SHOWN]
             ],
             omitted_total=len(left_out),
         )
+
+    def room(self, candidate: Candidate) -> tuple[int, int]:
+        """Return the tokens that a memory needs, and those that the memories packed before it left."""
+        left, groups = self._max_tokens, set[Hashable]()
+        for one in takewhile(lambda one: one.id != candidate.id, self._order):
+            if one.id in self._chosen:
+                left -= self._exact[one.id].cost(groups)
+                groups.add(self._exact[one.id].group)
+        own = self._exact.get(candidate.id) or self._estimate(candidate)
+        return own.cost(groups), left
 
     def around(self) -> dict[str, dict[str, int]]:
         """Return for each memory that is given as an excerpt the passages that may fill the budget."""
@@ -289,15 +309,31 @@ class Packing:
         """Return the candidates in the order in which they are packed."""
         if not self._by_worth:
             return self._ranking
-        return sorted(self._ranking, key=lambda one: -worth(one.score, one.candidate.token_count))
+        return sorted(
+            self._ranking, key=lambda one: -worth(one.score, self._text_tokens(one.candidate))
+        )
 
     def _estimate(self, candidate: Candidate) -> Parcel:
         """Return the cost by the stored token count; a text after its prefix may cost a token less."""
-        tokens = candidate.token_count
-        if self._hit(candidate):
-            tokens = min(tokens, first_room(self._max_tokens))
-        cost = tokens + self._tokens.count_again(prefix(speaker(candidate))) + 1
+        cost = self._text_tokens(candidate) + self._tokens.count_again(self._prefix(candidate)) + 1
         return _parcel(candidate, cost, self._tokens, self._zone)
+
+    def _text_tokens(self, candidate: Candidate) -> int:
+        """Return the tokens of a memory's text, or of its excerpt before the remaining room goes to it."""
+        if excerpt := self._excerpts.get(candidate.id):
+            return self._tokens.count(excerpt.text)
+        tokens = candidate.token_count
+        return min(tokens, first_room(self._max_tokens)) if self._hit(candidate) else tokens
+
+    def _prefix(self, candidate: Candidate) -> str:
+        return prefix(speaker(candidate), self._since(candidate))
+
+    def _since(self, candidate: Candidate) -> date | None:
+        """Return the day from which a fact holds, if that lies ahead, or earlier versions are asked for."""
+        ahead = candidate.occurred_at > self._now
+        if candidate.kind == "fact" and (ahead or self._filters.include_superseded):
+            return candidate.occurred_at.astimezone(self._zone).date()
+        return None
 
     def _with_texts(self) -> list[Candidate]:
         return [one.candidate for one in self._order if one.candidate.id in self._texts]
@@ -313,7 +349,7 @@ class Packing:
             if excerpt is None:
                 return
             self._surroundings[candidate.id], self._excerpts[candidate.id] = around, excerpt
-        line = f"{prefix(speaker(candidate))}{self._shown(candidate.id)}\n"
+        line = f"{self._prefix(candidate)}{self._shown(candidate.id)}\n"
         self._exact[candidate.id] = replace(
             self._estimates[candidate.id], tokens=self._tokens.count(line)
         )
@@ -342,7 +378,7 @@ class Packing:
         taken = set(self._chosen)
         self._context = markdown(
             (
-                _entry(candidate, self._shown(candidate.id))
+                _entry(candidate, self._shown(candidate.id), self._since(candidate))
                 for candidate in self._with_texts()
                 if candidate.id in taken
             ),
@@ -357,6 +393,18 @@ class Packing:
         if excerpt is None or hit is None:
             return item
         return replace(item, text=excerpt.text, excerpt=shown_excerpt(excerpt, hit))
+
+    def _omitted(self, ranked: Ranked, rank: int, reason: Reason) -> Omitted:
+        candidate = ranked.candidate
+        return Omitted(
+            id=candidate.id,
+            client_id=candidate.owner or None,
+            external_id=candidate.external_id,
+            rank=rank,
+            score=ranked.score,
+            tokens=self._text_tokens(candidate),
+            reason=reason,
+        )
 
 
 def worth(score: float, tokens: int) -> float:
@@ -380,7 +428,7 @@ def first_room(max_tokens: int) -> int:
 
 def first_excerpt(around: Surroundings, max_tokens: int) -> Excerpt | None:
     """Return the excerpt before the remaining room is given to it; one sentence may be longer than that."""
-    return around.excerpt(first_room(max_tokens)) or around.excerpt(max_tokens)
+    return around.excerpt(first_room(max_tokens)) or around.sentence()
 
 
 def shown_excerpt(excerpt: Excerpt, hit: FoundPassage) -> ShownExcerpt:
@@ -415,10 +463,8 @@ def _most_that_fit(estimates: Iterable[Parcel], max_tokens: int) -> int:
 
 
 def _parcel(candidate: Candidate, cost: int, tokens: TokenCounter, zone: tzinfo) -> Parcel:
-    owner = candidate.owner
-    head = heading(candidate.kind, candidate.session_id, candidate.occurred_at, zone, owner)
-    group = candidate.session_id or marked_id(owner, candidate.kind)
-    return Parcel(candidate.id, cost, group, tokens.count_again(f"\n{head}"))
+    of = (candidate.kind, candidate.session_id, candidate.occurred_at, zone, candidate.owner)
+    return Parcel(candidate.id, cost, group(*of), tokens.count_again(f"\n{heading(*of)}"))
 
 
 def speaker(candidate: Candidate) -> str:
@@ -426,7 +472,7 @@ def speaker(candidate: Candidate) -> str:
     return candidate.name or candidate.role or ""
 
 
-def _entry(candidate: Candidate, text: str) -> Entry:
+def _entry(candidate: Candidate, text: str, since: date | None) -> Entry:
     return Entry(
         id=candidate.id,
         kind=candidate.kind,
@@ -436,6 +482,7 @@ def _entry(candidate: Candidate, text: str) -> Entry:
         idx=candidate.idx or 0,
         speaker=speaker(candidate),
         owner=candidate.owner,
+        since=since,
     )
 
 
@@ -481,16 +528,3 @@ def unmarked_item(item: Item) -> Item:
 def unmarked_omitted(one: Omitted) -> Omitted:
     """Return an omitted memory with the id that its client knows."""
     return replace(one, id=bare_id(one.id)) if one.client_id else one
-
-
-def _omitted(ranked: Ranked, rank: int, reason: Reason) -> Omitted:
-    candidate = ranked.candidate
-    return Omitted(
-        id=candidate.id,
-        client_id=candidate.owner or None,
-        external_id=candidate.external_id,
-        rank=rank,
-        score=ranked.score,
-        tokens=candidate.token_count,
-        reason=reason,
-    )

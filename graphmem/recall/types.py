@@ -132,6 +132,7 @@ class Omitted(Struct, frozen=True, kw_only=True):
     rank: int
     score: float
     tokens: int
+    """The tokens of its text; of a long memory those of the excerpt that needs least room."""
     reason: Reason
     client_id: str | None = None
 

@@ -1,7 +1,7 @@
 """Why a memory is in an answer, and why it is not: at which stage of recall it fell out, and by how much."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,9 +9,7 @@ from msgspec.structs import replace
 from graphmem.context import Context
 from graphmem.errors import MemoryNotFound
 from graphmem.graph.query import Query
-from graphmem.model.vocabulary import KINDS, Kind, Leg, bare_id, marked_id
-from graphmem.prompts.rendering import Entry, heading, markdown, prefix
-from graphmem.recall.compose import worth
+from graphmem.model.vocabulary import KINDS, Kind, Leg, bare_id
 from graphmem.recall.types import Compared, Explanation, Item, Lift, Question
 from graphmem.retrieval.filters import Filters, conditions
 from graphmem.retrieval.finding import MOST_CANDIDATES, IndexQuery, find
@@ -19,7 +17,6 @@ from graphmem.retrieval.fusion import best_first
 from graphmem.retrieval.ranking import LONGEST_RANKED, NEIGHBOURS, Ranked
 from graphmem.retrieval.understanding import Understood
 from graphmem.retrieval.weighing import SESSION_BEST
-from graphmem.tokens import TokenCounter
 
 LEG_NAMES: Mapping[Leg, str] = {"vector": "by meaning", "bm25": "by words"}
 
@@ -183,45 +180,6 @@ def compared(item: Item) -> Compared:
         rank=item.rank,
         score=item.score,
         scores=item.scores,
-    )
-
-
-def before(ranked: Ranked, rank: int, items: Sequence[Item], *, by_worth: bool) -> list[Item]:
-    """Return the items that are packed before a memory."""
-    own = worth(ranked.score, ranked.candidate.token_count)
-    return [
-        item
-        for item in items
-        if (worth(item.score, item.token_count) >= own if by_worth else item.rank < rank)
-    ]
-
-
-def room(
-    before: Sequence[Item],
-    ranked: Ranked,
-    max_tokens: int,
-    tokens: TokenCounter,
-    zone: tzinfo = UTC,
-) -> tuple[int, int]:
-    """Return the tokens that a memory needs in a context, and those that the items before it left."""
-    one = ranked.candidate
-    needed = one.token_count + tokens.count(prefix(one.name or one.role or ""))
-    groups = {item.session_id or marked_id(item.client_id or "", item.kind) for item in before}
-    if (one.session_id or marked_id(one.owner, one.kind)) not in groups:
-        needed += tokens.count(heading(one.kind, one.session_id, one.occurred_at, zone, one.owner))
-    return needed, max_tokens - tokens.count(markdown(map(_entry, before), zone))
-
-
-def _entry(item: Item) -> Entry:
-    return Entry(
-        id=item.id,
-        kind=item.kind,
-        text=item.text,
-        session_id=item.session_id or "",
-        occurred_at=item.occurred_at,
-        idx=item.idx or 0,
-        speaker=item.name or item.role or "",
-        owner=item.client_id or "",
     )
 
 

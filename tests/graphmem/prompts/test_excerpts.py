@@ -45,6 +45,17 @@ def test_a_small_room_holds_the_sentence_that_shares_words_with_the_question(log
     assert excerpt.text == f"{LEFT_OUT} {NEEDLE} {LEFT_OUT}"
 
 
+def test_a_word_that_every_entry_has_does_not_choose_the_sentence() -> None:
+    names = [f"pkg-{number}" for number in range(90)]
+    names[40] = "cryptography"
+    lock = "\n".join(f'name = "{name}"\nversion = "1.{name[-1]}"\n' for name in names)
+    question = "Why is cryptography pinned to an old version?"
+    excerpt = around(lock, question, place_of(lock, "cryptography")).excerpt(12)
+
+    assert excerpt is not None
+    assert excerpt.text == f'{LEFT_OUT} name = "cryptography" {LEFT_OUT}'
+
+
 @pytest.mark.parametrize("room", [20, 50, 100, 333, 1_000])
 def test_an_excerpt_fits_and_is_what_stands_at_its_bytes(log: str, room: int) -> None:
     excerpt = around(log, "Which ledger was late?", place_of(log, NEEDLE)).excerpt(room)

@@ -1,7 +1,8 @@
 """Memories as Markdown: exact to the character."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, strategies as st
@@ -86,6 +87,26 @@ def test_two_sessions_of_one_day_have_a_heading_each() -> None:
     assert shown == ("## 2026-03-02 09:30\nMara: Morning.\n\n## 2026-03-02 18:30\nMara: Evening.\n")
 
 
+def test_each_day_of_a_session_has_a_heading_by_the_asker_s_clock() -> None:
+    late = datetime(2026, 3, 2, 23, 30, tzinfo=UTC)
+    entries = [
+        entry("a", "The code is 4471.", occurred_at=late, idx=0),
+        entry("b", "Noted.", occurred_at=late + timedelta(minutes=20), idx=1),
+        entry("c", "It is 9902 now.", occurred_at=late + timedelta(days=263), idx=2),
+    ]
+
+    assert markdown(entries) == (
+        "## 2026-03-02 23:30\nMara: The code is 4471.\nMara: Noted.\n"
+        "\n## 2026-11-20 23:30\nMara: It is 9902 now.\n"
+    )
+    assert markdown(entries[:2], ZoneInfo("Europe/Athens")) == (
+        "## 2026-03-03 01:30\nMara: The code is 4471.\nMara: Noted.\n"
+    )
+    assert markdown(entries[:2], timezone(timedelta(minutes=20))) == (
+        "## 2026-03-02 23:50\nMara: The code is 4471.\n\n## 2026-03-03 00:10\nMara: Noted.\n"
+    )
+
+
 def test_two_sessions_of_one_minute_stay_apart() -> None:
     shown = markdown([entry("b", "Two.", session_id="t"), entry("a", "One.", session_id="s")])
 
@@ -137,9 +158,15 @@ def test_every_text_is_inside_unchanged_whatever_the_order(drawn: tuple) -> None
 
     assert shown == markdown([entries[place] for place in order])
     assert all(f"Mara: {each.text}\n" in shown for each in entries)
-    groups = {(each.session_id, "" if each.session_id else each.kind) for each in entries}
+    groups = {
+        (each.session_id, each.occurred_at) if each.session_id else ("", each.kind)
+        for each in entries
+    }
     assert len(shown) == (
         sum(len(f"Mara: {each.text}\n") for each in entries)
-        + sum(len(heading(kind or "message", session, MORNING)) for session, kind in groups)
+        + sum(
+            len(heading(kind if not session else "message", session, MORNING))
+            for session, kind in groups
+        )
         + max(len(groups) - 1, 0)
     )

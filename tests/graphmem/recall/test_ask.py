@@ -48,7 +48,9 @@ def check(found: Recalled, runtime: Runtime, *, limit: int | None = None, max_to
         rest = rest.replace(line(item), "", 1)
     headings = [left for left in rest.split("\n") if left]
     assert all(heading.startswith("## 2026-") for heading in headings), headings
-    assert len(headings) == len({item.session_id for item in found.items})
+    assert len(headings) == len(
+        {(item.session_id, item.occurred_at.date()) for item in found.items}
+    )
     check_omitted(found, limit=limit)
 
 
@@ -563,3 +565,31 @@ async def test_an_unknown_time_zone_is_named(memory: Graphmem, zone: str):
         await memory.recall("What was yesterday?", time_zone=zone)
     with pytest.raises(InvalidInput, match="time_zone"):
         await memory.search_contextual("What was yesterday?", time_zone=zone)
+
+
+@pytest.mark.parametrize("max_tokens", [40, 60, 80, 120, 300])
+async def test_facts_that_lie_ahead_and_earlier_versions_show_their_day(
+    memory: Graphmem, max_tokens: int
+):
+    first = await memory.remember_fact("The plan costs 49 euros.", valid_at="2026-03-03T23:30:00Z")
+    await memory.supersede_fact(
+        first.id, "The plan costs 59 euros.", valid_at="2026-06-25T12:00:00Z"
+    )
+    await memory.remember_fact("The plan will have a new name.", valid_at="2999-01-01T00:00:00Z")
+    question = "What does the plan cost?"
+
+    now = await memory.recall(question, max_tokens=max_tokens)
+    every = await memory.recall(
+        question, max_tokens=max_tokens, include_superseded=True, time_zone="Europe/Berlin"
+    )
+
+    assert max(now.tokens_used, every.tokens_used) <= max_tokens
+    if max_tokens == 300:
+        assert now.context == (
+            "## Facts\n- The plan costs 59 euros.\n- from 2999-01-01: The plan will have a new name.\n"
+        )
+        assert every.context == (
+            "## Facts\n- from 2026-03-04: The plan costs 49 euros.\n"
+            "- from 2026-06-25: The plan costs 59 euros.\n"
+            "- from 2999-01-01: The plan will have a new name.\n"
+        )

@@ -1,24 +1,29 @@
 """Composing without a database: what a budget does when texts are known only after ranking."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from msgspec.structs import asdict
 
+from graphmem.prompts.truncation import Part
 from graphmem.recall.compose import (
     OMITTED_SHOWN,
     SHORTEST_TOKENS,
     TEXTS,
     ComposedContext,
     MemoryText,
-    compose,
+    Packing,
+    pack,
     worth,
 )
 from graphmem.retrieval.filters import Filters
-from graphmem.retrieval.finding import Candidate
+from graphmem.retrieval.finding import Candidate, FoundPassage
 from graphmem.retrieval.heads import HEADS, Head, Standing
 from graphmem.retrieval.ranking import Ranked
+from graphmem.text.passages import passages
+from graphmem.text.words import stems
 from graphmem.tokens import TokenCounter
 from tests.scripted import ScriptedGraph, scripted_context
 
@@ -32,14 +37,14 @@ class Superadditive(TokenCounter):
         return len(text.split()) + 2 * max(0, text.count("\n") - 2)
 
 
-def ranked(id: str, tokens: int) -> Ranked:
+def ranked(id: str, tokens: int, passages: Sequence[FoundPassage] = ()) -> Ranked:
     candidate = Candidate(
         id=id,
         external_id=None,
         kind="message",
         role="user",
         name=None,
-        occurred_at=BEGUN + timedelta(minutes=ord(id)),
+        occurred_at=BEGUN + timedelta(seconds=ord(id)),
         conversation_id="c",
         session_id="s",
         idx=ord(id),
@@ -48,6 +53,7 @@ def ranked(id: str, tokens: int) -> Ranked:
         cosine=0.5,
         bm25=None,
         by_vector=True,
+        passages=list(passages),
     )
     return Ranked(candidate, 1.0, {}, {"vector": 1})
 
@@ -61,7 +67,20 @@ def head_of(id: str, new: str) -> Head | None:
     return Head(**fields, **own, other_categories=[], chain=[id, new])
 
 
-async def composed(
+def place_of(text: str, needle: str) -> int:
+    return next(place for place, one in enumerate(passages(text)) if needle in one.text)
+
+
+def excerpted(id: str, text: str) -> MemoryText:
+    """Return the row of a long memory with all of its passages."""
+    parts = [
+        Part(place=place, start=one.start, end=one.end, text=one.text)
+        for place, one in enumerate(passages(text))
+    ]
+    return MemoryText(id, "", "name", parts=parts, bytes=len(text.encode()))
+
+
+async def packed(
     texts: dict[str, str],
     *,
     limit: int | None,
@@ -69,32 +88,52 @@ async def composed(
     tokens: TokenCounter | None = None,
     heads: dict[str, str | None] | None = None,
     by_worth: bool = False,
-) -> tuple[ComposedContext, ScriptedGraph]:
-    """Compose texts that stand in their order of rank; `heads` have taken places, None of the deleted."""
+    needles: dict[str, str] | None = None,
+) -> tuple[Packing, ScriptedGraph]:
+    """Pack texts that stand in their order of rank; `heads` have taken places, None of the deleted.
+
+    `needles` are parts of long texts, whose passages were found.
+    """
     counter = tokens or TokenCounter()
+    places = {id: place_of(texts[id], needle) for id, needle in (needles or {}).items()}
 
     def rows(
         client_id: str, ids: list[str], around: dict[str, Any], now_only: bool
     ) -> list[MemoryText]:
-        return [MemoryText(id, texts[id], "name") for id in ids]
+        return [
+            excerpted(id, texts[id]) if id in around else MemoryText(id, texts[id], "name")
+            for id in ids
+        ]
 
     def standing(client_id: str, ids: list[str], now_only: bool) -> list[Standing]:
         taken = {id: (heads or {}).get(id, id) for id in ids}
         return [Standing(new, head_of(id, new)) for id, new in taken.items() if new]
 
     graph = ScriptedGraph({TEXTS.name: rows, HEADS.name: standing})
-    ranking = [ranked(id, counter.count(text)) for id, text in texts.items()]
+    ranking = [
+        ranked(
+            id,
+            counter.count(text),
+            [FoundPassage(place=places[id], start=0, end=0)] if id in places else (),
+        )
+        for id, text in texts.items()
+    ]
     context = scripted_context(graph, tokens=counter)
-    answer = await compose(
+    packing = await pack(
         ranking,
         Filters(),
         context,
-        words={},
+        words=dict.fromkeys(stems(" ".join((needles or {}).values())), 1.0),
         limit=limit,
         max_tokens=max_tokens,
         by_worth=by_worth,
     )
-    return answer, graph
+    return packing, graph
+
+
+async def composed(texts: dict[str, str], **options: Any) -> tuple[ComposedContext, ScriptedGraph]:
+    packing, graph = await packed(texts, **options)
+    return packing.composed(), graph
 
 
 async def test_what_had_no_room_is_not_beyond_the_limit_that_others_filled():
@@ -194,3 +233,65 @@ async def test_at_most_fifty_left_out_are_named_and_all_are_counted():
     answer, _ = await composed(texts, limit=5, max_tokens=10_000)
 
     assert (len(answer.items), len(answer.omitted), answer.omitted_total) == (5, 50, 75)
+
+
+NEEDLE = (
+    "2026-10-13T02:14:07Z ERROR pool.worker export lock wait: process 88121 was blocked by VACUUM FULL"
+    " on table ledger_entries for 1874 s trace=12345678abcdef01 node=arm-3 zone=eu-central-1 shard=12"
+)
+LINE = (
+    "2026-10-01T02:{0:02d}:11Z INFO pool.worker request_id={1:08x} POST /v2/items/{0} status=200"
+    " trace={2:016x} node=arm-3 zone=eu-central-1 shard={0}"
+)
+LOG = "\n".join(
+    NEEDLE if number == 37 else LINE.format(number, number * 7919, number * 104729)
+    for number in range(60)
+)
+
+
+@pytest.mark.parametrize("max_tokens", range(10, 200, 7))
+async def test_a_budget_pays_for_the_heading_of_each_day_of_a_session(max_tokens: int):
+    # `ranked` takes the id for the second: these are twelve days of one session.
+    texts = {
+        chr(90_000 * day + second): "some words here" for day in range(1, 13) for second in (0, 1)
+    }
+    answer, _ = await composed(texts, limit=None, max_tokens=max_tokens)
+
+    days = {item.occurred_at.date() for item in answer.items}
+    assert answer.context.count("## ") == len(days)
+    assert TokenCounter().count(answer.context) == answer.tokens_used <= max_tokens
+    assert answer.tokens_used > max_tokens - 30
+
+
+async def test_a_long_memory_is_worth_what_its_excerpt_costs():
+    texts = {"a": LOG} | {chr(0x4E00 + place): "word " * 60 for place in range(10)}
+    answer, _ = await composed(
+        texts, limit=None, max_tokens=300, by_worth=True, needles={"a": NEEDLE}
+    )
+
+    assert [item.rank for item in answer.items] == [1, 2, 3, 4]
+    assert NEEDLE in answer.context
+    assert answer.tokens_used <= 300
+
+
+async def test_what_had_no_room_tells_what_packing_needed_and_had_left():
+    texts = {"a": "word " * 230, "b": LOG, "c": "short"}
+    packing, _ = await packed(texts, limit=None, max_tokens=300, needles={"b": NEEDLE})
+    answer = packing.composed()
+    [omitted] = answer.omitted
+    needed, left = packing.room(ranked("b", 3_000).candidate)
+
+    assert [item.id for item in answer.items] == ["a", "c"]
+    assert (omitted.id, omitted.reason) == ("b", "no_room")
+    assert left < omitted.tokens < needed < 80
+    assert needed == TokenCounter().count(f"user: [...] {NEEDLE} [...]\n")
+    assert 300 - left == TokenCounter().count(f"\n## 2026-03-01 09:01\nuser: {texts['a']}\n")
+
+
+@pytest.mark.parametrize("max_tokens", range(100, 1_000, 20))
+async def test_a_sentence_longer_than_a_first_excerpt_is_shown_in_any_budget(max_tokens: int):
+    texts = {"a": LOG, "b": "Why are the exports slow?", "c": "Move the maintenance."}
+    answer, _ = await composed(texts, limit=None, max_tokens=max_tokens, needles={"a": NEEDLE})
+
+    assert NEEDLE in answer.context
+    assert answer.tokens_used <= max_tokens

@@ -1,17 +1,15 @@
 """Why a memory is in an answer, and why another one is not."""
 
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from graphmem.client import Graphmem
 from graphmem.errors import MemoryNotFound, Unavailable
 from graphmem.recall import ask
-from graphmem.recall.types import Item, Recalled
-from graphmem.recall.why import before
-from graphmem.retrieval.ranking import NEIGHBOURS, Ranked
+from graphmem.recall.types import Recalled
+from graphmem.retrieval.ranking import NEIGHBOURS
 from graphmem.runtime import Runtime
 
 QUESTION = "How did the price of the Harbour plan change, and why?"
@@ -121,17 +119,6 @@ async def test_what_had_no_room_says_how_much_it_needed_and_how_much_was_left(
     assert 0 <= why.tokens_left < why.tokens_needed
     assert str(why.tokens_left) in why.reason
     assert (await story.explain(QUESTION, out.id, max_tokens=5000)).stage == "taken"
-
-
-def test_what_is_packed_before_a_memory_is_better_ranked_or_worth_more() -> None:
-    short, long = (
-        cast(Item, SimpleNamespace(rank=rank, score=score, token_count=tokens))
-        for rank, score, tokens in ((3, 0.7, 10), (1, 0.9, 2_000))
-    )
-    one = cast(Ranked, SimpleNamespace(score=0.8, candidate=SimpleNamespace(token_count=200)))
-
-    assert before(one, 2, [long, short], by_worth=False) == [long]
-    assert before(one, 2, [long, short], by_worth=True) == [short]
 
 
 @pytest.mark.parametrize(
