@@ -158,15 +158,15 @@ def test_every_text_is_inside_unchanged_whatever_the_order(drawn: tuple) -> None
 
     assert shown == markdown([entries[place] for place in order])
     assert all(f"Mara: {each.text}\n" in shown for each in entries)
-    groups = {
-        (each.session_id, each.occurred_at) if each.session_id else ("", each.kind)
-        for each in entries
+    # A session has one heading a day here, a kind of memories without a session has one.
+    headings = {
+        (one.session_id, one.occurred_at if one.session_id else one.kind): len(
+            heading(one.kind, one.session_id, MORNING)
+        )
+        for one in entries
     }
     assert len(shown) == (
         sum(len(f"Mara: {each.text}\n") for each in entries)
-        + sum(
-            len(heading(kind if not session else "message", session, MORNING))
-            for session, kind in groups
-        )
-        + max(len(groups) - 1, 0)
+        + sum(headings.values())
+        + max(len(headings) - 1, 0)
     )
