@@ -56,6 +56,13 @@ TOLD_SECONDS = 10.0
 LINGER_SECONDS = 2.0
 """The time that a connection which is refused has for sending, and for reading the answer."""
 
+UNREAD_SECONDS = 30.0
+"""The time after which a connection is cut whose caller has read nothing more of an answer."""
+
+UNSENT_BYTES = 128 * 1024
+"""The length that the system takes of an answer before its caller reads on. By itself it takes megabytes, and
+then says nothing of a slow caller for minutes."""
+
 LIVENESS = b"GET /health/live "
 """The beginning of the request that is answered on every connection: a restart makes an overload worse."""
 
@@ -170,6 +177,9 @@ def listener(host: str, port: int) -> socket.socket:
         listening.bind(address)
         # Two sockets may bind one port; only listening reserves it.
         listening.listen(BACKLOG)
+        # Connections inherit it; Windows has none.
+        if hasattr(socket, "TCP_NOTSENT_LOWAT"):
+            listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
     except OSError as problem:
         listening.close()
         raise _not_taken(problem, host, port) from problem
@@ -217,10 +227,13 @@ class Protocol(H11Protocol):
     _is_beyond = False
     _answered = False
     _headers_due: asyncio.TimerHandle | None = None
+    _reading_due: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection; one beyond the limit only to answer it once it asks, or soon."""
         super().connection_made(transport)
+        # `pause_writing` and `resume_writing` tell then of every byte that waits for its caller.
+        transport.set_write_buffer_limits(high=0)
         if len(self.connections) > self.most_connections:
             self._is_beyond = True
             self._headers_due = self.loop.call_later(LINGER_SECONDS, self._turn_away, b"")
@@ -230,7 +243,18 @@ class Protocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget a connection."""
         self._forget_headers()
+        self._forget_reading()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Give a caller who does not read as fast as is written a limited time to read on."""
+        super().pause_writing()
+        self._time_reading()
+
+    def resume_writing(self) -> None:
+        """Note that the caller has read on."""
+        self._forget_reading()
+        super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
         """Answer an invalid request, for example one with headers beyond the limit, and hang up."""
@@ -249,6 +273,23 @@ class Protocol(H11Protocol):
         else:
             super().data_received(data)
             self._time_headers()
+
+    def _time_reading(self) -> None:
+        unread = self.transport.get_write_buffer_size()
+        self._reading_due = self.loop.call_later(UNREAD_SECONDS, self._check_reading, unread)
+
+    def _forget_reading(self) -> None:
+        if self._reading_due is not None:
+            self._reading_due.cancel()
+            self._reading_due = None
+
+    def _check_reading(self, unread: int) -> None:
+        """Cut the connection if as many bytes wait as before; a close would wait until they are read."""
+        if self.transport.get_write_buffer_size() < unread:
+            self._time_reading()
+        else:
+            count_refusal("unread")
+            self.transport.abort()
 
     def _turn_away(self, asked: bytes) -> None:
         """Answer on a connection beyond the limit: that the service lives if that is asked, else 503."""

@@ -6,8 +6,9 @@ from typing import Literal, get_args
 
 from prometheus_client import Counter, Gauge, Histogram
 
-Refusal = Literal["client", "all", "bytes", "connections", "headers"]
-"""The limits for which a request is refused at once, before anything is done for it."""
+Refusal = Literal["client", "all", "bytes", "connections", "headers", "unread"]
+"""The limits for which a request is refused at once, before anything is done for it; with `unread` its answer
+is cut off."""
 
 ReachedLimit = Literal["memories", "bytes", "tokens_a_day"]
 """The limits of a client that refuse its writes."""
@@ -35,7 +36,7 @@ REQUESTS_IN_PROGRESS = Gauge(
 REFUSED = Counter(
     "graphmem_http_refused",
     "Requests refused at once: too many of one client, of all, too many bytes of bodies, too many "
-    "connections, headers that are late, too long or no HTTP",
+    "connections, headers that are late, too long or no HTTP. Or answers cut off, since nobody reads them",
     ["limit"],
 )
 LIMITS_REACHED = Counter(
@@ -99,7 +100,7 @@ begin_at_zero(NEO4J_RESTARTS, get_args(Restart))
 
 
 def count_refusal(limit: Refusal) -> None:
-    """Count a request that is refused at once."""
+    """Count a request that is refused at once, or whose answer nobody reads."""
     REFUSED.labels(limit).inc()
 
 

@@ -1,6 +1,7 @@
 """A real server on a real port: it starts, answers, and ends in order."""
 
 import asyncio
+import contextlib
 import gc
 import logging
 import os
@@ -310,6 +311,92 @@ async def test_the_refusals_of_a_burst_are_all_logged_soon(
     ]
 
 
+class Export:
+    """An export that is long, or ends once it is told so."""
+
+    def __init__(self) -> None:
+        self.pages = 1_000
+        self.begun = 0
+
+    async def __call__(self, *_: Any) -> AsyncIterator[bytes]:
+        self.begun += 1
+        return self._lines()
+
+    async def _lines(self) -> AsyncIterator[bytes]:
+        for _ in range(self.pages):
+            yield b"a" * 100_000
+
+
+@pytest.fixture
+def export(monkeypatch: pytest.MonkeyPatch) -> Export:
+    """What stands for every export."""
+    made = Export()
+    monkeypatch.setattr("graphmem_api.clients.exporting.export", made)
+    return made
+
+
+def unread(url: str, sent: bytes) -> socket.socket:
+    """Send bytes on a connection whose answers are not read."""
+    host, port = url.removeprefix("http://").split(":")
+    opened = socket.socket()
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    opened.connect((host, int(port)))
+    opened.sendall(sent)
+    return opened
+
+
+EXPORT = b"GET /api/v0/export HTTP/1.1\r\nHost: localhost\r\n"
+
+
+async def test_answers_that_are_not_read_give_back_their_turns(
+    offline_running: Settings, export: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphmem_api.serve, "UNREAD_SECONDS", 1.0)
+    before = counted("unread")
+    async with served(replace(offline_running, requests_at_once=2)) as (url, _):
+        held = [unread(url, EXPORT + b"\r\n") for _ in range(2)]
+        async with asyncio.timeout(30):
+            while export.begun < 2:
+                await asyncio.sleep(0.01)
+            export.pages = 1
+            answer = await exchange(url, EXPORT + b"Connection: close\r\n\r\n")
+        for one in held:
+            one.close()
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert counted("unread") - before == 2
+
+
+async def test_whole_answers_that_are_not_read_do_not_keep_their_connection(
+    offline_running: Settings, export: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphmem_api.serve, "UNREAD_SECONDS", 1.0)
+    monkeypatch.setattr(graphmem_api.serve, "IDLE_SECONDS", 1)
+    export.pages = 1
+    schema = b"GET /schema HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    async with served(replace(offline_running, connections=1)) as (url, _):
+        with contextlib.closing(unread(url, schema * 8)):
+            async with asyncio.timeout(15):
+                while not (await exchange(url, EXPORT + b"Connection: close\r\n\r\n")).startswith(
+                    b"HTTP/1.1 200"
+                ):
+                    await asyncio.sleep(0.1)
+
+
+async def test_an_answer_that_is_read_slowly_is_sent_whole(
+    offline_running: Settings, export: Export, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphmem_api.serve, "UNREAD_SECONDS", 1.0)
+    export.pages = 30
+    async with served(offline_running) as (url, _):
+        with contextlib.closing(unread(url, EXPORT + b"Connection: close\r\n\r\n")) as caller:
+            caller.setblocking(False)
+            loop, received = asyncio.get_running_loop(), 0
+            while part := await loop.sock_recv(caller, 100_000):
+                received += len(part)
+                await asyncio.sleep(0.005)
+    assert received > 30 * 100_000
+
+
 @pytest.mark.parametrize("path", ["%ED%A0%80", "%00", "%FF", "a%2Fb", "%zz", "a" * 30_000])
 async def test_a_raw_path_that_cannot_be_is_not_found(path: str, running: Settings) -> None:
     async with served(running) as (url, _):
@@ -532,7 +619,7 @@ async def test_a_service_that_is_told_to_end_says_so_before_it_closes(
         os.kill(os.getpid(), signal.SIGTERM)
         async with asyncio.timeout(60):
             while (await http.get("/health/live")).headers.get("connection") != "close":
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.005)
         ready = await http.get("/health/ready")
         assert (ready.status_code, "is ending" in ready.json()["detail"]) == (503, True)
 
