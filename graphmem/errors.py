@@ -35,7 +35,7 @@
     ├── TookTooMuch             … or more memory than its limit
     ├── TooManyRuns             the client has the maximum number of active runs
     ├── TooManyStatements       the database works on the maximum number of operators' statements
-    ├── TooManyRequests         the client has the maximum number of requests in progress
+    ├── TooManyRequests         the client has the maximum number of requests in progress, or of their bytes
     ├── LimitReached            a write would exceed a limit of its client; nothing was written
     │   ├── StoreLimitReached   … of its memories, or of the length of their texts
     │   └── DayLimitReached     … of the tokens that it may write on one day
@@ -417,12 +417,13 @@ class TooManyStatements(GraphmemError):
 
 
 class TooManyRequests(GraphmemError):
-    """The client has the maximum number of requests in progress."""
+    """The client has the maximum number of requests in progress, or of bytes of their bodies."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, what: str = "requests") -> None:
+        setting = " (GRAPHMEM_CLIENT_REQUESTS)" if what == "requests" else ""
         super().__init__(
-            f"Too many requests: {limit} of this client are in progress, which is the most at once "
-            "(GRAPHMEM_CLIENT_REQUESTS); wait for an answer before you ask again"
+            f"Too many {what}: {limit:,} of this client are in progress, which is the most at once"
+            f"{setting}; wait for an answer before you ask again"
         )
         self.limit = limit
         self.retry_after = 1

@@ -26,7 +26,7 @@ from graphmem.observing.metrics import REQUESTS_IN_PROGRESS, count_refusal
 from graphmem_api.problems import send_problem
 
 HELD_BYTES = 256 * 1024 * 1024
-"""The maximum length of the bodies of all requests in progress together."""
+"""The maximum length of the bodies of all requests in progress together; one client has a quarter of it."""
 
 MORE_TIME_BYTES = 100_000
 """The length of a body for which a request has its time once more: a batch takes longer than a question."""
@@ -49,21 +49,29 @@ class CallerLeft(asyncio.CancelledError):
 
 
 class Bodies:
-    """The bodies of all requests in progress, and their length together."""
+    """The bodies of all requests in progress, and their length together and by client."""
 
     def __init__(self) -> None:
         self.held = 0
+        self._of_client: Counter[str] = Counter()
 
-    def take(self, length: int) -> None:
-        """Count a part that has arrived; `give_back` takes it off. Raises `Overloaded`."""
+    def take(self, length: int, client_id: str) -> None:
+        """Count a part that has arrived; `give_back` takes it off. Raises `TooManyRequests`, `Overloaded`."""
         self.held += length
+        self._of_client[client_id] += length
+        if self._of_client[client_id] > HELD_BYTES // 4:
+            count_refusal("bytes")
+            raise TooManyRequests(HELD_BYTES // 4, "bytes of bodies")
         if self.held > HELD_BYTES:
             count_refusal("bytes")
             raise Overloaded(HELD_BYTES, "bytes of bodies")
 
-    def give_back(self, length: int) -> None:
+    def give_back(self, length: int, client_id: str) -> None:
         """Count the end of a body's request."""
         self.held -= length
+        self._of_client[client_id] -= length
+        if not self._of_client[client_id]:
+            del self._of_client[client_id]
 
 
 class Pace:
@@ -188,8 +196,10 @@ class Visit:
         self._receive = receive
         self._send = send
         self._task = asyncio.current_task()
-        self._client_id: str | None = None
+        self._has_turn = False
         self._leaving: asyncio.Task[None] | None = None
+        self.client_id = ""
+        """Its client, from its authentication on."""
         self.body_bytes = 0
         self.waited = 0.0
         """The seconds until its turn."""
@@ -200,7 +210,7 @@ class Visit:
         self.has_begun = False
         self.has_answer = False
 
-    async def begin(self, client_id: str, handler: BaseRouteHandler) -> None:
+    async def begin(self, handler: BaseRouteHandler) -> None:
         """Wait for the client's turn, once the body has arrived; from now on the time of the work counts.
 
         Raises `TooManyRequests`, `Overloaded`.
@@ -212,18 +222,18 @@ class Visit:
         self._leaving = asyncio.create_task(self._notice_leaving())
         came = time.perf_counter()
         try:
-            await self._admission.turns.take(client_id)
+            await self._admission.turns.take(self.client_id)
         finally:
             self.waited = time.perf_counter() - came
-        self._client_id = client_id
+        self._has_turn = True
 
     async def receive(self) -> ReceiveMessage:
-        """Return the next part of the body, counted. Raises `Overloaded`."""
+        """Return the next part of the body, counted. Raises `TooManyRequests`, `Overloaded`."""
         message = await self._receive()
         if message["type"] == "http.request":
             length = len(message["body"])
             self.body_bytes += length
-            self._admission.bodies.take(length)
+            self._admission.bodies.take(length, self.client_id)
         return message
 
     async def answer(self, message: Message) -> None:
@@ -241,10 +251,10 @@ class Visit:
 
     def end(self) -> None:
         """Give everything back."""
-        self._admission.bodies.give_back(self.body_bytes)
+        self._admission.bodies.give_back(self.body_bytes, self.client_id)
         self._stop_watching()
-        if self._client_id is not None:
-            self._admission.turns.give_back(self._client_id)
+        if self._has_turn:
+            self._admission.turns.give_back(self.client_id)
 
     def _stop_watching(self) -> None:
         if self._leaving is not None:

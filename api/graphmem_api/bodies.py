@@ -44,7 +44,7 @@ class StrictRequest(Request[Any, Any, Any]):
         body = await self.body()
         visit = visit_of(self)
         if visit is not None:
-            await visit.begin(self.scope["state"]["client"].id, self.route_handler)
+            await visit.begin(self.route_handler)
         if len(body) < LONG_BODY:
             return decoded(body, wanted.annotation)
         return await asyncio.to_thread(decoded, body, wanted.annotation)

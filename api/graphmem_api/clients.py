@@ -85,11 +85,14 @@ class Guard:
         name_client(client.id)
         require_role(client.role, handler.handler_name.rpartition(".")[2])
         visit = visit_of(connection)
-        if visit is not None and handler.parsed_data_field is None:
+        if visit is None:
+            return
+        visit.client_id = client.id
+        if handler.parsed_data_field is None:
             if isinstance(connection, StrictRequest) and connection.method == "POST":
                 # While it waits for its turn only its end is looked for: nothing else would be read then.
                 await connection.whole_body()
-            await visit.begin(client.id, handler)
+            await visit.begin(handler)
 
 
 def current_client(scope: Scope) -> Client:

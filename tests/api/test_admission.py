@@ -4,7 +4,7 @@ import asyncio
 import random
 import re
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -295,16 +295,42 @@ async def test_the_bodies_of_all_requests_together_have_a_limit(
 ):
     monkeypatch.setattr(admission, "HELD_BYTES", 1_000)
     app = limited()
-    long = {"query": "a" * 600}
-    async with client_of(app, x_client_id="a") as http:
-        first = asyncio.create_task(http.post(RECALL, json=long))
-        await until(lambda: slow.begun)
-        refused = await http.post(RECALL, json=long)
+    long = {"query": "a" * 220}
+    async with AsyncExitStack() as stack:
+        clients = [
+            await stack.enter_async_context(client_of(app, x_client_id=name)) for name in "abcde"
+        ]
+        first = [asyncio.create_task(http.post(RECALL, json=long)) for http in clients[:4]]
+        await until(lambda: len(slow.begun) == 4)
+        refused = await clients[4].post(RECALL, json=long)
         slow.open.set()
-        assert (await first).status_code == 200
-        assert (await http.post(RECALL, json=long)).status_code == 200
+        assert [(await one).status_code for one in first] == [200] * 4
+        assert (await clients[4].post(RECALL, json=long)).status_code == 200
     assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
     assert "1,000 bytes" in refused.json()["detail"]
+
+
+async def test_one_client_has_a_quarter_of_the_bytes_of_bodies(
+    slow: Slow, limited: Callable[..., Litestar], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(admission, "HELD_BYTES", 4_000)
+    app = limited()
+    long = {"query": "a" * 600}
+    async with (
+        client_of(app, x_client_id="a") as one,
+        client_of(app, x_client_id="b") as other,
+    ):
+        first = asyncio.create_task(one.post(RECALL, json=long))
+        await until(lambda: slow.begun)
+        refused = await one.post(RECALL, json=long)
+        admitted = asyncio.create_task(other.post(RECALL, json=long))
+        await until(lambda: "b" in slow.begun)
+        slow.open.set()
+        assert {(await first).status_code, (await admitted).status_code} == {200}
+        assert (await one.post(RECALL, json=long)).status_code == 200
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    assert (refused.json()["code"], refused.json()["limit"]) == ("too_many_requests", 1_000)
+    assert "1,000 of this client" in refused.json()["detail"]
 
 
 async def test_clients_take_turns():

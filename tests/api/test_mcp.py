@@ -412,11 +412,11 @@ async def asking_in_process(runtime: Runtime) -> AsyncIterator[httpx.AsyncClient
 async def test_bodies_count_among_those_of_all_requests(
     offline: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admission, "HELD_BYTES", 1_000)
+    monkeypatch.setattr(admission, "HELD_BYTES", 4_000)
     async with asking_in_process(offline) as http:
         refused = [await http.post("/mcp", content=b" " * 600 * parts) for parts in (1, 1, 2)]
     assert [one.status_code for one in refused[:2]] == [400, 400]
-    assert (refused[2].status_code, refused[2].json()["code"]) == (503, "overloaded")
+    assert (refused[2].status_code, refused[2].json()["code"]) == (429, "too_many_requests")
 
 
 async def test_a_body_that_does_not_arrive_is_ended(offline: Runtime) -> None:

@@ -55,14 +55,18 @@ def is_installed() -> bool:
 class Body:
     """The body of one request: it arrives in time, and counts among all bodies until the answer ends."""
 
-    def __init__(self, bodies: Bodies, receive: Receive) -> None:
+    def __init__(self, bodies: Bodies, client_id: str, receive: Receive) -> None:
         self._bodies = bodies
+        self._client_id = client_id
         self._receive = receive
         self._arrived: deque[ReceiveMessage] = deque()
         self._length = 0
 
     async def arrive(self, seconds: float) -> None:
-        """Wait for the body, or for as much of it as is taken. Raises `Overloaded`, `BodyLate`."""
+        """Wait for the body, or for as much of it as is taken.
+
+        Raises `TooManyRequests`, `Overloaded`, `BodyLate`.
+        """
         try:
             async with asyncio.timeout(seconds):
                 while self._length <= BODY_BYTES:
@@ -71,7 +75,7 @@ class Body:
                     if message["type"] != "http.request":
                         return
                     self._length += len(message["body"])
-                    self._bodies.take(len(message["body"]))
+                    self._bodies.take(len(message["body"]), self._client_id)
                     if not message["more_body"]:
                         return
         except TimeoutError as problem:
@@ -83,7 +87,7 @@ class Body:
 
     def give_back(self) -> None:
         """Count the end of the request."""
-        self._bodies.give_back(self._length)
+        self._bodies.give_back(self._length, self._client_id)
 
 
 class Endpoint:
@@ -104,7 +108,10 @@ class Endpoint:
         self._drained.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; its client is known already. Raises `Overloaded`, `BodyLate`."""
+        """Serve one request; its client is known already.
+
+        Raises `TooManyRequests`, `Overloaded`, `BodyLate`.
+        """
         manager = await self._started()
         scope["state"]["offer"] = _offer(scope)
         served: Any = {**scope, "user": _owner(scope["state"]["client"].id)}
@@ -113,7 +120,7 @@ class Endpoint:
             return
         self._calls += 1
         self._drained.clear()
-        body = Body(self._bodies, receive)
+        body = Body(self._bodies, scope["state"]["client"].id, receive)
         try:
             await body.arrive(self._seconds)
             await manager.handle_request(served, body.receive, send)
