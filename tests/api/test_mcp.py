@@ -13,6 +13,7 @@ import pytest
 import pytest_asyncio
 from graphmem_api import admission
 from graphmem_api.app import create_app
+from graphmem_api.bodies import BODY_BYTES
 from graphmem_api.mcp import server
 from graphmem_api.serve import Server, listener, url
 from mcp import Client
@@ -417,6 +418,13 @@ async def test_bodies_count_among_those_of_all_requests(
         refused = [await http.post("/mcp", content=b" " * 600 * parts) for parts in (1, 1, 2)]
     assert [one.status_code for one in refused[:2]] == [400, 400]
     assert (refused[2].status_code, refused[2].json()["code"]) == (429, "too_many_requests")
+
+
+async def test_a_body_that_is_too_long_is_a_problem(offline: Runtime) -> None:
+    async with asking_in_process(offline) as http:
+        refused = await http.post("/mcp", content=b" " * (BODY_BYTES + 1))
+    assert refused.headers["content-type"] == "application/problem+json"
+    assert (refused.status_code, refused.json()["field"]) == (413, "body")
 
 
 async def test_a_body_that_does_not_arrive_is_ended(offline: Runtime) -> None:

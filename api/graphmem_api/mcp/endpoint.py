@@ -20,7 +20,7 @@ from litestar.types import Receive, ReceiveMessage, Scope, Send
 from msgspec import Struct
 
 from graphmem.client import Graphmem
-from graphmem.errors import BodyLate, DeadlineExceeded
+from graphmem.errors import BodyLate, DeadlineExceeded, TooLarge
 from graphmem.model.validation import validated
 from graphmem.runtime import Runtime
 from graphmem_api.admission import AT_LEAST, LONG_WORK, Bodies, Turns
@@ -63,10 +63,7 @@ class Body:
         self._length = 0
 
     async def arrive(self, seconds: float) -> None:
-        """Wait for the body, or for as much of it as is taken.
-
-        Raises `TooManyRequests`, `Overloaded`, `BodyLate`.
-        """
+        """Wait for the body. Raises `TooLarge`, `TooManyRequests`, `Overloaded`, `BodyLate`."""
         try:
             async with asyncio.timeout(seconds):
                 while self._length <= BODY_BYTES:
@@ -80,6 +77,7 @@ class Body:
                         return
         except TimeoutError as problem:
             raise BodyLate(seconds) from problem
+        raise TooLarge("body", f"at most {BODY_BYTES:,} bytes (32 MiB) are taken")
 
     async def receive(self) -> ReceiveMessage:
         """Return the next part."""
@@ -110,7 +108,7 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; its client is known already.
 
-        Raises `TooManyRequests`, `Overloaded`, `BodyLate`.
+        Raises `TooLarge`, `TooManyRequests`, `Overloaded`, `BodyLate`.
         """
         manager = await self._started()
         scope["state"]["offer"] = _offer(scope)
