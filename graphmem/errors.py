@@ -417,13 +417,18 @@ class TooManyStatements(GraphmemError):
 
 
 class TooManyRequests(GraphmemError):
-    """The client has the maximum number of requests in progress, or of bytes of their bodies."""
+    """The client has the maximum number of requests in progress, of bytes of their bodies, or of sessions."""
 
-    def __init__(self, limit: int, what: str = "requests") -> None:
+    def __init__(
+        self,
+        limit: int,
+        what: str = "requests",
+        remedy: str = "wait for an answer before you ask again",
+    ) -> None:
         setting = " (GRAPHMEM_CLIENT_REQUESTS)" if what == "requests" else ""
         super().__init__(
             f"Too many {what}: {limit:,} of this client are in progress, which is the most at once"
-            f"{setting}; wait for an answer before you ask again"
+            f"{setting}; {remedy}"
         )
         self.limit = limit
         self.retry_after = 1

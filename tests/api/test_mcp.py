@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest_asyncio
 from graphmem_api import admission
 from graphmem_api.app import create_app
 from graphmem_api.bodies import BODY_BYTES
-from graphmem_api.mcp import server
+from graphmem_api.mcp import server, sessions
 from graphmem_api.serve import Server, listener, url
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -418,6 +418,54 @@ async def test_bodies_count_among_those_of_all_requests(
         refused = [await http.post("/mcp", content=b" " * 600 * parts) for parts in (1, 1, 2)]
     assert [one.status_code for one in refused[:2]] == [400, 400]
     assert (refused[2].status_code, refused[2].json()["code"]) == (429, "too_many_requests")
+
+
+async def begin_session(http: httpx.AsyncClient, **headers: str) -> dict[str, str]:
+    begun = await http.post("/mcp", json=HELLO, headers=ACCEPT | headers)
+    assert begun.status_code == 200, begun.text
+    return {"Mcp-Session-Id": begun.headers["mcp-session-id"]} | headers
+
+
+async def list_tools(http: httpx.AsyncClient, session: dict[str, str]) -> int:
+    return (await http.post("/mcp", json=LIST, headers=ACCEPT | session)).status_code
+
+
+async def test_a_session_too_many_ends_the_one_that_its_client_did_not_use_for_longest(
+    offline: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "SESSIONS", 3)
+    async with asking_in_process(offline) as http:
+        others = await begin_session(http, **{"X-Client-Id": "b"})
+        one, two, three = [await begin_session(http) for _ in range(3)]
+        assert await list_tools(http, one) == 200
+        four = await begin_session(http)
+        found = [await list_tools(http, session) for session in (others, one, two, three, four)]
+        assert found == [200, 200, 404, 200, 200]
+        assert (await http.delete("/mcp", headers=ACCEPT | one)).status_code == 200
+        five = await begin_session(http)
+        found = [await list_tools(http, session) for session in (one, three, four, five)]
+        assert found == [404, 200, 200, 200]
+
+
+async def test_a_session_too_many_is_refused_if_all_are_in_use(
+    offline: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "SESSIONS", 2)
+    async with (
+        serving(offline) as place,
+        httpx.AsyncClient(base_url=place, timeout=300) as http,
+        AsyncExitStack() as streams,
+    ):
+        used = [await begin_session(http) for _ in range(2)]
+        for session in used:
+            await streams.enter_async_context(
+                http.stream("GET", "/mcp", headers={"Accept": "text/event-stream"} | session)
+            )
+        refused = await http.post("/mcp", json=HELLO, headers=ACCEPT)
+        assert [await list_tools(http, session) for session in used] == [200, 200]
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    assert (refused.json()["code"], refused.json()["limit"]) == ("too_many_requests", 2)
+    assert "end one before" in refused.json()["detail"]
 
 
 async def test_a_body_that_is_too_long_is_a_problem(offline: Runtime) -> None:

@@ -7,7 +7,7 @@ memory that a service without agents' programs need not spend.
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl
 
 from litestar import asgi
 from litestar.handlers import ASGIRouteHandler
-from litestar.types import Receive, ReceiveMessage, Scope, Send
+from litestar.types import Message, Receive, ReceiveMessage, Scope, Send
 from msgspec import Struct
 
 from graphmem.client import Graphmem
@@ -26,11 +26,14 @@ from graphmem.runtime import Runtime
 from graphmem_api.admission import AT_LEAST, LONG_WORK, Bodies, Turns
 from graphmem_api.bodies import BODY_BYTES
 from graphmem_api.clients import Guard, refuse_foreign_origin
+from graphmem_api.mcp.sessions import IDLE_SECONDS, Sessions
 
 PATH = "/mcp"
 
 CALL_SECONDS = LONG_WORK[AT_LEAST]
 """The time of a call, its waiting included: a tool may work through a whole conversation."""
+
+SESSION_HEADER = b"mcp-session-id"
 
 Turning = Callable[[str], AbstractAsyncContextManager[None]]
 
@@ -97,6 +100,7 @@ class Endpoint:
         self._seconds = seconds
         # Those of all requests: a call of a tool takes one, not an open stream.
         self._turns = turns
+        self._sessions = Sessions()
         self._manager: Any = None
         self._starting = asyncio.Lock()
         self._ended = asyncio.Event()
@@ -110,18 +114,34 @@ class Endpoint:
 
         Raises `TooLarge`, `TooManyRequests`, `Overloaded`, `BodyLate`.
         """
-        manager = await self._started()
+        await self._start()
         scope["state"]["offer"] = _offer(scope)
-        served: Any = {**scope, "user": _owner(scope["state"]["client"].id)}
+        client_id = scope["state"]["client"].id
+        served: Any = {**scope, "user": _owner(client_id)}
+        session_id = _session_id(scope["headers"])
+        if session_id is None and _has_session(scope):
+            self._sessions.check(client_id)
+
+        async def answer(message: Message) -> None:
+            if session_id is None and message["type"] == "http.response.start":
+                await self._note_session(_session_id(message["headers"]), served)
+            await send(message)
+
+        with self._sessions.using(session_id, client_id):
+            await self._serve(served, receive, answer)
+        if session_id is not None and served["method"] == "DELETE":
+            self._sessions.remove(session_id, client_id)
+
+    async def _serve(self, served: Any, receive: Receive, send: Send) -> None:
         if served["method"] != "POST":
-            await manager.handle_request(served, receive, send)
+            await self._manager.handle_request(served, receive, send)
             return
         self._calls += 1
         self._drained.clear()
-        body = Body(self._bodies, scope["state"]["client"].id, receive)
+        body = Body(self._bodies, served["state"]["client"].id, receive)
         try:
             await body.arrive(self._seconds)
-            await manager.handle_request(served, body.receive, send)
+            await self._manager.handle_request(served, body.receive, send)
         finally:
             body.give_back()
             self._calls -= 1
@@ -138,7 +158,20 @@ class Endpoint:
         self._ended.set()
         await self._keeper
 
-    async def _started(self) -> Any:
+    async def _note_session(self, session_id: str | None, served: Any) -> None:
+        """Count a session if it is new; end the client's longest unused one if it is one too many."""
+        if session_id is None:
+            return
+        client_id = served["state"]["client"].id
+        unused = self._sessions.add(session_id, client_id)
+        if unused is None:
+            return
+        self._sessions.remove(unused, client_id)
+        headers = [(SESSION_HEADER, unused.encode())]
+        ending = {**served, "method": "DELETE", "headers": headers}
+        await self._manager.handle_request(ending, _receive_nothing, _send_nowhere)
+
+    async def _start(self) -> None:
         async with self._starting:
             if self._manager is None:
                 await asyncio.to_thread(import_module, "graphmem_api.mcp.server")
@@ -146,7 +179,6 @@ class Endpoint:
                 ready = asyncio.Event()
                 self._keeper = asyncio.create_task(self._keep(ready))
                 await ready.wait()
-            return self._manager
 
     @asynccontextmanager
     async def _turn(self, client_id: str) -> AsyncIterator[None]:
@@ -204,7 +236,35 @@ def _manager(runtime: Runtime, turn: Turning) -> Any:
             memory, offering(context), state["request_id"], turn=lambda: turn(memory.client_id)
         )
 
-    return StreamableHTTPSessionManager(server(calling, offering), max_request_body_size=BODY_BYTES)
+    return StreamableHTTPSessionManager(
+        server(calling, offering),
+        session_idle_timeout=IDLE_SECONDS,
+        max_request_body_size=BODY_BYTES,
+    )
+
+
+def _session_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """Return the session that a request or an answer names."""
+    return next(
+        (value.decode("latin-1") for name, value in headers if name == SESSION_HEADER), None
+    )
+
+
+def _has_session(scope: Scope) -> bool:
+    """Tell whether a request speaks a version of the protocol that has sessions."""
+    from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+    versions = (value for name, value in scope["headers"] if name == b"mcp-protocol-version")
+    version = next(versions, None)
+    return version is None or version.decode("latin-1") in HANDSHAKE_PROTOCOL_VERSIONS
+
+
+async def _receive_nothing() -> ReceiveMessage:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _send_nowhere(message: Message) -> None:
+    """Leave an answer to nobody."""
 
 
 def _offer(scope: Scope) -> Any:
