@@ -219,6 +219,19 @@ class Refusals:
         asyncio.get_running_loop().call_later(TOLD_SECONDS, self._log, limit, status)
 
 
+class Reader(h11.Connection):
+    """Reads requests, but none whose end a proxy before the service may see elsewhere (RFC 9112, 6.1)."""
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """Return what has arrived. Raises `RemoteProtocolError`."""
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            names = {name for name, _ in event.headers}
+            if {b"content-length", b"transfer-encoding"} <= names:
+                raise h11.RemoteProtocolError("both Content-Length and Transfer-Encoding")
+        return event
+
+
 class Protocol(H11Protocol):
     """HTTP/1.1 with limits of number and time; what is wrong with it is answered as a problem, too."""
 
@@ -232,6 +245,7 @@ class Protocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection; one beyond the limit only to answer it once it asks, or soon."""
         super().connection_made(transport)
+        self.conn = Reader(h11.SERVER, HEADER_BYTES)
         # `pause_writing` and `resume_writing` tell then of every byte that waits for its caller.
         transport.set_write_buffer_limits(high=0)
         if len(self.connections) > self.most_connections:
@@ -260,7 +274,8 @@ class Protocol(H11Protocol):
         """Answer an invalid request, for example one with headers beyond the limit, and hang up."""
         self._refuse(
             400,
-            f"this is no HTTP, or its headers are longer than {HEADER_BYTES:,} bytes",
+            f"this is no HTTP, its headers are longer than {HEADER_BYTES:,} bytes, or it has both "
+            "Content-Length and Transfer-Encoding",
             "headers",
         )
 
@@ -389,7 +404,6 @@ class Server(uvicorn.Server):
                 server_header=False,
                 proxy_headers=False,
                 backlog=BACKLOG,
-                h11_max_incomplete_event_size=HEADER_BYTES,
                 timeout_keep_alive=IDLE_SECONDS,
                 timeout_graceful_shutdown=GRACE_SECONDS,
             )

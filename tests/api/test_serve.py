@@ -166,13 +166,18 @@ async def test_what_is_no_request_gets_a_problem_too(
     assert b'"code":"bad_request"' in answer
 
 
-async def test_a_request_with_a_length_and_parts_is_one_request(offline_running: Settings) -> None:
+async def test_a_request_with_a_length_and_parts_is_refused(offline_running: Settings) -> None:
     """Two readings of where it ends would let a request hide behind another."""
     hidden = b"GET /schema HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    begin = LIVE + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    begin = LIVE + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
     async with served(offline_running) as (url, _):
         answer = await exchange(url, begin, b"0\r\n\r\n" + hidden)
+        behind = await exchange(url, LIVE + b"\r\n" + begin + b"0\r\n\r\n" + hidden)
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert b"both Content-Length and Transfer-Encoding" in answer
     assert answer.count(b"HTTP/1.1 ") == 1
+    assert behind.startswith(b"HTTP/1.1 200")
+    assert behind.count(b"HTTP/1.1 ") == 2
 
 
 NOWHERE = b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
