@@ -22,8 +22,11 @@ DEPTH = 50
 SUBQUERIES = 10
 """The maximum depth of braces: the planner takes minutes from 18 EXISTS on."""
 
-JOINED = 500
-"""The maximum number of operators in one expression: some thousands overflow the parser's stack."""
+JOINED = 100
+"""The maximum number of operators, properties and brackets that stand around one another in an expression.
+
+Neo4j writes an expression out to name its column; from 157 on its stack overflows, and it sends no answer.
+"""
 
 UNIONS = 100
 
@@ -48,8 +51,9 @@ RULES: Mapping[str, str] = {
 """The refusals, by the rule's code, and the remedies."""
 
 CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
-OPERATORS = frozenset("+-*/%^=<>|") | {"AND", "OR", "XOR"}
-APART = frozenset(",;|") | {
+OPERATORS = frozenset("+-*/%^=<>|")
+LOGICAL = frozenset({"AND", "OR", "XOR"})
+APART = frozenset(",;") | {
     *(
         "CALL",
         "FILTER",
@@ -91,6 +95,40 @@ class Loops(Struct):
 
     parameters: Mapping[str, Any]
     longest: int = 1
+
+
+class Joined(Struct):
+    """The depth of an expression inside a bracket: every operator stands around those before it."""
+
+    logical: int = 0
+    operators: int = 0
+    links: int = 0
+    """Properties and brackets after one another, which stand around what they are taken of."""
+    below: int = 0
+    """The depth of an operand."""
+    most: int = 0
+    """That of the deepest expression so far."""
+
+    def add(self, upper: str) -> None:
+        """Count the next word."""
+        if upper in APART:
+            self.logical = self.operators = self.links = self.below = 0
+        elif upper in LOGICAL:
+            self.below = max(self.below, self.operators + self.links)
+            self.logical += 1
+            self.operators = self.links = 0
+        elif upper in OPERATORS:
+            self.below = max(self.below, self.links)
+            self.operators += 1
+            self.links = 0
+        elif upper == "." or upper in CLOSED_BY:
+            self.links += 1
+        self.deepen(0)
+
+    def deepen(self, inner: int) -> None:
+        """Count what a bracket holds."""
+        self.below = max(self.below, inner)
+        self.most = max(self.most, self.logical + self.operators + self.links + self.below)
 
 
 class _Endless(Exception):
@@ -161,24 +199,25 @@ def _unescaped(match: "re.Match[str]") -> str:
 def _check_depth(sequence: Sequence[Word]) -> None:
     """Raise for a text on which the parser, or the planner, would not end."""
     opened: list[str] = []
-    joined, unions = [0], 0
+    joined, unions = [Joined()], 0
     nots = cases = 0
     for word in sequence:
         upper = word.upper
         nots = nots + 1 if upper == "NOT" else nots if upper == "(" else 0
         cases += (upper == "CASE") - (upper == "END")
         unions += upper == "UNION"
+        joined[-1].add(upper)
         if upper in CLOSED_BY:
             opened.append(upper)
-            joined.append(0)
+            joined.append(Joined())
         elif upper in CLOSED_BY.values() and opened:
             opened.pop()
-            joined.pop()
-        joined[-1] = 0 if upper in APART else joined[-1] + (upper in OPERATORS)
+            inner = joined.pop().most
+            joined[-1].deepen(inner)
         if (
             len(opened) + max(cases, 0) + nots > DEPTH
             or opened.count("{") > SUBQUERIES
-            or joined[-1] > JOINED
+            or joined[-1].most > JOINED
             or unions > UNIONS
         ):
             raise _Endless("cypher_nesting", word)

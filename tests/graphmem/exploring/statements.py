@@ -74,6 +74,11 @@ ANSWERED: list[tuple[str, dict[str, Any]]] = [
     ),
     ("RETURN vector.similarity.cosine([1.0, 2.0], [1.0, 2.0]) AS s", {}),
     ("FINISH", {}),
+    # Expressions whose columns Neo4j can still name.
+    ("RETURN 1" + " + 1" * 100, {}),
+    ("MATCH (n:Fact) RETURN n" + ".a" * 100, {}),
+    ("RETURN EXISTS { (n) WHERE n.a = 1" + " AND n.a = 1" * 97 + " }", {}),
+    ("RETURN " + "abs(" * 30 + "1" + " + 1" * 40 + " + 1)" * 30, {}),
     # Loops, patterns and depths that end.
     ("RETURN [a IN range(1, 1000) | size([b IN range(1, 1000) | b])][0] AS x", {}),
     ("RETURN [a IN range(0, size($l) - 1) | $l[a]] AS x", {"l": [3, 4]}),

@@ -127,10 +127,17 @@ def test_what_comes_to_an_end_is_let_pass(query: str) -> None:
                 "MATCH (n) WHERE " + "EXISTS { (n)--(m) WHERE " * many + "true" + " }" * many
             ),
         ),
-        (500, lambda many: "RETURN 1" + " + 1" * many + " AS x"),
+        (100, lambda many: "RETURN 1" + " + 1" * many + " AS x"),
+        (100, lambda many: "MATCH (n) RETURN n" + ".a" * many),
+        (50, lambda many: "RETURN (1" + " + 1" * 50 + ")" + " + 1" * many),
+        (50, lambda many: "RETURN [1" + " || 1" * 25 + ", 2][0]" + " + 1" * many),
+        (97, lambda many: "RETURN EXISTS { (n) WHERE n.a = 1" + " AND n.a = 1" * many + " }"),
         (100, lambda many: "RETURN 1 AS x" + " UNION RETURN 1 AS x" * many),
     ],
-    ids=["brackets", "NOT", "CASE", "subqueries", "operators", "unions"],
+    ids=[
+        *("brackets", "NOT", "CASE", "subqueries", "operators", "properties"),
+        *("sum of a sum", "sum of a list", "conditions", "unions"),
+    ],
 )
 def test_what_nests_is_let_pass_up_to_its_bound(most: int, nested: Callable[[int], str]) -> None:
     assert refused_at(nested(most)) is None
