@@ -36,9 +36,9 @@ CLIENT = NODE + b'["Client"]'
 class Damaged(InvalidInput):
     """A file is no whole export."""
 
-    def __init__(self, problem: str) -> None:
-        """Name the problem."""
-        super().__init__("file", problem)
+    def __init__(self, problem: str, line: int | None = None) -> None:
+        """Name the problem, and the line that has it."""
+        super().__init__("file", problem if line is None else f"{problem} (line {line:,})")
 
 
 class ExportHeader(Struct, frozen=True, kw_only=True):
@@ -119,9 +119,10 @@ class UnfinishedFile(Struct, frozen=True):
 
 
 class Lines(Struct, frozen=True):
-    """The lines of a page of one kind, nodes or edges, and the place in the file after it."""
+    """The lines of a page of one kind, nodes or edges, their numbers, and the place in the file after it."""
 
     lines: list[bytes]
+    numbers: list[int]
     after: int
 
 
@@ -178,15 +179,31 @@ def beginning(path: Path) -> UnfinishedFile | None:
 def read_pages(path: Path, prefix: bytes, after: int) -> Iterator[Lines]:
     """Yield the lines of one kind of each page that begins at a place or behind it."""
     with path.open("rb") as file:
-        file.seek(after)
+        place = 0
         found: list[bytes] = []
-        for one in file:
-            after += len(one)
+        numbers: list[int] = []
+        for number, one in enumerate(file, 1):
+            place += len(one)
+            if place <= after:
+                continue
             if one.startswith(prefix):
                 found.append(one)
+                numbers.append(number)
             elif one.startswith(PAGE):
-                yield Lines(found, after)
-                found = []
+                yield Lines(found, numbers, place)
+                found, numbers = [], []
+
+
+def count_lines(path: Path, end: int) -> int:
+    """Return the number of lines before a place in the file."""
+    number = place = 0
+    with path.open("rb") as file:
+        for one in file:
+            place += len(one)
+            if place > end:
+                break
+            number += 1
+    return number
 
 
 def _pages(file: BinaryIO, sha256: str) -> Iterator[tuple[PageEnd, int]]:

@@ -6,6 +6,7 @@ was, and nothing is made twice.
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,9 +27,10 @@ from graphmem.exports.lines import (
     Lines,
     NodeLine,
     check,
+    count_lines,
     read_pages,
 )
-from graphmem.graph.driver import Transaction
+from graphmem.graph.driver import NotUnique, Transaction
 from graphmem.graph.installation import installation
 from graphmem.graph.plain import from_json, vector_of
 from graphmem.graph.query import Query, RowsWritten
@@ -237,7 +239,14 @@ async def _write_page(
         if await _advance(transaction, loading, before, after) and rows:
             await write(transaction, rows, loading)
 
-    await loading.context.graph.write(work)
+    try:
+        await loading.context.graph.write(work)
+    except NotUnique as problem:
+        first = count_lines(loading.path, int(before[1] or 0)) + 1
+        last = count_lines(loading.path, int(after[1]))
+        raise Damaged(
+            f"a node in the lines {first:,} to {last:,} has the identity of another one of this file"
+        ) from problem
 
 
 async def _move(
@@ -306,23 +315,55 @@ def _read_nodes(loading: Loading, after: int) -> Iterator[tuple[str, list[Any]]]
 def _nodes(page: Lines, loading: Loading) -> list[dict[str, Any]]:
     """Return the rows of nodes.
 
-    Raises `Damaged` for labels that no node of a client has, and for properties that no export has: those of
-    the installation's own, such as the client's id and the state of an import.
+    Raises `Damaged` for labels that no node of a client has, for a node without a property that such nodes
+    have, and for properties that no export has: those of the installation's own, such as the client's id and
+    the state of an import.
     """
-    known = {one.labels for one in declared_nodes().values()}
+    required = _required()
     rows = []
-    for one in _decoded(page, NodeLine):
-        if frozenset(one.node) not in known or LABELS_OF.isdisjoint(one.node):
-            raise Damaged(f"it has a node with the labels {one.node!r}, which are not a client's")
+    for number, one in zip(page.numbers, _decoded(page, NodeLine), strict=True):
+        if frozenset(one.node) not in required or LABELS_OF.isdisjoint(one.node):
+            raise Damaged(
+                f"it has a node with the labels {one.node!r}, which are not a client's", number
+            )
         if strange := NOT_WRITTEN & one.properties.keys():
-            raise Damaged(f"it has a node with the property {min(strange)!r}, which no export has")
+            raise Damaged(
+                f"it has a node with the property {min(strange)!r}, which no export has", number
+            )
+        given = {name for name, value in one.properties.items() if value is not None}
+        if missing := required[frozenset(one.node)] - given:
+            raise Damaged(
+                f"it has a node with the labels {one.node!r} without the property {min(missing)!r}",
+                number,
+            )
         if not isinstance(one.properties.get("legal_hold", ""), str):
-            raise Damaged("the reason of its legal hold is no text")
+            raise Damaged("the reason of its legal hold is no text", number)
         rows.append(_row(one, loading))
     return rows
 
 
 LABELS_OF = frozenset(LABELS)
+
+
+KEYS = frozenset({"id", "normalized"})
+
+
+@cache
+def _required() -> Mapping[frozenset[str], frozenset[str]]:
+    """Return the properties that a node must have, by its labels: those of every memory, the key of another.
+
+    What only some kinds of nodes have may be missing where an older version has made them.
+    """
+    nodes = declared_nodes().values()
+    required = {
+        node.labels: frozenset(name for name, one in node.properties.items() if one.required)
+        for node in nodes
+    }
+    of_memories = frozenset.intersection(*(required[one.labels] for one in nodes if one.is_memory))
+    return {
+        one.labels: (of_memories if one.is_memory else required[one.labels] & KEYS) - NOT_WRITTEN
+        for one in nodes
+    }
 
 
 def _row(one: NodeLine, loading: Loading) -> dict[str, Any]:

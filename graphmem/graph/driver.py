@@ -121,6 +121,13 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 log = logging.getLogger(__name__)
 
 
+class NotUnique(Exception):
+    """A write would make a node that exists already, and no repetition finds it."""
+
+    def __init__(self) -> None:
+        super().__init__("a node with the same identity exists already")
+
+
 class Transaction:
     """One transaction that may write: all of it is committed, or nothing."""
 
@@ -583,7 +590,7 @@ class Graph:
                 # Another writer has created the same unique node: retry, and find it.
                 faults += 1
                 if faults > FAULTS:
-                    raise
+                    raise NotUnique from problem
                 log.info("another writer came first: %s; trying again", _name(problem))
             except (Neo4jError, DriverError, OSError) as problem:
                 if _name(problem) in UNKNOWN_STATE and self._bookmarks.forget():

@@ -661,21 +661,39 @@ def test_every_label_of_a_client_is_exported_or_is_not_for_a_reason() -> None:
     assert declared == {*LABELS, *NOT_EXPORTED}
 
 
+async def test_a_node_that_is_there_twice_is_refused(memory: Graphmem, tmp_path: Path) -> None:
+    cat, dog = ({"name": name, "normalized": name} for name in ("cat", "dog"))
+    nodes = [NodeLine(["Entity"], one) for one in (cat, dog, cat)]
+    with pytest.raises(Damaged, match="in the lines 1 to 5 has the identity of another one"):
+        await loaded(forged(tmp_path / "forged.jsonl", memory, *nodes), memory)
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
         ({"node": ["Installation"], "properties": {}}, "not a client's"),
         ({"node": ["Memory"], "properties": {}}, "not a client's"),
         ({"node": ["Audit"], "properties": {}}, "not a client's"),
-        ({"node": ["Entity"], "properties": {"name": {"map": 1}}}, "'map' is no type"),
+        (
+            {"node": ["Entity"], "properties": {"name": {"map": 1}, "normalized": "a"}},
+            "'map' is no type",
+        ),
         ({"node": "Entity"}, "cannot be read"),
         ({"node": ["Client"], "properties": {"client_id": "victim"}}, "'client_id', which no"),
         ({"node": ["Client"], "properties": {"import_place": "nodes 7"}}, "'import_place'"),
         ({"node": ["Client"], "properties": {"legal_hold": 7}}, "legal hold is no text"),
+        (
+            {"node": ["Memory", "Message"], "properties": {"active": True}},
+            "without the property 'category'",
+        ),
+        (
+            {"node": ["Entity"], "properties": {"name": "a", "normalized": None}},
+            r"'normalized' \(line 9\)",
+        ),
     ],
 )
 def test_a_forged_node_is_refused(line: dict[str, Any], reason: str) -> None:
-    page = Lines([msgspec.json.encode(line)], 0)
+    page = Lines([msgspec.json.encode(line)], [9], 0)
     with pytest.raises(Damaged, match=reason):
         loading._nodes(page, _any_loading())
 
@@ -683,7 +701,7 @@ def test_a_forged_node_is_refused(line: dict[str, Any], reason: str) -> None:
 def test_a_forged_edge_is_refused() -> None:
     edge = {"edge": "OWNS", "from": ["Entity", "a"], "to": ["Entity", "b"]}
     with pytest.raises(Damaged, match="unknown type 'OWNS'"):
-        loading._edges(Lines([msgspec.json.encode(edge)], 0), _any_loading())
+        loading._edges(Lines([msgspec.json.encode(edge)], [9], 0), _any_loading())
 
 
 def _any_loading() -> Any:
