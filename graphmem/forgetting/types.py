@@ -12,9 +12,11 @@ from graphmem.model.vocabulary import Kind
 GivenId = Annotated[str, Meta(min_length=1, max_length=256)]
 
 REMAINS = (
+    "the files of the store and of its indexes, until other data overwrites them: Neo4j only marks what is "
+    "deleted as free; export the clients that stay and import them into a new store to be rid of it",
     "the transaction logs of the database: on a private server until 32 MB more are written and an hour has "
     "passed, on your own as it is set",
-    "backups and exports that were made before",
+    "backups and exports that were made before, and backups made later that copy the files of the store",
     "the memory of processes: what was found for a turn, for ten minutes at most; single words and names of "
     "speakers, until others displace them or the process ends",
 )

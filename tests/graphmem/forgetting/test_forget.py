@@ -4,6 +4,7 @@ import asyncio
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from graphmem.conversations import conversation as conversations
 from graphmem.conversations.types import Deleted
 from graphmem.errors import ConversationNotFound, InvalidInput, LegalHold, SpanNotFound
 from graphmem.forgetting.forget import KEEP_HOLD
-from graphmem.forgetting.types import Receipt
+from graphmem.forgetting.types import REMAINS, Receipt
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.memories.memory import refuse_on_hold
 from graphmem.runtime import Runtime
@@ -89,6 +90,19 @@ SELECTIONS: dict[str, Callable[[Told], dict[str, Any]]] = {
     "session": lambda told: {"session_id": told.session},
     "conversation": lambda told: {"conversation_id": told.conversation},
 }
+
+
+def test_receipts_and_documents_name_the_files_and_later_backups_that_hold_forgotten_texts(
+    repository: Path,
+) -> None:
+    """Neo4j marks what is deleted as free, and overwrites it some day."""
+    places = " ".join(REMAINS)
+    assert "the files of the store and of its indexes, until other data overwrites them" in places
+    assert "backups made later that copy the files of the store" in places
+    for name in ("SECURITY.md", "docs/guides/forget.md"):
+        text = " ".join((repository / name).read_text("utf-8").split())
+        assert "the files of the store and of its indexes" in text, name
+        assert "made afterwards" in text, name
 
 
 @pytest.mark.parametrize("selection", SELECTIONS)
