@@ -309,9 +309,14 @@ class Packing:
         """Return the candidates in the order in which they are packed."""
         if not self._by_worth:
             return self._ranking
-        return sorted(
-            self._ranking, key=lambda one: -worth(one.score, self._text_tokens(one.candidate))
-        )
+        return sorted(self._ranking, key=self._unworth)
+
+    def _unworth(self, one: Ranked) -> float:
+        """Return the negative worth of a candidate; what is never given whole counts as its excerpt."""
+        tokens = one.candidate.token_count
+        if tokens > WHOLE_TOKENS:
+            tokens = self._text_tokens(one.candidate)
+        return -worth(one.score, tokens)
 
     def _estimate(self, candidate: Candidate) -> Parcel:
         """Return the cost by the stored token count; a text after its prefix may cost a token less."""

@@ -240,7 +240,7 @@ async def test_a_question_that_lucene_cannot_read_is_a_mistake(small: Small) -> 
         ("x" * 32_769, {}, {}, "query"),
         ("RETURN '\ud800'", {}, {}, "query"),
         ("RETURN $x", {"x": 2**63}, {}, "parameters"),
-        ("RETURN $x", {"x": "\ud800"}, {}, "parameters"),
+        ("RETURN $x", {"x": "\ud800"}, {}, "parameters.x"),
         ("RETURN 1", {}, {"max_rows": 0}, "max_rows"),
         ("RETURN 1", {}, {"max_rows": 50_001}, "max_rows"),
         ("RETURN 1", {}, {"timeout_ms": 0}, "timeout_ms"),
