@@ -14,7 +14,7 @@ import pytest_asyncio
 from graphmem_api import admission
 from graphmem_api.app import create_app
 from graphmem_api.bodies import BODY_BYTES
-from graphmem_api.mcp import server, sessions
+from graphmem_api.mcp import open_sessions, server
 from graphmem_api.serve import Server, listener, url
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -433,7 +433,7 @@ async def list_tools(http: httpx.AsyncClient, session: dict[str, str]) -> int:
 async def test_a_session_too_many_ends_the_one_that_its_client_did_not_use_for_longest(
     offline: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "SESSIONS", 3)
+    monkeypatch.setattr(open_sessions, "SESSIONS", 3)
     async with asking_in_process(offline) as http:
         others = await begin_session(http, **{"X-Client-Id": "b"})
         one, two, three = [await begin_session(http) for _ in range(3)]
@@ -450,7 +450,7 @@ async def test_a_session_too_many_ends_the_one_that_its_client_did_not_use_for_l
 async def test_a_session_too_many_is_refused_if_all_are_in_use(
     offline: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "SESSIONS", 2)
+    monkeypatch.setattr(open_sessions, "SESSIONS", 2)
     async with (
         serving(offline) as place,
         httpx.AsyncClient(base_url=place, timeout=300) as http,

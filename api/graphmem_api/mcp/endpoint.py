@@ -26,7 +26,7 @@ from graphmem.runtime import Runtime
 from graphmem_api.admission import AT_LEAST, LONG_WORK, Bodies, Turns
 from graphmem_api.bodies import BODY_BYTES
 from graphmem_api.clients import Guard, refuse_foreign_origin
-from graphmem_api.mcp.sessions import IDLE_SECONDS, Sessions
+from graphmem_api.mcp.open_sessions import IDLE_SECONDS, Sessions
 
 PATH = "/mcp"
 
