@@ -20,6 +20,7 @@ from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_word
 from graphmem.memories.memory import Gone, delete_unmentioned, refuse_on_hold
+from graphmem.memories.write import WrittenMemory
 from graphmem.model.annotations import checked_tags, decoded, encoded
 from graphmem.model.times import BEGINNING, END
 
@@ -30,12 +31,6 @@ class DeletedConversation(Struct, frozen=True):
     sessions: int
     memories: int
     entities: list[str]
-
-
-class MemoryId(Struct, frozen=True):
-    """The id of a memory."""
-
-    id: str
 
 
 class StoredConversation(Struct, frozen=True):
@@ -54,7 +49,7 @@ OPEN_CONVERSATIONS = Query("conversations/open_conversations", StoredConversatio
 CHANGE_CONVERSATION = Query("conversations/change_conversation", StoredConversation, writes=True)
 DELETE_CONVERSATION = Query("conversations/delete_conversation", DeletedConversation, writes=True)
 PART_CHAINS = Query("conversations/part_chains", Gone, writes=True)
-MEMORY_IDS = Query("conversations/memory_ids", MemoryId)
+MEMORY_IDS = Query("conversations/memory_ids", WrittenMemory)
 DELETE_CONVERSATION_MEMORIES = Query(
     "conversations/delete_conversation_memories", Gone, writes=True
 )

@@ -179,13 +179,12 @@ def beginning(path: Path) -> UnfinishedFile | None:
 def read_pages(path: Path, prefix: bytes, after: int) -> Iterator[Lines]:
     """Yield the lines of one kind of each page that begins at a place or behind it."""
     with path.open("rb") as file:
-        place = 0
+        file.seek(after)
+        place = after
         found: list[bytes] = []
         numbers: list[int] = []
-        for number, one in enumerate(file, 1):
+        for number, one in enumerate(file, count_lines(path, after) + 1):
             place += len(one)
-            if place <= after:
-                continue
             if one.startswith(prefix):
                 found.append(one)
                 numbers.append(number)

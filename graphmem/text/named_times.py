@@ -129,12 +129,10 @@ def named_days(question: str) -> list[tuple[NamedTime, str]]:
 def _named_in(question: str) -> Iterator[tuple[NamedTime, str]]:
     """Yield the valid days and months that a question names, those in words first, each with its words."""
     for match in _IN_WORDS.finditer(question):
-        time = _in_words(match)
+        place = match.start("before" if match["before"] else "month")
+        time = _in_words(match, _side(question, place))
         if time is not None and _is_possible(time):
-            yield (
-                time,
-                question[match.start("before" if match["before"] else "month") : match.end()],
-            )
+            yield time, question[place : match.end()]
     for match in _IN_NUMBERS.finditer(question):
         year, month, day = match.groups()
         side = _side(question, match.start())
@@ -332,7 +330,7 @@ def _month(year: int, month: int) -> RelativeTime:
     return RelativeTime(date(year, month, 1), after - timedelta(days=1))
 
 
-def _in_words(match: re.Match[str]) -> NamedTime | None:
+def _in_words(match: re.Match[str], side: Side | None) -> NamedTime | None:
     """Return the month, or the day of it; None if it is a name or another word."""
     word, before = match["month"].lower(), match["before"] or ""
     if before.endswith(".") and word in _MODAL:
@@ -345,7 +343,7 @@ def _in_words(match: re.Match[str]) -> NamedTime | None:
         _NUMBERS[word],
         int(_NO_DIGIT.sub("", day)) if day else None,
         int(match["year"]) if match["year"] else None,
-        _side(match.string, match.start("before" if match["before"] else "month")),
+        side,
     )
 
 
