@@ -25,9 +25,7 @@ _SPACES = re.compile(r"\s+")
 _EDGES = " \t\"'“”„«»‘’`*_,;:!?…()[]{}<>|#~–—-"
 _PARENTHESIS = re.compile(r" \([^()]*+\)$")
 # Formulas name nothing that lasts. None holds the beginning of another, so that the search is linear.
-_FORMULA = re.compile(
-    r"\\\((?:(?!\\[()]).)*+\\\)|\\\[(?:(?!\\[\[\]]).)*+\\\]|\$\$.*?\$\$", re.DOTALL
-)
+_FORMULA = re.compile(r"\\\((?:(?!\\[()]).)*\\\)|\\\[(?:(?!\\[\[\]]).)*\\\]|\$\$.*?\$\$", re.DOTALL)
 # A block of code, to its end or that of the text, code in a line, a tag: their words are no prose.
 _CODE = re.compile(
     r"^[ \t]*```.*?(?:^[ \t]*```|\Z)|`[^`\n]{1,300}`|</?[a-zA-Z][^<>\n]{0,300}>",

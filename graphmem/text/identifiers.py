@@ -27,7 +27,7 @@ MOST_COMMAND_WORDS = 3
 _EXPRESSION = re.compile(r"[<>{}$;=\"]|: ")
 # What has a space at its ends stands between two terms, behind a mark without a partner.
 _BACKTICKED = re.compile(rf"(?<!`)`(?!\s)([^`\n]{{1,{LONGEST}}})(?<!\s)`(?!`)")
-_RUN = re.compile(r"[\w./\\:~@+-]++(?:\(\))?+")
+_RUN = re.compile(r"[\w./\\:~@+-]++(?:\(\))?")
 _URL = re.compile(r"https?://(?:www\.)?([^?#]++)")
 _SNAKE = re.compile(r"_*[^\W\d_]\w*?_\w+")
 _CAMEL = re.compile(r"[a-z][a-z0-9]*[A-Z]\w*")
