@@ -272,6 +272,9 @@ async def test_connections_that_are_refused_are_counted_and_logged_seldom(
     offline_running: Settings, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(graphmem_api.serve, "HEADER_SECONDS", 1.0)
+    # What a test before has left to be logged by its timer is none of these.
+    graphmem_api.serve.Protocol.refusals._counted.clear()
+    monkeypatch.setattr(graphmem_api.serve.Protocol, "refusals", graphmem_api.serve.Refusals())
     before = {limit: counted(limit) for limit in ("connections", "headers")}
     async with served(replace(offline_running, connections=1)) as (url, _):
         host, port = url.removeprefix("http://").split(":")
