@@ -197,26 +197,35 @@ class Refusals:
 
     def __init__(self) -> None:
         self._counted: Counter[tuple[Refusal, int]] = Counter()
-        self._pausing: set[tuple[Refusal, int]] = set()
+        self._due: dict[tuple[Refusal, int], asyncio.TimerHandle] = {}
 
     def count(self, limit: Refusal, status: int) -> None:
         """Count one more; log the first at once, those of the next seconds together."""
         count_refusal(limit)
         self._counted[limit, status] += 1
-        if (limit, status) not in self._pausing:
+        if (limit, status) not in self._due:
             self._log(limit, status)
+
+    def end(self) -> None:
+        """Log what is counted but not logged yet, and nothing later."""
+        for kind, timer in list(self._due.items()):
+            timer.cancel()
+            self._log(*kind)
+        for timer in self._due.values():
+            timer.cancel()
 
     def _log(self, limit: Refusal, status: int) -> None:
         """Log how many there were since the last line, and look again after a pause until there are none."""
         number = self._counted.pop((limit, status), 0)
         if not number:
-            self._pausing.discard((limit, status))
+            self._due.pop((limit, status), None)
             return
         log.warning(
             "refused without a request: limit=%s status=%d connections=%d", limit, status, number
         )
-        self._pausing.add((limit, status))
-        asyncio.get_running_loop().call_later(TOLD_SECONDS, self._log, limit, status)
+        self._due[limit, status] = asyncio.get_running_loop().call_later(
+            TOLD_SECONDS, self._log, limit, status
+        )
 
 
 class Reader(h11.Connection):
@@ -388,13 +397,14 @@ class Server(uvicorn.Server):
         endpoint: Endpoint | None = None,
         draining: Draining | None = None,
     ) -> None:
+        self._refusals = Refusals()
         super().__init__(
             uvicorn.Config(
                 app,
                 http=type(
                     "Limited",
                     (Protocol,),
-                    {"most_connections": connections, "refusals": Refusals()},
+                    {"most_connections": connections, "refusals": self._refusals},
                 ),
                 ws="none",
                 lifespan="off",
@@ -441,6 +451,7 @@ class Server(uvicorn.Server):
             self._background.stop()
         closing = asyncio.create_task(self._endpoint.close()) if self._endpoint else None
         await super().shutdown(sockets)
+        self._refusals.end()
         if closing:
             await closing
 

@@ -272,9 +272,6 @@ async def test_connections_that_are_refused_are_counted_and_logged_seldom(
     offline_running: Settings, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(graphmem_api.serve, "HEADER_SECONDS", 1.0)
-    # What a test before has left to be logged by its timer is none of these.
-    graphmem_api.serve.Protocol.refusals._counted.clear()
-    monkeypatch.setattr(graphmem_api.serve.Protocol, "refusals", graphmem_api.serve.Refusals())
     before = {limit: counted(limit) for limit in ("connections", "headers")}
     async with served(replace(offline_running, connections=1)) as (url, _):
         host, port = url.removeprefix("http://").split(":")
@@ -289,13 +286,16 @@ async def test_connections_that_are_refused_are_counted_and_logged_seldom(
                 await asyncio.sleep(0.1)
     assert {one[:12] for one in refused} == {b"HTTP/1.1 503"}
     assert late.startswith(b"HTTP/1.1 408")
-    assert counted("connections") - before["connections"] >= 3
+    refusals = counted("connections") - before["connections"]
+    assert refusals >= 3
     assert counted("headers") - before["headers"] == 2
     told = [one.getMessage() for one in caplog.records if "refused without" in one.getMessage()]
     assert told[0] == "refused without a request: limit=connections status=503 connections=1"
     assert told[1] == "refused without a request: limit=headers status=408 connections=1"
-    assert told[-1] == "refused without a request: limit=headers status=400 connections=1"
-    assert not [one for one in told[2:-1] if "limit=connections" not in one]
+    later = [one for one in told[2:] if "limit=connections" not in one]
+    assert later == ["refused without a request: limit=headers status=400 connections=1"]
+    logged = [int(one.rpartition("=")[2]) for one in told if "limit=connections" in one]
+    assert sum(logged) == refusals
 
 
 async def test_the_refusals_of_a_burst_are_all_logged_soon(
@@ -317,6 +317,26 @@ async def test_the_refusals_of_a_burst_are_all_logged_soon(
         "limit=headers status=408 connections=1",
         "limit=connections status=503 connections=3",
     ]
+
+
+async def test_what_was_refused_is_logged_when_the_server_ends_and_nothing_later(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphmem_api.serve, "TOLD_SECONDS", 0.2)
+    refusals = Refusals()
+    refusals.count("headers", 400)
+    refusals.count("headers", 408)
+    refusals.count("headers", 408)
+    refusals.end()
+    told = [one.removeprefix("refused without a request: ") for one in caplog.messages]
+    assert told == [
+        "limit=headers status=400 connections=1",
+        "limit=headers status=408 connections=1",
+        "limit=headers status=408 connections=1",
+    ]
+    refusals._counted["headers", 400] += 1
+    await asyncio.sleep(0.4)
+    assert len(caplog.messages) == 3
 
 
 class Export:
