@@ -157,8 +157,11 @@ def recall(asked: Asked, order: Sequence[str], k: int) -> float:
 
 def order_by(each: Sequence[Ranked], weights: Weighed) -> list[str]:
     """Return the ids by other weights of the same signals."""
+    signals = each[0].signals if each else {}
     scores = {
-        one.id: sum(weight * one.scores.get(name, 0.0) for name, weight in weights.items())
+        one.id: sum(
+            weight * signals.get(name, {}).get(one.id, 0.0) for name, weight in weights.items()
+        )
         for one in each
     }
     return sorted(scores, key=lambda one: -scores[one])
@@ -271,7 +274,8 @@ def matrix(
             real[row, column] = True
             right[row, column] = one.ids.get(candidate.id) in one.evidence
             scale = scales(candidate.weights, present)
-            signals[row, column] = [candidate.scores.get(name, 0.0) * scale[name] for name in NAMES]
+            scores = candidate.scores
+            signals[row, column] = [scores.get(name, 0.0) * scale[name] for name in NAMES]
     return signals, right / np.maximum(right.sum(1, keepdims=True), 1), real
 
 

@@ -1,12 +1,16 @@
 CYPHER 25
 // The texts of some memories, and the names of their sessions; of long ones the passages around a hit instead.
 //
-// $client_id  string  the client
-// $around     map     {id: {first, last}}: the places of the passages that are wanted of a long memory
+// $client_id  string        the client
+// $named      list<string>  the ids of memories of which no text is wanted, only whether they stand
+// $around     map           {id: {first, last}}: the places of the passages that are wanted of a long memory
 // include heads
-OPTIONAL MATCH (session:Session {client_id: $client_id, id: memory.session_id})
-WITH memory, chain, session, $around[memory.id] AS wanted
-RETURN collect(memory {
+WITH memory, chain, NOT chain[0] IN $named AS has_text
+OPTIONAL MATCH (session:Session {
+  client_id: $client_id, id: CASE WHEN has_text THEN memory.session_id END
+})
+WITH memory, chain, has_text, session, $around[memory.id] AS wanted
+RETURN collect(CASE WHEN has_text THEN memory {
   .id, .metadata,
   tags: coalesce(memory.tags, []),
   text: CASE WHEN wanted IS NULL THEN coalesce(memory.text, memory.search_text, '') ELSE '' END,
@@ -22,4 +26,8 @@ RETURN collect(memory {
     RETURN max(passage.end) + CASE WHEN memory.passages_due THEN 1 ELSE 0 END
   }[0] END,
   // include head
-}) AS rows
+} ELSE memory {
+  .id,
+  has_text: false,
+  // include head
+} END) AS rows

@@ -144,14 +144,20 @@ def with_hop(
     found: Mapping[str, Candidate],
 ) -> list[Ranked]:
     """Return a ranking with the scores that a hop adds, and with the memories that only the hop has found."""
-    best, weights = ranking[0].score, {**ranking[0].weights, HOP: 1.0}
-    only = [Ranked(one, 0.0, {}, {}) for one in found.values()]
-    scored = {}
-    for one in (*ranking, *only):
-        gained = best * joined(own.get(one.id, 0.0), inherited.get(one.id, 0.0))
-        more = max(0.0, gained - one.score)
-        scores = one.scores | {HOP: more} if more else one.scores
-        scored[one.id] = replace(one, score=one.score + more, scores=scores, weights=weights)
+    first, only = ranking[0], [Ranked(candidate=one, score=0.0) for one in found.values()]
+    every = [*ranking, *only]
+    gained = {
+        one.id: first.score * joined(own.get(one.id, 0.0), inherited.get(one.id, 0.0)) - one.score
+        for one in every
+    }
+    hop = {id: more for id, more in gained.items() if more > 0.0}
+    signals, weights = {**first.signals, HOP: hop}, {**first.weights, HOP: 1.0}
+    scored = {
+        one.id: replace(
+            one, score=one.score + hop.get(one.id, 0.0), signals=signals, weights=weights
+        )
+        for one in every
+    }
     order = best_first((one.candidate for one in scored.values()), lambda one: scored[one.id].score)
     return [scored[one.id] for one in order]
 
@@ -390,7 +396,7 @@ async def _explain_ranked(
         rank=rank,
         score=one.score,
         scores=one.scores,
-        ranks=dict(one.ranks),
+        ranks={**one.ranks},
     )
     if all(admitted.id != one.id for admitted in search.admitted.ranking):
         return replace(explanation, stage="below_min_relevance")

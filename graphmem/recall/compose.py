@@ -1,7 +1,6 @@
 """Composing: from a ranking to a text within a token budget, and a list of the omitted memories."""
 
-import asyncio
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, tzinfo
 from itertools import accumulate, takewhile
 from typing import Any
@@ -12,13 +11,13 @@ from msgspec.structs import replace
 from graphmem.context import Context
 from graphmem.graph.query import Query
 from graphmem.model.annotations import decoded
-from graphmem.model.vocabulary import bare_id
+from graphmem.model.vocabulary import Kind, bare_id
 from graphmem.prompts.rendering import Entry, group, heading, markdown, prefix
 from graphmem.prompts.truncation import Excerpt, Parcel, Part, Surroundings, fitting
 from graphmem.recall.types import Item, Omitted, Reason, ShownExcerpt
 from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.finding import Candidate, FoundPassage
-from graphmem.retrieval.heads import Head, Loaded, at_heads, fetch_heads, heads_of
+from graphmem.retrieval.heads import Head, at_heads, heads_of
 from graphmem.retrieval.ranking import Ranked
 from graphmem.tokens import TokenCounter
 
@@ -55,12 +54,18 @@ LEAST_ROOM_SHARE = 50
 """The part of the budget, 1/50, that is left empty rather than asking the database once more."""
 
 
+A_SESSION, A_TIME = "session", datetime(2026, 1, 1, tzinfo=UTC)
+"""What a heading shows that is measured for all of its kind."""
+
+
 class MemoryText(Struct, frozen=True):
     """The text of a memory, and its session's name."""
 
     id: str
-    text: str
-    session_external_id: str | None
+    text: str = ""
+    session_external_id: str | None = None
+    has_text: bool = True
+    """Whether its text was wanted; of another it is known that it stands, or its head."""
     metadata: str | None = None
     tags: list[str] = []
     parts: list[Part] = []
@@ -120,54 +125,45 @@ async def pack(
     )
     wanted, named = packing.wanted(), packing.named()
     while wanted or named:
-        # The second is done before the first, whose rows are longer.
-        texts, standing = await asyncio.gather(
-            _load_texts(wanted, packing.around(), filters, context),
-            context.each_of(
-                named.difference(wanted),
-                lambda one, ids: fetch_heads(
-                    ids, client_id=one.client_id, graph=one.graph, now_only=filters.only_active
-                ),
-            ),
+        around = packing.around()
+        rows = await load_texts(
+            wanted,
+            context,
+            named=named.difference(wanted),
+            around={id: around[id] for id in wanted if id in around},
+            now_only=filters.only_active,
         )
-        packing.add(wanted, texts, standing)
+        packing.add(wanted, rows)
         wanted, named = packing.wanted(), frozenset()
     return packing
-
-
-async def _load_texts(
-    ids: list[str], around: Mapping[str, Any], filters: Filters, context: Context
-) -> list[MemoryText]:
-    if not ids:
-        return []
-    return await load_texts(
-        ids,
-        context,
-        around={id: around[id] for id in ids if id in around},
-        now_only=filters.only_active,
-    )
 
 
 async def load_texts(
     ids: Iterable[str],
     context: Context,
     *,
+    named: Collection[str] = (),
     around: Mapping[str, Any] | None = None,
     now_only: bool = False,
 ) -> list[MemoryText]:
     """Return the texts of memories, those of each client from there; none of one that was deleted.
 
-    Of those in `around` only the passages from its `first` to its `last`. Raises `Unavailable`.
+    Of those in `around` only the passages from its `first` to its `last`; of those `named` no text. With
+    `now_only` heads take the places of superseded memories. Raises `Unavailable`.
     """
 
     async def load(one: Context, own: list[str]) -> list[MemoryText]:
-        given = ((id, context.as_given(id, one)) for id in own)
-        passages = {id: around[name] for id, name in given if around and name in around}
+        given = {id: context.as_given(id, one) for id in own}
         return await one.graph.rows(
-            TEXTS, client_id=one.client_id, ids=own, around=passages, now_only=now_only
+            TEXTS,
+            client_id=one.client_id,
+            ids=own,
+            named=[id for id, name in given.items() if name in named],
+            around={id: around[name] for id, name in given.items() if around and name in around},
+            now_only=now_only,
         )
 
-    return await context.each_of(ids, load)
+    return await context.each_of([*ids, *named], load)
 
 
 class Packing:
@@ -201,6 +197,7 @@ class Packing:
         self._surroundings: dict[str, Surroundings] = {}
         self._excerpts: dict[str, Excerpt] = {}
         self._exact: dict[str, Parcel] = {}
+        self._headings: dict[tuple[str, str], int] = {}
         self._chosen: list[str] = []
         self._context = ""
         self._used = 0
@@ -227,17 +224,13 @@ class Packing:
         first = self._ranking[: items + OMITTED_SHOWN]
         return frozenset(ranked.candidate.id for ranked in first)
 
-    def add(
-        self, asked: Sequence[str], texts: Sequence[MemoryText], standing: Sequence[Loaded]
-    ) -> None:
-        """Pack again with these texts too; a memory that was deleted meanwhile has none.
-
-        `standing` are memories without texts that are there still, or their heads.
-        """
+    def add(self, asked: Sequence[str], rows: Sequence[MemoryText]) -> None:
+        """Pack again with these texts too; a memory that was deleted meanwhile has no row."""
+        texts = [row for row in rows if row.has_text]
         self._asked |= set(asked)
         self._texts |= {text.id: text for text in texts}
-        self._known |= {one.id for one in (*texts, *standing)}
-        if heads := heads_of((*texts, *standing)):
+        self._known |= {row.id for row in rows}
+        if heads := heads_of(rows):
             self._ranking = at_heads(self._ranking, heads, self._filters.admit, _moved)
             self._order = self._ordered()
             self._estimates = self._estimated()
@@ -321,7 +314,21 @@ class Packing:
     def _estimate(self, candidate: Candidate) -> Parcel:
         """Return the cost by the stored token count; a text after its prefix may cost a token less."""
         cost = self._text_tokens(candidate) + self._tokens.count_again(self._prefix(candidate)) + 1
-        return _parcel(candidate, cost, self._tokens, self._zone)
+        kind, session_id, begins = candidate.kind, candidate.session_id, candidate.occurred_at
+        return Parcel(
+            candidate.id,
+            cost,
+            group(kind, session_id, begins, self._zone, candidate.owner),
+            self._heading_tokens(kind, bool(session_id), candidate.owner),
+        )
+
+    def _heading_tokens(self, kind: Kind, of_session: bool, owner: str) -> int:
+        """Return the tokens of a heading with its empty line; every time has as many."""
+        key = ("" if of_session else kind, owner)
+        if key not in self._headings:
+            text = heading(kind, A_SESSION if of_session else "", A_TIME, owner=owner)
+            self._headings[key] = self._tokens.count(f"\n{text}")
+        return self._headings[key]
 
     def _text_tokens(self, candidate: Candidate) -> int:
         """Return the tokens of a memory's text, or of its excerpt before the remaining room goes to it."""
@@ -335,8 +342,10 @@ class Packing:
 
     def _since(self, candidate: Candidate) -> date | None:
         """Return the day from which a fact holds, if that lies ahead, or earlier versions are asked for."""
+        if candidate.kind != "fact":
+            return None
         ahead = candidate.occurred_at > self._now
-        if candidate.kind == "fact" and (ahead or self._filters.include_superseded):
+        if ahead or self._filters.include_superseded:
             return candidate.occurred_at.astimezone(self._zone).date()
         return None
 
@@ -448,7 +457,7 @@ def shown_excerpt(excerpt: Excerpt, hit: FoundPassage) -> ShownExcerpt:
 
 def _moved(ranked: Ranked, head: Head) -> Ranked:
     """Return a head with the score of the version that was found."""
-    return replace(ranked, candidate=head)
+    return replace(ranked, candidate=head, found_id=ranked.found_id or ranked.id)
 
 
 def _likely(estimates: Sequence[Parcel], max_tokens: int, limit: int) -> list[str]:
@@ -465,11 +474,6 @@ def _most_that_fit(estimates: Iterable[Parcel], max_tokens: int) -> int:
     """Return an upper bound of the number of memories that fit; an estimate may be a token too high."""
     spent = accumulate(sorted(parcel.tokens - 1 for parcel in estimates))
     return sum(tokens <= max_tokens for tokens in spent)
-
-
-def _parcel(candidate: Candidate, cost: int, tokens: TokenCounter, zone: tzinfo) -> Parcel:
-    of = (candidate.kind, candidate.session_id, candidate.occurred_at, zone, candidate.owner)
-    return Parcel(candidate.id, cost, group(*of), tokens.count_again(f"\n{heading(*of)}"))
 
 
 def speaker(candidate: Candidate) -> str:

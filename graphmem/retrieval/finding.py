@@ -781,14 +781,17 @@ def cut(found: Sequence[Candidate], wanted: int) -> list[Candidate]:
     )
     matching = _best_ids(_by_words(found), lambda one: one.bm25 or 0.0, wanted)
     return [
-        replace(
-            one,
-            by_vector=one.id in nearest,
-            bm25=one.bm25 if one.id in matching else None,
-        )
+        _left_to(one, one.id in nearest, one.id in matching)
         for one in found
         if one.id in nearest or one.id in matching
     ]
+
+
+def _left_to(one: Candidate, by_vector: bool, by_words: bool) -> Candidate:
+    """Return a candidate without the legs whose cut it is beyond."""
+    if by_vector == one.by_vector and (by_words or one.bm25 is None):
+        return one
+    return replace(one, by_vector=by_vector, bm25=one.bm25 if by_words else None)
 
 
 def _best_ids(

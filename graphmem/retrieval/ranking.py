@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -45,6 +46,9 @@ from graphmem.text.languages import (
 )
 from graphmem.text.named_times import NamedTime, RelativeTime, named_times, nearness
 from graphmem.text.passages import units
+
+Name = TypeVar("Name", bound=str)
+Value = TypeVar("Value", int, float)
 
 LONGEST_RANKED = 2_000
 """The characters of the longest text whose words are compared with the question's."""
@@ -173,20 +177,36 @@ class Told(Struct, frozen=True):
     most: float = 0.0
 
 
-class Ranked(Struct, frozen=True):
-    """A candidate with its score and all signals of the score."""
+class Ranked(Struct, frozen=True, kw_only=True):
+    """A candidate with its score, and the signals and places of its whole ranking, by the ids found."""
 
     candidate: Candidate
     score: float
-    scores: dict[str, float]
-    ranks: dict[Leg, int]
+    signals: Mapping[str, Scores] = {}
+    places: Mapping[Leg, Mapping[str, int]] = {}
     weights: Mapping[str, float] = {}
     """The weights of the scores whose weighted sum is the score; none for `rrf`, which adds up ranks."""
+    found_id: str | None = None
+    """The id of the version that was found, if its head has taken its place."""
 
     @property
     def id(self) -> str:
         """The memory's id."""
         return self.candidate.id
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """All signals of its score."""
+        return self._own(self.signals)
+
+    @property
+    def ranks(self) -> dict[Leg, int]:
+        """Its rank in each leg that has found it."""
+        return self._own(self.places)
+
+    def _own(self, every: Mapping[Name, Mapping[str, Value]]) -> dict[Name, Value]:
+        id = self.found_id or self.id
+        return {name: values[id] for name, values in every.items() if id in values}
 
 
 def ranked(
@@ -229,15 +249,11 @@ def ranked(
     order = best_first((c for c in found if c.id in scores), lambda c: scores[c.id])
     return [
         Ranked(
-            candidate,
-            scores[candidate.id],
-            {
-                name: signal[candidate.id]
-                for name, signal in signals.items()
-                if candidate.id in signal
-            },
-            {leg: place[candidate.id] for leg, place in places.items() if candidate.id in place},
-            weights,
+            candidate=candidate,
+            score=scores[candidate.id],
+            signals=signals,
+            places=places,
+            weights=weights,
         )
         for candidate in order
     ]

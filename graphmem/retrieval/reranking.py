@@ -166,12 +166,14 @@ async def reranked(
 def with_signal(ranking: Sequence[Ranked], told: Mapping[str, float]) -> list[Ranked]:
     """Return a ranking with the reranker's signal, 0–1, added to the memories that it has read."""
     signal = min_max(told)
+    signals = {**ranking[0].signals, RERANKER: signal}
+    weights = {**ranking[0].weights, RERANKER: WEIGHT}
     scored = {
         one.id: replace(
             one,
             score=one.score + WEIGHT * signal.get(one.id, 0.0),
-            scores=one.scores | {RERANKER: signal[one.id]} if one.id in signal else one.scores,
-            weights={**one.weights, RERANKER: WEIGHT},
+            signals=signals,
+            weights=weights,
         )
         for one in ranking
     }

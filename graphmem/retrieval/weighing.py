@@ -1,5 +1,6 @@
 """Weighing: the score by words, and the signals of a memory besides those of the two legs; pure."""
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Set
@@ -89,9 +90,11 @@ def counted_words(text: str, asked: WeighedWords) -> Mapping[str, int]:
     if asked.starts:
         return _counted_forms(text, asked.starts)
     initials, weights = asked.initials, asked.weights
-    some = [stemmed(word) for word in every_word(text) if word[0] in initials]
-    counts = Counter(word for word in some if word in weights)
-    counts.update({word: number for word in asked.pairs if (number := text.count(word))})
+    counts: dict[str, int] = {}
+    for word in every_word(text):
+        if word[0] in initials and (stem := stemmed(word)) in weights:
+            counts[stem] = counts.get(stem, 0) + 1
+    counts |= {word: number for word in asked.pairs if (number := text.count(word))}
     return counts
 
 
@@ -117,13 +120,14 @@ def scores_by_words(
     Those of the index are of the whole store, and change whenever another client writes.
     """
     return {
-        key: sum(
-            asked.weights[word] * number / (number + K1 * (1 - B + B * lengths[key] / asked.length))
-            for word, number in sorted(counts.items())
-        )
+        key: _bm25(counts, K1 * (1 - B + B * lengths[key] / asked.length), asked.weights)
         for key, counts in counted.items()
         if counts
     }
+
+
+def _bm25(counts: Mapping[str, int], damped: float, weights: Mapping[str, float]) -> float:
+    return math.fsum(weights[word] * number / (number + damped) for word, number in counts.items())
 
 
 def session_prior(scores: Mapping[str, float], session_of: Mapping[str, str]) -> Scores:
@@ -156,10 +160,12 @@ def neighbour_scores(
     neighbour that is not a candidate contributes nothing; for a long memory neighbours count less.
     """
     at = {place: scores[id] for id, place in places.items()}
-    return {
-        id: brevity(lengths[id]) * sum(at.get((session, idx + offset), 0.0) for offset in offsets)
-        for id, (session, idx) in places.items()
-    }
+    found = dict.fromkeys(places, 0.0)
+    for offset in offsets:
+        for id, (session, idx) in places.items():
+            if near := at.get((session, idx + offset)):
+                found[id] += near * brevity(lengths[id])
+    return found
 
 
 def speaker_named(words: Iterable[str], names: Mapping[str, str | None]) -> Scores:
@@ -244,8 +250,8 @@ def completed(
     nothing = frozenset[str]()
     shares = {}
     for id, (session, idx) in places.items():
-        before = covered.get(at.get((session, idx - 1), ""), nothing)
-        shares[id] = _share(before - covered.get(id, nothing), asked)
+        if before := covered.get(at.get((session, idx - 1), "")):
+            shares[id] = _share(before - covered.get(id, nothing), asked)
     return {id: share for id, share in shares.items() if share}
 
 
@@ -276,4 +282,4 @@ def session_coverage(
 
 
 def _share(words: Iterable[str], asked: Mapping[str, float]) -> float:
-    return sum(asked[word] for word in sorted(words))
+    return math.fsum(asked[word] for word in words)

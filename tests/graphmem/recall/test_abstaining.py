@@ -60,7 +60,8 @@ def candidate(id: str, cosine: float | None = 0.7, name: str | None = None) -> C
 
 def ranking(cosines: Sequence[float]) -> list[Ranked]:
     return [
-        Ranked(candidate(str(place), cosine), 1.0, {}, {}) for place, cosine in enumerate(cosines)
+        Ranked(candidate=candidate(str(place), cosine), score=1.0)
+        for place, cosine in enumerate(cosines)
     ]
 
 
@@ -166,9 +167,7 @@ def test_an_unheard_name_costs_trust_unless_a_speaker_has_it():
 async def admitted(cosines: Sequence[float], **options: Any) -> tuple[list[str], list[str]]:
     """Return the ids of what may answer, and the queries."""
 
-    def texts(
-        client_id: str, ids: list[str], around: dict[str, Any], now_only: bool
-    ) -> list[MemoryText]:
+    def texts(ids: list[str], **_: object) -> list[MemoryText]:
         return [MemoryText(id, "anything", None) for id in ids if cosines[int(id)] >= 0]
 
     graph = ScriptedGraph({TEXTS.name: texts})
@@ -202,9 +201,7 @@ async def test_of_a_given_least_relevance_each_memory_needs_it_and_none_that_was
 async def test_a_long_memory_is_judged_by_the_passages_that_were_found(monkeypatch):
     asked_for: dict[str, Any] = {}
 
-    def texts(
-        client_id: str, ids: list[str], around: dict[str, Any], now_only: bool
-    ) -> list[MemoryText]:
+    def texts(around: dict[str, Any], **_: object) -> list[MemoryText]:
         asked_for.update(around)
         near = Part(place=7, start=0, end=4, text="Fog.")
         return [MemoryText("long", "", None, parts=[near], bytes=9), MemoryText("short", "x", None)]
@@ -214,7 +211,7 @@ async def test_a_long_memory_is_judged_by_the_passages_that_were_found(monkeypat
         FoundPassage(place=9, start=8, end=18, bm25=1.0, text="The lighthouse."),
     ]
     long = replace(candidate("long", None), passages=found)
-    some = [Ranked(one, 1.0, {}, {}) for one in (long, candidate("short", None))]
+    some = [Ranked(candidate=one, score=1.0) for one in (long, candidate("short", None))]
     context = scripted_context(ScriptedGraph({TEXTS.name: texts}))
 
     here = await relevance_by_id(some, judge("lighthouse"), context)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from graphmem import Graphmem
 from graphmem.recall.ask import HOP, chained, is_prose, with_hop
@@ -21,7 +21,16 @@ FILLER = " It was built by the harbour board, painted twice, and closed for one 
 
 
 def ranked(candidate: Candidate, score: float) -> Ranked:
-    return Ranked(candidate, score, {"cosine": score / 2}, {}, {"cosine": 2.0})
+    return Ranked(candidate=candidate, score=score)
+
+
+def ranking(*scored: tuple[Candidate, float]) -> list[Ranked]:
+    """Return candidates with scores that are twice their only signal."""
+    cosines = {one.id: score / 2 for one, score in scored}
+    return [
+        replace(ranked(one, score), signals={"cosine": cosines}, weights={"cosine": 2.0})
+        for one, score in scored
+    ]
 
 
 def test_only_long_memories_are_prose(candidate: Make) -> None:
@@ -34,15 +43,11 @@ def test_only_long_memories_are_prose(candidate: Make) -> None:
 
 
 def test_a_hop_lifts_what_was_found_and_adds_what_was_not(candidate: Make) -> None:
-    ranking = [
-        ranked(candidate("a"), 2.0),
-        ranked(candidate("b"), 1.0),
-        ranked(candidate("c"), 0.8),
-    ]
+    some = ranking((candidate("a"), 2.0), (candidate("b"), 1.0), (candidate("c"), 0.8))
     own = {"a": 1.0, "b": 0.5, "c": 0.4}
     inherited = {"c": 0.5, "new": 0.45}
 
-    found = with_hop(ranking, own, inherited, {"new": candidate("new")})
+    found = with_hop(some, own, inherited, {"new": candidate("new")})
 
     assert [(one.id, one.score) for one in found] == [
         ("a", 2.0),

@@ -20,7 +20,7 @@ from graphmem.recall.compose import (
 )
 from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.finding import Candidate, FoundPassage
-from graphmem.retrieval.heads import HEADS, Head, Standing
+from graphmem.retrieval.heads import Head
 from graphmem.retrieval.ranking import Ranked
 from graphmem.text.passages import passages
 from graphmem.text.words import stems
@@ -55,7 +55,7 @@ def ranked(id: str, tokens: int, passages: Sequence[FoundPassage] = ()) -> Ranke
         by_vector=True,
         passages=list(passages),
     )
-    return Ranked(candidate, 1.0, {}, {"vector": 1})
+    return Ranked(candidate=candidate, score=1.0, places={"vector": {id: 1}})
 
 
 def head_of(id: str, new: str) -> Head | None:
@@ -97,19 +97,21 @@ async def packed(
     counter = tokens or TokenCounter()
     places = {id: place_of(texts[id], needle) for id, needle in (needles or {}).items()}
 
-    def rows(
-        client_id: str, ids: list[str], around: dict[str, Any], now_only: bool
-    ) -> list[MemoryText]:
-        return [
-            excerpted(id, texts[id]) if id in around else MemoryText(id, texts[id], "name")
-            for id in ids
+    def read(id: str, around: dict[str, Any]) -> MemoryText:
+        if id in around:
+            return excerpted(id, texts[id])
+        return MemoryText(id, texts[id], "name")
+
+    def rows(ids: list[str], named: list[str], around: dict[str, Any], **_: Any) -> list[MemoryText]:
+        taken = {id: (heads or {}).get(id, id) for id in named}
+        standing = [
+            MemoryText(new, has_text=False, head=head_of(id, new))
+            for id, new in taken.items()
+            if new
         ]
+        return [*(read(id, around) for id in ids if id not in named), *standing]
 
-    def standing(client_id: str, ids: list[str], now_only: bool) -> list[Standing]:
-        taken = {id: (heads or {}).get(id, id) for id in ids}
-        return [Standing(new, head_of(id, new)) for id, new in taken.items() if new]
-
-    graph = ScriptedGraph({TEXTS.name: rows, HEADS.name: standing})
+    graph = ScriptedGraph({TEXTS.name: rows})
     ranking = [
         ranked(
             id,
@@ -208,7 +210,8 @@ async def test_no_text_is_fetched_that_cannot_fit():
     answer, graph = await composed(texts, limit=10, max_tokens=60)
 
     assert [item.id for item in answer.items] == ["b"]
-    assert [asked["ids"] for name, asked in graph.asked if name == TEXTS.name] == [["b"]]
+    [(_, asked)] = graph.asked
+    assert (asked["ids"], asked["named"]) == (["b", "a"], ["a"])
 
 
 async def test_what_is_left_out_is_named_as_it_stands_now():
@@ -225,7 +228,8 @@ async def test_what_is_left_out_is_named_where_nothing_fits():
     answer, graph = await composed({"a": "word " * 500}, limit=10, max_tokens=60)
 
     assert [one.id for one in answer.omitted] == ["a"]
-    assert graph.names == [HEADS.name]
+    [(_, asked)] = graph.asked
+    assert asked["ids"] == asked["named"] == ["a"]
 
 
 async def test_at_most_fifty_left_out_are_named_and_all_are_counted():

@@ -75,8 +75,9 @@ class HangingModel(Model):
 
 def ranking_of(*candidates: Candidate) -> list[Ranked]:
     """Return candidates ranked in this order, a tenth apart."""
+    signals = {"cosine": {one.id: 1.0 for one in candidates}}
     return [
-        Ranked(one, 1.0 - place / 10, {"cosine": 1.0}, {}, {"cosine": 1.0})
+        Ranked(candidate=one, score=1.0 - place / 10, signals=signals, weights={"cosine": 1.0})
         for place, one in enumerate(candidates)
     ]
 
