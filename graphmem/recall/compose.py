@@ -291,8 +291,9 @@ class Packing:
 
     def _hit(self, candidate: Candidate) -> FoundPassage | None:
         """Return the passage around which a memory is given as an excerpt; None if it is given whole."""
-        fits = candidate.token_count <= most_whole(self._max_tokens)
-        return None if fits or not candidate.passages else candidate.passages[0]
+        if not candidate.passages or candidate.token_count <= most_whole(self._max_tokens):
+            return None
+        return candidate.passages[0]
 
     def _estimated(self) -> dict[str, Parcel]:
         """Return the costs of all candidates by id, in the order in which they are packed."""
