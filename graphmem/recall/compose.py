@@ -28,11 +28,8 @@ WHOLE_TOKENS = 1_000
 A text beyond that is given as an excerpt, but whole, whatever its length, if no passage of it was found.
 """
 
-COST_EXPONENT = 0.08
-"""How much the length of a text counts against its score: ten times as long, a sixth less worth."""
-
-SHORTEST_TOKENS = 8
-"""The length up to which texts cost the same: a prefix and a line cost something too."""
+COST_EXPONENT = 0.1
+"""How much the cost of a memory counts against its score: ten times the tokens, a fifth less worth."""
 
 FIRST_SHARE = 0.1
 FIRST_TOKENS = range(40, 120)
@@ -201,8 +198,7 @@ class Packing:
         self._chosen: list[str] = []
         self._context = ""
         self._used = 0
-        self._order = self._ordered()
-        self._estimates = self._estimated()
+        self._arrange()
 
     def wanted(self) -> list[str]:
         """Return the ids of the texts to fetch: by estimate, then those that may fit the remaining room."""
@@ -232,8 +228,7 @@ class Packing:
         self._known |= {row.id for row in rows}
         if heads := heads_of(rows):
             self._ranking = at_heads(self._ranking, heads, self._filters.admit, _moved)
-            self._order = self._ordered()
-            self._estimates = self._estimated()
+            self._arrange()
             self._asked |= {text.id for text in texts}
         for candidate in self._with_texts():
             if candidate.id not in self._exact:
@@ -295,22 +290,24 @@ class Packing:
             return None
         return candidate.passages[0]
 
-    def _estimated(self) -> dict[str, Parcel]:
-        """Return the costs of all candidates by id, in the order in which they are packed."""
-        return {one.candidate.id: self._estimate(one.candidate) for one in self._order}
+    def _arrange(self) -> None:
+        """Estimate the cost of each candidate, and set the order in which they are packed."""
+        costs = {one.id: self._estimate(one.candidate) for one in self._ranking}
+        self._order = self._ranking
+        if self._by_worth:
+            self._order = sorted(self._ranking, key=lambda one: -self._worth(one, costs[one.id]))
+        self._estimates = {one.id: costs[one.id] for one in self._order}
 
-    def _ordered(self) -> list[Ranked]:
-        """Return the candidates in the order in which they are packed."""
-        if not self._by_worth:
-            return self._ranking
-        return sorted(self._ranking, key=self._unworth)
+    def _worth(self, one: Ranked, cost: Parcel) -> float:
+        """Return the worth of a candidate, which pays for its prefix and a heading of its own.
 
-    def _unworth(self, one: Ranked) -> float:
-        """Return the negative worth of a candidate; what is never given whole counts as its excerpt."""
-        tokens = one.candidate.token_count
+        Of a text beyond `WHOLE_TOKENS` the excerpt costs less, but also shows less: it counts as the longest
+        one that is given whole.
+        """
+        shown, tokens = self._text_tokens(one.candidate), one.candidate.token_count
         if tokens > WHOLE_TOKENS:
-            tokens = self._text_tokens(one.candidate)
-        return -worth(one.score, tokens)
+            tokens = max(shown, min(tokens, round(LARGE_SHARE * self._max_tokens)))
+        return worth(one.score, cost.cost(()) - shown + tokens)
 
     def _estimate(self, candidate: Candidate) -> Parcel:
         """Return the cost by the stored token count; a text after its prefix may cost a token less."""
@@ -423,11 +420,11 @@ class Packing:
 
 
 def worth(score: float, tokens: int) -> float:
-    """Return the worth of a memory for a budget: of two that answer alike the shorter one leaves more room.
+    """Return the worth of a memory for a budget: of two that answer alike the cheaper one leaves more room.
 
     The long answers at the end of what fits cost most of a budget, and each says little of what is asked.
     """
-    cost: float = max(tokens, SHORTEST_TOKENS) ** COST_EXPONENT
+    cost: float = tokens**COST_EXPONENT
     return score / cost
 
 

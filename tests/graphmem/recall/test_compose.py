@@ -10,7 +10,6 @@ from msgspec.structs import asdict
 from graphmem.prompts.truncation import Part
 from graphmem.recall.compose import (
     OMITTED_SHOWN,
-    SHORTEST_TOKENS,
     TEXTS,
     ComposedContext,
     MemoryText,
@@ -37,7 +36,9 @@ class Superadditive(TokenCounter):
         return len(text.split()) + 2 * max(0, text.count("\n") - 2)
 
 
-def ranked(id: str, tokens: int, passages: Sequence[FoundPassage] = ()) -> Ranked:
+def ranked(
+    id: str, tokens: int, passages: Sequence[FoundPassage] = (), score: float = 1.0
+) -> Ranked:
     candidate = Candidate(
         id=id,
         external_id=None,
@@ -55,7 +56,7 @@ def ranked(id: str, tokens: int, passages: Sequence[FoundPassage] = ()) -> Ranke
         by_vector=True,
         passages=list(passages),
     )
-    return Ranked(candidate=candidate, score=1.0, places={"vector": {id: 1}})
+    return Ranked(candidate=candidate, score=score, places={"vector": {id: 1}})
 
 
 def head_of(id: str, new: str) -> Head | None:
@@ -89,10 +90,11 @@ async def packed(
     heads: dict[str, str | None] | None = None,
     by_worth: bool = False,
     needles: dict[str, str] | None = None,
+    scores: dict[str, float] | None = None,
 ) -> tuple[Packing, ScriptedGraph]:
     """Pack texts that stand in their order of rank; `heads` have taken places, None of the deleted.
 
-    `needles` are parts of long texts, whose passages were found.
+    `needles` are parts of long texts, whose passages were found; a score that is not given is 1.
     """
     counter = tokens or TokenCounter()
     places = {id: place_of(texts[id], needle) for id, needle in (needles or {}).items()}
@@ -102,7 +104,9 @@ async def packed(
             return excerpted(id, texts[id])
         return MemoryText(id, texts[id], "name")
 
-    def rows(ids: list[str], named: list[str], around: dict[str, Any], **_: Any) -> list[MemoryText]:
+    def rows(
+        ids: list[str], named: list[str], around: dict[str, Any], **_: Any
+    ) -> list[MemoryText]:
         taken = {id: (heads or {}).get(id, id) for id in named}
         standing = [
             MemoryText(new, has_text=False, head=head_of(id, new))
@@ -117,6 +121,7 @@ async def packed(
             id,
             counter.count(text),
             [FoundPassage(place=places[id], start=0, end=0)] if id in places else (),
+            (scores or {}).get(id, 1.0),
         )
         for id, text in texts.items()
     ]
@@ -184,8 +189,15 @@ async def test_of_like_scores_the_shorter_text_is_packed_first_where_worth_decid
 
 
 def test_a_much_better_answer_is_worth_its_length():
-    assert worth(1.0, 800) > worth(0.8, 80) > worth(1.0, 3_000)
-    assert worth(1.0, 1) == worth(1.0, SHORTEST_TOKENS)
+    assert worth(1.0, 500) > worth(0.8, 80) > worth(1.0, 3_000)
+
+
+async def test_a_text_pays_for_its_prefix_and_heading_too():
+    # Of the texts alone, of 60 tokens and 1, the better one would be worth less.
+    texts = {"a": "word " * 60, "b": "short"}
+    answer, _ = await composed(texts, limit=None, max_tokens=80, by_worth=True, scores={"b": 0.86})
+
+    assert [item.id for item in answer.items] == ["a"]
 
 
 async def test_a_short_text_far_below_fills_the_last_room_in_one_round_trip():
@@ -267,14 +279,22 @@ async def test_a_budget_pays_for_the_heading_of_each_day_of_a_session(max_tokens
     assert answer.tokens_used > max_tokens - 30
 
 
-async def test_a_long_memory_is_worth_what_its_excerpt_costs():
-    texts = {"a": LOG} | {chr(0x4E00 + place): "word " * 60 for place in range(10)}
+@pytest.mark.parametrize(("score", "taken"), [(0.95, [1, 2, 3, 4]), (0.99, [2, 3, 4, 5])])
+async def test_an_excerpt_is_worth_as_much_as_a_text_of_a_quarter_of_the_budget(
+    score: float, taken: list[int]
+):
+    others = {chr(0x4E00 + place): "word " * 60 for place in range(10)}
     answer, _ = await composed(
-        texts, limit=None, max_tokens=300, by_worth=True, needles={"a": NEEDLE}
+        {"a": LOG} | others,
+        limit=None,
+        max_tokens=300,
+        by_worth=True,
+        needles={"a": NEEDLE},
+        scores=dict.fromkeys(others, score),
     )
 
-    assert [item.rank for item in answer.items] == [1, 2, 3, 4]
-    assert NEEDLE in answer.context
+    assert [item.rank for item in answer.items] == taken
+    assert (NEEDLE in answer.context) == (1 in taken)
     assert answer.tokens_used <= 300
 
 
