@@ -40,6 +40,12 @@ AT_LEAST = "at_least_seconds"
 LONG_WORK = {AT_LEAST: 300.0}
 """The options of a route that works through a whole conversation, or has a limit of time of its own."""
 
+STREAMS = "streams"
+"""The option of a route that sends its answer part by part: it has its turn until the caller has read all."""
+
+STREAMED = {STREAMS: True}
+"""The options of a route that streams its answer."""
+
 STATE = "visit"
 """The name of a request's visit in the state of its scope."""
 
@@ -112,12 +118,17 @@ class Pace:
 
 
 class Turns:
-    """Admits requests, `at_once` at a time; the waiting clients take turns."""
+    """Admits requests, `at_once` at a time; the waiting clients take turns.
+
+    One client has a quarter of the turns for streams: nobody knows how slowly it reads them.
+    """
 
     def __init__(self, *, at_once: int, waiting: int, of_client: Callable[[str], int]) -> None:
         self._at_once, self._most_waiting, self._of_client = at_once, waiting, of_client
+        self._most_streams = max(1, at_once // 4)
         self._working = 0
         self._in_progress: Counter[str] = Counter()
+        self._streams: Counter[str] = Counter()
         self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
 
     @property
@@ -125,25 +136,31 @@ class Turns:
         """The number of waiting requests."""
         return sum(map(len, self._queues.values()))
 
-    async def take(self, client_id: str) -> None:
+    async def take(self, client_id: str, *, streams: bool = False) -> None:
         """Wait for a turn; `give_back` ends it. Raises `TooManyRequests`, `Overloaded`."""
         most = self._of_client(client_id)
         if self._in_progress[client_id] >= most:
             count_refusal("client")
             raise TooManyRequests(most)
+        if streams and self._streams[client_id] >= self._most_streams:
+            count_refusal("client")
+            raise TooManyRequests(
+                self._most_streams, "exports", "read one to its end before you begin another"
+            )
         if self._working >= self._at_once and self.waiting >= self._most_waiting:
             count_refusal("all")
             raise Overloaded(self._at_once + self._most_waiting)
         self._in_progress[client_id] += 1
+        self._streams[client_id] += streams
         try:
             await self._wait(client_id)
         except BaseException:
-            self._leave(client_id)
+            self._leave(client_id, streams)
             raise
 
-    def give_back(self, client_id: str) -> None:
+    def give_back(self, client_id: str, *, streams: bool = False) -> None:
         """End a turn: it goes to the next waiting client."""
-        self._leave(client_id)
+        self._leave(client_id, streams)
         self._working -= 1
         self._grant()
 
@@ -182,10 +199,11 @@ class Turns:
         REQUESTS_IN_PROGRESS.labels("working").set(self._working)
         REQUESTS_IN_PROGRESS.labels("waiting").set(self.waiting)
 
-    def _leave(self, client_id: str) -> None:
+    def _leave(self, client_id: str, streams: bool) -> None:
+        self._streams[client_id] -= streams
         self._in_progress[client_id] -= 1
         if not self._in_progress[client_id]:
-            del self._in_progress[client_id]
+            del self._in_progress[client_id], self._streams[client_id]
 
 
 class Visit:
@@ -196,7 +214,7 @@ class Visit:
         self._receive = receive
         self._send = send
         self._task = asyncio.current_task()
-        self._has_turn = False
+        self._has_turn = self._streams = False
         self._leaving: asyncio.Task[None] | None = None
         self.client_id = ""
         """Its client, from its authentication on."""
@@ -216,13 +234,14 @@ class Visit:
         Raises `TooManyRequests`, `Overloaded`.
         """
         self.has_begun = True
+        self._streams = STREAMS in handler.opt
         self.seconds *= 1 + self.body_bytes // MORE_TIME_BYTES
         self.seconds = max(self.seconds, handler.opt.get(AT_LEAST, 0.0))
         self.deadline.reschedule(asyncio.get_running_loop().time() + self.seconds)
         self._leaving = asyncio.create_task(self._notice_leaving())
         came = time.perf_counter()
         try:
-            await self._admission.turns.take(self.client_id)
+            await self._admission.turns.take(self.client_id, streams=self._streams)
         finally:
             self.waited = time.perf_counter() - came
         self._has_turn = True
@@ -254,7 +273,7 @@ class Visit:
         self._admission.bodies.give_back(self.body_bytes, self.client_id)
         self._stop_watching()
         if self._has_turn:
-            self._admission.turns.give_back(self.client_id)
+            self._admission.turns.give_back(self.client_id, streams=self._streams)
 
     def _stop_watching(self) -> None:
         if self._leaving is not None:

@@ -362,7 +362,8 @@ async def test_answers_that_are_not_read_give_back_their_turns(
     monkeypatch.setattr(graphmem_api.serve, "UNREAD_SECONDS", 1.0)
     before = counted("unread")
     async with served(replace(offline_running, requests_at_once=2)) as (url, _):
-        held = [unread(url, EXPORT + b"\r\n") for _ in range(2)]
+        # One client may not take both turns.
+        held = [unread(url, EXPORT + b"X-Client-Id: %b\r\n\r\n" % one) for one in (b"a", b"b")]
         async with asyncio.timeout(30):
             while export.begun < 2:
                 await asyncio.sleep(0.01)
