@@ -137,7 +137,10 @@ class Turns:
         return sum(map(len, self._queues.values()))
 
     async def take(self, client_id: str, *, streams: bool = False) -> None:
-        """Wait for a turn; `give_back` ends it. Raises `TooManyRequests`, `Overloaded`."""
+        """Wait for a turn; `give_back` ends it, or `end_work` and `leave`.
+
+        Raises `TooManyRequests`, `Overloaded`.
+        """
         most = self._of_client(client_id)
         if self._in_progress[client_id] >= most:
             count_refusal("client")
@@ -155,14 +158,25 @@ class Turns:
         try:
             await self._wait(client_id)
         except BaseException:
-            self._leave(client_id, streams)
+            self.leave(client_id, streams=streams)
             raise
 
-    def give_back(self, client_id: str, *, streams: bool = False) -> None:
-        """End a turn: it goes to the next waiting client."""
-        self._leave(client_id, streams)
+    def give_back(self, client_id: str) -> None:
+        """End a turn, and the request: the turn goes to the next waiting client."""
+        self.end_work()
+        self.leave(client_id)
+
+    def end_work(self) -> None:
+        """End a turn: it goes to the next waiting client; the request is in progress until it leaves."""
         self._working -= 1
         self._grant()
+
+    def leave(self, client_id: str, *, streams: bool = False) -> None:
+        """End a request that has no turn any more."""
+        self._streams[client_id] -= streams
+        self._in_progress[client_id] -= 1
+        if not self._in_progress[client_id]:
+            del self._in_progress[client_id], self._streams[client_id]
 
     async def _wait(self, client_id: str) -> None:
         turn = asyncio.get_running_loop().create_future()
@@ -199,12 +213,6 @@ class Turns:
         REQUESTS_IN_PROGRESS.labels("working").set(self._working)
         REQUESTS_IN_PROGRESS.labels("waiting").set(self.waiting)
 
-    def _leave(self, client_id: str, streams: bool) -> None:
-        self._streams[client_id] -= streams
-        self._in_progress[client_id] -= 1
-        if not self._in_progress[client_id]:
-            del self._in_progress[client_id], self._streams[client_id]
-
 
 class Visit:
     """One request in progress: its turn, its deadline, and the length of its body."""
@@ -214,7 +222,7 @@ class Visit:
         self._receive = receive
         self._send = send
         self._task = asyncio.current_task()
-        self._has_turn = self._streams = False
+        self._is_admitted = self._has_turn = self._streams = False
         self._leaving: asyncio.Task[None] | None = None
         self.client_id = ""
         """Its client, from its authentication on."""
@@ -244,7 +252,7 @@ class Visit:
             await self._admission.turns.take(self.client_id, streams=self._streams)
         finally:
             self.waited = time.perf_counter() - came
-        self._has_turn = True
+        self._is_admitted = self._has_turn = True
 
     async def receive(self) -> ReceiveMessage:
         """Return the next part of the body, counted. Raises `TooManyRequests`, `Overloaded`."""
@@ -256,8 +264,13 @@ class Visit:
         return message
 
     async def answer(self, message: Message) -> None:
-        """Send a part of the answer: its first ends the deadline, since the caller's reading takes time."""
+        """Send a part of the answer: its first ends the deadline, since the caller's reading takes time.
+
+        It ends the turn, too, unless the answer is made part by part: only its sending is left.
+        """
         self.has_answer = True
+        if not self._streams:
+            self.end_turn()
         if not self.deadline.expired():
             self.deadline.reschedule(None)
         if message["type"] == "http.response.body" and not message.get("more_body"):
@@ -272,8 +285,15 @@ class Visit:
         """Give everything back."""
         self._admission.bodies.give_back(self.body_bytes, self.client_id)
         self._stop_watching()
+        self.end_turn()
+        if self._is_admitted:
+            self._admission.turns.leave(self.client_id, streams=self._streams)
+
+    def end_turn(self) -> None:
+        """Let another request be worked on: of this one nothing is left but to send its answer."""
         if self._has_turn:
-            self._admission.turns.give_back(self.client_id, streams=self._streams)
+            self._has_turn = False
+            self._admission.turns.end_work()
 
     def _stop_watching(self) -> None:
         if self._leaving is not None:
@@ -313,6 +333,7 @@ class Admission:
         except TimeoutError:
             if visit.has_answer:
                 raise
+            visit.end_turn()
             await send_problem(visit.late(), scope, send)
         except asyncio.CancelledError:
             if visit.caller_left:
