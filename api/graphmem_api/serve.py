@@ -197,26 +197,41 @@ class Refusals:
 
     def __init__(self) -> None:
         self._counted: Counter[tuple[Refusal, int]] = Counter()
-        self._pausing: set[tuple[Refusal, int]] = set()
+        self._pausing: dict[tuple[Refusal, int], asyncio.TimerHandle] = {}
 
     def count(self, limit: Refusal, status: int) -> None:
         """Count one more; log the first at once, those of the next seconds together."""
         count_refusal(limit)
         self._counted[limit, status] += 1
         if (limit, status) not in self._pausing:
+            self._log_again(limit, status)
+
+    def end(self) -> None:
+        """Log those that wait for the end of a pause."""
+        while self._pausing:
+            (limit, status), pause = self._pausing.popitem()
+            pause.cancel()
             self._log(limit, status)
 
-    def _log(self, limit: Refusal, status: int) -> None:
+    def _log_again(self, limit: Refusal, status: int) -> None:
         """Log how many there were since the last line, and look again after a pause until there are none."""
+        if self._log(limit, status):
+            self._pausing[limit, status] = asyncio.get_running_loop().call_later(
+                TOLD_SECONDS, self._log_again, limit, status
+            )
+        else:
+            self._pausing.pop((limit, status), None)
+
+    def _log(self, limit: Refusal, status: int) -> int:
         number = self._counted.pop((limit, status), 0)
-        if not number:
-            self._pausing.discard((limit, status))
-            return
-        log.warning(
-            "refused without a request: limit=%s status=%d connections=%d", limit, status, number
-        )
-        self._pausing.add((limit, status))
-        asyncio.get_running_loop().call_later(TOLD_SECONDS, self._log, limit, status)
+        if number:
+            log.warning(
+                "refused without a request: limit=%s status=%d connections=%d",
+                limit,
+                status,
+                number,
+            )
+        return number
 
 
 class Reader(h11.Connection):
@@ -388,13 +403,14 @@ class Server(uvicorn.Server):
         endpoint: Endpoint | None = None,
         draining: Draining | None = None,
     ) -> None:
+        self._refusals = Refusals()
         super().__init__(
             uvicorn.Config(
                 app,
                 http=type(
                     "Limited",
                     (Protocol,),
-                    {"most_connections": connections, "refusals": Refusals()},
+                    {"most_connections": connections, "refusals": self._refusals},
                 ),
                 ws="none",
                 lifespan="off",
@@ -441,6 +457,7 @@ class Server(uvicorn.Server):
             self._background.stop()
         closing = asyncio.create_task(self._endpoint.close()) if self._endpoint else None
         await super().shutdown(sockets)
+        self._refusals.end()
         if closing:
             await closing
 

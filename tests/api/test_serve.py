@@ -274,9 +274,6 @@ async def test_connections_that_are_refused_are_counted_and_logged_seldom(
     offline_running: Settings, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(graphmem_api.serve, "HEADER_SECONDS", 1.0)
-    # What a test before has left to be logged by its timer is none of these.
-    graphmem_api.serve.Protocol.refusals._counted.clear()
-    monkeypatch.setattr(graphmem_api.serve.Protocol, "refusals", graphmem_api.serve.Refusals())
     before = {limit: counted(limit) for limit in ("connections", "headers")}
     async with served(replace(offline_running, connections=1)) as (url, _):
         host, port = url.removeprefix("http://").split(":")
@@ -294,10 +291,14 @@ async def test_connections_that_are_refused_are_counted_and_logged_seldom(
     assert counted("connections") - before["connections"] >= 3
     assert counted("headers") - before["headers"] == 2
     told = [one.getMessage() for one in caplog.records if "refused without" in one.getMessage()]
-    assert told[0] == "refused without a request: limit=connections status=503 connections=1"
-    assert told[1] == "refused without a request: limit=headers status=408 connections=1"
-    assert told[-1] == "refused without a request: limit=headers status=400 connections=1"
-    assert not [one for one in told[2:-1] if "limit=connections" not in one]
+    *told, rest = [one.removeprefix("refused without a request: ") for one in told]
+    assert told == [
+        "limit=connections status=503 connections=1",
+        "limit=headers status=408 connections=1",
+        "limit=headers status=400 connections=1",
+    ]
+    # Those after the first, at the end of the service.
+    assert rest.startswith("limit=connections status=503 connections=")
 
 
 async def test_the_refusals_of_a_burst_are_all_logged_soon(
@@ -318,6 +319,20 @@ async def test_the_refusals_of_a_burst_are_all_logged_soon(
         "limit=headers status=400 connections=1",
         "limit=headers status=408 connections=1",
         "limit=connections status=503 connections=3",
+    ]
+
+
+async def test_the_refusals_before_the_end_of_a_service_are_logged_at_its_end(
+    offline_running: Settings, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graphmem_api.serve, "TOLD_SECONDS", 3_600.0)
+    async with served(offline_running) as (url, _):
+        for _ in range(3):
+            await exchange(url, b"no http\r\n\r\n")
+    told = [one.getMessage() for one in caplog.records if "refused without" in one.getMessage()]
+    assert told == [
+        f"refused without a request: limit=headers status=400 connections={number}"
+        for number in (1, 2)
     ]
 
 
@@ -674,9 +689,7 @@ async def test_a_service_that_is_told_to_end_says_so_before_it_closes(
 
         os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.wait_for(task, 60)
-    told = [one.getMessage() for one in caplog.records if one.name == "graphmem_api.serve"]
-    # What a test before has left to be logged by its timer is none of these.
-    assert [one for one in told if "refused without" not in one] == [
+    assert [one.getMessage() for one in caplog.records if one.name == "graphmem_api.serve"] == [
         "SIGTERM received: draining begins and takes 3600 s",
         "SIGTERM received: requests have 10 s to end",
         "the service has ended",
