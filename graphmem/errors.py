@@ -417,7 +417,7 @@ class TooManyStatements(GraphmemError):
 
 
 class TooManyRequests(GraphmemError):
-    """The client has the maximum number of requests in progress, of bytes of their bodies, or of sessions."""
+    """The client has the maximum number of requests, exports or sessions in progress, or of their bytes."""
 
     def __init__(
         self,

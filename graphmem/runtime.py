@@ -27,11 +27,13 @@ from graphmem.errors import (
     PlaceUnavailable,
     StoreDamaged,
     StoreUnreadable,
+    Unavailable,
 )
 from graphmem.forgetting.expiry import Expiries
 from graphmem.graph.driver import Graph, connect
 from graphmem.graph.inspection import Pulse, unanswered
 from graphmem.graph.installation import Calibration
+from graphmem.graph.schema import unanswerable
 from graphmem.graph.statements import LostStatements, Statements
 from graphmem.hypotheses.ask import TurnFindings, new_turns
 from graphmem.jobs.afterwards import Afterwards
@@ -329,6 +331,25 @@ class Places:
             place = self._place(name)
             known[name] = place.problem if place else UNKNOWN
         return known
+
+    async def readiness(self, seconds: float) -> dict[str, str | None]:
+        """Return the places, each with the reason for which questions cannot be answered there, or None.
+
+        One that does not say so in time counts as one that cannot.
+        """
+        known = self.states()
+        there = [name for name, problem in known.items() if problem is None]
+        found = await asyncio.gather(*(self._unready(name, seconds) for name in there))
+        return known | dict(zip(there, found, strict=True))
+
+    async def _unready(self, name: str, seconds: float) -> str | None:
+        try:
+            async with asyncio.timeout(seconds):
+                return await unanswerable(self._runtime(name).graph)
+        except TimeoutError:
+            return f"its database does not answer within {seconds:g} s"
+        except Unavailable as problem:
+            return str(problem)
 
     @property
     def present(self) -> list[Runtime]:

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from graphmem.client import Graphmem
+from graphmem.facts.remember import AS_NEW
 from graphmem.memories.write import Draft, prepare, write
 
 WHEN = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -38,7 +39,7 @@ def draft(client_id: str, kind: Any, text: str, **properties: Any) -> Draft:
             "occurred_at": WHEN,
             "valid_at": WHEN,
             "created_at": WHEN,
-            "own": own,
+            "own": {**(AS_NEW if kind == "fact" else {}), **own},
         }
         | {name: properties[name] for name in known}
     )

@@ -40,6 +40,12 @@ AT_LEAST = "at_least_seconds"
 LONG_WORK = {AT_LEAST: 300.0}
 """The options of a route that works through a whole conversation, or has a limit of time of its own."""
 
+STREAMS = "streams"
+"""The option of a route that sends its answer part by part: it has its turn until the caller has read all."""
+
+STREAMED = {STREAMS: True}
+"""The options of a route that streams its answer."""
+
 STATE = "visit"
 """The name of a request's visit in the state of its scope."""
 
@@ -112,12 +118,17 @@ class Pace:
 
 
 class Turns:
-    """Admits requests, `at_once` at a time; the waiting clients take turns."""
+    """Admits requests, `at_once` at a time; the waiting clients take turns.
+
+    One client has a quarter of the turns for streams: nobody knows how slowly it reads them.
+    """
 
     def __init__(self, *, at_once: int, waiting: int, of_client: Callable[[str], int]) -> None:
         self._at_once, self._most_waiting, self._of_client = at_once, waiting, of_client
+        self._most_streams = max(1, at_once // 4)
         self._working = 0
         self._in_progress: Counter[str] = Counter()
+        self._streams: Counter[str] = Counter()
         self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
 
     @property
@@ -125,27 +136,47 @@ class Turns:
         """The number of waiting requests."""
         return sum(map(len, self._queues.values()))
 
-    async def take(self, client_id: str) -> None:
-        """Wait for a turn; `give_back` ends it. Raises `TooManyRequests`, `Overloaded`."""
+    async def take(self, client_id: str, *, streams: bool = False) -> None:
+        """Wait for a turn; `give_back` ends it, or `end_work` and `leave`.
+
+        Raises `TooManyRequests`, `Overloaded`.
+        """
         most = self._of_client(client_id)
         if self._in_progress[client_id] >= most:
             count_refusal("client")
             raise TooManyRequests(most)
+        if streams and self._streams[client_id] >= self._most_streams:
+            count_refusal("client")
+            raise TooManyRequests(
+                self._most_streams, "exports", "read one to its end before you begin another"
+            )
         if self._working >= self._at_once and self.waiting >= self._most_waiting:
             count_refusal("all")
             raise Overloaded(self._at_once + self._most_waiting)
         self._in_progress[client_id] += 1
+        self._streams[client_id] += streams
         try:
             await self._wait(client_id)
         except BaseException:
-            self._leave(client_id)
+            self.leave(client_id, streams=streams)
             raise
 
     def give_back(self, client_id: str) -> None:
-        """End a turn: it goes to the next waiting client."""
-        self._leave(client_id)
+        """End a turn, and the request: the turn goes to the next waiting client."""
+        self.end_work()
+        self.leave(client_id)
+
+    def end_work(self) -> None:
+        """End a turn: it goes to the next waiting client; the request is in progress until it leaves."""
         self._working -= 1
         self._grant()
+
+    def leave(self, client_id: str, *, streams: bool = False) -> None:
+        """End a request that has no turn any more."""
+        self._streams[client_id] -= streams
+        self._in_progress[client_id] -= 1
+        if not self._in_progress[client_id]:
+            del self._in_progress[client_id], self._streams[client_id]
 
     async def _wait(self, client_id: str) -> None:
         turn = asyncio.get_running_loop().create_future()
@@ -182,11 +213,6 @@ class Turns:
         REQUESTS_IN_PROGRESS.labels("working").set(self._working)
         REQUESTS_IN_PROGRESS.labels("waiting").set(self.waiting)
 
-    def _leave(self, client_id: str) -> None:
-        self._in_progress[client_id] -= 1
-        if not self._in_progress[client_id]:
-            del self._in_progress[client_id]
-
 
 class Visit:
     """One request in progress: its turn, its deadline, and the length of its body."""
@@ -196,7 +222,7 @@ class Visit:
         self._receive = receive
         self._send = send
         self._task = asyncio.current_task()
-        self._has_turn = False
+        self._is_admitted = self._has_turn = self._streams = False
         self._leaving: asyncio.Task[None] | None = None
         self.client_id = ""
         """Its client, from its authentication on."""
@@ -216,16 +242,17 @@ class Visit:
         Raises `TooManyRequests`, `Overloaded`.
         """
         self.has_begun = True
+        self._streams = STREAMS in handler.opt
         self.seconds *= 1 + self.body_bytes // MORE_TIME_BYTES
         self.seconds = max(self.seconds, handler.opt.get(AT_LEAST, 0.0))
         self.deadline.reschedule(asyncio.get_running_loop().time() + self.seconds)
         self._leaving = asyncio.create_task(self._notice_leaving())
         came = time.perf_counter()
         try:
-            await self._admission.turns.take(self.client_id)
+            await self._admission.turns.take(self.client_id, streams=self._streams)
         finally:
             self.waited = time.perf_counter() - came
-        self._has_turn = True
+        self._is_admitted = self._has_turn = True
 
     async def receive(self) -> ReceiveMessage:
         """Return the next part of the body, counted. Raises `TooManyRequests`, `Overloaded`."""
@@ -237,8 +264,13 @@ class Visit:
         return message
 
     async def answer(self, message: Message) -> None:
-        """Send a part of the answer: its first ends the deadline, since the caller's reading takes time."""
+        """Send a part of the answer: its first ends the deadline, since the caller's reading takes time.
+
+        It ends the turn, too, unless the answer is made part by part: only its sending is left.
+        """
         self.has_answer = True
+        if not self._streams:
+            self.end_turn()
         if not self.deadline.expired():
             self.deadline.reschedule(None)
         if message["type"] == "http.response.body" and not message.get("more_body"):
@@ -253,8 +285,15 @@ class Visit:
         """Give everything back."""
         self._admission.bodies.give_back(self.body_bytes, self.client_id)
         self._stop_watching()
+        self.end_turn()
+        if self._is_admitted:
+            self._admission.turns.leave(self.client_id, streams=self._streams)
+
+    def end_turn(self) -> None:
+        """Let another request be worked on: of this one nothing is left but to send its answer."""
         if self._has_turn:
-            self._admission.turns.give_back(self.client_id)
+            self._has_turn = False
+            self._admission.turns.end_work()
 
     def _stop_watching(self) -> None:
         if self._leaving is not None:
@@ -294,6 +333,7 @@ class Admission:
         except TimeoutError:
             if visit.has_answer:
                 raise
+            visit.end_turn()
             await send_problem(visit.late(), scope, send)
         except asyncio.CancelledError:
             if visit.caller_left:

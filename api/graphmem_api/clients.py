@@ -34,7 +34,7 @@ from graphmem.exports.export import ExportAsked
 from graphmem.model.vocabulary import ClientId
 from graphmem.observing.logs import name_client
 from graphmem.runtime import Runtime
-from graphmem_api.admission import visit_of
+from graphmem_api.admission import STREAMED, visit_of
 from graphmem_api.bodies import StrictRequest
 from graphmem_api.keys import Client, Keys
 from graphmem_api.problems import failures
@@ -208,6 +208,7 @@ async def show_usage(
     media_type=EXPORT_TYPE,
     response_description="The lines of the file",
     tags=["clients"],
+    opt=STREAMED,
     responses=failures(),
     **query(ExportAsked),
 )

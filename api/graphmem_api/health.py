@@ -37,7 +37,8 @@ class Readiness(Health, frozen=True):
     reranker: RerankerInUse | None = None
     """Null if none is set."""
     places: dict[str, Literal["ready", "away"]] | None = None
-    """The places of clients; null without a places file."""
+    """The places of clients: ready if the database answers and has the indexes of searches; null without a
+    places file."""
 
 
 class Closing:
@@ -64,8 +65,7 @@ async def ready(runtime: NamedDependency[Runtime], closing: NamedDependency[Clos
 
     503 too once the service is ending.
 
-    With a places file it says which places answer; it is ready if one does, since each place has its own
-    clients.
+    With a places file it says which places do; it is ready if one does, since each place has its own clients.
     """
     return await readiness(runtime, closing)
 
@@ -89,7 +89,9 @@ async def readiness(runtime: Runtime, closing: Closing) -> Readiness:
         raise Unavailable("the service is ending: send requests elsewhere")
     reranker = in_use(runtime.reranker)
     if runtime.places is not None:
-        return Readiness("ready", reranker, at_places(runtime.places.states()))
+        return Readiness(
+            "ready", reranker, at_places(await runtime.places.readiness(DEADLINE_SECONDS))
+        )
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
             reason = await unanswerable(runtime.graph)
@@ -108,9 +110,10 @@ def in_use(reranker: Reranker | None) -> RerankerInUse | None:
 
 
 def at_places(states: Mapping[str, str | None]) -> dict[str, Literal["ready", "away"]]:
-    """Return the state of each place. Raises `Unavailable` if all are away."""
+    """Return the state of each place. Raises `Unavailable`, with all reasons, if all are away."""
     if all(problem is not None for problem in states.values()):
-        raise Unavailable(f"no place answers: {', '.join(states)}")
+        reasons = "; ".join(f"{name}: {problem}" for name, problem in states.items())
+        raise Unavailable(f"no place can answer questions: {reasons}")
     return {name: "away" if problem else "ready" for name, problem in states.items()}
 
 

@@ -197,35 +197,41 @@ class Refusals:
 
     def __init__(self) -> None:
         self._counted: Counter[tuple[Refusal, int]] = Counter()
-        self._due: dict[tuple[Refusal, int], asyncio.TimerHandle] = {}
+        self._pausing: dict[tuple[Refusal, int], asyncio.TimerHandle] = {}
 
     def count(self, limit: Refusal, status: int) -> None:
         """Count one more; log the first at once, those of the next seconds together."""
         count_refusal(limit)
         self._counted[limit, status] += 1
-        if (limit, status) not in self._due:
-            self._log(limit, status)
+        if (limit, status) not in self._pausing:
+            self._log_again(limit, status)
 
     def end(self) -> None:
-        """Log what is counted but not logged yet, and nothing later."""
-        for kind, timer in list(self._due.items()):
-            timer.cancel()
-            self._log(*kind)
-        for timer in self._due.values():
-            timer.cancel()
+        """Log those that wait for the end of a pause."""
+        while self._pausing:
+            (limit, status), pause = self._pausing.popitem()
+            pause.cancel()
+            self._log(limit, status)
 
-    def _log(self, limit: Refusal, status: int) -> None:
+    def _log_again(self, limit: Refusal, status: int) -> None:
         """Log how many there were since the last line, and look again after a pause until there are none."""
+        if self._log(limit, status):
+            self._pausing[limit, status] = asyncio.get_running_loop().call_later(
+                TOLD_SECONDS, self._log_again, limit, status
+            )
+        else:
+            self._pausing.pop((limit, status), None)
+
+    def _log(self, limit: Refusal, status: int) -> int:
         number = self._counted.pop((limit, status), 0)
-        if not number:
-            self._due.pop((limit, status), None)
-            return
-        log.warning(
-            "refused without a request: limit=%s status=%d connections=%d", limit, status, number
-        )
-        self._due[limit, status] = asyncio.get_running_loop().call_later(
-            TOLD_SECONDS, self._log, limit, status
-        )
+        if number:
+            log.warning(
+                "refused without a request: limit=%s status=%d connections=%d",
+                limit,
+                status,
+                number,
+            )
+        return number
 
 
 class Reader(h11.Connection):

@@ -17,4 +17,7 @@ CALL (episode) {
 }
 WITH DISTINCT fact
 ORDER BY fact.created_at, fact.id
-RETURN collect(fact {.id, .text, .category, .scope, .keywords, .importance}) AS rows
+RETURN collect(fact {
+  .id, .text, .category, .scope, .importance,
+  keywords: coalesce(fact.keywords, [])
+}) AS rows

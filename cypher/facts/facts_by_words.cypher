@@ -10,7 +10,8 @@ CYPHER 25
 WITH memory, 2 * vector.similarity.cosine(memory.embedding, $embedding) - 1 AS cosine, score
 ORDER BY score DESC, memory.created_at, memory.id
 RETURN collect(memory {
-  .id, .text, .category, .keywords,
+  .id, .text, .category,
+  keywords: coalesce(memory.keywords, []),
   other_categories: coalesce(memory.other_categories, []),
   cosine: cosine
 }) AS rows

@@ -16,7 +16,8 @@ MATCH (fact:Memory)
 WITH fact, score
 ORDER BY score DESC, fact.created_at, fact.id
 RETURN collect(fact {
-  .id, .text, .category, .keywords,
+  .id, .text, .category,
+  keywords: coalesce(fact.keywords, []),
   other_categories: coalesce(fact.other_categories, []),
   cosine: 2 * score - 1
 }) AS rows

@@ -14,7 +14,8 @@ WITH fact, vector.similarity.cosine(fact.embedding, $embedding) AS score
 ORDER BY score DESC, fact.created_at, fact.id
 LIMIT $limit
 RETURN collect(fact {
-  .id, .text, .category, .keywords,
+  .id, .text, .category,
+  keywords: coalesce(fact.keywords, []),
   other_categories: coalesce(fact.other_categories, []),
   cosine: 2 * score - 1
 }) AS rows

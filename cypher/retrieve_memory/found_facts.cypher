@@ -48,7 +48,8 @@ WITH
     LIMIT 1
   } END AS ends
 RETURN collect(fact {
-  .id, .conversation_id, .category, .keywords,
+  .id, .conversation_id, .category,
+  keywords: coalesce(fact.keywords, []),
   other_categories: coalesce(fact.other_categories, []),
   fact: fact.text,
   source_episodic_ids: source_episodic_ids,

@@ -18,7 +18,7 @@ from graphmem.client import Graphmem
 from graphmem.errors import ExtraMissing, InvalidInput, MemoryNotFound, TooLarge
 from graphmem.memories.types import ListedMemory
 from graphmem.model.annotations import TAG_PATTERN
-from graphmem.model.validation import as_json
+from graphmem.model.validation import as_json, validated
 from graphmem.model.vocabulary import Kind
 from graphmem.references.types import DESCRIPTION_BYTES, METADATA_BYTES
 
@@ -45,7 +45,7 @@ except ImportError as problem:
     raise ExtraMissing("langgraph", "LangGraph") from problem
 
 from graphmem.adapters.langchain import new_messages
-from graphmem.adapters.memory import AnyMemory, MemoryAccess
+from graphmem.adapters.memory import AnyMemory, Count, MemoryAccess
 
 Namespace = tuple[str, ...]
 
@@ -136,7 +136,7 @@ class GraphmemStore(BaseStore):
         """Return the results of operations. The reads see the store before the writes of the batch.
 
         Raises LangGraph's `InvalidNamespaceError`, `TooLarge` and `InvalidInput` that name the value, the
-        namespace or the time to live, `Unavailable`.
+        namespace, the time to live or a number below 0, `Unavailable`.
         """
         listed = list(ops)
         return await self._access.ask(lambda memory: self._work(listed, memory))
@@ -144,6 +144,9 @@ class GraphmemStore(BaseStore):
     async def _work(self, ops: Sequence[Op], memory: Graphmem) -> list[Result]:
         for op in ops:
             validate_op_namespace(op)
+            for field in ("limit", "offset", "max_depth"):
+                if (given := getattr(op, field, None)) is not None:
+                    validated(given, Count, field)
         turn = asyncio.Semaphore(AT_ONCE)
 
         async def read(op: Op) -> Result:
@@ -228,7 +231,7 @@ async def _get(op: GetOp, memory: Graphmem) -> Item | None:
 
 async def _search(op: SearchOp, memory: Graphmem) -> list[SearchItem]:
     end = op.offset + op.limit
-    if op.limit <= 0:
+    if not op.limit:
         return []
     found: dict[tuple[Namespace, str], FoundItem] = {}
     async for card in _ranked_first(op, end, memory):

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Self
 
-from graphmem.adapters.memory import History, MemoryAccess, Spoken
+from graphmem.adapters.memory import Count, History, MemoryAccess, Spoken
 from graphmem.client import Graphmem
 from graphmem.errors import ExtraMissing
+from graphmem.model.validation import validated
 from graphmem.model.vocabulary import GivenRole, Kind
 from graphmem.recall.types import Item
 from graphmem.tokens import TokenCounter
@@ -128,8 +129,9 @@ class GraphmemMemory(BaseMemory):
         await self._history.add(new[len(present) :], memory)
 
     async def _turn(self, input: str | None, memory: Graphmem) -> list[ChatMessage]:
+        most = validated(self.history_tokens, Count, "history_tokens")
         history = await self._history.items(memory, limit=RECENT)
-        shown = latest(history, self.history_tokens, self._tokens)
+        shown = latest(history, most, self._tokens)
         asked = (item.text for item in reversed(history) if item.role == "user")
         question = input or next(asked, "")
         if not question.strip() or not self.max_tokens:

@@ -8,10 +8,10 @@ framework's name; what does not fit there is cut out of it and read from the tex
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from graphmem.blocking.event_loop import in_event_loop
 from graphmem.blocking.generated import BlockingGraphmem
@@ -94,6 +94,9 @@ class MemoryAccess:
         return called()
 
 
+Count = Annotated[int, Meta(ge=0, description="0 for none")]
+"""The greatest number of items or tokens that a framework asks for: below 0 it would count from the end."""
+
 PAGE = 200
 SHORT = 64
 """Texts up to this length stay in the metadata."""
@@ -157,8 +160,11 @@ class History:
             await memory.remember(self.conversation_id, batch, create=True)
 
     async def items(self, memory: Graphmem, *, limit: int | None = None) -> list[Spoken]:
-        """Return the items in their order, of more than `limit` the latest ones. Raises `Unavailable`."""
-        if limit is not None and limit <= 0:
+        """Return the items in their order, of more than `limit` the latest ones.
+
+        Raises `InvalidInput` for a limit below 0, `Unavailable`.
+        """
+        if limit is not None and not validated(limit, Count, "limit"):
             return []
         found: list[Spoken] = []
         try:

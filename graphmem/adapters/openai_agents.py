@@ -43,7 +43,10 @@ class GraphmemSession:
         self.session_settings: SessionSettings | None = session_settings or SessionSettings()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """Return the latest `limit` items, or all, in their order. Raises `Unavailable`."""
+        """Return the latest `limit` items, or all, in their order.
+
+        Raises `InvalidInput` for a limit below 0, `Unavailable`.
+        """
         settings = self.session_settings
         if limit is None and settings is not None:
             limit = settings.limit

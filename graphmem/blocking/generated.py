@@ -980,8 +980,8 @@ class BlockingGraphmem(Blocking[Graphmem]):
         """Return a page of 1–200 memories in the order of their times, and their total number.
 
         Without a time, only memories that are valid now. `since` is inclusive, `until` exclusive.
-        `session_id` is the id that graphmem gave to the session. `client_id` lists those of another client
-        that may be read.
+        `session_id` is the id that graphmem gave to the session, or beside `conversation_id` the caller's
+        name for it. `client_id` lists those of another client that may be read.
         """
         return self._wait(
             self._source.memories,
@@ -1045,8 +1045,9 @@ class BlockingGraphmem(Blocking[Graphmem]):
         """Delete the memories that meet all given conditions, with everything made of them.
 
         That includes all versions, the episodes and summaries of messages, everything derived from them, and
-        the recorded questions that found them. `name` is a person or a thing that the memories mention.
-        `dry_run` counts and deletes nothing. Raises `LegalHold`.
+        the recorded questions that found them. `session_id` is the id that graphmem gave to the session, or
+        beside `conversation_id` the caller's name for it. `name` is a person or a thing that the memories
+        mention. `dry_run` counts and deletes nothing. Raises `LegalHold`.
         """
         return self._wait(
             self._source.forget,

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from graphmem.cli.export import open_from, write_pages
 from graphmem.cli.options import RUNNING, Command, settings_options
-from graphmem.cli.showing import say_json
+from graphmem.cli.showing import held, say_json
 from graphmem.config import Settings
 from graphmem.model.validation import counted
 
@@ -67,6 +67,8 @@ class Restored(Struct, frozen=True, kw_only=True):
     """Clients that had something already."""
     put_aside: str | None
     """Where the former store is."""
+    legal_holds: dict[str, str] = {}
+    """The reasons of the legal holds that came with exports, by client."""
 
 
 @click.command(cls=Command, epilog=EPILOG)
@@ -175,10 +177,16 @@ def restore(folder: Path, replace: bool, as_json: bool, settings: Settings) -> N
     done = run(_restore(folder, replace, settings))
     if as_json:
         say_json(done)
-        return
+    else:
+        _show_restored(done)
+
+
+def _show_restored(done: Restored) -> None:
     click.echo(f"{counted(done.memories, 'memory')}, as of {done.made_at:%Y-%m-%d %H:%M:%S} UTC")
     for client_id in done.left_alone:
         click.echo(f"client {client_id} has something already and was left as it is")
+    for client_id, reason in done.legal_holds.items():
+        click.echo(held(f"client {client_id}", reason))
     if done.put_aside:
         click.echo(f"the former store is in {done.put_aside}")
 
@@ -192,7 +200,8 @@ async def _restore(folder: Path, replace: bool, settings: Settings) -> Restored:
     from graphmem.runtime import running
     from graphmem.server.backup import read_manifest, restore_store
 
-    manifest, aside, left = read_manifest(folder), None, list[str]()
+    manifest, aside = read_manifest(folder), None
+    left, holds = list[str](), dict[str, str]()
     if manifest.kind == "store" and settings.neo4j_uri:
         raise InvalidInput(
             str(folder),
@@ -207,7 +216,7 @@ async def _restore(folder: Path, replace: bool, settings: Settings) -> Restored:
         with _copied(manifest):
             async with running(at_home(settings), progress) as runtime:
                 if manifest.kind == "exports":
-                    left = await _import_all(manifest, folder, runtime, progress)
+                    left, holds = await _import_all(manifest, folder, runtime, progress)
                 [counted_] = await runtime.graph.rows(COUNTED_MEMORIES)
     return Restored(
         kind=manifest.kind,
@@ -215,6 +224,7 @@ async def _restore(folder: Path, replace: bool, settings: Settings) -> Restored:
         memories=counted_.memories,
         left_alone=left,
         put_aside=str(aside) if aside else None,
+        legal_holds=holds,
     )
 
 
@@ -237,18 +247,21 @@ def _copied(manifest: "Manifest") -> Iterator[None]:
 
 async def _import_all(
     manifest: "Manifest", folder: Path, runtime: "Runtime", progress: "Progress"
-) -> list[str]:
-    """Import the exports of a backup; return the clients that had something already."""
+) -> tuple[list[str], dict[str, str]]:
+    """Import the exports of a backup; return the clients that had something already, and the legal holds."""
     from graphmem.exports.lines import header_of
     from graphmem.exports.load import ClientTaken, load
 
-    left = []
+    left, holds = list[str](), dict[str, str]()
     for one in manifest.files:
         path = folder / one.path
         with path.open("rb") as file:
             client_id = header_of(file.readline()).client_id
         try:
-            await load(path, runtime.context(client_id), progress)
+            loaded = await load(path, runtime.context(client_id), progress)
         except ClientTaken:
             left.append(client_id)
-    return left
+        else:
+            if loaded.legal_hold is not None:
+                holds[client_id] = loaded.legal_hold
+    return left, holds

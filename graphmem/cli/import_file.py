@@ -26,7 +26,7 @@ from graphmem.cli.lines import (
     windows,
 )
 from graphmem.cli.options import RUNNING, Command, checked_id, client_option, settings_options
-from graphmem.cli.showing import say_json
+from graphmem.cli.showing import held, say_json
 from graphmem.config import Settings
 from graphmem.conversations.forms import plain
 from graphmem.errors import InvalidInput
@@ -354,10 +354,7 @@ def _show_loaded(loaded: "ImportedExport") -> None:
             "memories or conversations were added or deleted during the export: some of that may be missing"
         )
     if loaded.legal_hold is not None:
-        click.echo(
-            f"the client is under a legal hold ({loaded.legal_hold}): no memory of it is deleted or expires "
-            "until an operator ends it"
-        )
+        click.echo(held("the client", loaded.legal_hold))
 
 
 def _show(report: Report) -> None:

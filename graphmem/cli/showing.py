@@ -145,6 +145,14 @@ def harmless(text: str) -> str:
     return text.translate(CONTROLS) if sys.stdout.isatty() else text
 
 
+def held(client: str, reason: str) -> str:
+    """Return the sentence about the legal hold of a client that was imported."""
+    return (
+        f"{client} is under a legal hold ({harmless(reason)}): no memory of it is deleted or expires until "
+        "an operator ends it"
+    )
+
+
 def show_quoted(text: str, most: int | None = None) -> None:
     """Print a text within the width of the terminal, with a line at its left side; at most `most` lines."""
     room = width() - 4

@@ -30,6 +30,7 @@ from graphmem.exports.lines import (
     count_lines,
     read_pages,
 )
+from graphmem.facts.remember import AS_NEW
 from graphmem.graph.driver import NotUnique, Transaction
 from graphmem.graph.installation import installation
 from graphmem.graph.plain import from_json, vector_of
@@ -381,6 +382,9 @@ def _row(one: NodeLine, loading: Loading) -> dict[str, Any]:
         given.pop("whole_model", None)
     if FILE_EMBEDDING in vectors:
         vectors = {loading.context.graph.side.embedding: vectors[FILE_EMBEDDING]}
+    if "Fact" in one.node:
+        # Of a file that another program has made: graphmem writes every fact with them.
+        given |= {name: value for name, value in AS_NEW.items() if given.get(name) is None}
     if "Memory" in one.node:
         given["scope_words"] = scope_words(loading.context.client_id, given)
     return {"labels": one.node, "properties": given, "times": times, "vectors": vectors}

@@ -46,6 +46,9 @@ SIMILAR = 0.75
 MOST_KEYWORDS = 256
 """The maximum number of keywords of a fact that is repeated with other keywords each time."""
 
+AS_NEW: Mapping[str, Any] = {"keywords": [], "version": 1, "reinforced": 0}
+"""The properties that every fact has beside those of all memories, as a new one without keywords has them."""
+
 # Only words that can be added, dropped or exchanged without changing the statement: no negation, no
 # preposition, not "was" and not "been".
 ARTICLES = frozenset({"a", "an", "the"})
@@ -375,7 +378,7 @@ def draft_of(fact: NewFact, id: str, *, client_id: str, now: datetime) -> Draft:
         occurred_at=valid_at,
         valid_at=valid_at,
         created_at=now,
-        own={"keywords": fact.keywords, "version": 1, "reinforced": 0},
+        own={**AS_NEW, "keywords": fact.keywords},
     )
 
 

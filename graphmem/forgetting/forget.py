@@ -27,6 +27,7 @@ from graphmem.forgetting.types import (
 )
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
+from graphmem.memories.lists import own_session_id
 from graphmem.memories.memory import refuse_on_hold
 from graphmem.memories.write import WrittenMemory
 from graphmem.model.times import BEGINNING, END, utc
@@ -115,6 +116,9 @@ async def forget(asked: ForgetAsked, context: Context) -> Receipt:
     `LegalHold`, `Unavailable`.
     """
     await _record_questions(context)
+    asked = replace(
+        asked, session_id=await own_session_id(asked.session_id, asked.conversation_id, context)
+    )
     selection = await _selection(asked, context)
     word = None if asked.name is None else selection["word"]
     memories, others = await _erase_selected(selection, context, word=word, dry_run=asked.dry_run)

@@ -42,7 +42,11 @@ class ForgetAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     ) = None
     session_id: (
         Annotated[
-            GivenId, Meta(description="those of this session, by its own id; alone, it as well")
+            GivenId,
+            Meta(
+                description="those of this session, by its own id, or beside `conversation_id` by the "
+                "caller's name for it; without other conditions, it as well"
+            ),
         ]
         | None
     ) = None

@@ -7,6 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from sys import getsizeof
 
 from msgspec import Struct
@@ -32,6 +33,7 @@ from graphmem.llm import LanguageModel
 from graphmem.model.times import BEGINNING, END
 from graphmem.observing.logs import traced
 from graphmem.observing.metrics import DEGRADED
+from graphmem.prompts.rendering import shown_since
 from graphmem.retrieval.expansion import expand
 from graphmem.retrieval.filters import Filters, Validity, sources_asked, validity_asked
 from graphmem.retrieval.finding import Candidate, IndexQuery, find_with_passages
@@ -157,7 +159,7 @@ async def hyde_retrieve(asked: TurnAsked, context: Context) -> Turn:
     answer = Turn(
         memories=memories,
         hypotheses=findings.hypotheses,
-        injection=_injection(memories, asked.injection_tokens, context),
+        injection=_injection(memories, asked.injection_tokens, began.at, context),
         cached=cached,
         degraded=degraded,
         timings=findings.watch.laps(),
@@ -224,7 +226,7 @@ def _note(what: Degraded, degraded: list[Degraded], why: BaseException | None = 
     log.debug("a turn goes on without something: %s%s", what, f": {traced(why)}" if why else "")
 
 
-def _injection(memories: Sequence[TurnMemory], budget: int, context: Context) -> str:
+def _injection(memories: Sequence[TurnMemory], budget: int, now: datetime, context: Context) -> str:
     entries = [
         BlockEntry(
             text=one.text,
@@ -232,6 +234,7 @@ def _injection(memories: Sequence[TurnMemory], budget: int, context: Context) ->
             scope=one.scope,
             version=one.version,
             supersedes=one.supersedes,
+            since=shown_since(one.valid_at, now, with_versions=False),
         )
         for one in memories
     ]

@@ -7,6 +7,7 @@ Pure functions; a specification fixes the prompt and the block to the character.
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from graphmem.conversations.forms import REASONING
 from graphmem.conversations.types import MessagePart
 from graphmem.hypotheses.types import TurnMessage
 from graphmem.model.vocabulary import ROLE_OF
-from graphmem.prompts.rendering import one_line, own_line
+from graphmem.prompts.rendering import from_day, one_line, own_line
 from graphmem.prompts.truncation import GAP
 from graphmem.text.extraction import shortened
 from graphmem.tokens import TokenCounter
@@ -72,6 +73,8 @@ class BlockEntry(Struct, frozen=True, kw_only=True):
     version: int
     supersedes: str | None = None
     """The id of the version that this one replaced."""
+    since: date | None = None
+    """The day from which it holds, if that is shown."""
 
 
 def window(messages: Sequence[TurnMessage], summarised_until: int = 0) -> list[str]:
@@ -177,9 +180,8 @@ def _text_of_part(part: MessagePart) -> str:
 def _entry(entry: BlockEntry) -> str:
     replaced = f"*(supersedes {entry.supersedes})*\n" if entry.supersedes else ""
     category = one_line(entry.category)
-    return (
-        f"**[{category} | {entry.scope} | v{entry.version}]**\n{replaced}{own_line(entry.text)}\n\n"
-    )
+    text = own_line(f"{from_day(entry.since)}{entry.text}")
+    return f"**[{category} | {entry.scope} | v{entry.version}]**\n{replaced}{text}\n\n"
 
 
 def _fits(block: str, budget: int, tokens: TokenCounter) -> bool:

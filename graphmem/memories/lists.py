@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from graphmem.context import Context
 from graphmem.graph.query import Query
@@ -45,7 +46,14 @@ class MemoriesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         Annotated[Name, Meta(description="only memories of this conversation")] | None
     ) = None
     session_id: (
-        Annotated[Name, Meta(description="only memories of this session, by its own id")] | None
+        Annotated[
+            Name,
+            Meta(
+                description="only memories of this session, by its own id, or beside `conversation_id` by "
+                "the caller's name for it"
+            ),
+        ]
+        | None
     ) = None
     source_type: (
         Annotated[SourceType, Meta(description="only memories of this type of source")] | None
@@ -73,6 +81,13 @@ class Memories(Struct, frozen=True, kw_only=True):
     cursor: str | None
 
 
+class NamedSession(Struct, frozen=True):
+    """A session that a caller has named."""
+
+    id: str
+
+
+NAMED_SESSION = Query("memories/named_session", NamedSession)
 LIST_NEWEST = Query("memories/list_newest", StoredMemory)
 LIST_OLDEST = Query("memories/list_oldest", StoredMemory)
 LIST_OF_EXTERNAL_ID = Query("memories/list_of_external_id", StoredMemory)
@@ -88,6 +103,9 @@ async def list_memories(asked: MemoriesAsked, context: Context) -> Memories:
     """
     context = context.of(asked.client_id)
     listed, is_newest = listing(asked), asked.order == "newest"
+    asked = replace(
+        asked, session_id=await own_session_id(asked.session_id, asked.conversation_id, context)
+    )
     place, place_id = listed.position(asked.cursor, FIRST if is_newest else EARLIEST)
     conditions = _conditions(asked)
     bounds = _bounded(conditions, place, is_newest=is_newest)
@@ -105,6 +123,24 @@ async def list_memories(asked: MemoriesAsked, context: Context) -> Memories:
     memories = [listed_memory(row) for row in rows]
     shown, after = page(memories, asked.limit, lambda row: listed.cursor(row.occurred_at, row.id))
     return Memories(memories=shown, total=counted[0].memories, cursor=after)
+
+
+async def own_session_id(
+    given: str | None, conversation_id: str | None, context: Context
+) -> str | None:
+    """Return the own id of a session that is given by it, or in its conversation by the caller's name.
+
+    A name that is another session's id: the name is meant. Raises `Unavailable`.
+    """
+    if not given or not conversation_id:
+        return given
+    rows = await context.graph.rows(
+        NAMED_SESSION,
+        client_id=context.client_id,
+        conversation_id=conversation_id,
+        name=given,
+    )
+    return rows[0].id if rows else given
 
 
 def _conditions(asked: MemoriesAsked) -> dict[str, Any]:

@@ -26,6 +26,10 @@ WORDS = {
     "array": "a list",
     "object": "an object",
     "datetime": "a time",
+    # In Python the tag of a union is told by the name of its class.
+    "list": "a list",
+    "dict": "an object",
+    "NoneType": "null",
 }
 """The types of JSON as a person names them."""
 

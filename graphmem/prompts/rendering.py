@@ -75,10 +75,21 @@ def group(
     return owner, session_id, occurred_at.astimezone(zone).date()
 
 
+def shown_since(
+    valid_at: datetime, now: datetime, *, with_versions: bool, zone: tzinfo = UTC
+) -> date | None:
+    """Return the day from which a fact holds, if that lies ahead, or earlier versions are asked for."""
+    return valid_at.astimezone(zone).date() if valid_at > now or with_versions else None
+
+
+def from_day(since: date | None) -> str:
+    """Return the beginning of a text that holds from a day on, if that is shown."""
+    return f"from {since}: " if since else ""
+
+
 def prefix(speaker: str, since: date | None = None) -> str:
     """Return the prefix of a memory's text, with the day from which it holds, if that is shown."""
-    begin = f"{speaker}: " if speaker else "- "
-    return f"{begin}from {since}: " if since else begin
+    return (f"{speaker}: " if speaker else "- ") + from_day(since)
 
 
 def markdown(entries: Iterable[Entry], zone: tzinfo = UTC) -> str:

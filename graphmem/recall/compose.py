@@ -12,7 +12,7 @@ from graphmem.context import Context
 from graphmem.graph.query import Query
 from graphmem.model.annotations import decoded
 from graphmem.model.vocabulary import Kind, bare_id
-from graphmem.prompts.rendering import Entry, group, heading, markdown, prefix
+from graphmem.prompts.rendering import Entry, group, heading, markdown, prefix, shown_since
 from graphmem.prompts.truncation import Excerpt, Parcel, Part, Surroundings, fitting
 from graphmem.recall.types import Item, Omitted, Reason, ShownExcerpt
 from graphmem.retrieval.filters import Filters
@@ -339,13 +339,11 @@ class Packing:
         return prefix(speaker(candidate), self._since(candidate))
 
     def _since(self, candidate: Candidate) -> date | None:
-        """Return the day from which a fact holds, if that lies ahead, or earlier versions are asked for."""
+        """Return the day from which a fact holds, if that is shown."""
         if candidate.kind != "fact":
             return None
-        ahead = candidate.occurred_at > self._now
-        if ahead or self._filters.include_superseded:
-            return candidate.occurred_at.astimezone(self._zone).date()
-        return None
+        every = self._filters.include_superseded
+        return shown_since(candidate.occurred_at, self._now, with_versions=every, zone=self._zone)
 
     def _with_texts(self) -> list[Candidate]:
         return [one.candidate for one in self._order if one.candidate.id in self._texts]

@@ -297,6 +297,7 @@ def _retrieved(
             detail=detail,
             legs=search.legs,
             now=search.now,
+            with_versions=search.validity.include_superseded,
         ),
         found=Found(semantic=facts.facts, episodic=episodes),
         degraded=search.question.degraded,

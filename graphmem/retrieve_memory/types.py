@@ -1,7 +1,7 @@
 """Questions to the facts and episodes of one conversation, and their answers."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from graphmem.model.annotations import WantedTags
 from graphmem.model.times import AS_OF, CLOCK_SKEW, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Leg, Role
-from graphmem.prompts.rendering import one_line
+from graphmem.prompts.rendering import from_day, one_line, shown_since
 from graphmem.retrieval.fusion import RRF_K
 
 Detail = Literal["auto", "none", "low", "high"]
@@ -152,15 +152,24 @@ def tool_result(
     detail: Detail,
     legs: int,
     now: datetime,
+    with_versions: bool = False,
 ) -> str:
     """Return facts and episodes as Markdown, '' for none.
 
-    `sources` holds the number of sessions that each fact comes from; `legs` is the number of lists from
-    which scores were fused: a score is shown as its share of the greatest possible one.
+    A fact begins with the day from which it holds if that lies ahead, or `with_versions`. `sources` holds
+    the number of sessions that each fact comes from; `legs` is the number of lists from which scores were
+    fused: a score is shown as its share of the greatest possible one.
     """
     sections = []
     if facts:
-        bullets = "\n".join(_bullet(fact, sources.get(fact.id, 0)) for fact in facts)
+        bullets = "\n".join(
+            _bullet(
+                fact,
+                sources.get(fact.id, 0),
+                shown_since(fact.valid_at, now, with_versions=with_versions),
+            )
+            for fact in facts
+        )
         sections.append(f"## Semantic Memory\n{bullets}")
     if episodes:
         sections.append("## Episodic Memories")
@@ -190,11 +199,10 @@ def relative_time(moment: datetime, now: datetime) -> str:
     return "just now"
 
 
-def _bullet(fact: FoundFact, sources: int) -> str:
+def _bullet(fact: FoundFact, sources: int, since: date | None) -> str:
     conversations = "conversation" if sources == 1 else "conversations"
-    return (
-        f"- [{one_line(fact.category)}] {one_line(fact.fact)} (sources: {sources} {conversations})"
-    )
+    text = f"{from_day(since)}{one_line(fact.fact)}"
+    return f"- [{one_line(fact.category)}] {text} (sources: {sources} {conversations})"
 
 
 def _episode(

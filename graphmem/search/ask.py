@@ -14,6 +14,7 @@ from graphmem.embedding import Vector
 from graphmem.errors import InvalidInput
 from graphmem.graph.installation import Calibration
 from graphmem.memories.cards import Card, card_of, load_stored_cards
+from graphmem.memories.lists import own_session_id
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg, bare_id, owner_of
@@ -231,7 +232,7 @@ async def _match_exactly(query: SearchQuery, sources: Sources, context: Context)
         found, is_all = await find_text(
             query.query,
             sources,
-            session_id=query.session_id,
+            session_id=await own_session_id(query.session_id, query.conversation_id, one),
             conversation_id=query.conversation_id,
             client_id=one.client_id,
             graph=one.graph,

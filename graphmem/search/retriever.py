@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from graphmem.contexts.context import Added, CreateContextOptions, RetrievalContext
 from graphmem.errors import MemoryNotFound
 from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult, Tokens
-from graphmem.model.validation import validated
+from graphmem.model.validation import text_id, validated
 from graphmem.model.vocabulary import GivenStep, SourceType, TruncationStrategy
 from graphmem.search.types import Match, SearchQuery, SearchResult, SortBy
 from graphmem.tokens import TokenCounter
@@ -311,4 +311,6 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _id(context: RetrievalContext | str) -> str:
-    return context if isinstance(context, str) else context.id
+    if isinstance(context, RetrievalContext):
+        return context.id
+    return text_id(context, "context")

@@ -38,13 +38,13 @@ class SearchQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     order applies to all matches: of each source up to 1,000 by words and 1,000 by meaning (if there are more,
     `total_is_exact` is false). Hops follow links, summaries and names unless `link_types` names the types;
     `part_of` and `next` are only followed if named. `match: exact` finds the texts of a session or a
-    conversation that contain the query; there `*` is a character. `session_id`, the session's own id, is only
-    used with it.
+    conversation that contain the query; there `*` is a character. `session_id` is only used with it:
+    the session's own id, or beside `conversation_id` the caller's name for it.
     """
 
     query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
     match: Match = "relevance"
-    session_id: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
+    session_id: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
     source_types: Annotated[list[SourceType], Meta(min_length=1, max_length=12)] | None = None
     source_ids: (
         Annotated[

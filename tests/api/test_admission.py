@@ -21,6 +21,7 @@ from graphmem.runtime import Runtime
 from tests.api.conftest import client_of
 
 RECALL = "/api/v0/recall"
+EXPORT = "/api/v0/export"
 QUESTION = {"query": "a"}
 
 SLOW = re.compile(
@@ -130,6 +131,41 @@ async def test_one_client_cannot_take_all_places(slow: Slow, limited: Callable[.
         assert (await admitted).status_code == 200
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
     assert (refused.json()["code"], refused.json()["limit"]) == ("too_many_requests", 2)
+
+
+async def test_exports_that_nobody_reads_leave_the_client_and_others_their_turns(
+    slow: Slow, limited: Callable[..., Litestar], monkeypatch: pytest.MonkeyPatch
+):
+    unread = asyncio.Event()
+
+    async def export(asked: Any, context: Any) -> AsyncIterator[bytes]:
+        async def lines() -> AsyncIterator[bytes]:
+            yield b"{}\n"
+            await unread.wait()
+
+        return lines()
+
+    monkeypatch.setattr("graphmem.exports.export.export", export)
+    slow.open.set()
+    app = limited(requests_at_once=8)
+    async with (
+        asyncio.timeout(60),
+        client_of(app, x_client_id="a") as one,
+        client_of(app, x_client_id="b") as other,
+    ):
+        exports = [asyncio.create_task(one.get(EXPORT)) for _ in range(8)]
+        refused = [await exports.pop() for _ in range(6)]
+        asked = [await http.post(RECALL, json=QUESTION) for http in (one, other)]
+        unread.set()
+        whole = await asyncio.gather(*exports)
+        again = await one.get(EXPORT)
+    assert [one.status_code for one in (*asked, *whole, again)] == [200] * 5
+    assert {one.status_code for one in refused} == {429}
+    assert refused[0].headers["retry-after"] == "1"
+    told = refused[0].json()
+    assert (told["code"], told["limit"]) == ("too_many_requests", 2)
+    assert "2 of this client are in progress" in told["detail"]
+    assert "read one to its end" in told["detail"]
 
 
 async def test_a_request_ends_at_its_deadline(slow: Slow, limited: Callable[..., Litestar]):

@@ -1,6 +1,7 @@
 """Facts over HTTP: new or reinforced, never lost; categories are the client's own; bad input is named."""
 
 import asyncio
+import uuid
 from typing import Any
 
 import httpx
@@ -94,6 +95,34 @@ async def test_pairs_in_one_batch_lose_none_either_and_what_is_the_same_is_one(
     kept = (await http.post(FACTS, json=same)).json()
     assert [one["action"] for one in kept] == ["new", "reinforced"] * len(SAME_AGAIN)
     assert [one["id"] for one in kept[::2]] == [one["id"] for one in kept[1::2]]
+
+
+LESSENED = """CYPHER 25
+MATCH (fact:Fact {client_id: $client_id})
+REMOVE fact.keywords, fact.reinforced"""
+
+
+async def test_a_stored_fact_that_another_program_left_incomplete_is_read_and_made_whole(
+    http: httpx.AsyncClient, runtime: Runtime, memory: Graphmem
+) -> None:
+    conversation_id = str(uuid.uuid4())
+    await memory.open_conversation(id=conversation_id)
+    known = fact(conversation_id=conversation_id)
+    first = (await http.post(FACTS, json=known)).json()
+    await runtime.graph.execute(LESSENED, client_id=memory.client_id)
+
+    asked = {"query": "dark mode", "conversation_id": conversation_id}
+    found = await http.post("/api/v0/retrieve_memory/raw", json=asked)
+    assert [one["keywords"] for one in found.json()["semantic"]] == [[]]
+    # Found by its vector, then by its words alone: these keywords move the vector away.
+    again = await http.post(FACTS, json=known)
+    assert again.json() == first | {"action": "reinforced"}
+    await runtime.graph.execute(LESSENED, client_id=memory.client_id)
+    others = ["ui", "Quastel Holdings", "household", "Mara Lind"]
+    again = await http.post(FACTS, json=known | {"keywords": others})
+    assert again.json() == first | {"action": "reinforced"}
+    [row] = (await stored(runtime, memory)).values()
+    assert (row["keywords"], row["reinforced"]) == (others, 1)
 
 
 async def test_nothing_is_lost_by_reinforcing(http: httpx.AsyncClient) -> None:

@@ -51,6 +51,27 @@ async def test_memories_are_listed_by_kind(http: httpx.AsyncClient) -> None:
     assert answer.json()["total"] == 1
 
 
+async def test_a_session_is_named_in_its_conversation_as_its_caller_does(
+    http: httpx.AsyncClient,
+) -> None:
+    await said(http, "one", "two")
+    other = {"messages": [{"session_id": "s", "role": "user", "content": "one elsewhere"}]}
+    await http.post(f"{PREFIX}/conversations", json={"id": "d"})
+    await http.post(f"{PREFIX}/conversations/d/messages", json=other)
+    [session] = (await http.get(f"{PREFIX}/conversations/c/sessions")).json()["sessions"]
+    named = {"session_id": "s", "conversation_id": "c"}
+
+    by_id = await http.get(f"{PREFIX}/memories", params={"session_id": session["id"]})
+    by_name = await http.get(f"{PREFIX}/memories", params=named)
+    found = await http.post(f"{PREFIX}/search", json={"query": "one", "match": "exact", **named})
+    alone = await http.get(f"{PREFIX}/memories", params={"session_id": "s"})
+
+    assert by_id.json()["total"] == 2
+    assert by_name.json() == by_id.json()
+    assert [one["snippet"] for one in found.json()["items"]] == ["one"]
+    assert alone.json()["total"] == 0
+
+
 @pytest.mark.parametrize(
     ("path", "asked", "field"),
     [

@@ -156,6 +156,32 @@ async def test_the_pre_retrieval_answers_with_facts_alone(
     )
 
 
+async def test_a_fact_begins_with_its_day_if_that_lies_ahead_or_earlier_versions_are_asked_for(
+    http: httpx.AsyncClient, memory: Graphmem
+) -> None:
+    c = await talk(memory)
+    about: dict[str, Any] = {"conversation_id": c, "category": "identity"}
+    march, april = (datetime(2026, month, 2, tzinfo=UTC) for month in (3, 4))
+    old = await memory.remember_fact("Mara lives in Bergen", valid_at=march, **about)
+    await memory.supersede_fact(old.id, "Mara lives in Oslo", valid_at=april)
+    await memory.remember_fact(
+        "Mara lives in Paris", valid_at=datetime(2199, 5, 2, tzinfo=UTC), **about
+    )
+
+    def bullets(text: str) -> set[str]:
+        return {line[13:].partition(" (")[0] for line in text.splitlines() if line[:3] == "- ["}
+
+    now = {"Mara lives in Oslo", "from 2199-05-02: Mara lives in Paris"}
+    for route in (MARKDOWN, PRE):
+        assert bullets(await asked(http, route, c, "Where does Mara live?")) == now
+    every = await asked(http, MARKDOWN, c, "Where does Mara live?", include_superseded=True)
+    assert bullets(every) == {
+        "from 2026-03-02: Mara lives in Bergen",
+        "from 2026-04-02: Mara lives in Oslo",
+        "from 2199-05-02: Mara lives in Paris",
+    }
+
+
 PLAIN = {"query": "Rust", "conversation_id": NOWHERE}
 TOO_LONG = "x" * 32_769
 

@@ -1,12 +1,13 @@
 """The places file: which entry is a client's, what is refused, and a change while the service runs."""
 
+import asyncio
 import os
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
-from graphmem_api.health import at_places
+from graphmem_api.health import Closing, at_places, readiness
 from graphmem_api.metrics import Counted, pooled, together
 
 from graphmem import config, runtime
@@ -14,9 +15,12 @@ from graphmem.config import WatchedFile
 from graphmem.doctor import server
 from graphmem.errors import SettingError, Unavailable
 from graphmem.graph.driver import Pool
+from graphmem.graph.schema import IndexState, creations, schema_files
 from graphmem.jobs.outbox import JobCount
+from graphmem.model.vocabulary import FIRST
 from graphmem.places import Address, at_place, places_file, read_placement
-from graphmem.runtime import OpenPlace, Runtime
+from graphmem.runtime import OpenPlace, Places, Runtime
+from tests.scripted import ScriptedGraph
 
 FILE = """
 [places.archive]
@@ -228,8 +232,40 @@ def test_a_service_with_places_is_ready_while_one_of_them_answers() -> None:
         "default": "ready",
         "other": "away",
     }
-    with pytest.raises(Unavailable, match="default, other"):
-        at_places({"default": "gone", "other": "gone"})
+    with pytest.raises(Unavailable, match="default: gone; other: lost"):
+        at_places({"default": "gone", "other": "lost"})
+
+
+def with_indexes(**states: str) -> Runtime:
+    """Return a runtime whose database has all indexes online but these."""
+    names = {one.name: "ONLINE" for one in creations(schema_files())} | states
+    rows = [IndexState(name, state) for name, state in names.items()]
+    return cast(Runtime, SimpleNamespace(graph=ScriptedGraph({"graph/index_states": rows})))
+
+
+async def test_a_place_whose_indexes_are_not_online_is_not_ready(path: Path) -> None:
+    path.write_text(
+        "".join(f'[places.{name}]\nuri = "bolt://127.0.0.1"\n' for name in ("filling", "hanging")),
+        "utf-8",
+    )
+    file = places_file(path)
+    places = Places(with_indexes(), file, cast(Any, None))
+    for name, address in file.current().places.items():
+        there = places._opened[name, address] = OpenPlace(name)
+        there.runtime = with_indexes(memory_text="POPULATING")
+    hanging = SimpleNamespace(rows=lambda _: asyncio.sleep(60), side=FIRST)
+    there.runtime = cast(Runtime, SimpleNamespace(graph=hanging))
+
+    assert places.states() == {"default": None, "filling": None, "hanging": None}
+    assert await places.readiness(0.1) == {
+        "default": None,
+        "filling": "the index memory_text is still being filled: wait",
+        "hanging": "its database does not answer within 0.1 s",
+    }
+    there.runtime = None
+    service = cast(Runtime, SimpleNamespace(places=places, reranker=None))
+    ready = await readiness(service, Closing())
+    assert ready.places == {"default": "ready", "filling": "away", "hanging": "away"}
 
 
 def test_the_gauges_of_all_places_add_up() -> None:

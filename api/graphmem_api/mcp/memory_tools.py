@@ -188,7 +188,16 @@ class WhatDoYouKnowAsked(Struct, frozen=True, kw_only=True, forbid_unknown_field
         None
     )
     conversation_id: Where | None = None
-    session_id: Annotated[str, Meta(max_length=256, description="only this session")] | None = None
+    session_id: (
+        Annotated[
+            str,
+            Meta(
+                max_length=256,
+                description="only this session; beside a conversation_id by its name",
+            ),
+        ]
+        | None
+    ) = None
     since: Since | None = None
     until: Until | None = None
     as_of: AsOf | None = None

@@ -331,6 +331,13 @@ async def test_what_a_store_cannot_take_is_named_with_its_limit(store: GraphmemS
     await store.aput(("a",), "k", {"n": 1})
     with pytest.raises(InvalidInput, match=r"filter: \$in is no operator; it is one of \$eq"):
         await store.asearch(("a",), filter={"n": {"$in": [1]}})
+    for field in ("limit", "offset", "max_depth"):
+        wrong: dict[str, Any] = {field: -1}
+        with pytest.raises(InvalidInput, match=f"{field}: expected a whole number >= 0"):
+            await store.alist_namespaces(**wrong)
+        if field != "max_depth":
+            with pytest.raises(InvalidInput, match=f"{field}: expected a whole number >= 0"):
+                await store.asearch(("a",), **wrong)
     with pytest.raises(InvalidInput, match=r"memory: cannot be waited for in its own event loop"):
         store.get(("a",), "k")
     with pytest.raises(InvalidInput, match="memory: is str; give what"):

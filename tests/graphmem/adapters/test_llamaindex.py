@@ -98,6 +98,10 @@ async def test_a_turn_gets_what_other_conversations_said_but_nothing_twice(
     assert len(await narrow.aget()) == 1
     facts = GraphmemMemory(memory=memory, conversation_id="new", kinds=["fact"])
     assert len(await facts.aget()) == 1
+    for field in ("history_tokens", "max_tokens"):
+        wrong: dict[str, Any] = {field: -1}
+        with pytest.raises(InvalidInput, match=f"{field}: expected a whole number >= "):
+            await GraphmemMemory(memory=memory, conversation_id="new", **wrong).aget()
 
 
 def test_a_turn_begins_with_a_message_of_the_user_and_the_last_is_whole() -> None:

@@ -53,6 +53,8 @@ async def test_the_latest_items_are_returned_in_their_order_beyond_a_page(
     assert await numbers(3) == [202, 203, 204]
     assert await numbers(201) == list(range(4, 205))
     assert await numbers(0) == []
+    with pytest.raises(InvalidInput, match=r"limit: expected a whole number >= 0; 0 for none"):
+        await numbers(-1)
 
 
 async def test_items_are_popped_from_the_end_each_once(history: History, memory: Graphmem) -> None:

@@ -78,6 +78,8 @@ async def test_the_limit_of_the_settings_holds_unless_another_is_given(memory: G
 
     assert await session.get_items() == ITEMS[:1]
     assert await session.get_items(2) == [{"role": "user", "content": "06:12"}, *ITEMS[:1]]
+    with pytest.raises(InvalidInput, match="limit: expected a whole number >= 0"):
+        await session.get_items(-1)
 
 
 class Parrot(agents.Model):

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
-from graphmem.cli.backup import _back_up, _copied, _restore
+from graphmem.cli.backup import Restored, _back_up, _copied, _restore, _show_restored
 from graphmem.cli.main import commands
 from graphmem.client import Graphmem
 from graphmem.config import Settings, load
@@ -130,18 +130,33 @@ async def export_and_import(runtime: Runtime, own: Settings, tmp_path: Path) -> 
     users = replace(own, neo4j_uri=f"bolt://127.0.0.1:{record.port}", neo4j_password=password)
     ben = Graphmem(runtime, "Ben")
     await ben.remember_fact("Ben collects maps", category="user_fact")
+    await ben.begin_hold("case 117")
     made = await _back_up(tmp_path / "exports", users)
     assert (made.kind, made.clients, made.files) == ("exports", ["Ben", "ann"], 2)
     await runtime.graph.execute(EMPTY)
 
     restored = await _restore(tmp_path / "exports", False, users)
     assert (restored.memories, restored.left_alone) == (2, [])
+    assert restored.legal_holds == {"Ben": "case 117"}
     again = await _restore(tmp_path / "exports", False, users)
     assert again.left_alone == ["Ben", "ann"]
     found = await Graphmem(runtime, "ann").recall("Where is the spare key?")
     assert found.items[0].text == SAID["content"]
     with pytest.raises(InvalidInput, match="unset GRAPHMEM_NEO4J_URI"):
         await _restore(tmp_path / "backup", False, users)
+
+
+def test_a_restore_tells_of_the_legal_holds_that_it_has_brought(capsys: Any) -> None:
+    restored = Restored(
+        kind="exports",
+        made_at=present(),
+        memories=2,
+        left_alone=[],
+        put_aside=None,
+        legal_holds={"Ben": "case 117"},
+    )
+    _show_restored(restored)
+    assert "client Ben is under a legal hold (case 117): no memory" in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -166,6 +166,17 @@ async def test_ids_that_were_not_shown_are_new_or_nothing(
     assert found[done.new[0]]["sources"] == [known["episode"]]
 
 
+async def test_a_known_fact_without_keywords_is_shown_to_the_model_and_updated(
+    thinking: Graphmem, stub: StubModel, known: dict[str, str]
+) -> None:
+    await thinking.runtime.graph.execute(
+        "MATCH (fact:Fact {client_id: $client}) REMOVE fact.keywords", client=thinking.client_id
+    )
+    stub.answer = actions({"action": "update", "id": known["bergen"], "fact": "Mara lives in Oslo"})
+    [updated] = (await thinking.consolidate("c")).updated
+    assert (await facts(thinking))[updated]["keywords"] == []
+
+
 async def test_what_is_known_in_the_same_words_is_reinforced(
     thinking: Graphmem, stub: StubModel, known: dict[str, str]
 ) -> None:

@@ -42,6 +42,7 @@ from graphmem.exports.lines import (
     line,
 )
 from graphmem.exports.load import AnotherImport, ClientTaken, ImportedExport, load
+from graphmem.facts.remember import AS_NEW
 from graphmem.forgetting.expiry import LOOK_SECONDS
 from graphmem.graph.plain import from_json
 from graphmem.graph.schema import declared_nodes
@@ -591,6 +592,19 @@ async def test_the_settings_of_a_file_never_rename_the_client(
         {"id": rival.client_id, "categories": ["pets"]},
         {"id": memory.client_id, "categories": ["boats"]},
     ]
+
+
+async def test_a_fact_of_a_file_without_what_only_facts_have_is_made_whole(
+    memory: Graphmem, rival: Graphmem, tmp_path: Path
+) -> None:
+    await plant(memory, {"kind": "fact", "text": "Mara keeps bees", **dict.fromkeys(AS_NEW)})
+    await loaded(await exported(memory, tmp_path / "life.jsonl"), rival)
+
+    assert await rival.runtime.graph.execute(
+        "MATCH (fact:Fact {client_id: $client}) "
+        "RETURN fact.keywords AS keywords, fact.version AS version, fact.reinforced AS reinforced",
+        client=rival.client_id,
+    ) == [{"keywords": [], "version": 1, "reinforced": 0}]
 
 
 async def test_an_edge_forged_to_another_client_s_memory_is_not_exported(

@@ -88,8 +88,13 @@ SELECTIONS: dict[str, Callable[[Told], dict[str, Any]]] = {
     "time": lambda told: {"until": THEN.replace(day=3)},
     "name": lambda told: {"name": "anna petrova"},
     "session": lambda told: {"session_id": told.session},
+    "named session": lambda told: {"session_id": "s", "conversation_id": told.conversation},
     "conversation": lambda told: {"conversation_id": told.conversation},
 }
+
+
+WHOLE = frozenset({"session", "named session", "conversation"})
+"""The selections that have all messages."""
 
 
 def test_receipts_and_documents_name_the_files_and_later_backups_that_hold_forgotten_texts(
@@ -116,7 +121,7 @@ async def test_nothing_is_left_of_a_selection(
 
     receipt = await memory.forget(**asked)
 
-    assert receipt.memories["message"] == (2 if selection in {"session", "conversation"} else 1)
+    assert receipt.memories["message"] == (2 if selection in WHOLE else 1)
     # The summary of the session is made of the message too.
     assert {kind: receipt.memories[kind] for kind in ("episode", "fact", "summary")} == {
         "episode": 1,
@@ -131,7 +136,7 @@ async def test_nothing_is_left_of_a_selection(
     assert await holding(graph, memory.client_id, SECRET) == []
     assert await holding(graph, memory.client_id, told.secret) == []
     left = {one.text for one in (await memory.memories()).memories}
-    assert left == (set() if selection in {"session", "conversation"} else {OTHER})
+    assert left == (set() if selection in WHOLE else {OTHER})
     assert not (await rival.verify_forgotten(text=SECRET)).forgotten
     assert (await memory.forget(**asked)).total == 0
 

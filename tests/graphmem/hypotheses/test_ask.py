@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -286,6 +287,18 @@ async def test_a_turn_of_another_time_shows_what_was_true_and_known_then(
         "linked", window=WINDOW, top_k=1, known_as_of=first.created_at
     )
     assert [one.id for one in linked.memories] == [facts[TABS]], "the link was made later"
+
+
+async def test_a_fact_that_lies_ahead_begins_with_its_day_in_the_block(
+    asking: Graphmem, memory: Graphmem, stub: StubModel
+):
+    await memory.remember_fact(TABS)
+    await memory.remember_fact(SPACES, valid_at=datetime(2199, 3, 2, tzinfo=UTC))
+
+    block = (await asking.hyde_retrieve("turn-1", window=WINDOW)).injection
+
+    assert f"\n{TABS}\n" in block
+    assert f"\nfrom 2199-03-02: {SPACES}\n" in block
 
 
 async def test_preparing_asks_for_nobody_and_never_fails(

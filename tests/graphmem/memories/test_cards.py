@@ -113,7 +113,7 @@ SECRET = "The lighthouse keeper is called Ansgar."
         (
             {"kind": "fact", "category": "preference", "scope": "user", "keywords": [SECRET]},
             "Fact: preference",
-            {"category": "preference", "scope": "user"},
+            {"category": "preference", "scope": "user", "version": 1},
         ),
         (
             {"kind": "span", "source_id": "kb-1", "start_byte": 0, "end_byte": 39, "tags": ["a"]},

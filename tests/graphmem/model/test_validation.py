@@ -24,7 +24,7 @@ from graphmem.references.types import ReferencesAsked
 from graphmem.reviews.types import ReviewsAsked
 from graphmem.runs.types import AccessesAsked, RunQuestion, RunsAsked
 from graphmem.search.types import SearchQuery
-from graphmem.summaries.types import SummariesAsked
+from graphmem.summaries.types import NewSummary, SummariesAsked
 
 SAID: dict[str, Any] = {"session_id": "s", "role": "user", "content": "Hello."}
 
@@ -140,6 +140,21 @@ def test_a_closed_list_is_told() -> None:
     assert sentence.endswith(
         "; it is one of ai, assistant, developer, function, human, system, tool, user"
     )
+
+
+@pytest.mark.parametrize(
+    ("type", "said"),
+    [
+        (None, "null"),
+        (5, "a whole number"),
+        ([], "a list"),
+        ({}, "an object"),
+        (True, "true or false"),
+    ],
+)
+def test_a_type_that_is_no_text_is_told_in_words(type: Any, said: str) -> None:
+    problem = refused({"type": type, "target_id": "s"}, NewSummary)
+    assert str(problem).startswith(f"type: expected a text, got {said}; it is one of thread, plan")
 
 
 def test_what_an_id_may_be_is_told() -> None:

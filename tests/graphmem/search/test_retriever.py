@@ -127,6 +127,18 @@ async def test_search_then_peek_then_chunk_then_compose(memory: Graphmem, rival:
     assert now.remaining_tokens == 1500 - memory.runtime.tokens.count(text)
 
 
+async def test_what_is_no_context_is_refused_by_its_name(memory: Graphmem):
+    retriever = memory.retriever()
+    for ask in (
+        retriever.context,
+        retriever.compose_context,
+        lambda context: retriever.add_to_context(context, "m"),
+    ):
+        none: Any = None
+        with pytest.raises(InvalidInput, match="context: expected a text, got null"):
+            await ask(none)
+
+
 async def test_peeking_takes_nothing_from_a_context(memory: Graphmem):
     # S1.51
     [id, *_] = await seeded(memory)
