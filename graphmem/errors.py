@@ -35,7 +35,7 @@
     ├── TookTooMuch             … or more memory than its limit
     ├── TooManyRuns             the client has the maximum number of active runs
     ├── TooManyStatements       the database works on the maximum number of operators' statements
-    ├── TooManyRequests         the client has the maximum number of requests in progress, or of their bytes
+    ├── TooManyRequests         the client has the maximum number of requests, exports or sessions in progress
     ├── LimitReached            a write would exceed a limit of its client; nothing was written
     │   ├── StoreLimitReached   … of its memories, or of the length of their texts
     │   └── DayLimitReached     … of the tokens that it may write on one day

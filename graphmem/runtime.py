@@ -350,6 +350,8 @@ class Places:
             return f"its database does not answer within {seconds:g} s"
         except Unavailable as problem:
             return str(problem)
+        except Exception as problem:
+            return f"its database does not answer ({type(problem).__name__})"
 
     @property
     def present(self) -> list[Runtime]:

@@ -251,7 +251,7 @@ class Protocol(H11Protocol):
     """HTTP/1.1 with limits of number and time; what is wrong with it is answered as a problem, too."""
 
     most_connections = 1_000
-    refusals = Refusals()
+    refusals: Refusals
     _is_beyond = False
     _answered = False
     _headers_due: asyncio.TimerHandle | None = None
@@ -456,8 +456,10 @@ class Server(uvicorn.Server):
         if self._background:
             self._background.stop()
         closing = asyncio.create_task(self._endpoint.close()) if self._endpoint else None
-        await super().shutdown(sockets)
-        self._refusals.end()
+        try:
+            await super().shutdown(sockets)
+        finally:
+            self._refusals.end()
         if closing:
             await closing
 

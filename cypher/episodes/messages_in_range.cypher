@@ -3,23 +3,24 @@ CYPHER 25
 //
 // $client_id        string  the client
 // $conversation_id  string  the conversation
-// $session_id       string  the session's id, or the caller's name of it
+// $session_id       string  the caller's name of the session, or its own id
 // $from_idx         int     the first idx
 // $to_idx           int     the last idx
 // $limit            int     the maximum number
 CALL () {
   MATCH (session:Session {client_id: $client_id, id: $session_id})
   WHERE session.conversation_id = $conversation_id
-  RETURN session
+  RETURN session, 1 AS place
 
-  UNION
+  UNION ALL
 
   MATCH (session:Session {
     client_id: $client_id, conversation_id: $conversation_id, external_id: $session_id
   })
-  RETURN session
+  RETURN session, 0 AS place
 }
 WITH session
+ORDER BY place
 LIMIT 1
 RETURN
   session.next_idx AS next_idx,

@@ -298,7 +298,10 @@ async def _erase_places(asked: ForgetAsked, context: Context) -> Counter[str]:
         return Counter(conversations=deleted.conversations, sessions=deleted.sessions)
     if asked.session_id and conditions <= {"session_id", "conversation_id"}:
         [gone] = await context.graph.change(
-            ERASE_EMPTY_SESSION, client_id=context.client_id, id=asked.session_id
+            ERASE_EMPTY_SESSION,
+            client_id=context.client_id,
+            id=asked.session_id,
+            conversation_id=asked.conversation_id,
         )
         return Counter(sessions=gone.written)
     return Counter()

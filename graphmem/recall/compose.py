@@ -51,8 +51,8 @@ LEAST_ROOM_SHARE = 50
 """The part of the budget, 1/50, that is left empty rather than asking the database once more."""
 
 
-A_SESSION, A_TIME = "session", datetime(2026, 1, 1, tzinfo=UTC)
-"""What a heading shows that is measured for all of its kind."""
+MEASURED_SESSION, MEASURED_TIME = "session", datetime(2026, 1, 1, tzinfo=UTC)
+"""The session and the time of the heading whose tokens stand for those of every session."""
 
 
 class MemoryText(Struct, frozen=True):
@@ -301,8 +301,8 @@ class Packing:
     def _worth(self, one: Ranked, cost: Parcel) -> float:
         """Return the worth of a candidate, which pays for its prefix and a heading of its own.
 
-        Of a text beyond `WHOLE_TOKENS` the excerpt costs less, but also shows less: it counts as the longest
-        one that is given whole.
+        Of a text beyond `WHOLE_TOKENS` the excerpt costs less, but also shows less: it counts as a text of
+        `LARGE_SHARE` of the budget.
         """
         shown, tokens = self._text_tokens(one.candidate), one.candidate.token_count
         if tokens > WHOLE_TOKENS:
@@ -324,7 +324,7 @@ class Packing:
         """Return the tokens of a heading with its empty line; every time has as many."""
         key = ("" if of_session else kind, owner)
         if key not in self._headings:
-            text = heading(kind, A_SESSION if of_session else "", A_TIME, owner=owner)
+            text = heading(kind, MEASURED_SESSION if of_session else "", MEASURED_TIME, owner=owner)
             self._headings[key] = self._tokens.count(f"\n{text}")
         return self._headings[key]
 

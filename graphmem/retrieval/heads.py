@@ -68,16 +68,14 @@ Row = TypeVar("Row", bound=Loaded)
 HEADS = Query("retrieval/heads", Standing)
 
 
-async def fetch_heads(
-    ids: Collection[str], *, client_id: str, graph: Graph, now_only: bool = True
-) -> list[Standing]:
+async def fetch_heads(ids: Collection[str], *, client_id: str, graph: Graph) -> list[Standing]:
     """Return memories that were found, or their heads, without texts; none for what is gone by now.
 
-    Without `now_only` no memory gives its place to its head. Raises `Unavailable`.
+    Raises `Unavailable`.
     """
     if not ids:
         return []
-    return await graph.rows(HEADS, client_id=client_id, ids=list(ids), now_only=now_only)
+    return await graph.rows(HEADS, client_id=client_id, ids=list(ids), now_only=True)
 
 
 def by_found_id(rows: Iterable[Row]) -> dict[str, Row]:

@@ -5,10 +5,12 @@ import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import AsyncMock
 
 import pytest
 from graphmem_api.health import Closing, at_places, readiness
 from graphmem_api.metrics import Counted, pooled, together
+from neo4j.exceptions import AuthError
 
 from graphmem import config, runtime
 from graphmem.config import WatchedFile
@@ -243,9 +245,16 @@ def with_indexes(**states: str) -> Runtime:
     return cast(Runtime, SimpleNamespace(graph=ScriptedGraph({"graph/index_states": rows})))
 
 
+NAMES = ("filling", "hanging", "refusing")
+
+
+async def forever(_: object) -> None:
+    await asyncio.sleep(60)
+
+
 async def test_a_place_whose_indexes_are_not_online_is_not_ready(path: Path) -> None:
     path.write_text(
-        "".join(f'[places.{name}]\nuri = "bolt://127.0.0.1"\n' for name in ("filling", "hanging")),
+        "".join(f'[places.{name}]\nuri = "bolt://127.0.0.1"\n' for name in NAMES),
         "utf-8",
     )
     file = places_file(path)
@@ -253,19 +262,25 @@ async def test_a_place_whose_indexes_are_not_online_is_not_ready(path: Path) -> 
     for name, address in file.current().places.items():
         there = places._opened[name, address] = OpenPlace(name)
         there.runtime = with_indexes(memory_text="POPULATING")
-    hanging = SimpleNamespace(rows=lambda _: asyncio.sleep(60), side=FIRST)
-    there.runtime = cast(Runtime, SimpleNamespace(graph=hanging))
+    asked = {
+        "hanging": AsyncMock(side_effect=forever),
+        "refusing": AsyncMock(side_effect=AuthError),
+    }
+    for name, address in file.current().places.items():
+        if name in asked:
+            graph = SimpleNamespace(rows=asked[name], side=FIRST)
+            places._opened[name, address].runtime = cast(Runtime, SimpleNamespace(graph=graph))
 
-    assert places.states() == {"default": None, "filling": None, "hanging": None}
+    assert places.states() == dict.fromkeys(("default", *NAMES))
     assert await places.readiness(0.1) == {
         "default": None,
         "filling": "the index memory_text is still being filled: wait",
         "hanging": "its database does not answer within 0.1 s",
+        "refusing": "its database does not answer (AuthError)",
     }
-    there.runtime = None
     service = cast(Runtime, SimpleNamespace(places=places, reranker=None))
     ready = await readiness(service, Closing())
-    assert ready.places == {"default": "ready", "filling": "away", "hanging": "away"}
+    assert ready.places == {"default": "ready"} | dict.fromkeys(NAMES, "away")
 
 
 def test_the_gauges_of_all_places_add_up() -> None:

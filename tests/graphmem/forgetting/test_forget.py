@@ -141,6 +141,18 @@ async def test_nothing_is_left_of_a_selection(
     assert (await memory.forget(**asked)).total == 0
 
 
+async def test_an_empty_session_goes_only_with_its_own_conversation(told: Told) -> None:
+    memory = told.memory
+    await memory.open_conversation("another")
+    await memory.forget(memory_ids=[told.secret, told.other])
+
+    elsewhere = await memory.forget(session_id=told.session, conversation_id="another")
+    assert (elsewhere.sessions, (await memory.sessions(told.conversation)).total) == (0, 1)
+
+    gone = await memory.forget(session_id=told.session, conversation_id=told.conversation)
+    assert (gone.sessions, (await memory.sessions(told.conversation)).total) == (1, 0)
+
+
 async def test_a_name_takes_questions_and_titles_along(told: Told, runtime: Runtime) -> None:
     receipt = await told.memory.forget(name="Anna Petrova")
     assert (receipt.reads, receipt.titles) == (1, 1)

@@ -103,6 +103,21 @@ async def test_a_session_s_messages_are_listed_by_its_own_id(told: Graphmem) -> 
     assert [(one.text, one.session_external_id) for one in found] == [("d2", "s0"), ("d0", "s0")]
 
 
+async def test_the_name_of_a_session_goes_before_the_own_id_of_another(told: Graphmem) -> None:
+    session = next(one for one in (await told.sessions("d")).sessions if one.external_id == "s0")
+    named = [{"session_id": session.id, "role": "user", "content": "confusing"}]
+    await told.remember("d", named)
+
+    places: dict[str, Any] = {"conversation_id": "d", "session_id": session.id}
+    kept = await told.remember_episode(
+        "d", range={"session_id": session.id, "from_idx": 0, "to_idx": 1}
+    )
+    [only] = await listed(told, **places, kinds=["message"])
+    assert (only.text, kept.message_ids) == ("confusing", [only.id])
+    assert (await told.forget(**places)).memories["message"] == 1
+    assert len(await listed(told, session_id=session.id, kinds=["message"])) == 2
+
+
 async def test_superseded_versions_are_listed_where_they_are_asked_for(memory: Graphmem) -> None:
     [first] = await memory.remember_facts([{"fact": "Mara lives in Ghent"}])
     second = await memory.supersede_fact(first.id, fact="Mara lives in Lyon")

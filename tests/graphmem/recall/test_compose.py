@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from graphmem.prompts.truncation import Part
 from graphmem.recall.compose import (
@@ -99,21 +99,20 @@ async def packed(
     counter = tokens or TokenCounter()
     places = {id: place_of(texts[id], needle) for id, needle in (needles or {}).items()}
 
-    def read(id: str, around: dict[str, Any]) -> MemoryText:
-        if id in around:
-            return excerpted(id, texts[id])
-        return MemoryText(id, texts[id], "name")
-
     def rows(
         ids: list[str], named: list[str], around: dict[str, Any], **_: Any
     ) -> list[MemoryText]:
-        taken = {id: (heads or {}).get(id, id) for id in named}
-        standing = [
-            MemoryText(new, has_text=False, head=head_of(id, new))
-            for id, new in taken.items()
-            if new
-        ]
-        return [*(read(id, around) for id in ids if id not in named), *standing]
+        found = []
+        for id in ids:
+            if id in named:
+                row = MemoryText(id, has_text=False)
+            elif id in around:
+                row = excerpted(id, texts[id])
+            else:
+                row = MemoryText(id, texts[id], "name")
+            if new := (heads or {}).get(id, id):
+                found.append(replace(row, id=new, head=head_of(id, new)))
+        return found
 
     graph = ScriptedGraph({TEXTS.name: rows})
     ranking = [
@@ -234,6 +233,16 @@ async def test_what_is_left_out_is_named_as_it_stands_now():
 
     assert [item.id for item in answer.items] == ["e"]
     assert [(one.id, one.rank) for one in answer.omitted] == [("x", 2), ("d", 3)]
+
+
+async def test_a_head_keeps_the_ranks_of_the_version_that_was_found():
+    texts = {"a": "short", "b": "short too"}
+    answer, _ = await composed(texts, limit=10, max_tokens=60, heads={"a": "x"})
+
+    assert [(item.id, item.ranks) for item in answer.items] == [
+        ("x", {"vector": 1}),
+        ("b", {"vector": 1}),
+    ]
 
 
 async def test_what_is_left_out_is_named_where_nothing_fits():
