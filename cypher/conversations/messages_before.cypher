@@ -14,6 +14,7 @@ WHERE memory.position < $place
 WITH memory
 ORDER BY memory.position DESC
 LIMIT $limit
+// include first_texts
 RETURN collect({
   metadata: memory.metadata,
   memory: memory {

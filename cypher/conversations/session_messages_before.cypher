@@ -14,6 +14,7 @@ WHERE memory.idx < $place
 WITH memory
 ORDER BY memory.idx DESC
 LIMIT $limit
+// include first_texts
 RETURN collect({
   metadata: memory.metadata,
   memory: memory {

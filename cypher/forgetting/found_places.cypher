@@ -8,17 +8,19 @@ CYPHER 25
 // $limit      int           the maximum number of places
 MATCH (node {client_id: $client_id})
 CALL (node) {
-  RETURN labels(node) AS labels, null AS type, properties(node) AS held
+  RETURN labels(node) AS labels, null AS type, node AS held
 
   UNION ALL
 
   MATCH (node)-[edge]->()
-  RETURN labels(node) AS labels, type(edge) AS type, properties(edge) AS held
+  RETURN labels(node) AS labels, type(edge) AS type, edge AS held
 }
 UNWIND [key IN keys(held) WHERE NOT key IN $vectors] AS key
-WITH node, labels, type, key,
-  CASE WHEN held[key] IS :: LIST<STRING NOT NULL> THEN held[key] ELSE [toStringOrNull(held[key])] END AS given
-WHERE any(one IN given WHERE
+WITH node, labels, type, key, held
+// No row carries a value: of a store with long texts they would fill the memory of the transaction.
+WHERE any(one IN
+  CASE WHEN held[key] IS :: LIST<STRING NOT NULL> THEN held[key] ELSE [toStringOrNull(held[key])] END
+WHERE
   any(id IN $ids WHERE one = id OR one CONTAINS '"' + id + '"') // inside JSON, too
   OR any(text IN $texts WHERE toLower(one) CONTAINS text))
 WITH labels, type, key, node.id AS id

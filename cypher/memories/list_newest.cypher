@@ -30,6 +30,7 @@ CALL (kind, active) {
 WITH memory
 ORDER BY memory.occurred_at DESC, memory.id
 LIMIT $limit
+// include first_texts
 RETURN collect({
   metadata: memory.metadata,
   memory: memory {

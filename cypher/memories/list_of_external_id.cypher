@@ -22,6 +22,7 @@ ORDER BY
   CASE WHEN NOT $newest THEN memory.occurred_at END,
   memory.id
 LIMIT $limit
+// include first_texts
 RETURN collect({
   metadata: memory.metadata,
   memory: memory {

@@ -4,6 +4,7 @@ CYPHER 25
 // $client_id  string        the client
 // $named      list<string>  the ids of memories of which no text is wanted, only whether they stand
 // $around     map           {id: {first, last}}: the places of the passages that are wanted of a long memory
+// $longest    int           the number of characters of a text, of which the rest is left out
 // include heads
 WITH memory, chain, NOT chain[0] IN $named AS has_text
 OPTIONAL MATCH (session:Session {
@@ -13,7 +14,7 @@ WITH memory, chain, has_text, session, $around[memory.id] AS wanted
 RETURN collect(CASE WHEN has_text THEN memory {
   .id, .metadata,
   tags: coalesce(memory.tags, []),
-  text: CASE WHEN wanted IS NULL THEN coalesce(memory.text, memory.search_text, '') ELSE '' END,
+  text: CASE WHEN wanted IS NULL THEN left(coalesce(memory.text, memory.search_text, ''), $longest) ELSE '' END,
   session_external_id: session.external_id,
   parts: COLLECT {
     MATCH (memory)<-[:PASSAGE_OF]-(passage:Passage {client_id: $client_id})

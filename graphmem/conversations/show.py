@@ -20,7 +20,7 @@ from graphmem.errors import ConversationNotFound
 from graphmem.graph.query import Query
 from graphmem.memories.memory import NO_BOUNDS, StoredMemory, listed_memory
 from graphmem.model.annotations import decoded
-from graphmem.model.pages import Listing, foreign, listing, page
+from graphmem.model.pages import PAGE_CHARACTERS, Listing, foreign, listing, page
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.retrieval.filters import passing
 
@@ -154,6 +154,7 @@ async def show_messages(conversation_id: str, asked: MessagesAsked, context: Con
         tags=passing(asked.tags),
         place=place,
         limit=asked.limit + 1,
+        page_characters=PAGE_CHARACTERS,
         **of,
         **NO_BOUNDS,
     )
@@ -162,6 +163,7 @@ async def show_messages(conversation_id: str, asked: MessagesAsked, context: Con
         messages,
         asked.limit,
         lambda row: listed.sealed(str(row.idx if asked.session_id else row.position)),
+        characters=sum(len(one.text) for one in messages),
     )
     return Messages(messages=shown, total=found.total, cursor=after)
 

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from graphmem.memories.types import ListedMemory
 from graphmem.model.annotations import Annotations, Metadata, Tags, WantedTags
-from graphmem.model.pages import GivenCursor, PageSize
+from graphmem.model.pages import GivenCursor, PageSize, TextPageSize
 from graphmem.model.times import Past, Time, UnixSeconds
 from graphmem.model.vocabulary import BATCH_MESSAGES, GivenRole, Id, Importance
 
@@ -218,7 +218,7 @@ class MessagesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         Literal["newest", "oldest"],
         Meta(description="which comes first, the message added last or the one added first"),
     ] = "oldest"
-    limit: PageSize = 50
+    limit: TextPageSize = 50
     cursor: GivenCursor | None = None
 
 

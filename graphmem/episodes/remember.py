@@ -27,7 +27,7 @@ from graphmem.memories.write import Draft, Prepared, prepare, write
 from graphmem.model.annotations import stored_annotations
 from graphmem.model.times import happened
 from graphmem.model.validation import checked_text
-from graphmem.prompts.rendering import Description, Utterance, describe
+from graphmem.prompts.rendering import SHOWN_CHARACTERS, Description, Utterance, describe
 from graphmem.retrieval.decay import born
 from graphmem.text.extraction import surprise
 
@@ -323,7 +323,11 @@ async def _find_utterances(
 ) -> list[Utterance]:
     """Return messages by their ids. Raises `MemoryNotFound` for a message of another conversation."""
     rows = await where.rows(
-        MESSAGES_BY_ID, client_id=client_id, conversation_id=conversation_id, ids=list(ids)
+        MESSAGES_BY_ID,
+        client_id=client_id,
+        conversation_id=conversation_id,
+        ids=list(ids),
+        characters=SHOWN_CHARACTERS,
     )
     found = {row.id for row in rows}
     for id in ids:

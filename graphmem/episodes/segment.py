@@ -20,7 +20,7 @@ from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import postpone
 from graphmem.memories.write import Prepared
-from graphmem.prompts.rendering import describe
+from graphmem.prompts.rendering import SHOWN_CHARACTERS, describe
 from graphmem.reviews.review import run_reviews
 from graphmem.text.segmenting import BAND, MessageRun, UnsegmentedMessage, runs
 
@@ -200,7 +200,11 @@ async def _prepare(
     if not ids:
         return prepared
     utterances = await context.graph.rows(
-        MESSAGES_BY_ID, client_id=context.client_id, conversation_id=conversation_id, ids=ids
+        MESSAGES_BY_ID,
+        client_id=context.client_id,
+        conversation_id=conversation_id,
+        ids=ids,
+        characters=SHOWN_CHARACTERS,
     )
     if len(utterances) < len(ids):
         raise Overtaken

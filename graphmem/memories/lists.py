@@ -12,7 +12,16 @@ from graphmem.graph.query import Query
 from graphmem.memories.memory import NO_BOUNDS, StoredMemory, listed_memory
 from graphmem.memories.types import ListedMemory
 from graphmem.model.annotations import WantedTags
-from graphmem.model.pages import EARLIEST, FIRST, GivenCursor, Order, PageSize, listing, page
+from graphmem.model.pages import (
+    EARLIEST,
+    FIRST,
+    PAGE_CHARACTERS,
+    GivenCursor,
+    Order,
+    TextPageSize,
+    listing,
+    page,
+)
 from graphmem.model.times import (
     AS_OF,
     BEGINNING,
@@ -68,7 +77,7 @@ class MemoriesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
     include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False
     order: Order = "newest"
-    limit: PageSize = 50
+    limit: TextPageSize = 50
     cursor: GivenCursor | None = None
     client_id: Owner | None = None
 
@@ -109,7 +118,12 @@ async def list_memories(asked: MemoriesAsked, context: Context) -> Memories:
     place, place_id = listed.position(asked.cursor, FIRST if is_newest else EARLIEST)
     conditions = _conditions(asked)
     bounds = _bounded(conditions, place, is_newest=is_newest)
-    common: dict[str, Any] = {"place": place, "place_id": place_id, "limit": asked.limit + 1}
+    common: dict[str, Any] = {
+        "place": place,
+        "place_id": place_id,
+        "limit": asked.limit + 1,
+        "page_characters": PAGE_CHARACTERS,
+    }
     query, count = LIST_NEWEST if is_newest else LIST_OLDEST, COUNT_LIST
     if asked.external_id is not None:
         query, count = LIST_OF_EXTERNAL_ID, COUNT_OF_EXTERNAL_ID
@@ -121,7 +135,12 @@ async def list_memories(asked: MemoriesAsked, context: Context) -> Memories:
         graph.rows(count, client_id=client_id, **conditions),
     )
     memories = [listed_memory(row) for row in rows]
-    shown, after = page(memories, asked.limit, lambda row: listed.cursor(row.occurred_at, row.id))
+    shown, after = page(
+        memories,
+        asked.limit,
+        lambda row: listed.cursor(row.occurred_at, row.id),
+        characters=sum(len(one.text) for one in memories),
+    )
     return Memories(memories=shown, total=counted[0].memories, cursor=after)
 
 

@@ -13,7 +13,19 @@ from graphmem.model.times import BEGINNING, END
 
 Row = TypeVar("Row")
 
+PAGE_CHARACTERS = 4_000_000
+"""The characters of texts together with which a page ends: one text has up to a million of them."""
+
 PageSize = Annotated[int, Meta(ge=1, le=200, description="entries on a page, 1–200")]
+TextPageSize = Annotated[
+    int,
+    Meta(
+        ge=1,
+        le=200,
+        description="entries on a page, 1–200; fewer if their texts have more than "
+        f"{PAGE_CHARACTERS:,} characters: `cursor` tells whether there are others",
+    ),
+]
 GivenCursor = Annotated[str, Meta(description="the `cursor` of the previous page")]
 
 Position = tuple[datetime, str]
@@ -31,11 +43,15 @@ Order = Annotated[
 
 
 def page(
-    rows: Sequence[Row], limit: int, after: Callable[[Row], str]
+    rows: Sequence[Row], limit: int, after: Callable[[Row], str], *, characters: int = 0
 ) -> tuple[list[Row], str | None]:
-    """Return the rows of the page and, if there are more, the cursor `after` its last row."""
+    """Return the rows of the page and, if there may be more, the cursor `after` its last row.
+
+    `characters` are those of the texts of rows that end with `PAGE_CHARACTERS` of them, whatever the limit.
+    """
     shown = list(rows[:limit])
-    return shown, after(shown[-1]) if len(rows) > limit else None
+    has_more = len(rows) > limit or characters >= PAGE_CHARACTERS
+    return shown, after(shown[-1]) if has_more else None
 
 
 class Listing(Struct, frozen=True):

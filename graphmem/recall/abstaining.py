@@ -43,6 +43,9 @@ JUDGED = 20
 PASSAGE = 1_000
 """The characters within which words are counted together: a long log has a little of every question."""
 
+LONGEST_JUDGED = 50_000
+"""The characters that are judged of a text of which no passage was found: all texts are read at once."""
+
 MANY_CHARACTERS = 50_000
 """The characters from which texts are judged in a thread: nothing else could be answered meanwhile."""
 
@@ -197,6 +200,7 @@ async def relevance_by_id(
         [one.id for one in ranking],
         context,
         around={id: {"first": place, "last": place} for id, place in best.items()},
+        longest=LONGEST_JUDGED,
     )
     texts = {row.id: [row.text, *(part.text for part in row.parts)] for row in rows}
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from graphmem.context import Context
 from graphmem.graph.query import Query
 from graphmem.model.annotations import decoded
-from graphmem.model.vocabulary import Kind, bare_id
+from graphmem.model.vocabulary import MESSAGE_BYTES, Kind, bare_id
 from graphmem.prompts.rendering import Entry, group, heading, markdown, prefix, shown_since
 from graphmem.prompts.truncation import Excerpt, Parcel, Part, Surroundings, fitting
 from graphmem.recall.types import Item, Omitted, Reason, ShownExcerpt
@@ -141,12 +141,14 @@ async def load_texts(
     *,
     named: Collection[str] = (),
     around: Mapping[str, Any] | None = None,
+    longest: int = MESSAGE_BYTES,
     now_only: bool = False,
 ) -> list[MemoryText]:
     """Return the texts of memories, those of each client from there; none of one that was deleted.
 
-    Of those in `around` only the passages from its `first` to its `last`; of those `named` no text. With
-    `now_only` heads take the places of superseded memories. Raises `Unavailable`.
+    Of those in `around` only the passages from its `first` to its `last`, of the others at most `longest`
+    characters; of those `named` no text. With `now_only` heads take the places of superseded memories. Raises
+    `Unavailable`.
     """
 
     async def load(one: Context, own: list[str]) -> list[MemoryText]:
@@ -157,6 +159,7 @@ async def load_texts(
             ids=own,
             named=[id for id, name in given.items() if name in named],
             around={id: around[name] for id, name in given.items() if around and name in around},
+            longest=longest,
             now_only=now_only,
         )
 

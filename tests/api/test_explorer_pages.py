@@ -306,9 +306,11 @@ async def test_a_hub_says_what_is_not_shown(reader: Reader, memory: Graphmem) ->
     ]
     await memory.remember("hub", said, create=True)
     main = await reader.open("node?id=conversation:hub")
-    session = main.locator(".graph details")
+    session, shown = main.locator(".graph details"), main.locator("code").first
+    before = await shown.inner_text()
     await session.locator("summary").click()
     await session.locator("li", has_text="Session:").get_by_role("link").click()
+    await expect(shown).not_to_have_text(before)
     await reader.settled()
     await main.get_by_label("Nodes at most").select_option("10")
     await main.get_by_role("button", name="Show", exact=True).click()

@@ -10,6 +10,7 @@ import pytest_asyncio
 from msgspec.structs import replace
 
 from graphmem.client import Graphmem
+from graphmem.episodes import remember
 from graphmem.episodes.consolidate import CONSOLIDATE
 from graphmem.errors import ModelFailed
 from graphmem.llm import LanguageModel
@@ -67,6 +68,20 @@ async def known(memory: Graphmem) -> dict[str, str]:
     said = [{"session_id": "s", "role": "user", "content": "I moved to Oslo with Ballast."}]
     ids["episode"] = (await memory.remember_episode("c", messages=said)).id
     return ids
+
+
+async def test_an_episode_is_described_by_the_beginnings_of_its_messages(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await memory.open_conversation("long")
+    text = "The harbour is closed. " + "A zebra crosses the quay at noon. " * 20
+    said = [{"session_id": "s", "role": "user", "content": text}]
+    ids = (await memory.remember("long", said)).ids
+    monkeypatch.setattr(remember, "SHOWN_CHARACTERS", 22)
+
+    kept = await memory.remember_episode("long", message_ids=ids)
+    assert "harbour" in kept.summary
+    assert "zebra" not in f"{kept.title} {kept.summary}"
 
 
 async def facts(memory: Graphmem) -> dict[str, dict[str, Any]]:

@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from graphmem.client import Graphmem
+from graphmem.conversations import show
 from graphmem.errors import InvalidInput
+from graphmem.memories import lists
 from graphmem.memories.types import ListedMemory
+from graphmem.model import pages
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -101,6 +104,32 @@ async def test_a_session_s_messages_are_listed_by_its_own_id(told: Graphmem) -> 
     found = await listed(told, session_id=session.id)
 
     assert [(one.text, one.session_external_id) for one in found] == [("d2", "s0"), ("d0", "s0")]
+
+
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+async def test_a_page_ends_with_the_characters_of_its_texts(
+    told: Graphmem, monkeypatch: pytest.MonkeyPatch, order: Any
+) -> None:
+    for module in (pages, lists, show):
+        monkeypatch.setattr(module, "PAGE_CHARACTERS", 3)
+    first = await told.memories(kinds=["message"], order=order)
+    assert (len(first.memories), first.total) == (2, 6)
+    every = await listed(told, kinds=["message"], order=order, limit=200)
+    assert len({one.id for one in every}) == len(every) == 6
+
+    for session in (None, "s0"):
+        seen: list[str] = []
+        cursor = None
+        while cursor is not None or not seen:
+            page = await told.messages("c", order=order, cursor=cursor, session_id=session)
+            assert len(page.messages) <= 2
+            seen += [one.text for one in page.messages]
+            cursor = page.cursor
+        said = ["c0", "c2"] if session else ["c0", "c1", "c2"]
+        assert seen == (said if order == "oldest" else said[::-1])
+
+    only = await told.memories(external_id="chat-1", order=order)
+    assert len(only.memories) == 2
 
 
 async def test_the_name_of_a_session_goes_before_the_own_id_of_another(told: Graphmem) -> None:

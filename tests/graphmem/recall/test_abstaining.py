@@ -201,8 +201,9 @@ async def test_of_a_given_least_relevance_each_memory_needs_it_and_none_that_was
 async def test_a_long_memory_is_judged_by_the_passages_that_were_found(monkeypatch):
     asked_for: dict[str, Any] = {}
 
-    def texts(around: dict[str, Any], **_: object) -> list[MemoryText]:
+    def texts(around: dict[str, Any], longest: int, **_: object) -> list[MemoryText]:
         asked_for.update(around)
+        assert longest == abstaining.LONGEST_JUDGED
         near = Part(place=7, start=0, end=4, text="Fog.")
         return [MemoryText("long", "", None, parts=[near], bytes=9), MemoryText("short", "x", None)]
 
