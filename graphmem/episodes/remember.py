@@ -318,17 +318,24 @@ async def _find_range(
     return ids
 
 
-async def _find_utterances(
+async def load_utterances(
     where: Graph | Transaction, ids: Sequence[str], conversation_id: str, client_id: str
 ) -> list[Utterance]:
-    """Return messages by their ids. Raises `MemoryNotFound` for a message of another conversation."""
-    rows = await where.rows(
+    """Return the beginnings of those of the messages that a conversation has, in their order."""
+    return await where.rows(
         MESSAGES_BY_ID,
         client_id=client_id,
         conversation_id=conversation_id,
         ids=list(ids),
         characters=SHOWN_CHARACTERS,
     )
+
+
+async def _find_utterances(
+    where: Graph | Transaction, ids: Sequence[str], conversation_id: str, client_id: str
+) -> list[Utterance]:
+    """Return messages by their ids. Raises `MemoryNotFound` for a message of another conversation."""
+    rows = await load_utterances(where, ids, conversation_id, client_id)
     found = {row.id for row in rows}
     for id in ids:
         if id not in found:

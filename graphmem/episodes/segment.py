@@ -13,14 +13,14 @@ from msgspec.structs import replace
 from graphmem.context import Context
 from graphmem.conversations.remember import IDLE, lock_conversation
 from graphmem.episodes.consolidate import CONSOLIDATE
-from graphmem.episodes.remember import MESSAGES_BY_ID, compose_episode, write_episode
+from graphmem.episodes.remember import compose_episode, load_utterances, write_episode
 from graphmem.episodes.types import Segmented
 from graphmem.errors import ConversationNotFound
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import postpone
 from graphmem.memories.write import Prepared
-from graphmem.prompts.rendering import SHOWN_CHARACTERS, describe
+from graphmem.prompts.rendering import describe
 from graphmem.reviews.review import run_reviews
 from graphmem.text.segmenting import BAND, MessageRun, UnsegmentedMessage, runs
 
@@ -199,13 +199,7 @@ async def _prepare(
     )
     if not ids:
         return prepared
-    utterances = await context.graph.rows(
-        MESSAGES_BY_ID,
-        client_id=context.client_id,
-        conversation_id=conversation_id,
-        ids=ids,
-        characters=SHOWN_CHARACTERS,
-    )
+    utterances = await load_utterances(context.graph, ids, conversation_id, context.client_id)
     if len(utterances) < len(ids):
         raise Overtaken
     about = await describe(utterances, embedder=context.embedder, llm=context.llm)
