@@ -396,7 +396,7 @@ async def _explain_ranked(
         rank=rank,
         score=one.score,
         scores=one.scores,
-        ranks={**one.ranks},
+        ranks=dict(one.ranks),
     )
     if all(admitted.id != one.id for admitted in search.admitted.ranking):
         return replace(explanation, stage="below_min_relevance")

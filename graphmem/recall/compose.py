@@ -122,12 +122,11 @@ async def pack(
     )
     wanted, named = packing.wanted(), packing.named()
     while wanted or named:
-        around = packing.around()
         rows = await load_texts(
             wanted,
             context,
             named=named.difference(wanted),
-            around={id: around[id] for id in wanted if id in around},
+            around=packing.around(),
             now_only=filters.only_active,
         )
         packing.add(wanted, rows)
