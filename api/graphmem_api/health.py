@@ -65,7 +65,7 @@ async def ready(runtime: NamedDependency[Runtime], closing: NamedDependency[Clos
 
     503 too once the service is ending.
 
-    With a places file it says which places do; it is ready if one does, since each place has its own clients.
+    With a places file it says which places are ready, and is if one of them is: each has its own clients.
     """
     return await readiness(runtime, closing)
 
