@@ -434,13 +434,19 @@ async def test_each_list_holds_a_hundred(
         await plant(memory, *(row | {"text": text} for text in near + by_words))
     part = "semantic" if kind == "fact" else "episodic"
     limit = {"semantic_limit": 1_000} if kind == "fact" else {"episodic_limit": 100}
+    before = await legs(memory, c, "rust", kind)
     found = (await asked(http, RAW, c, "rust", **limit))[part]
-    lists = await legs(memory, c, "rust", kind)
-    assert [len(one) for one in lists] == [100, 100]
-    union = set(lists[0]) | set(lists[1])
-    assert {one["id"] for one in found} <= union
+    after = await legs(memory, c, "rust", kind)
+    assert [len(one) for one in before + after] == [100] * 4
+    # The words of many score the same: which of them are among the hundred changes whenever the
+    # index merges its segments, also between two questions.
+    in_both = [set(old) & set(new) for old, new in zip(before, after, strict=True)]
+    either = set().union(*before, *after)
+    found_ids = {one["id"] for one in found}
+    assert found_ids <= either
     if kind == "fact":
-        assert len(found) == len(union) < 220
+        assert set().union(*in_both) <= found_ids
+        assert 100 < len(found) < 220
     assert all(one["score"] <= 2 / 61 for one in found)
     assert min(one["score"] for one in found) >= 0.9 / 160
 
