@@ -644,14 +644,17 @@ def _driver(uri: str, user: str, password: str) -> AsyncDriver:
     )
 
 
+MEND_LOGIN = "set GRAPHMEM_NEO4J_USER and GRAPHMEM_NEO4J_PASSWORD to what it knows"
+"""What to do about a password that a server does not know, also one that was changed meanwhile."""
+
+
 @contextmanager
 def _explained(uri: str, user: str) -> Iterator[None]:
     try:
         yield
     except AuthError as problem:
         raise ServerFailed(
-            f"the Neo4j at {uri} does not let the user {user!r} in: "
-            "set GRAPHMEM_NEO4J_USER and GRAPHMEM_NEO4J_PASSWORD to what it knows"
+            f"the Neo4j at {uri} does not let the user {user!r} in: {MEND_LOGIN}"
         ) from problem
     except (Neo4jError, DriverError, OSError, ValueError) as problem:
         raise ServerFailed(
@@ -695,6 +698,8 @@ def _raise_unless_it_passes(
             "an index is not there: ask again in a few seconds; if it stays away, `graphmem migrate` "
             "creates it, and `graphmem doctor` says more"
         ) from problem
+    if isinstance(problem, AuthError):
+        raise Unavailable(f"the database does not let graphmem in: {MEND_LOGIN}") from problem
     if _shows_damage(problem):
         raise StoreDamaged(_name(problem)) from problem
     if not _passes(problem):

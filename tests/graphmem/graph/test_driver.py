@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import neo4j
 import pytest
+from neo4j import AsyncGraphDatabase
 from neo4j.exceptions import (
     ClientError,
     IncompleteCommit,
@@ -500,6 +501,17 @@ async def test_a_wrong_password_is_said_in_a_sentence_without_it(runtime: Runtim
         f"the Neo4j at {uri} does not let the user {user!r} in: "
         "set GRAPHMEM_NEO4J_USER and GRAPHMEM_NEO4J_PASSWORD to what it knows"
     )
+
+
+async def test_a_password_that_was_changed_meanwhile_makes_every_call_unavailable(
+    runtime: Runtime,
+):
+    uri, user = str(runtime.settings.neo4j_uri), f"nobody-{uuid.uuid4().hex[:6]}"
+    async with AsyncGraphDatabase.driver(uri, auth=(user, "changed")) as changed:
+        graph = Graph(changed, "neo4j")
+        for call in (graph.rows(ONE), graph.write(lambda transaction: transaction.rows(ONE))):
+            with pytest.raises(Unavailable, match="does not let graphmem in: set GRAPHMEM_NEO4J"):
+                await call
 
 
 async def test_the_driver_spells_no_text_and_no_vector_of_a_list(
