@@ -67,11 +67,16 @@ class TokenCounter:
 
     def exceeds(self, text: str, limit: int) -> bool:
         """Tell whether a text has more tokens than the limit; counting stops at the limit."""
+        return self.count_up_to(text, limit) > limit
+
+    def count_up_to(self, text: str, limit: int) -> int:
+        """Return the number of tokens of a text, and of one beyond the limit no more than shows that."""
+        counted = 0
         for piece in pieces(text):
-            limit -= len(self._encoding.encode_ordinary(piece))
-            if limit < 0:
-                return True
-        return False
+            counted += len(self._encoding.encode_ordinary(piece))
+            if counted > limit:
+                break
+        return counted
 
 
 def pieces(text: str, characters: int = PIECE_CHARACTERS) -> Iterator[str]:

@@ -103,10 +103,12 @@ class LineBudget:
 
     def takes(self, *lines: str) -> bool:
         """Take the tokens of these lines; return False, and take none, when they do not fit together."""
-        cost = sum(self._tokens.count(f"{line}\n") for line in lines)
-        if cost > self._left:
-            return False
-        self._left -= cost
+        left = self._left
+        for line in lines:
+            left -= self._tokens.count_up_to(f"{line}\n", left)
+            if left < 0:
+                return False
+        self._left = left
         return True
 
 
@@ -213,21 +215,15 @@ def assembled(search: SurroundedSearch, tokens: TokenCounter) -> ContextualResul
         if one.session_id in search.titles
     ]
     passages = _passages(search, set(search.scores))
-    max_tokens = room = search.query.max_tokens
-    while True:
-        if room is None or max_tokens is None:
-            kept, taken = passages, links
-        else:
-            kept, taken = _fitting(search, passages, links, LineBudget(max(room, 0), tokens))
-        text = prompt(kept, taken)
-        used = tokens.count(text)
-        if max_tokens is None or room is None or used <= max_tokens:
-            break
-        # Adjacent lines may have more tokens than the sum of the lines.
-        room -= used - max_tokens
-    if max_tokens is not None:
-        search, kept, text = _grown(search, long, kept, taken, max_tokens, tokens)
-        used = tokens.count(text)
+    max_tokens = room = search.query.budget
+    kept, taken = passages, links
+    while tokens.exceeds(text := prompt(kept, taken), max_tokens):
+        if kept is not passages:
+            # Adjacent lines may have more tokens than the sum of the lines.
+            room -= tokens.count(text) - max_tokens
+        kept, taken = _fitting(search, passages, links, LineBudget(max(room, 0), tokens))
+    search, kept, text = _grown(search, long, kept, taken, max_tokens, tokens)
+    used = tokens.count(text)
     linked = {link.session_id for link in taken}
     omitted = _omitted(search, _shown(passages) - _shown(kept))
     return ContextualResult(
@@ -245,9 +241,7 @@ def assembled(search: SurroundedSearch, tokens: TokenCounter) -> ContextualResul
 
 def long_hits(search: SurroundedSearch, tokens: TokenCounter) -> dict[str, LongHit]:
     """Return the hits that are longer than a quarter of the budget, if a passage of them was found."""
-    budget = search.query.max_tokens
-    if budget is None:
-        return {}
+    budget = search.query.budget
     turns = {turn.id: turn for some in search.turns.values() for turn in some}
     words = weighed_stems(search.question.words, search.question.weight)
     found: dict[str, LongHit] = {}
@@ -274,7 +268,7 @@ def _with_excerpts(search: SurroundedSearch, long: Mapping[str, LongHit]) -> Sur
     shorter = {
         id: hit.within(excerpt)
         for id, hit in long.items()
-        if (excerpt := first_excerpt(hit.around, search.query.max_tokens or 0))
+        if (excerpt := first_excerpt(hit.around, search.query.budget))
     }
     return _replaced(search, shorter)
 

@@ -18,6 +18,9 @@ NARROWING = "the choice of sessions: soft by summaries and messages, hard by sum
 
 Direction = Literal["earlier", "later", "around"]
 
+MOST_TOKENS = 200_000
+"""The most tokens of a prompt, also of one without a limit: messages may have megabytes."""
+
 SHOWN = 10_000
 """The maximum number of messages that a caller may name as already shown."""
 
@@ -55,7 +58,11 @@ class ContextualQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     max_tokens: (
         Annotated[
             int,
-            Meta(ge=1, le=200_000, description="maximum tokens of the prompt; no limit if unset"),
+            Meta(
+                ge=1,
+                le=MOST_TOKENS,
+                description=f"maximum tokens of the prompt; {MOST_TOKENS:,} if unset",
+            ),
         ]
         | None
     ) = None
@@ -77,12 +84,16 @@ class ContextualQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     time_zone: TimeZone | None = None
     reads: OtherReads | None = None
 
+    @property
+    def budget(self) -> int:
+        """The maximum number of tokens of the prompt."""
+        return self.max_tokens or MOST_TOKENS
+
 
 class ContextualTurn(Struct, frozen=True, kw_only=True):
     """One message of a session: a hit with its score, or a message around one.
 
-    With `max_tokens`, `content` is an excerpt of a hit that is longer than a quarter of it, around the
-    passage that was found.
+    Of a hit that is longer than a quarter of `max_tokens`, `content` is an excerpt around what was found.
     """
 
     id: str
@@ -157,7 +168,7 @@ class ExpansionAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     session_id: GivenId | None = None
     direction: Direction = "around"
     shown: Annotated[list[GivenId], Meta(max_length=SHOWN)] = []
-    max_tokens: Annotated[int, Meta(ge=1, le=200_000)] = 1024
+    max_tokens: Annotated[int, Meta(ge=1, le=MOST_TOKENS)] = 1024
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
     client_id: Owner | None = None

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pytest
 
 from graphmem.client import Graphmem
-from graphmem.contextual import narrowing as session_choice
+from graphmem.contextual import narrowing as session_choice, types
 from graphmem.contextual.ask import CANDIDATES_IN_SESSIONS
 from graphmem.contextual.narrowing import ENOUGH
 from graphmem.contextual.types import ContextualResult
@@ -183,6 +183,19 @@ async def test_a_budget_holds_and_hits_come_before_what_stands_around(
         for context in found.contexts
         for turn in context.messages
     )
+
+
+async def test_a_prompt_without_a_limit_is_no_longer_than_the_longest(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await summarized(memory)
+    whole = await memory.search_contextual(QUESTION)
+    assert whole.omitted_total == 0
+    monkeypatch.setattr(types, "MOST_TOKENS", 120)
+    found = await memory.search_contextual(QUESTION)
+    limited = await memory.search_contextual(QUESTION, max_tokens=120)
+    assert (found.prompt, found.omitted) == (limited.prompt, limited.omitted)
+    assert found.tokens_used <= 120 < whole.tokens_used
 
 
 @pytest.mark.parametrize("narrowing", ["soft", "hard"])

@@ -267,6 +267,7 @@ def test_a_character_is_not_parted_from_its_marks(
 @given(TEXTS, st.integers(0, 100))
 def test_a_limit_is_exceeded_exactly_when_the_count_is(text: str, limit: int) -> None:
     assert TOKENS.exceeds(text, limit) == (TOKENS.count(text) > limit)
+    assert min(TOKENS.count_up_to(text, limit), limit + 1) == min(TOKENS.count(text), limit + 1)
 
 
 def test_a_table_s_pieces_are_the_text() -> None:
