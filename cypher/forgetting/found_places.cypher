@@ -2,7 +2,8 @@ CYPHER 25
 // The properties of a client's nodes and edges that hold a text or an id, by a raw scan of all of them.
 //
 // $client_id  string        the client
-// $texts      list<string>  the forms of the text, in lower case; none for an id
+// $written    list<string>  the forms of the text's longest word, in lower case; none for an id
+// $pattern    string        a pattern for values that hold the text
 // $ids        list<string>  the id; none for a text
 // $vectors    list<string>  the properties with vectors, which are not read
 // $limit      int           the maximum number of places
@@ -22,7 +23,7 @@ WHERE any(one IN
   CASE WHEN held[key] IS :: LIST<STRING NOT NULL> THEN held[key] ELSE [toStringOrNull(held[key])] END
 WHERE
   any(id IN $ids WHERE one = id OR one CONTAINS '"' + id + '"') // inside JSON, too
-  OR any(text IN $texts WHERE toLower(one) CONTAINS text))
+  OR (any(form IN $written WHERE toLower(one) CONTAINS form) AND one =~ $pattern))
 WITH labels, type, key, node.id AS id
 ORDER BY labels, type, key, id
 LIMIT $limit

@@ -7,7 +7,7 @@ CYPHER 25
 // $ids              list<string>  the memories, by id; empty for all
 // $names            list<string>  the normal forms of a name: who said it, or is mentioned; empty for all
 // $speakers         list<string>  the forms in which that name, or another one of the same, may stand as a speaker
-// $written          list<string>  the forms in which a text may hold the name, in lower case
+// $written          list<string>  the forms of its longest word, in lower case, of which a value with it holds one
 // $word             string        a pattern for that name as a whole word
 // $conversation_id  string        their conversation, '' for all
 // $session_id       string        their session, '' for all
@@ -43,11 +43,12 @@ WHERE memory.id > $after
       MATCH (memory)-[:MENTIONS|NAMES]->(entity:Entity {client_id: $client_id})
       WHERE entity.normalized IN $names
     }
-    OR (any(form IN $written WHERE toLower(memory.search_text) CONTAINS form) AND memory.search_text =~ $word)
-    OR (any(form IN $written WHERE toLower(memory.text) CONTAINS form) AND memory.text =~ $word)
+    // Of a version the reason, too.
+    OR any(value IN [memory.search_text, memory.text, memory.name, memory.title, memory.metadata]
+      + coalesce(memory.tags, []) + [(memory)-[version:SUPERSEDES]-() | version.reason]
+      WHERE any(form IN $written WHERE toLower(value) CONTAINS form) AND value =~ $word)
     // The speaker of a message, by any name.
     OR toLower(memory.name) IN $speakers
-    OR (any(form IN $written WHERE toLower(memory.name) CONTAINS form) AND memory.name =~ $word)
   )
 WITH memory
 ORDER BY memory.id

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
@@ -35,7 +36,7 @@ from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import KINDS, VECTORS
 from graphmem.retrieval.filters import passing
 from graphmem.text.entities import normalized
-from graphmem.text.words import lower_forms
+from graphmem.text.words import UNSPACED_LETTER, lower_forms
 
 NODES_AT_ONCE = 1_000
 """The number of a client's nodes of each kind that one transaction deletes."""
@@ -159,12 +160,15 @@ async def verify_forgotten(asked: VerifyAsked, context: Context) -> Verified:
     """
     if (asked.text is None) == (asked.id is None):
         raise InvalidInput("text", "send exactly one of text and id")
+    searched = Searched([], "")
+    if asked.text is not None:
+        text = checked_text(asked.text, "text", most_bytes=40_000)
+        searched = Searched.of(text, as_word=False)
     places = await context.graph.rows(
         FOUND_PLACES,
         client_id=context.client_id,
-        texts=[]
-        if asked.text is None
-        else _forms(checked_text(asked.text, "text", most_bytes=40_000)),
+        written=searched.written,
+        pattern=searched.pattern,
         ids=[] if asked.id is None else [asked.id],
         vectors=sorted(VECTORS),
         limit=PLACES_SHOWN,
@@ -182,10 +186,45 @@ async def end_hold(client_id: str, graph: Graph) -> None:
     await graph.change(KEEP_HOLD, client_id=client_id, reason=None)
 
 
+class Searched(Struct, frozen=True):
+    """A text as stored values may hold it: in any case, with any white space, and inside JSON."""
+
+    written: list[str]
+    """The forms of its longest word, in lower case: a value without any of them need not be matched."""
+    pattern: str
+    """A pattern for the values that hold it, as Java reads it."""
+
+    @classmethod
+    def of(cls, text: str, *, as_word: bool) -> "Searched":
+        """Return the search for a text, or for a name as whole words.
+
+        What is written without spaces has no whole words: such a name is found wherever it stands.
+        """
+        words = text.split() or [text]
+        forms = "|".join(map(_quoted, _forms(" ".join(words))))
+        before = "" if _UNSPACED.match(words[0]) or not as_word else r"(?<![\p{L}\p{N}])"
+        after = "" if _JOINED.match(words[-1][-1]) or not as_word else r"(?![\p{L}\p{M}\p{N}])"
+        return cls(_forms(max(words, key=len)), f"(?sui).*{before}(?:{forms}){after}.*")
+
+
+_UNSPACED = re.compile(UNSPACED_LETTER)
+_JOINED = re.compile(rf"{UNSPACED_LETTER}|[\uac00-\ud7a3]")
+"""The letters that others follow within a word: in Korean the particles."""
+
+_GAP = r"(?:[\s\p{Z}]|\\[nrt]|\\u00a0)+"
+
+
 def _forms(text: str) -> list[str]:
-    """Return a text in the forms in which it may be stored: as it is, and inside JSON; in lower case."""
-    inside = json.dumps(text, ensure_ascii=False)[1:-1]
-    return list(dict.fromkeys([*lower_forms(text), *lower_forms(inside)]))
+    """Return a text in the forms in which it may be stored: as it is, and inside JSON; in lower case too."""
+    inside = [json.dumps(text, ensure_ascii=escaped)[1:-1] for escaped in (False, True)]
+    return list(dict.fromkeys(form for one in (text, *inside) for form in (one, *lower_forms(one))))
+
+
+def _quoted(form: str) -> str:
+    """Return a pattern for a text whose white space may be any other."""
+    return _GAP.join(
+        "\\Q{}\\E".format(part.replace("\\E", "\\E\\\\E\\Q")) for part in form.split(" ")
+    )
 
 
 async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
@@ -198,6 +237,7 @@ async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
             "name; everything of a client is forgotten by DELETE /clients/{id}",
         )
     name = "" if asked.name is None else checked_text(asked.name, "name", most_bytes=1_024).strip()
+    searched = Searched.of(name, as_word=True) if name else Searched([], "")
     names: list[str] = []
     if form := normalized(name):
         [known] = await context.graph.rows(ALL_NAMES, client_id=context.client_id, normalized=form)
@@ -206,21 +246,14 @@ async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
         "ids": list(dict.fromkeys(asked.memory_ids or ())),
         "names": names if form else [name] if name else [],
         "speakers": [form for one in names for form in lower_forms(one)],
-        "written": lower_forms(name),
-        "word": whole_word(name),
+        "written": searched.written,
+        "word": searched.pattern,
         "conversation_id": asked.conversation_id or "",
         "session_id": asked.session_id or "",
         "tags": passing(asked.tags),
         "since": utc(asked.since, "since") if asked.since else BEGINNING,
         "until": utc(asked.until, "until") if asked.until else END,
     }
-
-
-def whole_word(name: str) -> str:
-    """Return a pattern, as Java reads it, for texts that hold a name as whole words, in any case."""
-    quoted = (form.replace("\\E", "\\E\\\\E\\Q") for form in (name, *lower_forms(name)))
-    forms = "|".join(rf"\Q{form}\E" for form in quoted)
-    return rf"(?sui).*(?<![\p{{L}}\p{{N}}])(?:{forms})(?![\p{{L}}\p{{M}}\p{{N}}]).*"
 
 
 async def _erase_selected(

@@ -19,6 +19,8 @@ REMAINS = (
     "backups and exports that were made before, and backups made later that copy the files of the store",
     "the memory of processes: what was found for a turn, for ten minutes at most; single words and names of "
     "speakers, until others displace them or the process ends",
+    "the questions of the last second in other processes of the service: they are recorded after this, unless "
+    "a memory of their answer is gone",
 )
 """What may hold forgotten texts for a while."""
 

@@ -43,6 +43,11 @@ MOST_CHARACTERS = 255
 UNSPACED_LETTERS = (
     "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )
+UNSPACED_LETTER = (
+    rf"[{UNSPACED_LETTERS}\U00020000-\U0003ffff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
+)
+"""A pattern for a letter of all scripts written without spaces: those of Thailand, Laos, Burma, Cambodia too."""
+
 _TERM = re.compile(
     rf"[{UNSPACED_LETTERS}\U00020000-\U0003ffff]"
     rf"|[^\W{UNSPACED_LETTERS}]+(?:[.'’:][^\W{UNSPACED_LETTERS}]+)*"

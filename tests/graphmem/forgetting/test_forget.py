@@ -1,8 +1,9 @@
 """Forgetting on a real Neo4j: nothing of it is left, the rest stays, and the receipt says how much went."""
 
 import asyncio
+import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,14 @@ async def test_a_part_of_a_word_is_no_name(memory: Graphmem) -> None:
         ("Steffi", "steﬃ"),
         ("René", "rene\u0301"),
         ("O'Neill", "o’neill"),
+        ("Mara Lindqvist", "mara\nlindqvist"),
+        ("mara  lindqvist", "Mara\u00a0Lindqvist"),
+        ("José Muñoz", json.dumps("José Muñoz")),
+        ("Mara Lindqvist", json.dumps("Mara\tLindqvist")),
+        ("王小明", "昨天王小明说他喜欢喝龙井茶。"),
+        ("田中一郎", "昨日は田中一郎と会いました。"),
+        ("김민수", "어제 김민수가 전화했다."),
+        ("สมชาย", "เมื่อวานสมชายมาที่นี่"),
     ],
 )
 async def test_a_name_is_found_however_it_is_written(
@@ -221,6 +230,40 @@ async def test_a_name_is_found_however_it_is_written(
     assert (await memory.forget(name=name)).total == 1
     assert (await memory.verify_forgotten(text=written)).forgotten
     assert [one.text for one in (await memory.memories()).memories] == ["Silence was kept"]
+
+
+async def titled_episode(memory: Graphmem, name: str) -> None:
+    said = [{"role": "user", "content": "The lawyer calls on Monday."}]
+    told = await memory.remember("c", said, create=True)
+    await memory.remember_episode(
+        "c", message_ids=told.ids, title=f"Divorce of {name}", summary="A call"
+    )
+
+
+async def tagged_fact(memory: Graphmem, name: str) -> None:
+    await memory.remember_fact("The lawyer calls on Monday.", tags=[name])
+
+
+async def superseded_fact(memory: Graphmem, name: str) -> None:
+    fact = await memory.remember_fact("The plan costs 49.")
+    await memory.supersede_fact(fact.id, "The plan costs 59.", reason=f"{name} asked for it")
+
+
+async def annotated_message(memory: Graphmem, name: str) -> None:
+    said = [{"role": "user", "content": "Is it late?", "metadata": {"from": name}}]
+    await memory.remember("c", said, create=True)
+
+
+@pytest.mark.parametrize("make", [titled_episode, tagged_fact, superseded_fact, annotated_message])
+async def test_a_name_is_found_wherever_a_memory_holds_it(
+    memory: Graphmem, make: Callable[[Graphmem, str], Awaitable[None]]
+) -> None:
+    await make(memory, "Petra Quist")
+    await memory.remember_fact("Silence was kept", tags=["Petra"], metadata={"from": "Quist"})
+    assert not (await memory.verify_forgotten(text="Petra Quist")).forgotten
+    assert (await memory.forget(name="petra quist")).total
+    assert (await memory.verify_forgotten(text="Petra Quist")).forgotten
+    assert "Silence was kept" in {one.text for one in (await memory.memories()).memories}
 
 
 async def test_what_a_person_said_goes_with_the_name(memory: Graphmem) -> None:
