@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
@@ -122,11 +123,15 @@ async def forget(asked: ForgetAsked, context: Context) -> Receipt:
     )
     selection = await _selection(asked, context)
     word = None if asked.name is None else selection["word"]
-    memories, others = await _erase_selected(selection, context, word=word, dry_run=asked.dry_run)
-    if not asked.dry_run:
-        others.update(await _erase_places(asked, context))
-        _forget_caches(context)
-    return _receipt(memories, others, context.now(), dry_run=asked.dry_run)
+    memories, others, ids = await _erase_selected(
+        selection, context, word=word, dry_run=asked.dry_run
+    )
+    if asked.dry_run:
+        digest = sha256("\n".join(sorted(ids)).encode()).hexdigest()
+        return _receipt(memories, others, context.now(), digest=digest)
+    others.update(await _erase_places(asked, context))
+    _forget_caches(context)
+    return _receipt(memories, others, context.now())
 
 
 async def forget_client(context: Context, *, dry_run: bool = False) -> Receipt:
@@ -150,7 +155,7 @@ async def forget_client(context: Context, *, dry_run: bool = False) -> Receipt:
         elif row.label in COUNTED:
             others[COUNTED[row.label]] += row.nodes
     others["embeddings"] = memories.total() + others["passages"]
-    return _receipt(memories, others, context.now(), dry_run=dry_run)
+    return replace(_receipt(memories, others, context.now()), dry_run=dry_run)
 
 
 async def verify_forgotten(asked: VerifyAsked, context: Context) -> Verified:
@@ -258,10 +263,11 @@ async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
 
 async def _erase_selected(
     selection: Mapping[str, Any], context: Context, *, word: str | None, dry_run: bool
-) -> tuple[Counter[str], Counter[str]]:
+) -> tuple[Counter[str], Counter[str], Set[str]]:
     """Delete the selected memories in batches; in a dry run each batch is rolled back.
 
-    The records that hold the `word` are deleted with the first batch.
+    The records that hold the `word` are deleted with the first batch. Returns the numbers, and the ids of a
+    dry run.
     """
     memories: Counter[str] = Counter()
     others: Counter[str] = Counter()
@@ -271,7 +277,7 @@ async def _erase_selected(
             SELECTED, client_id=context.client_id, after=after, limit=ERASED_AT_ONCE, **selection
         )
         if not rows and (after or word is None):
-            return memories, others
+            return memories, others, counted
         ids = [row.id for row in rows if row.id not in counted]
         named = None if after else word
         erased, gone = await _erase(ids, context, named=named, dry_run=dry_run, but=counted)
@@ -280,7 +286,7 @@ async def _erase_selected(
         others.update(erased.others)
         others.update(gone)
         if not rows:
-            return memories, others
+            return memories, others, counted
         after = rows[-1].id
 
 
@@ -372,12 +378,13 @@ def _forget_caches(context: Context) -> None:
 
 
 def _receipt(
-    memories: Counter[str], others: Counter[str], at: datetime, *, dry_run: bool
+    memories: Counter[str], others: Counter[str], at: datetime, *, digest: str | None = None
 ) -> Receipt:
     counts: dict[str, Any] = dict(others)
     return Receipt(
         at=at,
-        dry_run=dry_run,
+        dry_run=digest is not None,
+        digest=digest,
         memories={kind: memories[kind] for kind in KINDS if memories[kind]},
         total=memories.total(),
         **counts,

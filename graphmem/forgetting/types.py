@@ -19,8 +19,8 @@ REMAINS = (
     "backups and exports that were made before, and backups made later that copy the files of the store",
     "the memory of processes: what was found for a turn, for ten minutes at most; single words and names of "
     "speakers, until others displace them or the process ends",
-    "the questions of the last second in other processes of the service: they are recorded after this, unless "
-    "a memory of their answer is gone",
+    "the questions of the last second in other processes of the service: they are recorded after this, "
+    "unless a memory of their answer is gone",
 )
 """What may hold forgotten texts for a while."""
 
@@ -103,6 +103,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     """The statements of operators that repeated a text, which was removed."""
     titles: int = 0
     """The titles of conversations with the name, which were removed."""
+    digest: str | None = None
+    """Of a dry run of a selection the SHA-256 of the ids: another one if other memories would be deleted."""
     remains: list[str] = field(default_factory=lambda: list(REMAINS))
     """What may hold a text for a while."""
 

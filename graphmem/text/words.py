@@ -46,7 +46,7 @@ UNSPACED_LETTERS = (
 UNSPACED_LETTER = (
     rf"[{UNSPACED_LETTERS}\U00020000-\U0003ffff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
 )
-"""A pattern for a letter of all scripts written without spaces: those of Thailand, Laos, Burma, Cambodia too."""
+"""A pattern for a letter of a script written without spaces, those of South-East Asia among them."""
 
 _TERM = re.compile(
     rf"[{UNSPACED_LETTERS}\U00020000-\U0003ffff]"

@@ -175,6 +175,45 @@ async def test_text_stays_within_its_budget(connect: Connect, memory: Graphmem) 
                 break
             cursor = {"cursor": page.rpartition("cursor=")[2]}
         assert len(seen) == len(set(seen)) == 12
+        await memory.remember_fact("港のボートは毎朝九時に出ます。" * 40)
+        for most in (50, 100, 200, 300):
+            page = await told(agent, "what_do_you_know", max_tokens=most)
+            assert most - 40 < tokens.count(page) <= most
+            assert page.startswith("13 memories in all; these are 1:\n- [fact, ")
+            assert page.endswith("A larger max_tokens shows more.")
+
+
+async def test_a_code_forgets_nothing_but_what_was_counted_for_it(
+    connect: Connect, memory: Graphmem
+) -> None:
+    fact = await memory.remember_fact("Ida Berg has a cat.")
+    async with connect() as agent:
+        dry = await told(agent, "forget", name="Ida Berg")
+        assert "for ever: 1 memory (1 fact). Ask" in dry
+        code = dry.rpartition('confirm="')[2].partition('"')[0]
+        await memory.delete_memory(fact.id)
+        await memory.remember_fact("Ida Berg signed the contract.")
+        again = await told(agent, "forget", name="Ida Berg", confirm=code)
+        assert "The code is not that of what would go now" in again
+        code = again.rpartition('confirm="')[2].partition('"')[0]
+        done = await told(agent, "forget", name="Ida Berg", confirm=code)
+        assert done.startswith("Forgotten: 1 memory (1 fact)")
+
+
+async def test_a_name_in_a_title_and_a_question_alone_is_forgotten(
+    connect: Connect, memory: Graphmem
+) -> None:
+    await memory.open_conversation("c", title="Talk with Ida Berg")
+    await memory.recall("Where is Ida Berg?")
+    async with connect() as agent:
+        dry = await told(agent, "forget", name="Ida Berg")
+        assert "for ever: no memory, 1 conversation title, 1 recorded read. Ask" in dry
+        code = dry.rpartition('confirm="')[2].partition('"')[0]
+        assert await told(agent, "forget", name="Ida Berg", confirm=code) == (
+            "Forgotten: no memory, 1 conversation title, 1 recorded read."
+        )
+        assert await told(agent, "forget", name="Ida Berg") == "Nothing meets these conditions."
+    assert (await memory.verify_forgotten(text="Ida Berg")).forgotten
 
 
 async def test_fifty_calls_at_once_are_all_answered(connect: Connect, memory: Graphmem) -> None:

@@ -37,6 +37,7 @@ from graphmem.model.vocabulary import (
     OtherReads,
 )
 from graphmem.patterns.types import Pattern, PatternAnswer, Patterns
+from graphmem.prompts.truncation import truncated
 from graphmem.recall.types import Recalled
 from graphmem_api.mcp.answers import (
     NOTHING,
@@ -49,6 +50,13 @@ from graphmem_api.mcp.answers import (
     listed,
     within,
 )
+
+NO_MEMORY = "no memory"
+
+END_TOKENS = 150
+"""The tokens of the first and the last line of a list of memories, at most."""
+
+MORE_ROOM = "A larger max_tokens shows more."
 
 CONVERSATION = "mcp"
 """The conversation of messages that an agent remembers without naming one."""
@@ -385,12 +393,19 @@ async def what_do_you_know(asked: WhatDoYouKnowAsked, memory: Graphmem) -> Said:
     tokens = memory.runtime.tokens
     lines = [listed(one) for one in page.memories]
     # Both ends of the text need room: the number of all, and a cursor.
-    fit = max(1, fitting(lines, most - 150, tokens))
+    fit = max(1, fitting(lines, most - END_TOKENS, tokens))
     if fit < len(lines):
         page = await memory.memories(**fields | {"limit": fit})
     head = f"{counted(page.total, 'memory')} in all; these are {len(page.memories)}:"
+    first, *others = map(listed, page.memories)
     tail = [f"More with cursor={page.cursor}"] if page.cursor else []
-    return Said("\n".join([head, *map(listed, page.memories), *tail]), page)
+    text = "\n".join([head, first, *others, *tail])
+    if tokens.exceeds(text, most):
+        # One memory and the cursor are too long together.
+        ending = f"\n{MORE_ROOM}"
+        room = most - tokens.count(ending)
+        text = truncated(first, room, "end", tokens, header=f"{head}\n").content + ending
+    return Said(text, page)
 
 
 async def forget(asked: ForgetTarget, memory: Graphmem) -> Said:
@@ -406,9 +421,9 @@ async def forget(asked: ForgetTarget, memory: Graphmem) -> Said:
     await _check_found(asked, memory)
     receipt = await memory.forget(**fields, dry_run=True)
     what = _counts(receipt)
-    if not receipt.total and asked.conversation_id is None:
+    if what == NO_MEMORY and asked.conversation_id is None:
         return Said("Nothing meets these conditions.", Forgetting(what=what, receipt=receipt))
-    given = msgspec.json.encode([memory.client_id, fields, what], order="sorted")
+    given = msgspec.json.encode([memory.client_id, fields, receipt.digest], order="sorted")
     code = hashlib.sha256(given).hexdigest()[:12]
     if confirm == code:
         receipt = await memory.forget(**fields)
@@ -431,9 +446,19 @@ async def _check_found(asked: ForgetTarget, memory: Graphmem) -> None:
 
 
 def _counts(receipt: Receipt) -> str:
-    """Return the numbers of a receipt in words, without those of reads, which change at any time."""
+    """Return the numbers of a receipt in words: the memories, and the records that hold a text."""
     found = [counted(number, kind.replace("_", " ")) for kind, number in receipt.memories.items()]
-    return f"{counted(receipt.total, 'memory')} ({', '.join(found)})" if found else "no memory"
+    memories = f"{counted(receipt.total, 'memory')} ({', '.join(found)})" if found else NO_MEMORY
+    records = {
+        "conversation title": receipt.titles,
+        "recorded read": receipt.reads,
+        "review": receipt.reviews,
+        "system prompt": receipt.contexts,
+        "statement": receipt.statements,
+    }
+    return ", ".join(
+        [memories, *(counted(number, one) for one, number in records.items() if number)]
+    )
 
 
 async def patterns(asked: PatternsAsked, memory: Graphmem) -> Said:
