@@ -550,12 +550,6 @@ class Graph:
         await self._link.driver.close()
         await self._link.apart.close()
 
-    def _admit(self, writes: bool) -> None:
-        """Raise the error of a write that may not be, now or of this client."""
-        if writes:
-            self._link.admit()
-            self._check_write()
-
     async def _retry(
         self,
         access: str,
@@ -569,8 +563,12 @@ class Graph:
         pause = 0.05
         faults = collisions = 0
         tries = itertools.count()
+        if writes:
+            # Once: the answer of an earlier try may be lost, and `DiskFull` says that nothing was written.
+            self._link.admit()
         while True:
-            self._admit(writes)
+            if writes:
+                self._check_write()
             shown.set_attribute("graphmem.retries", next(tries))
             try:
                 async with self.driver.session(

@@ -26,6 +26,7 @@ from neo4j.exceptions import (
 from graphmem.conversations.conversation import OPEN_CONVERSATIONS
 from graphmem.conversations.types import Conversation
 from graphmem.errors import (
+    DiskFull,
     RecordDamaged,
     ServerFailed,
     StoreDamaged,
@@ -356,6 +357,28 @@ async def test_a_commit_whose_answer_got_lost_is_done_once(
     monkeypatch.undo()
 
     assert len(attempts) == 2
+    assert await conversations(graph, memory.client_id) == 1
+
+
+async def test_a_write_whose_answer_got_lost_is_not_said_to_be_unwritten(
+    graph: Graph, memory, monkeypatch: pytest.MonkeyPatch
+):
+    """The disk fills between the commit and its repetition."""
+    commit = neo4j.AsyncTransaction.commit
+
+    async def losing(transaction):
+        await commit(transaction)
+        monkeypatch.undo()
+        graph.refuse_writes(DiskFull(12, 256))
+        raise IncompleteCommit("the connection broke")
+
+    monkeypatch.setattr(neo4j.AsyncTransaction, "commit", losing)
+    try:
+        await graph.write(lambda transaction: opened(transaction, memory.client_id))
+        with pytest.raises(DiskFull):
+            await graph.write(lambda transaction: opened(transaction, memory.client_id))
+    finally:
+        graph.refuse_writes(None)
     assert await conversations(graph, memory.client_id) == 1
 
 
