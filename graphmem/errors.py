@@ -533,8 +533,8 @@ class ClientMoves(Unavailable):
 
     def __init__(self, client_id: str) -> None:
         super().__init__(
-            f"writes of the client {client_id!r} are off while it is moved to another place: reading goes on; "
-            "try again later",
+            f"writes of the client {client_id!r} are off while it is moved to another place: reading goes "
+            "on; try again later",
             retry_after=30,
         )
         self.client_id = client_id

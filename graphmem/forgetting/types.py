@@ -21,6 +21,7 @@ REMAINS = (
     "speakers, until others displace them or the process ends",
     "the questions of the last second in other processes of the service: they are recorded after this, "
     "unless a memory of their answer is gone",
+    "the audit of operators' Cypher, if they asked as another client: for 90 days at most",
 )
 """What may hold forgotten texts for a while."""
 

@@ -179,9 +179,9 @@ class DriverInUse(Struct):
     faults: dict[tuple[str, str], float] = field(default_factory=dict)
     """When each error after which a call is tried again occurred last, in seconds of the monotonic clock."""
 
-    def admit(self) -> None:
-        """Raise `DiskFull` if nothing may be written."""
-        if self.full is not None:
+    def admit(self, writes: bool) -> None:
+        """Raise `DiskFull` for a call that writes if nothing may be written."""
+        if writes and self.full is not None:
             raise self.full
 
     def tell(self, said: str, fault: str, level: int = logging.WARNING) -> None:
@@ -550,6 +550,11 @@ class Graph:
         await self._link.driver.close()
         await self._link.apart.close()
 
+    def _check(self, writes: bool) -> None:
+        """Raise the error of a write that its client may not do now."""
+        if writes:
+            self._check_write()
+
     async def _retry(
         self,
         access: str,
@@ -563,12 +568,10 @@ class Graph:
         pause = 0.05
         faults = collisions = 0
         tries = itertools.count()
-        if writes:
-            # Once: the answer of an earlier try may be lost, and `DiskFull` says that nothing was written.
-            self._link.admit()
+        # Once: the answer of an earlier try may be lost, and `DiskFull` says that nothing was written.
+        self._link.admit(writes)
         while True:
-            if writes:
-                self._check_write()
+            self._check(writes)
             shown.set_attribute("graphmem.retries", next(tries))
             try:
                 async with self.driver.session(
