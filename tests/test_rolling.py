@@ -19,7 +19,7 @@ from graphmem.config import Settings
 pytestmark = pytest.mark.usefixtures("killed_processes")
 
 CALLERS = 6
-DRAIN_SECONDS = 3
+DRAIN_SECONDS = 10
 LOOK_SECONDS = 0.2
 
 

@@ -13,6 +13,7 @@ from graphmem_api.admission import Pace, Turns
 from graphmem_api.app import create_app
 from litestar import Litestar
 from msgspec.structs import replace
+from prometheus_client import REGISTRY
 
 from graphmem.clients import LimitsOfClients
 from graphmem.errors import Overloaded, TooManyRequests
@@ -75,6 +76,12 @@ def limited(offline: Runtime) -> Callable[..., Litestar]:
         return create_app(replace(offline, settings=settings, limits=LimitsOfClients(settings)))
 
     return app
+
+
+def waiting() -> int:
+    """Return the number of requests that wait for their turn."""
+    sample = REGISTRY.get_sample_value("graphmem_http_requests_in_progress", {"state": "waiting"})
+    return int(sample or 0)
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -428,13 +435,13 @@ async def test_turns_balance_whatever_callers_do(seed: int):
 async def test_a_slow_request_is_logged_with_its_wait_and_size_without_its_text(
     slow: Slow, limited: Callable[..., Litestar], log_lines: list[str]
 ) -> None:
-    async with asking(limited(slow_ms=50, requests_at_once=1), 2):
-        await until(lambda: slow.begun)
-        await asyncio.sleep(0.1)
+    async with asking(limited(slow_ms=500, requests_at_once=1), 2):
+        await until(lambda: slow.begun and waiting() == 1)
+        await asyncio.sleep(1.0)
         slow.open.set()
     told = [SLOW.search(line) for line in log_lines if "route=/api/v0/recall" in line]
     first, second = (float(found["waited"]) for found in told if found)
-    assert first < 50 < 90 <= second
+    assert first < 500 < 900 <= second
 
 
 async def test_without_a_limit_no_request_is_slow(

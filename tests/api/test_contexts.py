@@ -285,14 +285,20 @@ async def test_adding_what_is_being_deleted_is_either_or_nothing(memory: Graphme
     assert (now.retrieved_ids, now.sections, now.remaining_tokens) == ([], [], 19_500)
 
 
+EXPIRED = """
+MATCH (context:Context {client_id: $client_id, id: $id})
+SET context.expires_at = datetime() - duration('PT1S')
+"""
+
+
 async def test_an_expired_context_is_unknown_at_once(
     http: httpx.AsyncClient, memory: Graphmem
 ) -> None:
-    context = await begun(http, max_tokens=1000, ttl_seconds=1)
+    context = await begun(http, max_tokens=1000, ttl_seconds=3_600)
     [id] = await plant(memory, thread())
     assert (await added(http, context, id))["added"]
 
-    await asyncio.sleep(1.1)
+    await memory.runtime.graph.execute(EXPIRED, client_id=memory.client_id, id=context["id"])
 
     for method, path in (("GET", ""), ("GET", "/composed"), ("POST", "/memories")):
         body = {"id": id} if method == "POST" else None

@@ -384,6 +384,7 @@ async def test_the_audit_is_read_page_by_page(
     # B3
     for query in ("RETURN 1", "CREATE (n:Intruder)", "RETRUN"):
         await operator.post(PATH, json={"query": query})
+    await memory.runtime.afterwards.settle()
     mine = {"client_id": memory.client_id, "limit": "2"}
     first = (await operator.get(f"{PATH}/audit", params=mine)).json()
     assert [one["query"] for one in first["entries"]] == ["RETRUN", "CREATE (n:Intruder)"]

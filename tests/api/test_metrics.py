@@ -144,8 +144,10 @@ async def test_degraded_answers_are_counted_by_reason(runtime: Runtime, asking: 
 
 
 async def test_jobs_are_counted_by_state_and_by_what_became_of_them(
-    memory: Graphmem, asking: Any
+    memory: Graphmem, asking: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A busy machine may need more than a second.
+    monkeypatch.setattr("graphmem_api.metrics.DEADLINE_SECONDS", 60.0)
     kind = f"kind-{uuid.uuid4().hex}"
     for key in ("good", "bad"):
         await memory.runtime.graph.write(

@@ -406,19 +406,27 @@ async def test_what_is_embedded_anew_waits_for_questions_and_for_what_is_written
 
         def embed(self, texts: list[str]) -> list[Vector]:
             order.extend(f"{self.name} {text}" for text in texts)
-            time.sleep(0.05)
+            if "first" in texts:
+                begun.set()
+                assert all_wait.wait(30)
             return [[1.0] for _ in texts]
 
         def truncates(self, text: str) -> bool:
             return False
 
+    begun, all_wait = threading.Event(), threading.Event()
     embedder = Embedder(Ordered("old"))
     beside = embedder.running(Ordered("new"), SECOND)
     first = asyncio.create_task(embedder.query("first"))
-    await asyncio.sleep(0.01)
+    assert await asyncio.to_thread(begun.wait, 30)
     again = asyncio.create_task(beside.passages(["again"], priority=AGAIN))
-    await asyncio.sleep(0)
-    await asyncio.gather(first, again, beside.passages(["write"]), embedder.query("question"))
+    others = [
+        asyncio.create_task(beside.passages(["write"])),
+        asyncio.create_task(embedder.query("question")),
+    ]
+    await asyncio.sleep(0.1)
+    all_wait.set()
+    await asyncio.gather(first, again, *others)
 
     assert order == ["old first", "old question", "new write", "new again"]
     assert (embedder.side, beside.side) == (FIRST, SECOND)

@@ -103,8 +103,8 @@ class Unstartable:
 async def test_a_server_that_cannot_be_started_is_tried_less_often_and_its_damage_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(watching, "WATCH_SECONDS", 0.01)
-    monkeypatch.setattr(watching, "MOST_PAUSE_SECONDS", 0.04)
+    monkeypatch.setattr(watching, "WATCH_SECONDS", 0.05)
+    monkeypatch.setattr(watching, "MOST_PAUSE_SECONDS", 0.4)
     server, told = Unstartable(StoreUnreadable("Neo4j cannot open the store")), []
     graph = ScriptedGraph(
         {"graph/statements_at_work": [], "graph/answers": [inspection.Answered(1)]}

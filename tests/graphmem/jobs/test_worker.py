@@ -227,17 +227,19 @@ async def test_a_job_whose_lease_always_ends_is_given_up(memory: Graphmem, kind:
 async def test_a_lease_is_kept_while_the_work_goes_on(memory: Graphmem, kind: str) -> None:
     await queue(memory, kind, "a")
     begun: list[str] = []
+    end = asyncio.Event()
 
     async def slow(held: Claim) -> None:
         begun.append(held.key)
-        await asyncio.sleep(1.2)
+        await end.wait()
 
     workers = [
-        Worker(memory.runtime.graph, {kind: slow}, lease=timedelta(seconds=0.6)) for _ in range(2)
+        Worker(memory.runtime.graph, {kind: slow}, lease=timedelta(seconds=3)) for _ in range(2)
     ]
     first = asyncio.create_task(workers[0].step())
-    await asyncio.sleep(0.9)
+    await asyncio.sleep(3.5)
     assert not await workers[1].step()
+    end.set()
     await first
     assert begun == ["a"]
 

@@ -396,15 +396,17 @@ async def test_a_server_that_does_not_come_up_in_time_is_ended(
 async def test_a_restart_that_fails_leaves_nothing_that_the_next_has_to_wait_for(
     stand_in: Settings, monkeypatch: pytest.MonkeyPatch, eventually: Any
 ) -> None:
-    hurried = msgspec.structs.replace(stand_in, neo4j_start_seconds=1)
-    async with private_server(hurried) as server:
+    async with private_server(stand_in) as server:
         pid = server.pid
         os.kill(pid, signal.SIGKILL)
         await eventually(lambda: not lives(pid))
         monkeypatch.setenv("JAVA_STAND_IN", "mute")
+        hurried = msgspec.structs.replace(stand_in, neo4j_start_seconds=1)
 
-        with pytest.raises(ServerFailed, match="did not answer"):
-            await server.ensure()
+        with monkeypatch.context() as patch:
+            patch.setattr(server, "_settings", hurried)
+            with pytest.raises(ServerFailed, match="did not answer"):
+                await server.ensure()
 
         assert not servers(stand_in.data_dir)
         monkeypatch.setenv("JAVA_STAND_IN", "")
