@@ -7,24 +7,32 @@ CYPHER 25
 // $ids        list<string>  the id; none for a text
 // $vectors    list<string>  the properties with vectors, which are not read
 // $limit      int           the maximum number of places
-MATCH (node {client_id: $client_id})
-CALL (node) {
-  RETURN labels(node) AS labels, null AS type, node AS held
+// Nodes and edges are searched in branches of their own, from which only what was found comes, and no value: a
+// client may have millions of edges and long texts, of which rows would fill the memory of the transaction.
+CALL () {
+  MATCH (held {client_id: $client_id})
+  UNWIND [key IN keys(held) WHERE NOT key IN $vectors] AS key
+  WITH *
+  WHERE any(one IN
+    CASE WHEN held[key] IS :: LIST<STRING NOT NULL> THEN held[key] ELSE [toStringOrNull(held[key])] END
+  WHERE
+    any(id IN $ids WHERE one = id OR one CONTAINS '"' + id + '"') // inside JSON, too
+    OR (any(form IN $written WHERE toLower(one) CONTAINS form) AND one =~ $pattern))
+  RETURN labels(held) AS labels, null AS type, key, held.id AS id
 
   UNION ALL
 
-  MATCH (node)-[edge]->()
-  RETURN labels(node) AS labels, type(edge) AS type, edge AS held
+  MATCH (node {client_id: $client_id})-[held]->()
+  UNWIND [key IN keys(held) WHERE NOT key IN $vectors] AS key
+  WITH *
+  WHERE any(one IN
+    CASE WHEN held[key] IS :: LIST<STRING NOT NULL> THEN held[key] ELSE [toStringOrNull(held[key])] END
+  WHERE
+    any(id IN $ids WHERE one = id OR one CONTAINS '"' + id + '"') // inside JSON, too
+    OR (any(form IN $written WHERE toLower(one) CONTAINS form) AND one =~ $pattern))
+  RETURN labels(node) AS labels, type(held) AS type, key, node.id AS id
 }
-UNWIND [key IN keys(held) WHERE NOT key IN $vectors] AS key
-WITH node, labels, type, key, held
-// No row carries a value: of a store with long texts they would fill the memory of the transaction.
-WHERE any(one IN
-  CASE WHEN held[key] IS :: LIST<STRING NOT NULL> THEN held[key] ELSE [toStringOrNull(held[key])] END
-WHERE
-  any(id IN $ids WHERE one = id OR one CONTAINS '"' + id + '"') // inside JSON, too
-  OR (any(form IN $written WHERE toLower(one) CONTAINS form) AND one =~ $pattern))
-WITH labels, type, key, node.id AS id
+WITH labels, type, key, id
 ORDER BY labels, type, key, id
 LIMIT $limit
 RETURN collect({labels: labels, edge: type, property: key, id: id}) AS rows
