@@ -204,6 +204,22 @@ def _is_stopped(process: psutil.Process) -> bool:
     return states <= {"T", "t", "X", "Z"}
 
 
+def check_backup(manifest: Manifest, backup: Path, progress: Progress) -> None:
+    """Read the files of a backup.
+
+    Raises `BackupDamaged` for one that is outside of it, missing, or not as it was.
+    """
+    for one in manifest.files:
+        source = backup / one.path
+        if not source.resolve().is_relative_to(backup.resolve()):
+            raise BackupDamaged(backup, f"{MANIFEST} names {one.path!r}, which is outside of it")
+        if not source.is_file():
+            raise BackupDamaged(backup, f"the file {one.path} is missing")
+    for one in _shown("checking the backup", manifest, progress):
+        # Not written to the disk: it may be read-only.
+        _require_same(one, described(backup / one.path, backup, sync=False), backup)
+
+
 async def restore_store(
     data_dir: Path, backup: Path, *, replace: bool, now: datetime, progress: Progress = silent
 ) -> Path | None:
@@ -222,7 +238,7 @@ async def restore_store(
                 "has a store already: --replace puts it aside, or name another folder with --data-dir",
             )
         shutil.rmtree(incoming, ignore_errors=True)
-        await asyncio.to_thread(_check, manifest, backup, progress)
+        await asyncio.to_thread(check_backup, manifest, backup, progress)
         await asyncio.to_thread(_copy, manifest, backup, incoming, progress)
         aside = _put_aside(data_dir, store, now) if store.exists() else None
         write_private(data_dir / PASSWORD, (backup / PASSWORD).read_text("utf-8"))
@@ -263,19 +279,6 @@ def _put_aside(data_dir: Path, store: Path, now: datetime) -> Path:
         shutil.copy2(data_dir / PASSWORD, aside / PASSWORD)
     store.rename(aside / STORE)
     return aside
-
-
-def _check(manifest: Manifest, backup: Path, progress: Progress) -> None:
-    """Read the files of a backup. Raises `BackupDamaged` for one that is not as it was."""
-    for one in manifest.files:
-        source = backup / one.path
-        if not source.resolve().is_relative_to(backup.resolve()):
-            raise BackupDamaged(backup, f"{MANIFEST} names {one.path!r}, which is outside of it")
-        if not source.is_file():
-            raise BackupDamaged(backup, f"the file {one.path} is missing")
-    for one in _shown("checking the backup", manifest, progress):
-        # Not written to the disk: it may be read-only.
-        _require_same(one, described(backup / one.path, backup, sync=False), backup)
 
 
 def _copy(manifest: Manifest, backup: Path, into: Path, progress: Progress) -> None:

@@ -50,6 +50,7 @@ WHERE memory.embedding IS NOT NULL AND memory.scope_words IS NOT NULL
 RETURN collect(memory.id) AS ids"""
 WRITERS = 8
 EMPTY_BESIDE = "MATCH (node {client_id: 'beside'}) DETACH DELETE node"
+ANY = "MATCH (node) WHERE node.client_id IS NOT NULL RETURN node.client_id AS id LIMIT 1"
 EMPTY = "MATCH (node) WHERE node.client_id IS NOT NULL DETACH DELETE node"
 
 
@@ -135,6 +136,10 @@ async def export_and_import(runtime: Runtime, own: Settings, tmp_path: Path) -> 
     assert (made.kind, made.clients, made.files) == ("exports", ["Ben", "ann"], 2)
     await runtime.graph.execute(EMPTY)
 
+    other = await changed(tmp_path / "exports", tmp_path / "changed")
+    with pytest.raises(BackupDamaged, match=r"store/000001\.jsonl is not as it was"):
+        await _restore(other, False, users)
+    assert await runtime.graph.execute(ANY) == []
     restored = await _restore(tmp_path / "exports", False, users)
     assert (restored.memories, restored.left_alone) == (2, [])
     assert restored.legal_holds == {"Ben": "case 117"}
@@ -144,6 +149,37 @@ async def export_and_import(runtime: Runtime, own: Settings, tmp_path: Path) -> 
     assert found.items[0].text == SAID["content"]
     with pytest.raises(InvalidInput, match="unset GRAPHMEM_NEO4J_URI"):
         await _restore(tmp_path / "backup", False, users)
+
+
+async def changed(backup: Path, into: Path) -> Path:
+    """Copy a backup of exports, and the first client's file over the second one's; return the copy."""
+    await asyncio.to_thread(shutil.copytree, backup, into)
+    shutil.copyfile(into / "store" / "000000.jsonl", into / "store" / "000001.jsonl")
+    return into
+
+
+async def test_exports_that_are_not_as_they_were_are_refused_before_anything_is_imported(
+    tmp_path: Path,
+) -> None:
+    backup, users = tmp_path / "exports", load(neo4j_uri="bolt://127.0.0.1:1", neo4j_password="x")
+    begin_backup(backup)
+    last = backup / "store" / "000001.jsonl"
+    for path in (backup / "store" / "000000.jsonl", last):
+        path.write_text(path.name)
+    files = [described(path, backup) for path in sorted((backup / "store").iterdir())]
+    whole = Manifest(kind="exports", made_at=present(), files=files)
+    end_backup(backup, whole)
+
+    last.write_text("000002.jsonl")
+    with pytest.raises(BackupDamaged, match=r"000001\.jsonl is not as it was: its SHA-256"):
+        await _restore(backup, False, users)
+    last.unlink()
+    with pytest.raises(BackupDamaged, match=r"the file store/000001\.jsonl is missing"):
+        await _restore(backup, False, users)
+    outside = replace(files[0], path="../secret")
+    end_backup(backup, replace(whole, files=[files[0], outside]))
+    with pytest.raises(BackupDamaged, match="outside of it"):
+        await _restore(backup, False, users)
 
 
 def test_a_restore_tells_of_the_legal_holds_that_it_has_brought(capsys: Any) -> None:
