@@ -40,6 +40,9 @@ from graphmem.server.process import living, servers
 MANIFEST = "backup.json"
 """The file that makes a folder a backup; it is written last."""
 
+UNFINISHED = "unfinished-backup.json"
+"""The name of that file until the backup is whole: only a folder that has it is begun anew."""
+
 STORE, PASSWORD = "store", "password"  # the names of a folder and of a file
 PATIENCE = 60.0
 """How long another process may be starting or stopping the server."""
@@ -121,15 +124,28 @@ def begin_backup(backup: Path) -> None:
     Raises `InvalidInput` for a folder with anything else.
     """
     backup.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if {path.name for path in backup.iterdir()} - {STORE, PASSWORD}:
+    there = list(backup.iterdir())
+    unfinished = backup / UNFINISHED
+    if there and not (unfinished in there and all(map(_is_of_a_backup, there))):
         raise InvalidInput(str(backup), "is not empty: name a new folder for each backup")
-    shutil.rmtree(backup / STORE, ignore_errors=True)
+    unfinished.touch(mode=0o600)
+    for path in there:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path != unfinished:
+            path.unlink()
     (backup / STORE).mkdir(mode=0o700)
+
+
+def _is_of_a_backup(path: Path) -> bool:
+    """Tell whether an unfinished backup may have made this; `write_private` has names of its own."""
+    return any(map(path.match, (STORE, PASSWORD, UNFINISHED, f".{PASSWORD}.*", f".{UNFINISHED}.*")))
 
 
 def end_backup(backup: Path, manifest: Manifest) -> None:
     """Write the contents of a backup, which is whole from now on."""
-    write_private(backup / MANIFEST, msgspec.json.encode(manifest).decode() + "\n")
+    write_private(backup / UNFINISHED, msgspec.json.encode(manifest).decode() + "\n")
+    (backup / UNFINISHED).replace(backup / MANIFEST)
 
 
 def described(path: Path, inside: Path, *, sync: bool = True) -> BackupFile:
@@ -337,4 +353,5 @@ def _files(folder: Path, into: Path) -> Iterator[Path]:
 
 
 def _described_tree(backup: Path) -> list[BackupFile]:
-    return [described(path, backup) for path in sorted(backup.rglob("*")) if path.is_file()]
+    paths = [backup / PASSWORD, *sorted((backup / STORE).rglob("*"))]
+    return [described(path, backup) for path in paths if path.is_file()]

@@ -291,9 +291,39 @@ async def test_a_backup_names_nothing_outside_of_it(quiet: Path, tmp_path: Path)
 async def test_an_interrupted_backup_can_be_made_again(quiet: Path, tmp_path: Path) -> None:
     backup = tmp_path / "backup"
     begin_backup(backup)
-    (backup / "store" / "half").write_text("half")
+    for name in ("store/half", "password", ".password.0123abcd"):
+        (backup / name).write_text("half")
     await backed_up(quiet, backup)
+    assert {path.name for path in backup.iterdir()} == {"store", "password", MANIFEST}
     assert not (backup / "store" / "half").exists()
+    assert [one.path for one in read_manifest(backup).files] == [
+        "password",
+        "store/databases/neo4j/nodes",
+        "store/transactions/neo4j/log.0",
+    ]
+
+
+async def test_a_backup_takes_nothing_away_that_no_backup_has_left(
+    quiet: Path, tmp_path: Path
+) -> None:
+    backup = await backed_up(quiet, tmp_path / "backup")
+    aside = await restore_store(quiet, backup, replace=True, now=present())
+    assert aside is not None
+    other = tmp_path / "other"
+    written(other / "store" / "precious", "precious", ago=0)
+    unfinished = tmp_path / "unfinished"
+    begin_backup(unfinished)
+    (unfinished / "notes").write_text("mine")
+    for folder in (aside, other, unfinished, backup):
+        before = everything(folder)
+        with pytest.raises(InvalidInput, match="is not empty: name a new folder for each backup"):
+            begin_backup(folder)
+        assert everything(folder) == before
+
+
+def everything(folder: Path) -> dict[Path, bytes]:
+    """Return the contents of all files in a folder."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def written(path: Path, text: str, *, ago: float) -> None:
