@@ -246,15 +246,16 @@ async def restore_store(
     manifest = read_manifest(backup)
     data_dir, store = _places(data_dir)
     folder.create(data_dir)
-    incoming = store.with_name("data.incoming")
+    incoming = folder.incoming(data_dir)
     async with _alone(data_dir):
         if store.exists() and not replace:
             raise InvalidInput(
                 str(data_dir),
                 "has a store already: --replace puts it aside, or name another folder with --data-dir",
             )
-        shutil.rmtree(incoming, ignore_errors=True)
         await asyncio.to_thread(check_backup, manifest, backup, progress)
+        # Not the folder itself: without a store it keeps the next start from making an empty one.
+        shutil.rmtree(incoming / STORE, ignore_errors=True)
         await asyncio.to_thread(_copy, manifest, backup, incoming, progress)
         aside = _put_aside(data_dir, store, now) if store.exists() else None
         write_private(data_dir / PASSWORD, (backup / PASSWORD).read_text("utf-8"))

@@ -40,7 +40,7 @@ from graphmem.server.backup import (
     restore_store,
     suspended,
 )
-from graphmem.server.folder import BackupNote, home, read_backup_note
+from graphmem.server.folder import BackupNote, home, incoming, lacks_restored, read_backup_note
 from tests.planted import draft
 
 SAID: Any = {"session_id": "s", "role": "user", "content": "The spare key is under the fern."}
@@ -236,6 +236,37 @@ async def test_a_store_that_is_there_is_put_aside_or_stays(quiet: Path, tmp_path
         "one\n",
         "two\n",
     )
+
+
+async def test_a_restore_that_was_interrupted_is_named_until_it_is_repeated(
+    quiet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup = await backed_up(quiet, tmp_path / "backup")
+    damaged = tmp_path / "damaged"
+    shutil.copytree(backup, damaged)
+    (damaged / "password").write_text("another\n")
+
+    def end(data_dir: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(backup_module, "remove_record", end)
+    with pytest.raises(KeyboardInterrupt):
+        await restore_store(quiet, backup, replace=True, now=present())
+    monkeypatch.undo()
+    assert lacks_restored(quiet)
+    with pytest.raises(BackupDamaged):
+        await restore_store(quiet, damaged, replace=True, now=present())
+    assert lacks_restored(quiet)
+    left = incoming(quiet) / "store" / "left"
+    left.write_text("left")
+
+    await restore_store(quiet, backup, replace=True, now=present())
+    assert not lacks_restored(quiet)
+    store = home(quiet) / "data"
+    assert {str(path.relative_to(store)) for path in everything(store)} == {
+        "databases/neo4j/nodes",
+        "transactions/neo4j/log.0",
+    }
 
 
 async def test_a_backup_that_is_not_whole_replaces_nothing(quiet: Path, tmp_path: Path) -> None:
