@@ -1,5 +1,6 @@
 """`graphmem backup` and `graphmem restore`: everything in the database, at one moment or client by client."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -198,7 +199,7 @@ async def _restore(folder: Path, replace: bool, settings: Settings) -> Restored:
     from graphmem.model.times import present
     from graphmem.places import at_home
     from graphmem.runtime import running
-    from graphmem.server.backup import read_manifest, restore_store
+    from graphmem.server.backup import check_backup, read_manifest, restore_store
 
     manifest, aside = read_manifest(folder), None
     left, holds = list[str](), dict[str, str]()
@@ -212,6 +213,8 @@ async def _restore(folder: Path, replace: bool, settings: Settings) -> Restored:
             aside = await restore_store(
                 settings.data_dir, folder, replace=replace, now=present(), progress=progress
             )
+        else:
+            await asyncio.to_thread(check_backup, manifest, folder, progress)
         # It is restored only once it opens: Neo4j recovers, and the schema is brought up to date.
         with _copied(manifest):
             async with running(at_home(settings), progress) as runtime:

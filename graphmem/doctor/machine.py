@@ -20,7 +20,15 @@ from graphmem.errors import JavaNotFound
 from graphmem.model.times import present
 from graphmem.server import private
 from graphmem.server.command import VECTOR_MODULE, find_java
-from graphmem.server.folder import BYTES_NEEDED, BackupNote, home, read_backup_note, read_record
+from graphmem.server.folder import (
+    BYTES_NEEDED,
+    BackupNote,
+    home,
+    incoming,
+    lacks_restored,
+    read_backup_note,
+    read_record,
+)
 from graphmem.server.process import free_port, servers
 
 COMFORTABLE_BYTES = 2_000 * MEGABYTE
@@ -179,6 +187,7 @@ def folder(data_dir: Path) -> list[Finding]:
         *_server(data_dir),
         *_strangers(data_dir),
         *_store_lock(data_dir),
+        *_interrupted(data_dir),
         *_modes(data_dir),
         *_backup(data_dir, present()),
     ]
@@ -265,6 +274,16 @@ def _store_lock(data_dir: Path) -> Iterator[Finding]:
         )
     except OSError:
         return
+
+
+def _interrupted(data_dir: Path) -> Iterator[Finding]:
+    """Check whether a restore has ended before the store was in its place."""
+    if lacks_restored(data_dir) and not use(data_dir).changing:
+        yield problem(
+            "store",
+            f"there is none in {data_dir}, since a restore was interrupted",
+            f"repeat `graphmem restore`, or delete {incoming(data_dir)} to begin with an empty store",
+        )
 
 
 def _backup(data_dir: Path, now: datetime) -> Iterator[Finding]:

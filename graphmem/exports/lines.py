@@ -7,7 +7,8 @@
     {"end": {"nodes": …, "edges": …, "sha256": …, "changed": false}}   the end of the file
 
 The hash of a page is that of the hash before it and of the lines since then. So a file that ends early, or of
-which a byte has changed, is recognised, and a page can be checked without those before it.
+which a byte has changed, is recognised, and a page can be checked without those before it. What the ends say
+themselves has no hash: their numbers are counted again, and `changed` and the cursors are believed.
 """
 
 import hashlib
@@ -20,6 +21,7 @@ import msgspec
 from msgspec import Struct, field
 
 from graphmem.errors import InvalidInput
+from graphmem.model.validation import counted
 
 Wanted = TypeVar("Wanted")
 
@@ -151,8 +153,9 @@ def check(path: Path) -> Checked:
     with path.open("rb") as file:
         first = file.readline()
         header, sha256 = header_of(first), chained("", first)
+        nodes = edges = 0
         for page, _ in _pages(file, sha256):
-            sha256 = page.sha256
+            sha256, nodes, edges = page.sha256, page.nodes, page.edges
         last = file.readline()
         rest = file.readline()
         size = file.tell()
@@ -161,6 +164,7 @@ def check(path: Path) -> Checked:
     end = _read(last, EndLine, "its last line cannot be read").end
     if end.sha256 != sha256:
         raise Damaged("a page is missing: export it again")
+    _require_numbers(end, nodes, edges)
     return Checked(header, end, size)
 
 
@@ -208,9 +212,10 @@ def count_lines(path: Path, end: int) -> int:
 def _pages(file: BinaryIO, sha256: str) -> Iterator[tuple[PageEnd, int]]:
     """Yield each whole page with the place after it; then leave the file before the lines that follow.
 
-    Raises `Damaged` for a page with another hash than its own.
+    Raises `Damaged` for a page with another hash than its own, or other numbers of nodes and edges up to it.
     """
     digest = hashlib.sha256(sha256.encode())
+    nodes = edges = 0
     place = after = file.tell()
     for one in iter(file.readline, b""):
         after += len(one)
@@ -218,15 +223,27 @@ def _pages(file: BinaryIO, sha256: str) -> Iterator[tuple[PageEnd, int]]:
             break
         if not one.startswith(PAGE):
             digest.update(one)
+            nodes += one.startswith(NODE)
+            edges += one.startswith(EDGE)
             continue
         page = _read(one, PageLine, "the end of a page cannot be read").page
         if page.sha256 != digest.hexdigest():
             raise Damaged(
                 "a page differs from what was exported: its SHA-256 is another; export it again"
             )
+        _require_numbers(page, nodes, edges)
         digest, place = hashlib.sha256(page.sha256.encode()), after
         yield page, place
     file.seek(place)
+
+
+def _require_numbers(told: PageEnd | End, nodes: int, edges: int) -> None:
+    """Raise `Damaged` for the end of a page, or of the file, that tells of other numbers than there are."""
+    if (told.nodes, told.edges) != (nodes, edges):
+        raise Damaged(
+            f"it has {counted(nodes, 'node')} and {counted(edges, 'edge')} where it tells of "
+            f"{counted(told.nodes, 'node')} and {counted(told.edges, 'edge')}; export it again"
+        )
 
 
 def _read(one: bytes, wanted: type[Wanted], problem: str) -> Wanted:

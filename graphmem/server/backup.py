@@ -40,6 +40,9 @@ from graphmem.server.process import living, servers
 MANIFEST = "backup.json"
 """The file that makes a folder a backup; it is written last."""
 
+UNFINISHED = "unfinished-backup.json"
+"""The name of that file until the backup is whole: only a folder that has it is begun anew."""
+
 STORE, PASSWORD = "store", "password"  # the names of a folder and of a file
 PATIENCE = 60.0
 """How long another process may be starting or stopping the server."""
@@ -121,15 +124,28 @@ def begin_backup(backup: Path) -> None:
     Raises `InvalidInput` for a folder with anything else.
     """
     backup.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if {path.name for path in backup.iterdir()} - {STORE, PASSWORD}:
+    there = list(backup.iterdir())
+    unfinished = backup / UNFINISHED
+    if there and not (unfinished in there and all(map(_is_of_a_backup, there))):
         raise InvalidInput(str(backup), "is not empty: name a new folder for each backup")
-    shutil.rmtree(backup / STORE, ignore_errors=True)
+    unfinished.touch(mode=0o600)
+    for path in there:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path != unfinished:
+            path.unlink()
     (backup / STORE).mkdir(mode=0o700)
+
+
+def _is_of_a_backup(path: Path) -> bool:
+    """Tell whether an unfinished backup may have made this; `write_private` has names of its own."""
+    return any(map(path.match, (STORE, PASSWORD, UNFINISHED, f".{PASSWORD}.*", f".{UNFINISHED}.*")))
 
 
 def end_backup(backup: Path, manifest: Manifest) -> None:
     """Write the contents of a backup, which is whole from now on."""
-    write_private(backup / MANIFEST, msgspec.json.encode(manifest).decode() + "\n")
+    write_private(backup / UNFINISHED, msgspec.json.encode(manifest).decode() + "\n")
+    (backup / UNFINISHED).replace(backup / MANIFEST)
 
 
 def described(path: Path, inside: Path, *, sync: bool = True) -> BackupFile:
@@ -204,6 +220,22 @@ def _is_stopped(process: psutil.Process) -> bool:
     return states <= {"T", "t", "X", "Z"}
 
 
+def check_backup(manifest: Manifest, backup: Path, progress: Progress) -> None:
+    """Read the files of a backup.
+
+    Raises `BackupDamaged` for one that is outside of it, missing, or not as it was.
+    """
+    for one in manifest.files:
+        source = backup / one.path
+        if not source.resolve().is_relative_to(backup.resolve()):
+            raise BackupDamaged(backup, f"{MANIFEST} names {one.path!r}, which is outside of it")
+        if not source.is_file():
+            raise BackupDamaged(backup, f"the file {one.path} is missing")
+    for one in _shown("checking the backup", manifest, progress):
+        # Not written to the disk: it may be read-only.
+        _require_same(one, described(backup / one.path, backup, sync=False), backup)
+
+
 async def restore_store(
     data_dir: Path, backup: Path, *, replace: bool, now: datetime, progress: Progress = silent
 ) -> Path | None:
@@ -214,15 +246,16 @@ async def restore_store(
     manifest = read_manifest(backup)
     data_dir, store = _places(data_dir)
     folder.create(data_dir)
-    incoming = store.with_name("data.incoming")
+    incoming = folder.incoming(data_dir)
     async with _alone(data_dir):
         if store.exists() and not replace:
             raise InvalidInput(
                 str(data_dir),
                 "has a store already: --replace puts it aside, or name another folder with --data-dir",
             )
-        shutil.rmtree(incoming, ignore_errors=True)
-        await asyncio.to_thread(_check, manifest, backup, progress)
+        await asyncio.to_thread(check_backup, manifest, backup, progress)
+        # Not the folder itself: without a store it keeps the next start from making an empty one.
+        shutil.rmtree(incoming / STORE, ignore_errors=True)
         await asyncio.to_thread(_copy, manifest, backup, incoming, progress)
         aside = _put_aside(data_dir, store, now) if store.exists() else None
         write_private(data_dir / PASSWORD, (backup / PASSWORD).read_text("utf-8"))
@@ -263,19 +296,6 @@ def _put_aside(data_dir: Path, store: Path, now: datetime) -> Path:
         shutil.copy2(data_dir / PASSWORD, aside / PASSWORD)
     store.rename(aside / STORE)
     return aside
-
-
-def _check(manifest: Manifest, backup: Path, progress: Progress) -> None:
-    """Read the files of a backup. Raises `BackupDamaged` for one that is not as it was."""
-    for one in manifest.files:
-        source = backup / one.path
-        if not source.resolve().is_relative_to(backup.resolve()):
-            raise BackupDamaged(backup, f"{MANIFEST} names {one.path!r}, which is outside of it")
-        if not source.is_file():
-            raise BackupDamaged(backup, f"the file {one.path} is missing")
-    for one in _shown("checking the backup", manifest, progress):
-        # Not written to the disk: it may be read-only.
-        _require_same(one, described(backup / one.path, backup, sync=False), backup)
 
 
 def _copy(manifest: Manifest, backup: Path, into: Path, progress: Progress) -> None:
@@ -334,4 +354,5 @@ def _files(folder: Path, into: Path) -> Iterator[Path]:
 
 
 def _described_tree(backup: Path) -> list[BackupFile]:
-    return [described(path, backup) for path in sorted(backup.rglob("*")) if path.is_file()]
+    paths = [backup / PASSWORD, *sorted((backup / STORE).rglob("*"))]
+    return [described(path, backup) for path in paths if path.is_file()]

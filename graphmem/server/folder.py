@@ -47,6 +47,16 @@ def logs(data_dir: Path) -> Path:
     return home(data_dir) / "logs"
 
 
+def incoming(data_dir: Path) -> Path:
+    """Return the folder of the copy that a restore makes before it puts it into the store's place."""
+    return home(data_dir) / "data.incoming"
+
+
+def lacks_restored(data_dir: Path) -> bool:
+    """Tell whether there is no store since a restore ended before it had put its copy into the place."""
+    return incoming(data_dir).exists() and not (home(data_dir) / "data").exists()
+
+
 def exists(data_dir: Path) -> bool:
     """Tell whether the data folder exists."""
     return data_dir.is_dir()

@@ -167,6 +167,8 @@ class PrivateServer:
         return True
 
     async def _start(self) -> None:
+        if folder.lacks_restored(self._data_dir):
+            raise ServerFailed(_interrupted(self._data_dir))
         needed = await programs(self._settings, self._progress)
         await end_servers(self._data_dir)
         self._progress(STAGE)
@@ -276,4 +278,11 @@ def _refused(data_dir: Path) -> str:
     return (
         f"the server refuses the password in {data_dir / 'password'}, which is not the one its "
         "store was made with: put that one back, or choose another folder with GRAPHMEM_DATA_DIR"
+    )
+
+
+def _interrupted(data_dir: Path) -> str:
+    return (
+        f"there is no store in {data_dir}, since a restore was interrupted: repeat `graphmem restore`, or "
+        f"delete {folder.incoming(data_dir)} to begin with an empty store"
     )

@@ -40,7 +40,7 @@ from graphmem.server.backup import (
     restore_store,
     suspended,
 )
-from graphmem.server.folder import BackupNote, home, read_backup_note
+from graphmem.server.folder import BackupNote, home, incoming, lacks_restored, read_backup_note
 from tests.planted import draft
 
 SAID: Any = {"session_id": "s", "role": "user", "content": "The spare key is under the fern."}
@@ -50,6 +50,7 @@ WHERE memory.embedding IS NOT NULL AND memory.scope_words IS NOT NULL
 RETURN collect(memory.id) AS ids"""
 WRITERS = 8
 EMPTY_BESIDE = "MATCH (node {client_id: 'beside'}) DETACH DELETE node"
+ANY = "MATCH (node) WHERE node.client_id IS NOT NULL RETURN node.client_id AS id LIMIT 1"
 EMPTY = "MATCH (node) WHERE node.client_id IS NOT NULL DETACH DELETE node"
 
 
@@ -135,6 +136,10 @@ async def export_and_import(runtime: Runtime, own: Settings, tmp_path: Path) -> 
     assert (made.kind, made.clients, made.files) == ("exports", ["Ben", "ann"], 2)
     await runtime.graph.execute(EMPTY)
 
+    other = await changed(tmp_path / "exports", tmp_path / "changed")
+    with pytest.raises(BackupDamaged, match=r"store/000001\.jsonl is not as it was"):
+        await _restore(other, False, users)
+    assert await runtime.graph.execute(ANY) == []
     restored = await _restore(tmp_path / "exports", False, users)
     assert (restored.memories, restored.left_alone) == (2, [])
     assert restored.legal_holds == {"Ben": "case 117"}
@@ -144,6 +149,37 @@ async def export_and_import(runtime: Runtime, own: Settings, tmp_path: Path) -> 
     assert found.items[0].text == SAID["content"]
     with pytest.raises(InvalidInput, match="unset GRAPHMEM_NEO4J_URI"):
         await _restore(tmp_path / "backup", False, users)
+
+
+async def changed(backup: Path, into: Path) -> Path:
+    """Copy a backup of exports, and the first client's file over the second one's; return the copy."""
+    await asyncio.to_thread(shutil.copytree, backup, into)
+    shutil.copyfile(into / "store" / "000000.jsonl", into / "store" / "000001.jsonl")
+    return into
+
+
+async def test_exports_that_are_not_as_they_were_are_refused_before_anything_is_imported(
+    tmp_path: Path,
+) -> None:
+    backup, users = tmp_path / "exports", load(neo4j_uri="bolt://127.0.0.1:1", neo4j_password="x")
+    begin_backup(backup)
+    last = backup / "store" / "000001.jsonl"
+    for path in (backup / "store" / "000000.jsonl", last):
+        path.write_text(path.name)
+    files = [described(path, backup) for path in sorted((backup / "store").iterdir())]
+    whole = Manifest(kind="exports", made_at=present(), files=files)
+    end_backup(backup, whole)
+
+    last.write_text("000002.jsonl")
+    with pytest.raises(BackupDamaged, match=r"000001\.jsonl is not as it was: its SHA-256"):
+        await _restore(backup, False, users)
+    last.unlink()
+    with pytest.raises(BackupDamaged, match=r"the file store/000001\.jsonl is missing"):
+        await _restore(backup, False, users)
+    outside = replace(files[0], path="../secret")
+    end_backup(backup, replace(whole, files=[files[0], outside]))
+    with pytest.raises(BackupDamaged, match="outside of it"):
+        await _restore(backup, False, users)
 
 
 def test_a_restore_tells_of_the_legal_holds_that_it_has_brought(capsys: Any) -> None:
@@ -202,6 +238,37 @@ async def test_a_store_that_is_there_is_put_aside_or_stays(quiet: Path, tmp_path
     )
 
 
+async def test_a_restore_that_was_interrupted_is_named_until_it_is_repeated(
+    quiet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup = await backed_up(quiet, tmp_path / "backup")
+    damaged = tmp_path / "damaged"
+    shutil.copytree(backup, damaged)
+    (damaged / "password").write_text("another\n")
+
+    def end(data_dir: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(backup_module, "remove_record", end)
+    with pytest.raises(KeyboardInterrupt):
+        await restore_store(quiet, backup, replace=True, now=present())
+    monkeypatch.undo()
+    assert lacks_restored(quiet)
+    with pytest.raises(BackupDamaged):
+        await restore_store(quiet, damaged, replace=True, now=present())
+    assert lacks_restored(quiet)
+    left = incoming(quiet) / "store" / "left"
+    left.write_text("left")
+
+    await restore_store(quiet, backup, replace=True, now=present())
+    assert not lacks_restored(quiet)
+    store = home(quiet) / "data"
+    assert {str(path.relative_to(store)) for path in everything(store)} == {
+        "databases/neo4j/nodes",
+        "transactions/neo4j/log.0",
+    }
+
+
 async def test_a_backup_that_is_not_whole_replaces_nothing(quiet: Path, tmp_path: Path) -> None:
     backup = await backed_up(quiet, tmp_path / "backup")
     nodes = backup / "store" / "databases" / "neo4j" / "nodes"
@@ -255,9 +322,39 @@ async def test_a_backup_names_nothing_outside_of_it(quiet: Path, tmp_path: Path)
 async def test_an_interrupted_backup_can_be_made_again(quiet: Path, tmp_path: Path) -> None:
     backup = tmp_path / "backup"
     begin_backup(backup)
-    (backup / "store" / "half").write_text("half")
+    for name in ("store/half", "password", ".password.0123abcd"):
+        (backup / name).write_text("half")
     await backed_up(quiet, backup)
+    assert {path.name for path in backup.iterdir()} == {"store", "password", MANIFEST}
     assert not (backup / "store" / "half").exists()
+    assert [one.path for one in read_manifest(backup).files] == [
+        "password",
+        "store/databases/neo4j/nodes",
+        "store/transactions/neo4j/log.0",
+    ]
+
+
+async def test_a_backup_takes_nothing_away_that_no_backup_has_left(
+    quiet: Path, tmp_path: Path
+) -> None:
+    backup = await backed_up(quiet, tmp_path / "backup")
+    aside = await restore_store(quiet, backup, replace=True, now=present())
+    assert aside is not None
+    other = tmp_path / "other"
+    written(other / "store" / "precious", "precious", ago=0)
+    unfinished = tmp_path / "unfinished"
+    begin_backup(unfinished)
+    (unfinished / "notes").write_text("mine")
+    for folder in (aside, other, unfinished, backup):
+        before = everything(folder)
+        with pytest.raises(InvalidInput, match="is not empty: name a new folder for each backup"):
+            begin_backup(folder)
+        assert everything(folder) == before
+
+
+def everything(folder: Path) -> dict[Path, bytes]:
+    """Return the contents of all files in a folder."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def written(path: Path, text: str, *, ago: float) -> None:

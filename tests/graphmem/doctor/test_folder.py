@@ -209,6 +209,19 @@ def test_the_age_of_the_last_backup_is_told(data_dir):
         assert "the backup of 2026-03-02 04:30 UTC, in /backups/monday" in what
 
 
+def test_a_restore_that_was_interrupted_is_found(data_dir):
+    (data_folder.home(data_dir) / "data.incoming").mkdir()
+    [finding] = odd(data_dir)
+    assert (finding.severity, finding.subject) == ("problem", "store")
+    assert "a restore was interrupted" in finding.what
+    assert "graphmem restore" in finding.remedy
+    with (data_dir / "change.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert [finding.subject for finding in odd(data_dir)] == ["locks"]
+    (data_folder.home(data_dir) / "data").mkdir()
+    assert odd(data_dir) == []
+
+
 def test_no_finding_tells_the_password(data_dir):
     (data_dir / "password").chmod(0o644)
     assert not [finding for finding in folder(data_dir) if "secret-word" in str(finding)]

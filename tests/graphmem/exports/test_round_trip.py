@@ -663,6 +663,17 @@ async def test_no_byte_can_change_unseen(lived: Graphmem, tmp_path: Path) -> Non
     for name, content in broken.items():
         path.write_bytes(content)
         assert is_damaged(path), name
+    assert lines[-1].startswith(b'{"end":')
+    for place in (pages[1], -1):
+        for number in (b'"nodes":', b'"edges":'):
+            changed = lines[place].replace(number, number + b"9", 1)
+            path.write_bytes(b"".join(changed if one is lines[place] else one for one in lines))
+            with pytest.raises(
+                Damaged, match=r"nodes and [\d,]+ edges where it tells of .*9,?\d\d"
+            ):
+                check(path)
+    path.write_bytes(whole)
+    assert check(path).end.nodes > 60
 
 
 def test_every_label_of_a_client_is_exported_or_is_not_for_a_reason() -> None:

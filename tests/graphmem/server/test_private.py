@@ -443,6 +443,18 @@ async def test_a_password_that_the_store_does_not_take_is_a_sentence(
     assert status(stand_in.data_dir) is None
 
 
+async def test_no_empty_store_is_made_where_a_restore_was_interrupted(stand_in: Settings) -> None:
+    home = folder.home(stand_in.data_dir)
+    (home / "data.incoming").mkdir(parents=True)
+    with pytest.raises(ServerFailed, match="a restore was interrupted: repeat `graphmem restore`"):
+        async with private_server(stand_in):
+            pass
+    assert not (stand_in.data_dir / "neo4j" / "logs" / "console.log").exists()
+    (home / "data").mkdir()
+    async with private_server(stand_in) as server:
+        assert lives(server.pid)
+
+
 async def test_stop_ends_a_server_that_was_left_behind(
     stand_in: Settings, participants: Any
 ) -> None:
