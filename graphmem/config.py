@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypedDict, TypeVar, get_args, get_origin
+from urllib.parse import urlsplit
 
 import msgspec
 import platformdirs
@@ -25,6 +26,10 @@ PREFIX = "GRAPHMEM_"
 log = logging.getLogger(__name__)
 
 SIZE_EXAMPLES = ["512m", "2g"]
+
+SECRETS = {"neo4j_uri": ("neo4j_user", "neo4j_password"), "llm_url": ("llm_key",)}
+"""The settings that are an address, and those for the secrets that it must not hold."""
+
 OFF = "off"
 
 
@@ -343,7 +348,7 @@ def _converted(field: msgspec.structs.FieldInfo, value: Any) -> Any:
     if field.name == "reads":
         value = _separated(value)
     try:
-        return msgspec.convert(value, field.type, strict=False, dec_hook=_decoded)
+        converted = msgspec.convert(value, field.type, strict=False, dec_hook=_decoded)
     except msgspec.ValidationError as problem:
         sentence = f"{told(str(problem))}{_legal(field)}"
         raise SettingError(variable(field.name), sentence) from problem
@@ -351,6 +356,21 @@ def _converted(field: msgspec.structs.FieldInfo, value: Any) -> Any:
         # Python reads a byte of the environment that is no UTF-8 as half of a surrogate pair.
         sentence = f"expected a text in UTF-8{_legal(field)}"
         raise SettingError(variable(field.name), sentence) from problem
+    if field.name in SECRETS and converted:
+        _require_no_secret(field.name, converted)
+    return converted
+
+
+def _require_no_secret(name: str, address: str) -> None:
+    """Raise `SettingError`, without the address, if it has a user or a password: it is shown and logged."""
+    # A password may have a slash; a path of an API may have an @.
+    shown = address if name == "neo4j_uri" else urlsplit(address).netloc
+    if "@" in shown:
+        places = " and ".join(map(variable, SECRETS[name]))
+        raise SettingError(
+            variable(name),
+            f"has a user or a password in the address, which is shown and logged: put them into {places}",
+        )
 
 
 def _separated(value: Any) -> Any:

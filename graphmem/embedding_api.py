@@ -90,14 +90,15 @@ def is_url(chosen: str | None) -> bool:
 def url_and_name(chosen: str) -> tuple[str, str]:
     """Return the URL of the endpoint, and the name of the model. Raises `SettingError`."""
     parts = urlsplit(chosen)
+    # First, since the next sentence repeats the URL.
+    if parts.username or parts.password:
+        raise SettingError(SETTING, f"the URL contains a password: put it into {KEY_SETTING}")
     if not parts.fragment:
         raise SettingError(
             SETTING,
             f"{chosen!r} does not say which model: add its name there after #, as in "
             "http://127.0.0.1:11434/v1#nomic-embed-text",
         )
-    if parts.username or parts.password:
-        raise SettingError(SETTING, f"the URL contains a password: put it into {KEY_SETTING}")
     path = parts.path.rstrip("/")
     if not path.endswith("/embeddings"):
         path += "/embeddings"

@@ -190,6 +190,29 @@ def test_an_error_says_in_words_what_the_value_may_be(name: str, value: str, sen
     assert str(caught.value) == f"{name}: {sentence}"
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "remedy"),
+    [
+        ("NEO4J_URI", "bolt://neo4j:HUNTER2@127.0.0.1:1", "GRAPHMEM_NEO4J_PASSWORD"),
+        ("NEO4J_URI", "neo4j+s://neo4j:HUNTER2/1@db", "GRAPHMEM_NEO4J_USER and GRAPHMEM_NEO4J_PAS"),
+        ("NEO4J_URI", "neo4j:HUNTER2@db", "GRAPHMEM_NEO4J_PASSWORD"),
+        ("LLM_URL", "http://u:HUNTER2@127.0.0.1:1/v1", "GRAPHMEM_LLM_KEY"),
+        ("LLM_URL", "https://HUNTER2@example.org/v1", "GRAPHMEM_LLM_KEY"),
+    ],
+)
+def test_a_password_in_an_address_is_refused_and_not_repeated(name, value, remedy) -> None:
+    with pytest.raises(SettingError, match=f"^GRAPHMEM_{name}: .*: put them into .*{remedy}") as e:
+        config.load({f"GRAPHMEM_{name}": value})
+    assert "HUNTER2" not in str(e.value)
+    with pytest.raises(SettingError):
+        config.load({}, **{name.lower(): value})
+
+
+def test_a_path_of_an_address_may_have_an_at() -> None:
+    url = "https://example.org/projects/a@2/v1"
+    assert config.load({"GRAPHMEM_LLM_URL": url}).llm_url == url
+
+
 NUMBERS = [
     field.name for field in msgspec.structs.fields(Settings) if get_args(field.type)[0] is int
 ]

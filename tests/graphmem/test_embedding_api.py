@@ -54,6 +54,9 @@ def test_the_url_ends_with_the_model_and_may_have_the_whole_path() -> None:
         url_and_name("http://host/v1")
     with pytest.raises(SettingError, match="put it into GRAPHMEM_EMBEDDING_KEY"):
         url_and_name("http://me:secret@host/v1#model")
+    with pytest.raises(SettingError, match="contains a password") as found:
+        url_and_name("http://me:secret@host/v1")
+    assert "secret" not in str(found.value)
 
 
 def test_it_answers_with_unit_vectors_in_the_order_of_the_texts(
