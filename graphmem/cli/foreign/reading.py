@@ -28,6 +28,7 @@ from graphmem.conversations.forms import plain
 from graphmem.conversations.types import NewMessage
 from graphmem.errors import InvalidInput
 from graphmem.model.times import MILLISECONDS, present
+from graphmem.model.validation import invalid
 
 LOOKED_AT = 50
 """Records that are looked at to recognise a form: a transcript may begin with other lines."""
@@ -220,7 +221,9 @@ class ForeignConversation:
         try:
             message = msgspec.convert(self._fields(said, id), NewMessage)
             plain(message, present())
-        except (msgspec.ValidationError, InvalidInput) as problem:
+        except msgspec.ValidationError as problem:
+            return NoMessage(f"message that cannot be remembered: {invalid(problem, NewMessage)}")
+        except InvalidInput as problem:
             return NoMessage(f"message that cannot be remembered: {problem}")
         self._known.add(id)
         return message

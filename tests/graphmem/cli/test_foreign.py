@@ -403,6 +403,8 @@ def test_a_message_that_cannot_be_remembered_is_left_out_with_its_reason(tmp_pat
     assert line.message.content == "Hi"
     assert sum(found.seen.left_out.values()) == 2
     assert any("lies in the future" in reason for reason in found.seen.left_out)
+    of_role = "role: invalid enum value 'boss'; it is one of ai, assistant, developer, function"
+    assert any(of_role in reason for reason in found.seen.left_out)
 
 
 def test_the_position_in_bytes_ends_with_the_file():
