@@ -6,11 +6,14 @@ in capitals. An empty variable counts as unset.
 
 import logging
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypedDict, TypeVar, get_args, get_origin
+from urllib.parse import urlsplit
 
 import msgspec
 import platformdirs
@@ -25,6 +28,19 @@ PREFIX = "GRAPHMEM_"
 log = logging.getLogger(__name__)
 
 SIZE_EXAMPLES = ["512m", "2g"]
+
+SECRETS = {"neo4j_uri": ("neo4j_user", "neo4j_password"), "llm_url": ("llm_key",)}
+"""The settings that are an address, and those for the secrets that it must not hold."""
+
+ADDRESSES = ("neo4j_uri", "llm_url", "maven_repository")
+
+LEAST_SIZES = {"neo4j_heap": "128m", "neo4j_page_cache": "1m"}
+"""The least memory of the private Neo4j: one of a heap of 64 MiB, or a page cache of 1 KiB, ended at once."""
+
+UNITS = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
 OFF = "off"
 
 
@@ -112,7 +128,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         ),
     ] = 0
     neo4j_uri: Annotated[
-        str | None, Meta(description="a Neo4j to use instead of the private one")
+        Annotated[str, Meta(pattern=r"^(?i:bolt|neo4j)(\+s|\+ssc)?://")] | None,
+        Meta(
+            description="a Neo4j to use instead of the private one",
+            examples=["bolt://127.0.0.1:7687", "neo4j+s://example.org"],
+        ),
     ] = None
     neo4j_user: Annotated[str, Meta(description="its user")] = "neo4j"
     neo4j_password: Annotated[str, Meta(description="its password")] = ""
@@ -128,13 +148,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     neo4j_heap: Annotated[
         str,
         Meta(
-            pattern=r"^\d+[kmgKMG]$", description="the private Neo4j's heap", examples=SIZE_EXAMPLES
+            pattern=r"^[0-9]{1,9}[kmgKMG]$",
+            description="the private Neo4j's heap",
+            examples=SIZE_EXAMPLES,
         ),
     ] = "1g"
     neo4j_page_cache: Annotated[
         str,
         Meta(
-            pattern=r"^\d+[kmgKMG]$",
+            pattern=r"^[0-9]{1,9}[kmgKMG]$",
             description="the private Neo4j's page cache",
             examples=SIZE_EXAMPLES,
         ),
@@ -151,8 +173,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         int, Meta(ge=1, le=3600, description="how long the private Neo4j may take to start")
     ] = 120
     maven_repository: Annotated[
-        str | None,
-        Meta(description="a Maven mirror's URL to fetch Neo4j and the bundled model from"),
+        Annotated[str, Meta(pattern=r"^(?i:https?)://")] | None,
+        Meta(
+            description="a Maven mirror's URL to fetch Neo4j and the bundled model from",
+            examples=["https://example.org/maven2"],
+        ),
     ] = None
     embedding_model: Annotated[
         str | None,
@@ -325,7 +350,11 @@ def load(environ: Mapping[str, str] | None = None, **given: Any) -> Settings:
             value = environ.get(variable(field.name)) or None
         if value is not None:
             values[field.name] = _converted(field, value)
-    return Settings(**values)
+    settings = Settings(**values)
+    if settings.neo4j_uri is None:
+        for name in LEAST_SIZES.keys() & values.keys():
+            _require_size(name, values[name])
+    return settings
 
 
 def _require_known(given: Iterable[str]) -> None:
@@ -342,8 +371,10 @@ def _converted(field: msgspec.structs.FieldInfo, value: Any) -> Any:
         return value.expanduser().absolute()
     if field.name == "reads":
         value = _separated(value)
+    if field.name in SECRETS and isinstance(value, str):
+        _require_no_secret(field.name, value)
     try:
-        return msgspec.convert(value, field.type, strict=False, dec_hook=_decoded)
+        converted = msgspec.convert(value, field.type, strict=False, dec_hook=_decoded)
     except msgspec.ValidationError as problem:
         sentence = f"{told(str(problem))}{_legal(field)}"
         raise SettingError(variable(field.name), sentence) from problem
@@ -351,6 +382,61 @@ def _converted(field: msgspec.structs.FieldInfo, value: Any) -> Any:
         # Python reads a byte of the environment that is no UTF-8 as half of a surrogate pair.
         sentence = f"expected a text in UTF-8{_legal(field)}"
         raise SettingError(variable(field.name), sentence) from problem
+    if field.name in ADDRESSES and converted and not is_address(converted):
+        sentence = f"has no host, or a port that is none{_legal(field)}"
+        raise SettingError(variable(field.name), sentence)
+    return converted
+
+
+def _require_no_secret(name: str, address: str) -> None:
+    """Raise `SettingError`, without the address, if it has a user or a password: it is shown and logged."""
+    # A password may have a slash; a path of an API may have an @.
+    shown = address if name == "neo4j_uri" else re.split("[/?#]", address.partition("://")[2])[0]
+    if "@" in shown:
+        places = " and ".join(map(variable, SECRETS[name]))
+        raise SettingError(
+            variable(name),
+            f"has a user or a password in the address, which is shown and logged: put them into {places}",
+        )
+
+
+def is_address(url: str) -> bool:
+    """Return whether a URL has a host, and if it has a port, one from 1 to 65535."""
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0 and not re.search(r"\s", url)
+    except ValueError:
+        return False
+
+
+def _require_size(name: str, given: str) -> None:
+    """Raise `SettingError` for less memory than Neo4j needs, or more than the machine has."""
+    least, total = LEAST_SIZES[name], machine_memory()
+    if size(given) < size(least):
+        sentence = f"{given} is less than Neo4j needs: give it {least} or more"
+        raise SettingError(variable(name), sentence)
+    if size(given) > total:
+        sentence = (
+            f"{given} is more than this machine has: give it less than {total // UNITS['m']}m"
+        )
+        raise SettingError(variable(name), sentence)
+
+
+def size(text: str) -> int:
+    """Return the bytes of a size in the form of Neo4j's settings and Java's flags (1g, 512.00MiB)."""
+    number = text.strip().lower().removesuffix("b").removesuffix("i")
+    unit = UNITS.get(number[-1:], 1)
+    return int(float(number.rstrip("kmgt")) * unit)
+
+
+def machine_memory() -> int:
+    """Return the bytes of memory of the machine, or of the container if it may have less."""
+    import psutil
+
+    limits = [psutil.virtual_memory().total]
+    with suppress(OSError, ValueError):
+        limits.append(int(CGROUP_LIMIT.read_text()))
+    return min(limits)
 
 
 def _separated(value: Any) -> Any:

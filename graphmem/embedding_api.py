@@ -18,6 +18,7 @@ import httpx
 import msgspec
 from msgspec import Struct
 
+from graphmem.config import is_address
 from graphmem.errors import SettingError, Unavailable
 
 Result = TypeVar("Result")
@@ -89,15 +90,22 @@ def is_url(chosen: str | None) -> bool:
 
 def url_and_name(chosen: str) -> tuple[str, str]:
     """Return the URL of the endpoint, and the name of the model. Raises `SettingError`."""
+    if not is_address(chosen.partition("#")[0]):
+        raise SettingError(
+            SETTING,
+            "the URL has no host, or a port that is none; it is written like "
+            "http://127.0.0.1:11434/v1#nomic-embed-text",
+        )
     parts = urlsplit(chosen)
+    # First, since the next sentence repeats the URL.
+    if parts.username or parts.password:
+        raise SettingError(SETTING, f"the URL contains a password: put it into {KEY_SETTING}")
     if not parts.fragment:
         raise SettingError(
             SETTING,
             f"{chosen!r} does not say which model: add its name there after #, as in "
             "http://127.0.0.1:11434/v1#nomic-embed-text",
         )
-    if parts.username or parts.password:
-        raise SettingError(SETTING, f"the URL contains a password: put it into {KEY_SETTING}")
     path = parts.path.rstrip("/")
     if not path.endswith("/embeddings"):
         path += "/embeddings"

@@ -36,7 +36,7 @@ Examples:
 @click.command(cls=Command, epilog=EPILOG)
 @click.option("--start", is_flag=True, help="Start the private Neo4j if it does not run.")
 @click.option("--json", "as_json", is_flag=True, help="Print the examination as JSON.")
-@settings_options("host", "keys_file", *RUNNING)
+@settings_options("host", "keys_file", "limits_file", *RUNNING)
 def doctor(start: bool, as_json: bool, settings: Settings) -> None:
     """Find problems, and name their remedies."""
     from graphmem.cli.running import run
@@ -57,7 +57,8 @@ async def _examine(settings: Settings, *, start: bool) -> Examination:
 
     with show_progress(transient=True) as progress:
         examination = await examine(settings, start=start, progress=progress)
-    findings = [*listening(settings), *await places(settings), *examination.findings]
+    findings = listening(settings) + limits(settings) + await places(settings)
+    findings += examination.findings
     return Examination(
         healthy=not any(finding.severity == "problem" for finding in findings),
         findings=findings,
@@ -90,6 +91,20 @@ def listening(settings: Settings) -> list[Finding]:
         what = f"{settings.keys_file} can be changed by other users: each could add a key"
         findings.append(warning("keys", what, f"chmod go-w {settings.keys_file}"))
     return findings
+
+
+def limits(settings: Settings) -> list[Finding]:
+    """Check the limits file: `graphmem serve` does not start with one that it cannot use."""
+    from graphmem.clients import LimitsOfClients
+    from graphmem.doctor.findings import ok, refused
+
+    if settings.limits_file is None:
+        return []
+    try:
+        LimitsOfClients(settings)
+    except SettingError as error:
+        return [refused("limits", error)]
+    return [ok("limits", f"{settings.limits_file} can be used")]
 
 
 def _expiring(keys: "Sequence[Entry]", path: Path) -> list[Finding]:

@@ -163,7 +163,7 @@ def _decoded(content: bytes) -> Message:
     try:
         return msgspec.json.decode(content, type=Message)
     except msgspec.ValidationError as problem:
-        raise invalid(problem) from problem
+        raise invalid(problem, Message) from problem
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise InvalidInput(
             "body", f"is not JSON in UTF-8 ({_place_of_mistake(content, problem)})"

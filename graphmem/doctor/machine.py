@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from graphmem.artifacts.fetch import LISTINGS, MEGABYTE, damaged, read_stamp
 from graphmem.artifacts.maven import list_hash
-from graphmem.config import Settings
+from graphmem.config import Settings, machine_memory, size
 from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
 from graphmem.errors import JavaNotFound
 from graphmem.model.times import present
@@ -36,10 +36,6 @@ COMFORTABLE_BYTES = 2_000 * MEGABYTE
 
 OTHER_BYTES = 700 * MEGABYTE
 """The memory of the service with its model, and of Java outside its heap."""
-
-CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
-
-UNITS = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 def java(environ: Mapping[str, str] | None = None) -> list[Finding]:
@@ -103,25 +99,17 @@ def _damaged(cache_dir: Path) -> Iterator[Finding]:
 def memory(settings: Settings, *, runs: bool) -> list[Finding]:
     """Check whether the private server fits into the machine's memory."""
     needed = size(settings.neo4j_heap) + size(settings.neo4j_page_cache) + OTHER_BYTES
-    machine = psutil.virtual_memory()
-    total = min([machine.total, *_cgroup_limit()])
+    total, available = machine_memory(), psutil.virtual_memory().available
     said = f"{_gigabytes(total)}, of which Neo4j and the service take {_gigabytes(needed)}"
     remedy = "lower GRAPHMEM_NEO4J_HEAP and GRAPHMEM_NEO4J_PAGE_CACHE, or use a larger machine"
     if needed > total:
         return [problem("memory", f"the machine has {said}", remedy)]
-    if not runs and needed > machine.available:
-        free = _gigabytes(machine.available)
+    if not runs and needed > available:
+        free = _gigabytes(available)
         return [
             warning("memory", f"only {free} of memory are free; {said}", f"free some, or {remedy}")
         ]
     return [ok("memory", f"the machine has {said}")]
-
-
-def size(text: str) -> int:
-    """Return the bytes of a size in the form of Neo4j's settings and Java's flags (1g, 512.00MiB)."""
-    number = text.strip().lower().removesuffix("b").removesuffix("i")
-    unit = UNITS.get(number[-1:], 1)
-    return int(float(number.rstrip("kmgt")) * unit)
 
 
 def _disk(
@@ -147,13 +135,6 @@ def _existing(folder: Path) -> Path:
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return folder
-
-
-def _cgroup_limit() -> list[int]:
-    try:
-        return [int(CGROUP_LIMIT.read_text())]
-    except (OSError, ValueError):
-        return []
 
 
 def _gigabytes(number: int) -> str:

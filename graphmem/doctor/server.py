@@ -7,9 +7,8 @@ from datetime import datetime, timedelta
 import psutil
 from msgspec import Struct
 
-from graphmem.config import Settings
+from graphmem.config import Settings, size
 from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
-from graphmem.doctor.machine import size
 from graphmem.errors import (
     GraphmemError,
     SchemaError,

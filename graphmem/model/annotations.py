@@ -20,7 +20,13 @@ LEAST_LIFE = timedelta(seconds=2)
 _EDGE, _INNER = r"[^\s,\x00-\x1f\x7f]", r"[^,\x00-\x1f\x7f]"
 TAG_PATTERN = rf"^{_EDGE}({_INNER}{{0,62}}{_EDGE})?$(?!\n)"
 
-Tag = Annotated[str, Meta(pattern=TAG_PATTERN)]
+Tag = Annotated[
+    str,
+    Meta(
+        pattern=TAG_PATTERN,
+        description="1–64 characters without commas and line breaks, and no white space at its ends",
+    ),
+]
 Tags = Annotated[
     list[Tag],
     Meta(max_length=32, description="at most 32 tags, each of 1–64 characters without commas"),

@@ -190,6 +190,113 @@ def test_an_error_says_in_words_what_the_value_may_be(name: str, value: str, sen
     assert str(caught.value) == f"{name}: {sentence}"
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "remedy"),
+    [
+        ("NEO4J_URI", "bolt://neo4j:HUNTER2@127.0.0.1:1", "GRAPHMEM_NEO4J_PASSWORD"),
+        ("NEO4J_URI", "neo4j+s://neo4j:HUNTER2/1@db", "GRAPHMEM_NEO4J_USER and GRAPHMEM_NEO4J_PAS"),
+        ("NEO4J_URI", "neo4j:HUNTER2@db", "GRAPHMEM_NEO4J_PASSWORD"),
+        ("LLM_URL", "http://u:HUNTER2@127.0.0.1:1/v1", "GRAPHMEM_LLM_KEY"),
+        ("LLM_URL", "https://HUNTER2@example.org/v1", "GRAPHMEM_LLM_KEY"),
+    ],
+)
+def test_a_password_in_an_address_is_refused_and_not_repeated(name, value, remedy) -> None:
+    with pytest.raises(SettingError, match=f"^GRAPHMEM_{name}: .*: put them into .*{remedy}") as e:
+        config.load({f"GRAPHMEM_{name}": value})
+    assert "HUNTER2" not in str(e.value)
+    with pytest.raises(SettingError):
+        config.load({}, **{name.lower(): value})
+
+
+def test_a_path_of_an_address_may_have_an_at() -> None:
+    url = "https://example.org/projects/a@2/v1"
+    assert config.load({"GRAPHMEM_LLM_URL": url}).llm_url == url
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("512m", 2**29), ("1g", 2**30), ("512.00MiB", 2**29), ("1.50GiB", 3 * 2**29), ("64k", 2**16)],
+)
+def test_a_size_is_read_as_java_and_neo4j_write_it(text, count):
+    assert config.size(text) == count
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        (
+            "NEO4J_URI",
+            "nonsense",
+            "does not have the form that it must have; it is written like bolt",
+        ),
+        (
+            "NEO4J_URI",
+            "http://x",
+            "does not have the form that it must have; it is written like bolt",
+        ),
+        (
+            "NEO4J_URI",
+            "bolt:// ",
+            "has no host, or a port that is none; it is written like bolt://",
+        ),
+        ("NEO4J_URI", "bolt://db:0", "has no host, or a port that is none"),
+        ("NEO4J_URI", "bolt://[db", "has no host, or a port that is none"),
+        ("LLM_URL", "http:// /v1", "has no host, or a port that is none; it is written like http:"),
+        ("LLM_URL", "http://:80/v1", "has no host, or a port that is none"),
+        ("LLM_URL", "http://h:99999/v1", "has no host, or a port that is none"),
+        (
+            "MAVEN_REPOSITORY",
+            "nonsense",
+            "does not have the form .* written like https://example.org",
+        ),
+        ("MAVEN_REPOSITORY", "https://", "has no host, or a port that is none"),
+    ],
+)
+def test_what_is_no_address_is_refused_in_a_sentence(name, value, sentence) -> None:
+    with pytest.raises(SettingError, match=f"^GRAPHMEM_{name}: {sentence}"):
+        config.load({f"GRAPHMEM_{name}": value})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("neo4j_uri", "bolt://[::1]:7687"),
+        ("neo4j_uri", "neo4j+ssc://db"),
+        ("neo4j_uri", "neo4j+s://xxxxxxxx.databases.neo4j.io/"),
+        ("llm_url", "https://example.org:8443/openai/v1?version=1"),
+        ("maven_repository", "http://me:secret@127.0.0.1:8081/repository/maven/"),
+    ],
+)
+def test_addresses_of_all_forms_are_taken(field, value) -> None:
+    assert getattr(config.load({variable(field): value}), field) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("HEAP", "0m", "0m is less than Neo4j needs: give it 128m or more"),
+        ("HEAP", "1k", "1k is less than Neo4j needs: give it 128m or more"),
+        ("HEAP", "127m", "127m is less than Neo4j needs"),
+        ("HEAP", "9g", "9g is more than this machine has: give it less than 8192m"),
+        ("HEAP", "999999999g", "999999999g is more than this machine has"),
+        ("HEAP", "9" * 400 + "g", "does not have the form .* written like 512m or 2g"),
+        ("PAGE_CACHE", "0k", "0k is less than Neo4j needs: give it 1m or more"),
+        ("PAGE_CACHE", "9999g", "9999g is more than this machine has"),
+    ],
+)
+def test_a_memory_that_neo4j_cannot_have_is_refused(name, value, sentence, monkeypatch) -> None:
+    monkeypatch.setattr(config, "machine_memory", lambda: 8 * 2**30)
+    settings = {f"GRAPHMEM_NEO4J_{name}": value}
+    with pytest.raises(SettingError, match=f"^GRAPHMEM_NEO4J_{name}: {sentence}"):
+        config.load(settings)
+    config.load({f"GRAPHMEM_NEO4J_{name}": "8g"})
+
+
+def test_the_memory_of_another_machine_is_its_own_matter(monkeypatch) -> None:
+    monkeypatch.setattr(config, "machine_memory", lambda: 2**30)
+    assert config.load({}, neo4j_uri="bolt://db", neo4j_heap="8g").neo4j_heap == "8g"
+
+
 NUMBERS = [
     field.name for field in msgspec.structs.fields(Settings) if get_args(field.type)[0] is int
 ]

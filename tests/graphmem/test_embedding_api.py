@@ -54,6 +54,12 @@ def test_the_url_ends_with_the_model_and_may_have_the_whole_path() -> None:
         url_and_name("http://host/v1")
     with pytest.raises(SettingError, match="put it into GRAPHMEM_EMBEDDING_KEY"):
         url_and_name("http://me:secret@host/v1#model")
+    with pytest.raises(SettingError, match="contains a password") as found:
+        url_and_name("http://me:secret@host/v1")
+    assert "secret" not in str(found.value)
+    for wrong in ("http:// /v1#model", "http://#model", "http://host:x/v1#model"):
+        with pytest.raises(SettingError, match="has no host, or a port that is none"):
+            url_and_name(wrong)
 
 
 def test_it_answers_with_unit_vectors_in_the_order_of_the_texts(

@@ -28,6 +28,7 @@ from graphmem.conversations.forms import plain
 from graphmem.conversations.types import NewMessage
 from graphmem.errors import InvalidInput
 from graphmem.model.times import MILLISECONDS, present
+from graphmem.model.validation import invalid
 
 LOOKED_AT = 50
 """Records that are looked at to recognise a form: a transcript may begin with other lines."""
@@ -220,7 +221,9 @@ class ForeignConversation:
         try:
             message = msgspec.convert(self._fields(said, id), NewMessage)
             plain(message, present())
-        except (msgspec.ValidationError, InvalidInput) as problem:
+        except msgspec.ValidationError as problem:
+            return NoMessage(f"message that cannot be remembered: {invalid(problem, NewMessage)}")
+        except InvalidInput as problem:
             return NoMessage(f"message that cannot be remembered: {problem}")
         self._known.add(id)
         return message
@@ -246,15 +249,20 @@ def recognised(path: Path, conversation_id: str | None = None) -> ForeignFile | 
     """
     looked: list[Any] = []
     with opened(path) as files:
+        never_ours = _is_never_ours(files)
         try:
             for record in islice(records(files), LOOKED_AT):
                 looked.append(record)  # noqa: PERF402, those before an error are kept
         except InvalidInput:
             # Our own reader tells a mistake with its line; what stands before one may be recognised.
-            if not looked and _is_never_ours(files):
+            if not looked and never_ours:
                 raise
-    if not looked or all(map(_is_own, looked)):
+    if not looked:
         return None
+    if all(map(_is_own, looked)):
+        if not never_ours:
+            return None
+        _require_chat(looked, path)
     for form in FORMS:
         if any(map(form.looks, looked)):
             return ForeignFile(path, form, conversation_id)
@@ -263,16 +271,30 @@ def recognised(path: Path, conversation_id: str | None = None) -> ForeignFile | 
 
 def _is_never_ours(files: list[BinaryIO]) -> bool:
     """Return whether a file begins as an array or as a file of SQLite, which our own form never does."""
-    files[0].seek(0)
     head = files[0].read(64)
+    files[0].seek(0)
     return head.startswith(MAGIC) or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
 
 
 OWN = frozenset(Message.__struct_fields__)
 
+CHAT = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
+"""The keys of our own form that OpenAI's messages have too."""
+
 
 def _is_own(record: Any) -> bool:
     return isinstance(record, dict) and "role" in record and record.keys() <= OWN
+
+
+def _require_chat(looked: list[dict[str, Any]], path: Path) -> None:
+    """Raise `InvalidInput` for an array of messages with keys of our own, which would get lost."""
+    lost = sorted({key for record in looked for key in record.keys() - CHAT})
+    if lost:
+        raise InvalidInput(
+            path.name,
+            f"is one array of messages in graphmem's own form ({', '.join(lost)}): write one message on a "
+            "line, without the brackets and commas around them",
+        )
 
 
 def _resemblance(record: Any) -> str:

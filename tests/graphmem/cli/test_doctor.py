@@ -131,3 +131,20 @@ def test_a_keys_file_that_cannot_be_used_is_named_with_its_line(tmp_path):
     [finding] = doctor.listening(config.load({}, keys_file=keys))
     assert "line 1: the role is one of" in finding.what
     assert finding.remedy == "mend GRAPHMEM_KEYS_FILE"
+
+
+def test_a_limits_file_that_cannot_be_used_is_a_problem_with_its_line(tmp_path, invoke, finds):
+    file = tmp_path / "limits.txt"
+    assert doctor.limits(config.load({})) == []
+    file.write_text("lim memories=10\n")
+    assert [one.severity for one in doctor.limits(config.load({}, limits_file=file))] == ["ok"]
+    file.write_text("lim memories=abc\n")
+    [finding] = doctor.limits(config.load({}, limits_file=file))
+    assert finding.severity == "problem"
+    assert f"{file}, line 1: " in finding.what
+    assert finding.remedy == "mend GRAPHMEM_LIMITS_FILE"
+    finds("ok")
+    for given in (file, tmp_path / "none"):
+        result = invoke("doctor", "--limits-file", str(given))
+        assert result.exit_code == 1
+        assert "limits: GRAPHMEM_LIMITS_FILE cannot be used: " in result.stdout

@@ -294,6 +294,30 @@ def test_lines_in_our_own_form_are_left_to_their_reader(tmp_path):
     assert recognised(own) is None
 
 
+def test_an_array_of_roles_and_contents_is_recognised_as_messages(tmp_path):
+    listed = [
+        {"role": "user", "content": "When do we deploy?"},
+        {"role": "assistant", "content": "On Tuesdays."},
+    ]
+    path = written(tmp_path / "talk.json", listed)
+    found = recognised(path)
+    assert found is not None
+    assert found.seen.form == "messages of OpenAI or Anthropic"
+    said = [("user", "When do we deploy?"), ("assistant", "On Tuesdays.")]
+    assert rows(lines_of(path)) == [("talk", *one) for one in said]
+    assert rows(lines_of(path, "team-chat")) == [("team-chat", *one) for one in said]
+    path.write_bytes(b"\xef\xbb\xbf\n" + json.dumps(listed, indent=2).encode())
+    assert rows(lines_of(path)) == [("talk", *one) for one in said]
+
+
+def test_an_array_of_messages_with_keys_of_our_own_form_names_the_remedy(tmp_path):
+    listed = [{"conversation_id": "c", "session_id": "s", "role": "user", "content": "Hi"}]
+    with pytest.raises(
+        InvalidInput, match=r"own form \(conversation_id, session_id\): write one message on a line"
+    ):
+        recognised(written(tmp_path / "own.json", listed))
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [
@@ -379,6 +403,8 @@ def test_a_message_that_cannot_be_remembered_is_left_out_with_its_reason(tmp_pat
     assert line.message.content == "Hi"
     assert sum(found.seen.left_out.values()) == 2
     assert any("lies in the future" in reason for reason in found.seen.left_out)
+    of_role = "role: invalid enum value 'boss'; it is one of ai, assistant, developer, function"
+    assert any(of_role in reason for reason in found.seen.left_out)
 
 
 def test_the_position_in_bytes_ends_with_the_file():

@@ -37,7 +37,8 @@ def test_a_bad_line_is_one_sentence_and_what_stood_before_it_stays(invoke, clien
     result = invoke("import", str(story), "--client", client_id)
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == (
-        "Error: line 4: role: invalid enum value 'boss'; 3 messages before it imported, to stay"
+        "Error: line 4: role: invalid enum value 'boss'; it is one of ai, assistant, developer, function, "
+        "human, system, tool, user; 3 messages before it imported, to stay"
     )
     recalled = invoke("recall", "pancakes", "--client", client_id, "--json")
     assert json.loads(recalled.stdout)["items"]

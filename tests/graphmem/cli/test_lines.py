@@ -50,7 +50,10 @@ def test_a_byte_order_mark_carriage_returns_and_blank_lines_are_tolerated():
         (b"{oops", "line 2: is not JSON in UTF-8 (expecting property name enclosed in double"),
         (b"[]", "line 2: expected an object, got a list"),
         (b'{"session_id": "s", "role": "user", "content": "\xff"}', "line 2: is not JSON in UTF-8"),
-        (MESSAGE | {"role": "boss"}, "line 2: role: invalid enum value 'boss'"),
+        (
+            MESSAGE | {"role": "robot"},
+            "line 2: role: invalid enum value 'robot'; it is one of ai, assistant, developer, function",
+        ),
         (MESSAGE | {"mood": "good"}, "line 2: mood: object contains unknown field `mood`"),
         ({"session_id": "s"}, "line 2: role: object missing required field"),
         ({"session_id": "s", "role": "user"}, "line 2: content: is missing: only a message with"),
@@ -59,8 +62,15 @@ def test_a_byte_order_mark_carriage_returns_and_blank_lines_are_tolerated():
         (MESSAGE | {"content": "\ud800"}, "line 2: "),
         (MESSAGE | {"occurred_at": "yesterday"}, "line 2: occurred_at: is not a time as RFC 3339"),
         (MESSAGE | {"occurred_at": "9999-01-01T00:00:00Z"}, "line 2: occurred_at: 9999-01-01T"),
-        (MESSAGE | {"conversation_id": "a b"}, "line 2: conversation_id: "),
-        (MESSAGE | {"importance": 2}, "line 2: importance: expected a number <= 1.0"),
+        (
+            MESSAGE | {"conversation_id": "a b"},
+            "line 2: conversation_id: does not have the form that it must have; 1–128 of letters, digits",
+        ),
+        (
+            MESSAGE | {"tags": ["ok", "Berlin, Mitte"]},
+            "line 2: tags[1]: does not have the form that it must have; 1–64 characters without commas",
+        ),
+        (MESSAGE | {"importance": 2}, "line 2: importance: expected a number <= 1.0; 0–1"),
         (b" " * 8_000_001, "line 2: is longer than 8,000,000 bytes"),
     ],
 )

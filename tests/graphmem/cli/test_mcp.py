@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -11,9 +12,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import mcp_types as types
 import pytest
+from graphmem_api.mcp.stdio import refusal
 from mcp import Client, ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from pydantic import ValidationError
 
 from graphmem.cli.mcp import BackgroundOpening
 from graphmem.errors import SetupError
@@ -222,6 +226,75 @@ def test_a_file_is_answered_too(environment, tmp_path) -> None:
             check=False,
         )
     assert json.loads(result.stdout)["id"] == 1
+    assert result.returncode == 0, result.stderr
+
+
+SURROGATE = r'{"jsonrpc": "2.0", "id": 50, "method": "ping", "params": {"a": "cut emoji \ud83d"}}'
+NESTED = '{"jsonrpc": "2.0", "id": "a", "method": "ping", "params": {"a": %s}}'
+
+
+def nested(levels: int) -> str:
+    """Return a request with so many lists inside each other."""
+    return NESTED % ("[" * levels + "]" * levels)
+
+
+@pytest.mark.parametrize(
+    ("line", "id", "code", "message"),
+    [
+        ("{oops", None, types.PARSE_ERROR, "the line is no JSON: Expecting property name"),
+        (SURROGATE, 50, types.PARSE_ERROR, "half of a surrogate pair .*: send Unicode characters"),
+        (
+            SURROGATE.replace("50", r'"\ud83d"'),
+            None,
+            types.PARSE_ERROR,
+            "half of a surrogate pair",
+        ),
+        (nested(250), "a", types.PARSE_ERROR, "nested too deep: at most 200 levels"),
+        (nested(30_000), None, types.PARSE_ERROR, "nested too deep: at most 200 levels"),
+        ('{"id": 7, "method": "ping"}', 7, types.INVALID_REQUEST, 'with "jsonrpc": "2.0", an id'),
+        (
+            '{"jsonrpc": "2.0", "id": true, "method": 5}',
+            None,
+            types.INVALID_REQUEST,
+            "is no message of JSON-RPC",
+        ),
+        ("[{}]", None, types.INVALID_REQUEST, "send each one on a line of its own"),
+    ],
+)
+def test_a_line_that_is_no_message_has_an_answer_with_its_id(line, id, code, message) -> None:
+    with pytest.raises(ValidationError) as found:
+        types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    answer = refusal(found.value)
+    assert answer is not None
+    assert (answer.id, answer.error.code) == (id, code)
+    assert re.search(message, answer.error.message)
+    answer.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    "line", ["", " \r", '{"jsonrpc": "2.0", "id": 7, "result": 3}', r'{"id": 7, "error": "\ud83d"}']
+)
+def test_a_blank_line_and_a_broken_answer_have_no_answer(line) -> None:
+    with pytest.raises(ValidationError) as found:
+        types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    assert refusal(found.value) is None
+
+
+def test_lines_that_are_no_messages_are_answered_and_the_next_ones_too(environment) -> None:
+    lines = ["{oops", json.dumps(HELLO), SURROGATE, "", nested(250), "[]"]
+    result = subprocess.run(
+        program("mcp"),
+        env=environment,
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    told = {one["id"] or one["error"]["code"] for one in answers}
+    assert told == {types.PARSE_ERROR, 1, 50, "a", types.INVALID_REQUEST}
+    assert len(answers) == len(told)
     assert result.returncode == 0, result.stderr
 
 

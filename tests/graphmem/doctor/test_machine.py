@@ -41,7 +41,7 @@ def memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Non
         found = SimpleNamespace(total=total, available=available)
         monkeypatch.setattr(psutil, "virtual_memory", lambda: found)
         (tmp_path / "memory.max").write_text(limit)
-        monkeypatch.setattr(machine, "CGROUP_LIMIT", tmp_path / "memory.max")
+        monkeypatch.setattr(config, "CGROUP_LIMIT", tmp_path / "memory.max")
 
     return set_to
 
@@ -135,14 +135,6 @@ def test_neo4j_must_fit_into_the_machine_or_its_container(
     memory(total * GIGABYTE, available * GIGABYTE, limit)
     [finding] = machine.memory(config.load({}), runs=runs)
     assert finding.severity == severity
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [("512m", 2**29), ("1g", 2**30), ("512.00MiB", 2**29), ("1.50GiB", 3 * 2**29), ("64k", 2**16)],
-)
-def test_a_size_is_read_as_java_and_neo4j_write_it(text, count):
-    assert machine.size(text) == count
 
 
 def test_a_folder_that_is_gone_under_its_server_is_a_problem(monkeypatch, tmp_path):

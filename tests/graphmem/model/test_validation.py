@@ -17,6 +17,7 @@ from graphmem.exploring.types import AuditAsked
 from graphmem.facts.types import NewFact
 from graphmem.jobs.outbox import JobsAsked
 from graphmem.memories.links import LinksAsked
+from graphmem.model.annotations import ChangedAnnotations
 from graphmem.model.validation import MOST_NESTED, as_json, invalid, listed, text_id, validated
 from graphmem.model.vocabulary import KINDS, ClientId
 from graphmem.recall.types import Question
@@ -201,6 +202,12 @@ def test_msgspecs_complaint_about_a_body_becomes_ours() -> None:
     assert str(problem) == "query: expected a text, got a whole number"
 
 
+NO_TAG = (
+    "tags[0]: does not have the form that it must have; 1–64 characters without commas and line breaks, and "
+    "no white space at its ends"
+)
+
+
 @pytest.mark.parametrize(
     ("value", "wanted", "sentence"),
     [
@@ -214,6 +221,12 @@ def test_msgspecs_complaint_about_a_body_becomes_ours() -> None:
          "since: is not a time as RFC 3339 writes it, such as 2026-03-02T09:30:00Z; RFC 3339, with a zone"),
         ({"id": "no spaces"}, NewConversation,
          "id: does not have the form that it must have; 1–128 of letters, digits, `.`, `_`, `:` and `-`"),
+        ({"tags": ["Berlin, Mitte"]}, ChangedAnnotations,
+         NO_TAG),
+        ({"query": "x", "tags": ["x" * 65]}, SearchQuery,
+         NO_TAG),
+        ({"tags": [" a"]}, ChangedAnnotations,
+         NO_TAG),
         ([], SearchQuery, "body: expected an object, got a list"),
         ({"query": 4}, RunQuestion, None),
     ],
