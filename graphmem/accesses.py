@@ -38,7 +38,8 @@ END_SECONDS = 5.0
 SWEEP_SECONDS = 3600.0
 """The interval at which a client's expired records are deleted."""
 
-FORGOTTEN_AT_ONCE = 5_000
+FORGOTTEN_AT_ONCE = 500
+"""The reads that one transaction deletes: each has an edge to every memory of its answer."""
 
 WHAT = "record_reads"
 

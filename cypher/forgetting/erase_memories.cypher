@@ -3,6 +3,7 @@ CYPHER 25
 //
 // $client_id  string        the client
 // $ids        list<string>  the memories, locked by this transaction
+// $dry_run    boolean       whether the edges from reads stay, and with them the memories: all is rolled back
 WITH COLLECT {
   UNWIND $ids AS id
   MATCH (memory:Memory {client_id: $client_id, id: id})
@@ -27,7 +28,8 @@ CALL (id) {
       MATCH (before:Memory {client_id: $client_id})-[:NEXT]->(memory)
         -[:NEXT]->(after:Memory {client_id: $client_id})
       RETURN [before, after]
-    } AS joined
+    } AS joined,
+    COLLECT { MATCH (memory)-[edge:!RETURNED]-() FILTER $dry_run RETURN edge } AS edges
   FOREACH (pair IN joined |
     FOREACH (before IN [pair[0]] |
       FOREACH (after IN [pair[1]] |
@@ -36,7 +38,8 @@ CALL (id) {
     )
   )
   FOREACH (passage IN passages | DETACH DELETE passage)
-  DETACH DELETE memory
+  FOREACH (edge IN edges | DELETE edge)
+  FOREACH (one IN CASE WHEN $dry_run THEN [] ELSE [memory] END | DETACH DELETE one)
   RETURN kind, entities, size(passages) AS passages, held, wrote
 }
 RETURN collect({

@@ -2,13 +2,14 @@ CYPHER 25
 // Deletes the reads, the reviews and the contexts that mention a name; titles of conversations with it are
 // removed.
 //
-// $client_id  string  the client
-// $word       string  a pattern for the name as a whole word
+// $client_id  string   the client
+// $word       string   a pattern for the name as a whole word
+// $dry_run    boolean  whether reads are only counted: their many edges would fill the transaction's memory
 CALL () {
   MATCH (access:Access {client_id: $client_id, run_id: ''})
   WHERE access.at IS NOT NULL AND access.id IS NOT NULL // else no index is used
     AND access.question =~ $word
-  DETACH DELETE access
+  FOREACH (one IN CASE WHEN $dry_run THEN [] ELSE [access] END | DETACH DELETE one)
   RETURN count(*) AS reads
 }
 CALL () {

@@ -19,7 +19,13 @@ from graphmem.errors import ConversationNotFound, InvalidInput
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_word
-from graphmem.memories.memory import Gone, delete_unmentioned, refuse_on_hold
+from graphmem.memories.memory import (
+    READS_AT_ONCE,
+    Gone,
+    delete_unmentioned,
+    erase_reads,
+    refuse_on_hold,
+)
 from graphmem.memories.write import WrittenMemory
 from graphmem.model.annotations import checked_tags, decoded, encoded
 from graphmem.model.times import BEGINNING, END
@@ -145,7 +151,7 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
 
     async def delete_records(transaction: Transaction) -> int:
         await refuse_on_hold(transaction, client_id)
-        rows = await transaction.rows(DELETE_CONVERSATION_RECORDS, limit=DELETED_AT_ONCE, **asked)
+        rows = await transaction.rows(DELETE_CONVERSATION_RECORDS, limit=READS_AT_ONCE, **asked)
         return rows[0].written
 
     async def delete_rest(transaction: Transaction) -> list[DeletedConversation]:
@@ -156,14 +162,17 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
             await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
         return [replace(row, memories=parted + row.memories) for row in rows]
 
-    await _delete_all(delete_passages, graph)
+    await _delete_all(delete_passages, graph, DELETED_AT_ONCE)
     memories, left = 0, True
     while left:
         # Chosen before the transaction: were its answer lost, another try would delete and count other ones.
         some = await graph.rows(MEMORY_IDS, limit=DELETED_AT_ONCE, **asked)
-        memories += await graph.delete(partial(delete_memories, [one.id for one in some]))
+        ids = [one.id for one in some]
+        # In transactions of their own: they may have more edges than one can delete.
+        await erase_reads(ids, client_id=client_id, graph=graph)
+        memories += await graph.delete(partial(delete_memories, ids))
         left = len(some) == DELETED_AT_ONCE
-    await _delete_all(delete_records, graph)
+    await _delete_all(delete_records, graph, READS_AT_ONCE)
     rows = await graph.delete(delete_rest)
     if not rows:
         raise ConversationNotFound(conversation_id)
@@ -187,7 +196,9 @@ async def _part_chains(transaction: Transaction, conversation_id: str, *, client
     return gone.memories
 
 
-async def _delete_all(delete_some: Callable[[Transaction], Awaitable[int]], graph: Graph) -> None:
+async def _delete_all(
+    delete_some: Callable[[Transaction], Awaitable[int]], graph: Graph, at_once: int
+) -> None:
     """Delete in batches until nothing is left."""
-    while await graph.write(delete_some) >= DELETED_AT_ONCE:
+    while await graph.write(delete_some) >= at_once:
         pass

@@ -84,12 +84,15 @@ async def erase(
     now: datetime,
     new_id: Callable[[], str],
     but: Set[str] = frozenset(),
+    dry_run: bool = False,
+    named: str = "",
 ) -> Erased:
     """Delete memories with all their versions and spans, and the episodes and summaries of messages.
 
     With `derived` also what was derived from any of these, and their records, with the questions that found
     them. Episodes and summaries are made anew of what is left, by jobs. A repeated call finds nothing to
-    delete. `but` are memories to leave out. Raises `LegalHold`.
+    delete. `but` are memories to leave out. In a dry run, which the caller rolls back, reads are counted
+    and stay, but for those whose question matches `named`, which the caller counts. Raises `LegalHold`.
     """
     found = await lock_all(transaction, ids, client_id=client_id, derived=derived)
     every = [id for id in found if id not in but]
@@ -98,12 +101,17 @@ async def erase(
     records: Counter[str] = Counter()
     if derived:
         [gone] = await transaction.rows(
-            ERASE_RECORDS, client_id=client_id, ids=every, longest=QUERY_CHARACTERS
+            ERASE_RECORDS,
+            client_id=client_id,
+            ids=every,
+            longest=QUERY_CHARACTERS,
+            named=named,
+            dry_run=dry_run,
         )
         records.update(asdict(gone))
         await transaction.rows(ERASE_IDS_OF_RUNS, client_id=client_id, ids=every)
     conversations = await transaction.rows(TAKE_SESSIONS_BACK, client_id=client_id, ids=every)
-    erased = await transaction.rows(ERASE_MEMORIES, client_id=client_id, ids=every)
+    erased = await transaction.rows(ERASE_MEMORIES, client_id=client_id, ids=every, dry_run=dry_run)
     entities = {name for one in erased for name in one.entities}
     records["entities"] = await delete_unmentioned(transaction, entities, client_id=client_id)
     again = [due for one in conversations for due in _made_anew(one.conversation_id, now, new_id)]

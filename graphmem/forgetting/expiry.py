@@ -19,6 +19,7 @@ from graphmem.forgetting.erase import ERASED_AT_ONCE, erase
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
 from graphmem.jobs.outbox import queue_for_clients
+from graphmem.memories.memory import cut_reads
 from graphmem.memories.write import WrittenMemory
 from graphmem.model.annotations import LEAST_LIFE
 from graphmem.model.times import present
@@ -93,10 +94,14 @@ async def delete_expired(client_id: str, *, now: datetime, graph: Graph) -> int:
     have expiries of their own. Raises `LegalHold`, `Unavailable`.
     """
     total = 0
+    asked = {"client_id": client_id, "now": now, "limit": ERASED_AT_ONCE}
+
+    async def find_some(transaction: Transaction) -> list[str]:
+        # Not by `Graph.rows`, which deletes what has expired before it reads.
+        return [row.id for row in await transaction.rows(EXPIRED, **asked)]
 
     async def delete_some(transaction: Transaction) -> tuple[int, int]:
-        rows = await transaction.rows(EXPIRED, client_id=client_id, now=now, limit=ERASED_AT_ONCE)
-        ids = [row.id for row in rows]
+        ids = await find_some(transaction)
         erased = await erase(
             transaction, ids, client_id=client_id, derived=False, now=now, new_id=random_id
         )
@@ -104,6 +109,7 @@ async def delete_expired(client_id: str, *, now: datetime, graph: Graph) -> int:
 
     found = ERASED_AT_ONCE
     while found >= ERASED_AT_ONCE:
+        await cut_reads(await graph.write(find_some), client_id=client_id, graph=graph)
         found, erased = await graph.write(delete_some)
         total += erased
     return total

@@ -18,7 +18,7 @@ from graphmem.context import Context
 from graphmem.conversations.conversation import delete_conversation
 from graphmem.conversations.types import Deleted
 from graphmem.errors import ConversationNotFound, InvalidInput
-from graphmem.forgetting.erase import ERASED_AT_ONCE, Erased, erase
+from graphmem.forgetting.erase import ERASED_AT_ONCE, Erased, erase, lock_all
 from graphmem.forgetting.types import (
     ForgetAsked,
     FoundPlace,
@@ -30,7 +30,7 @@ from graphmem.forgetting.types import (
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.lists import own_session_id
-from graphmem.memories.memory import refuse_on_hold
+from graphmem.memories.memory import READS_AT_ONCE, erase_reads, refuse_on_hold
 from graphmem.memories.write import WrittenMemory
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.validation import checked_text
@@ -104,6 +104,8 @@ SELECTED = Query("forgetting/selected", WrittenMemory)
 ALL_NAMES = Query("forgetting/all_names", AllNames)
 ERASE_NAMED_RECORDS = Query("forgetting/erase_named_records", NamedRecords, writes=True)
 ERASE_EMPTY_SESSION = Query("forgetting/erase_empty_session", RowsWritten, writes=True)
+ERASE_NAMED_READS = Query("forgetting/erase_named_reads", RowsWritten, writes=True)
+SOME_READS = Query("forgetting/some_reads", Element)
 SOME_NODES = Query("forgetting/some_nodes", Element)
 ERASE_NODES = Query("forgetting/erase_nodes", NodesGone, writes=True)
 COUNTED_NODES = Query("forgetting/counted_nodes", NodesGone)
@@ -280,7 +282,11 @@ async def _erase_selected(
             return memories, others, counted
         ids = [row.id for row in rows if row.id not in counted]
         named = None if after else word
-        erased, gone = await _erase(ids, context, named=named, dry_run=dry_run, but=counted)
+        if not dry_run:
+            others["reads"] += await _erase_reads(ids, context, named=named)
+        erased, gone = await _erase(
+            ids, context, named=named, word=word, dry_run=dry_run, but=counted
+        )
         counted |= erased.ids if dry_run else set()
         memories.update(erased.memories)
         others.update(erased.others)
@@ -290,17 +296,48 @@ async def _erase_selected(
         after = rows[-1].id
 
 
+async def _erase_reads(ids: Sequence[str], context: Context, *, named: str | None) -> int:
+    """Delete the reads that returned memories to be deleted, or mention a name; return their number.
+
+    In transactions of their own: they may have more edges than one can delete.
+    """
+    client_id, graph = context.client_id, context.graph
+
+    async def erase_some(transaction: Transaction) -> int:
+        await refuse_on_hold(transaction, client_id)
+        [gone] = await transaction.rows(
+            ERASE_NAMED_READS, client_id=client_id, word=named, limit=READS_AT_ONCE
+        )
+        return gone.written
+
+    every = await graph.write(
+        lambda transaction: lock_all(transaction, ids, client_id=client_id, derived=True)
+    )
+    total = await erase_reads(every, client_id=client_id, graph=graph)
+    gone = READS_AT_ONCE if named is not None else 0
+    while gone == READS_AT_ONCE:
+        gone = await graph.delete(erase_some)
+        total += gone
+    return total
+
+
 async def _erase(
-    ids: Sequence[str], context: Context, *, named: str | None, dry_run: bool, but: Set[str]
+    ids: Sequence[str],
+    context: Context,
+    *,
+    named: str | None,
+    word: str | None,
+    dry_run: bool,
+    but: Set[str],
 ) -> tuple[Erased, Counter[str]]:
-    """Delete memories, and the records that hold a name; return what was deleted."""
+    """Delete memories, and the records that hold a name if it is `named`; return what was deleted."""
 
     async def work(transaction: Transaction) -> tuple[Erased, Counter[str]] | None:
         await refuse_on_hold(transaction, context.client_id)
         gone: Counter[str] = Counter()
         if named is not None:
             [records] = await transaction.rows(
-                ERASE_NAMED_RECORDS, client_id=context.client_id, word=named
+                ERASE_NAMED_RECORDS, client_id=context.client_id, word=named, dry_run=dry_run
             )
             gone.update(asdict(records))
         erased = await erase(
@@ -311,6 +348,8 @@ async def _erase(
             now=context.now(),
             new_id=context.new_id,
             but=but,
+            dry_run=dry_run,
+            named=word if dry_run and word else "",
         )
         if dry_run:
             raise _DryRun(erased, gone)
@@ -356,8 +395,9 @@ async def _erase_nodes(context: Context) -> list[NodesGone]:
 
     gone: list[NodesGone] = []
     # Chosen before the transaction: were its answer lost, another try would delete and count other ones.
-    while some := await graph.rows(SOME_NODES, client_id=client_id, limit=NODES_AT_ONCE):
-        gone += await graph.delete(partial(erase_some, [one.element for one in some]))
+    for query, limit in ((SOME_READS, READS_AT_ONCE), (SOME_NODES, NODES_AT_ONCE)):
+        while some := await graph.rows(query, client_id=client_id, limit=limit):
+            gone += await graph.delete(partial(erase_some, [one.element for one in some]))
     return gone
 
 

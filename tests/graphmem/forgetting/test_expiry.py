@@ -116,8 +116,9 @@ async def test_a_deleted_message_leaves_the_others_joined(told: Told, runtime: R
 
 
 async def test_the_job_deletes_without_any_read(
-    told: Told, runtime: Runtime, rival: Graphmem
+    told: Told, runtime: Runtime, rival: Graphmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("graphmem.memories.memory.EDGES_AT_ONCE", 1)
     kept = await rival.remember_fact(SECRET, expires_at=ALWAYS)
     graph, now = runtime.graph, present()
     await queue_expired(now=now, new_id=lambda: str(uuid.uuid4()), graph=graph)
