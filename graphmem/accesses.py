@@ -38,7 +38,7 @@ END_SECONDS = 5.0
 SWEEP_SECONDS = 3600.0
 """The interval at which a client's expired records are deleted."""
 
-FORGOTTEN_AT_ONCE = 500
+FORGOTTEN_AT_ONCE = 60
 """The reads that one transaction deletes: each has an edge to every memory of its answer."""
 
 WHAT = "record_reads"

@@ -128,7 +128,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         ),
     ] = 0
     neo4j_uri: Annotated[
-        Annotated[str, Meta(pattern=r"^(?i:bolt|neo4j)(\+s|\+ssc)?://")] | None,
+        Annotated[str, Meta(pattern=r"^(?i:(bolt|neo4j)(\+s|\+ssc)?)://")] | None,
         Meta(
             description="a Neo4j to use instead of the private one",
             examples=["bolt://127.0.0.1:7687", "neo4j+s://example.org"],
@@ -346,7 +346,7 @@ def load(environ: Mapping[str, str] | None = None, **given: Any) -> Settings:
     values: dict[str, Any] = {}
     for field in msgspec.structs.fields(Settings):
         value = given.get(field.name)
-        if value is None:
+        if value is None or (value == "" and field.default is None):
             value = environ.get(variable(field.name)) or None
         if value is not None:
             values[field.name] = _converted(field, value)

@@ -2,8 +2,8 @@ CYPHER 25
 // The properties of a client's nodes and edges that hold a text or an id, by a raw scan of all of them.
 //
 // $client_id  string        the client
-// $written    list<string>  the forms of the text's longest word, in lower case; none for an id
-// $pattern    string        a pattern for values that hold the text
+// $written    list<string>  the forms of the text, or of its longest word, in lower case; none for an id
+// $pattern    string        a pattern for values that hold the text; '' if the forms are those of all of it
 // $ids        list<string>  the id; none for a text
 // $vectors    list<string>  the properties with vectors, which are not read
 // $limit      int           the maximum number of places
@@ -17,7 +17,7 @@ CALL () {
     CASE WHEN held[key] IS :: LIST<STRING NOT NULL> THEN held[key] ELSE [toStringOrNull(held[key])] END
   WHERE
     any(id IN $ids WHERE one = id OR one CONTAINS '"' + id + '"') // inside JSON, too
-    OR (any(form IN $written WHERE toLower(one) CONTAINS form) AND one =~ $pattern))
+    OR (any(form IN $written WHERE toLower(one) CONTAINS form) AND ($pattern = '' OR one =~ $pattern)))
   RETURN labels(held) AS labels, null AS type, key, held.id AS id
 
   UNION ALL
@@ -29,7 +29,7 @@ CALL () {
     CASE WHEN held[key] IS :: LIST<STRING NOT NULL> THEN held[key] ELSE [toStringOrNull(held[key])] END
   WHERE
     any(id IN $ids WHERE one = id OR one CONTAINS '"' + id + '"') // inside JSON, too
-    OR (any(form IN $written WHERE toLower(one) CONTAINS form) AND one =~ $pattern))
+    OR (any(form IN $written WHERE toLower(one) CONTAINS form) AND ($pattern = '' OR one =~ $pattern)))
   RETURN labels(node) AS labels, type(held) AS type, key, node.id AS id
 }
 WITH labels, type, key, id

@@ -22,6 +22,7 @@ from graphmem.graph.scope import scope_word
 from graphmem.memories.memory import (
     READS_AT_ONCE,
     Gone,
+    cut_reads,
     delete_unmentioned,
     erase_reads,
     refuse_on_hold,
@@ -170,6 +171,7 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
         ids = [one.id for one in some]
         # In transactions of their own: they may have more edges than one can delete.
         await erase_reads(ids, client_id=client_id, graph=graph)
+        await cut_reads(ids, client_id=client_id, graph=graph)
         memories += await graph.delete(partial(delete_memories, ids))
         left = len(some) == DELETED_AT_ONCE
     await _delete_all(delete_records, graph, READS_AT_ONCE)

@@ -30,7 +30,7 @@ from graphmem.forgetting.types import (
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.lists import own_session_id
-from graphmem.memories.memory import READS_AT_ONCE, erase_reads, refuse_on_hold
+from graphmem.memories.memory import READS_AT_ONCE, cut_reads, erase_reads, refuse_on_hold
 from graphmem.memories.write import WrittenMemory
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.validation import checked_text
@@ -205,12 +205,15 @@ class Searched(Struct, frozen=True):
     def of(cls, text: str, *, as_word: bool) -> "Searched":
         """Return the search for a text, or for a name as whole words.
 
-        What is written without spaces has no whole words: such a name is found wherever it stands.
+        What is written without spaces has no whole words: such a name is found wherever it stands. A long
+        text is found with the white space that it is given with: to match each word of it takes too much.
         """
+        if len(text) > MOST_MATCHED:
+            return cls(_forms(text), "")
         words = text.split() or [text]
         forms = "|".join(map(_quoted, _forms(" ".join(words))))
-        before = "" if _UNSPACED.match(words[0]) or not as_word else r"(?<![\p{L}\p{N}])"
-        after = "" if _JOINED.match(words[-1][-1]) or not as_word else r"(?![\p{L}\p{M}\p{N}])"
+        before = "" if _UNSPACED.match(words[0]) or not as_word else _BEFORE
+        after = "" if _JOINED.match(words[-1][-1]) or not as_word else _AFTER
         return cls(_forms(max(words, key=len)), f"(?sui).*{before}(?:{forms}){after}.*")
 
 
@@ -218,12 +221,26 @@ _UNSPACED = re.compile(UNSPACED_LETTER)
 _JOINED = re.compile(rf"{UNSPACED_LETTER}|[\uac00-\ud7a3]")
 """The letters that others follow within a word: in Korean the particles."""
 
-_GAP = r"(?:[\s\p{Z}]|\\[nrt]|\\u00a0)+"
+_SPACE = r"\\[nrtf]|\\u(?:000b|001[c-f]|0085|00a0|1680|20(?:0[0-9a]|2[89f]|5f)|3000)"
+"""Escaped white space."""
+
+# Possessive: Java's other loops take a frame of its stack for each round.
+_GAP = rf"(?:[\s\p{{Z}}\x1c-\x1f\x85]++|{_SPACE})++"
+
+_BEFORE = rf"(?:(?<![\p{{L}}\p{{N}}])|(?<={_SPACE}))"
+_AFTER = rf"(?![\p{{L}}\p{{M}}\p{{N}}]|(?!{_SPACE})\\u[0-9a-f]{{4}})"
+
+MOST_MATCHED = 1_000
+"""The number of characters up to which a text is matched word by word."""
 
 
 def _forms(text: str) -> list[str]:
     """Return a text in the forms in which it may be stored: as it is, and inside JSON; in lower case too."""
-    inside = [json.dumps(text, ensure_ascii=escaped)[1:-1] for escaped in (False, True)]
+    inside = [json.dumps(text, ensure_ascii=False)[1:-1]]
+    # An escape does not tell which letters are the same in another case.
+    if not text.isascii():
+        cases = (text, text.lower(), text.upper(), text.title())
+        inside += [json.dumps(case)[1:-1] for case in cases]
     return list(dict.fromkeys(form for one in (text, *inside) for form in (one, *lower_forms(one))))
 
 
@@ -314,6 +331,7 @@ async def _erase_reads(ids: Sequence[str], context: Context, *, named: str | Non
         lambda transaction: lock_all(transaction, ids, client_id=client_id, derived=True)
     )
     total = await erase_reads(every, client_id=client_id, graph=graph)
+    await cut_reads(every, client_id=client_id, graph=graph)
     gone = READS_AT_ONCE if named is not None else 0
     while gone == READS_AT_ONCE:
         gone = await graph.delete(erase_some)

@@ -78,6 +78,12 @@ DELETED_MEANWHILE = "Neo.ClientError.Statement.EntityNotFound"
 INDEX_GONE = "Neo.ClientError.Schema.IndexNotFound"
 """The error code of a search whose embedding model was replaced long before this process noticed."""
 
+KEPT_OUT = {
+    "Neo.ClientError.Security.AuthenticationRateLimit",
+    "Neo.ClientError.Security.CredentialsExpired",
+}
+"""The error codes of a user who is kept out, beside those of `AuthError`."""
+
 CUT_OFF = {
     "Neo.ClientError.Transaction.TransactionTimedOut",
     "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
@@ -628,7 +634,7 @@ async def connect(
         except BaseException:
             await driver.close()
             raise
-    is_cluster = uri.partition("://")[0].partition("+")[0] == ROUTED
+    is_cluster = uri.partition("://")[0].partition("+")[0].lower() == ROUTED
     apart = _driver(uri, user, password)
     named = f"{place or ''}/{database}" if is_cluster else None
     return Graph(driver, database, apart=apart, place=named)
@@ -645,7 +651,10 @@ def _driver(uri: str, user: str, password: str) -> AsyncDriver:
     )
 
 
-MEND_LOGIN = "set GRAPHMEM_NEO4J_USER and GRAPHMEM_NEO4J_PASSWORD to what it knows"
+MEND_LOGIN = (
+    "set GRAPHMEM_NEO4J_USER and GRAPHMEM_NEO4J_PASSWORD, or those of its place in the places file, to what "
+    "it knows"
+)
 """What to do about a password that a server does not know, also one that was changed meanwhile."""
 
 
@@ -653,11 +662,11 @@ MEND_LOGIN = "set GRAPHMEM_NEO4J_USER and GRAPHMEM_NEO4J_PASSWORD to what it kno
 def _explained(uri: str, user: str) -> Iterator[None]:
     try:
         yield
-    except AuthError as problem:
-        raise ServerFailed(
-            f"the Neo4j at {uri} does not let the user {user!r} in: {MEND_LOGIN}"
-        ) from problem
     except (Neo4jError, DriverError, OSError, ValueError) as problem:
+        if _is_kept_out(problem):
+            raise ServerFailed(
+                f"the Neo4j at {uri} does not let the user {user!r} in: {MEND_LOGIN}"
+            ) from problem
         raise ServerFailed(
             f"no Neo4j answers at {uri}: start it or mend GRAPHMEM_NEO4J_URI ({_name(problem)})"
         ) from problem
@@ -699,7 +708,7 @@ def _raise_unless_it_passes(
             "an index is not there: ask again in a few seconds; if it stays away, `graphmem migrate` "
             "creates it, and `graphmem doctor` says more"
         ) from problem
-    if isinstance(problem, AuthError):
+    if _is_kept_out(problem):
         raise Unavailable(f"the database does not let graphmem in: {MEND_LOGIN}") from problem
     if _shows_damage(problem):
         raise StoreDamaged(_name(problem)) from problem
@@ -707,6 +716,10 @@ def _raise_unless_it_passes(
         raise problem
     if away is not None:
         raise away from problem
+
+
+def _is_kept_out(problem: Exception) -> bool:
+    return isinstance(problem, AuthError) or _name(problem) in KEPT_OUT
 
 
 def _passes(problem: Exception) -> bool:

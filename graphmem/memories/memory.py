@@ -77,10 +77,10 @@ async def refuse_on_hold(transaction: Transaction, client_id: str) -> None:
         raise LegalHold(client_id, rows[0].reason)
 
 
-READS_AT_ONCE = 500
-"""The reads that one transaction deletes: each has an edge to every memory of its answer, up to 200.
+READS_AT_ONCE = 60
+"""The reads that one transaction deletes: each has an edge to every memory of its answer, up to 1,500.
 
-A transaction of the private Neo4j deletes some 150,000 edges within the memory that it may have.
+A transaction of the private Neo4j deletes some 100,000 edges within the memory that it may have.
 """
 
 EDGES_AT_ONCE = 50_000

@@ -297,6 +297,12 @@ def test_the_memory_of_another_machine_is_its_own_matter(monkeypatch) -> None:
     assert config.load({}, neo4j_uri="bolt://db", neo4j_heap="8g").neo4j_heap == "8g"
 
 
+def test_an_empty_optional_setting_is_unset_and_a_scheme_is_read_in_any_case() -> None:
+    unset = config.load({}, neo4j_uri="", maven_repository="")
+    assert (unset.neo4j_uri, unset.maven_repository) == (None, None)
+    assert config.load({}, neo4j_uri="BOLT+S://db").neo4j_uri == "BOLT+S://db"
+
+
 NUMBERS = [
     field.name for field in msgspec.structs.fields(Settings) if get_args(field.type)[0] is int
 ]

@@ -388,14 +388,14 @@ async def what_do_you_know(asked: WhatDoYouKnowAsked, memory: Graphmem) -> Said:
     most = fields.pop("max_tokens")
     fields["kinds"] = asked.kinds or ["fact"]
     page = await memory.memories(**fields)
-    if not page.memories:
-        return Said(NOTHING, page)
     tokens = memory.runtime.tokens
     lines = [listed(one) for one in page.memories]
     # Both ends of the text need room: the number of all, and a cursor.
     fit = max(1, fitting(lines, most - END_TOKENS, tokens))
     if fit < len(lines):
         page = await memory.memories(**fields | {"limit": fit})
+    if not page.memories:
+        return Said(NOTHING, page)
     head = f"{counted(page.total, 'memory')} in all; these are {len(page.memories)}:"
     first, *others = map(listed, page.memories)
     tail = [f"More with cursor={page.cursor}"] if page.cursor else []

@@ -262,7 +262,8 @@ def recognised(path: Path, conversation_id: str | None = None) -> ForeignFile | 
     if all(map(_is_own, looked)):
         if not never_ours:
             return None
-        _require_chat(looked, path)
+        with opened(path) as files:
+            _require_chat(records(files), path)
     for form in FORMS:
         if any(map(form.looks, looked)):
             return ForeignFile(path, form, conversation_id)
@@ -286,9 +287,10 @@ def _is_own(record: Any) -> bool:
     return isinstance(record, dict) and "role" in record and record.keys() <= OWN
 
 
-def _require_chat(looked: list[dict[str, Any]], path: Path) -> None:
+def _require_chat(read: Iterable[Any], path: Path) -> None:
     """Raise `InvalidInput` for an array of messages with keys of our own, which would get lost."""
-    lost = sorted({key for record in looked for key in record.keys() - CHAT})
+    found = {key for record in read if isinstance(record, dict) for key in record}
+    lost = sorted(found & (OWN - CHAT))
     if lost:
         raise InvalidInput(
             path.name,

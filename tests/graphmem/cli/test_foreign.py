@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.cli.foreign.reading import recognised
+from graphmem.cli.foreign.reading import LOOKED_AT, recognised
 from graphmem.cli.lines import BEGINNING, BadLine, FileChanged, FilePosition, Line
 from graphmem.conversations.forms import plain
 from graphmem.errors import InvalidInput
@@ -311,7 +311,8 @@ def test_an_array_of_roles_and_contents_is_recognised_as_messages(tmp_path):
 
 
 def test_an_array_of_messages_with_keys_of_our_own_form_names_the_remedy(tmp_path):
-    listed = [{"conversation_id": "c", "session_id": "s", "role": "user", "content": "Hi"}]
+    listed = [{"role": "user", "content": str(place)} for place in range(LOOKED_AT)]
+    listed.append({"conversation_id": "c", "session_id": "s", "role": "user", "content": "Hi"})
     with pytest.raises(
         InvalidInput, match=r"own form \(conversation_id, session_id\): write one message on a line"
     ):

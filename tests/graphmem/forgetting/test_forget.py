@@ -244,6 +244,7 @@ async def test_a_part_of_a_word_is_no_name(memory: Graphmem) -> None:
     assert (await memory.forget(name="Ann")).total == 0
     assert await memory.memory(kept.id)
     assert (await memory.forget(name="ANNUAL REPORT")).total == 1
+    await memory.remember_fact(f"then {json.dumps('rené')} came")
     await memory.remember_fact("then rene\u0301 came")
     assert (await memory.forget(name="Rene")).total == 0
 
@@ -259,6 +260,10 @@ async def test_a_part_of_a_word_is_no_name(memory: Graphmem) -> None:
         ("mara  lindqvist", "Mara\u00a0Lindqvist"),
         ("José Muñoz", json.dumps("José Muñoz")),
         ("Mara Lindqvist", json.dumps("Mara\tLindqvist")),
+        ("Mara Lindqvist", json.dumps("Call\nMara Lindqvist")),
+        ("анна", json.dumps("Анна")),
+        ("田中 一郎", json.dumps("田中\u3000一郎")),
+        ("Hello world", "hello\x85world"),
         ("王小明", "昨天王小明说他喜欢喝龙井茶。"),
         ("田中一郎", "昨日は田中一郎と会いました。"),
         ("김민수", "어제 김민수가 전화했다."),
@@ -273,6 +278,21 @@ async def test_a_name_is_found_however_it_is_written(
     assert (await memory.forget(name=name)).total == 1
     assert (await memory.verify_forgotten(text=written)).forgotten
     assert [one.text for one in (await memory.memories()).memories] == ["Silence was kept"]
+
+
+async def test_a_long_text_is_found_as_it_is_given(memory: Graphmem) -> None:
+    text = "a b\u00e9 " * 2_500
+    await memory.remember("c", [{"role": "user", "content": f"Say {text} {text}"}], create=True)
+    assert not (await memory.verify_forgotten(text=text[:10_000].upper())).forgotten
+    assert (await memory.verify_forgotten(text=f"{text[:9_000]} is it")).forgotten
+    assert not (await memory.verify_forgotten(text=text[:1_000])).forgotten
+
+
+async def test_blanks_between_words_are_matched_without_end(memory: Graphmem) -> None:
+    said = f"Mara {' ' * 100_000} Lindqvist"
+    await memory.remember("c", [{"role": "user", "content": f"{said} came"}], create=True)
+    assert not (await memory.verify_forgotten(text="Mara Lindqvist")).forgotten
+    assert (await memory.forget(name="Mara Lindqvist")).total == 1
 
 
 async def titled_episode(memory: Graphmem, name: str) -> None:
@@ -387,7 +407,7 @@ async def test_a_legal_hold_keeps_the_text_of_a_span(memory: Graphmem) -> None:
     assert (await memory.span_content("a")).content == OTHER
 
 
-@pytest.mark.parametrize(("commits", "left"), [(1, 10), (3, 7), (9, 0), (10, 0)])
+@pytest.mark.parametrize(("commits", "left"), [(1, 10), (4, 7), (13, 0), (14, 0)])
 async def test_a_legal_hold_stops_a_deletion_under_way(
     memory: Graphmem, say: Any, monkeypatch: pytest.MonkeyPatch, commits: int, left: int
 ) -> None:

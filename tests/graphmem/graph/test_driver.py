@@ -523,8 +523,19 @@ async def test_a_wrong_password_is_said_in_a_sentence_without_it(runtime: Runtim
 
     assert str(raised.value) == (
         f"the Neo4j at {uri} does not let the user {user!r} in: "
-        "set GRAPHMEM_NEO4J_USER and GRAPHMEM_NEO4J_PASSWORD to what it knows"
+        "set GRAPHMEM_NEO4J_USER and GRAPHMEM_NEO4J_PASSWORD, or those of its place in the places file, "
+        "to what it knows"
     )
+
+
+@pytest.mark.parametrize("code", sorted(driver.KEPT_OUT))
+async def test_a_user_who_is_kept_out_makes_every_call_unavailable(
+    graph: Graph, failing_reads, code: str
+):
+    """After three failures a server refuses a user for some seconds, whatever the password."""
+    failing_reads(Failing(Neo4jError._hydrate_neo4j(code=code, message="kept out")))
+    with pytest.raises(Unavailable, match="does not let graphmem in"):
+        await graph.rows(ONE)
 
 
 async def test_a_password_that_was_changed_meanwhile_makes_every_call_unavailable(
