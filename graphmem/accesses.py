@@ -38,8 +38,11 @@ END_SECONDS = 5.0
 SWEEP_SECONDS = 3600.0
 """The interval at which a client's expired records are deleted."""
 
-FORGOTTEN_AT_ONCE = 60
-"""The reads that one transaction deletes: each has an edge to every memory of its answer."""
+READS_AT_ONCE = 60
+"""The reads that one transaction deletes: each has an edge to every memory of its answer, up to 1,500.
+
+A transaction of the private Neo4j deletes some 100,000 edges within the memory that it may have.
+"""
 
 WHAT = "record_reads"
 
@@ -211,10 +214,10 @@ async def forget_reads(*, client_id: str, before: datetime, graph: Graph) -> int
     total = 0
     while True:
         rows = await graph.change(
-            FORGET_READS, client_id=client_id, before=before, limit=FORGOTTEN_AT_ONCE
+            FORGET_READS, client_id=client_id, before=before, limit=READS_AT_ONCE
         )
         total += rows[0].written
-        if rows[0].written < FORGOTTEN_AT_ONCE:
+        if rows[0].written < READS_AT_ONCE:
             return total
 
 
@@ -224,9 +227,7 @@ async def forget_old_reads(*, before: datetime, graph: Graph) -> int:
     After an interruption the next call continues. Raises `Unavailable`.
     """
     total = 0
-    while clients := await graph.rows(
-        CLIENTS_WITH_OLD_READS, before=before, limit=FORGOTTEN_AT_ONCE
-    ):
+    while clients := await graph.rows(CLIENTS_WITH_OLD_READS, before=before, limit=READS_AT_ONCE):
         for client in clients:
             total += await forget_reads(client_id=client.client_id, before=before, graph=graph)
     return total

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from graphmem.memories.chunk import MOST_TOKENS
 from graphmem.model.annotations import Tag
 from graphmem.model.times import AS_OF, KNOWN_AS_OF, Time, TimeZone
 from graphmem.model.vocabulary import QUERY_CHARACTERS, OtherReads, Owner, Role
@@ -17,9 +18,6 @@ Narrowing = Literal["soft", "hard"]
 NARROWING = "the choice of sessions: soft by summaries and messages, hard by summaries first"
 
 Direction = Literal["earlier", "later", "around"]
-
-MOST_TOKENS = 200_000
-"""The most tokens of a prompt, also of one without a limit: messages may have megabytes."""
 
 SHOWN = 10_000
 """The maximum number of messages that a caller may name as already shown."""
@@ -86,7 +84,7 @@ class ContextualQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def budget(self) -> int:
-        """The maximum number of tokens of the prompt."""
+        """The maximum number of tokens of the prompt: there always is one, for messages of megabytes."""
         return self.max_tokens or MOST_TOKENS
 
 

@@ -1,13 +1,12 @@
 """Opening and changing a conversation, and deleting it with everything in it."""
 
-from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from graphmem.accesses import forget_reads
+from graphmem.accesses import READS_AT_ONCE, forget_reads
 from graphmem.context import Context
 from graphmem.conversations.types import (
     ChangedConversation,
@@ -16,13 +15,12 @@ from graphmem.conversations.types import (
     NewConversation,
 )
 from graphmem.errors import ConversationNotFound, InvalidInput
-from graphmem.graph.driver import Graph, Transaction
+from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_word
 from graphmem.memories.memory import (
-    READS_AT_ONCE,
     Gone,
-    cut_reads,
+    delete_in_batches,
     delete_unmentioned,
     erase_reads,
     refuse_on_hold,
@@ -138,22 +136,12 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
     client_id, graph = context.client_id, context.graph
     asked = {"client_id": client_id, "id": conversation_id}
 
-    async def delete_passages(transaction: Transaction) -> int:
-        await refuse_on_hold(transaction, client_id)
-        rows = await transaction.rows(DELETE_CONVERSATION_PASSAGES, limit=DELETED_AT_ONCE, **asked)
-        return rows[0].written
-
     async def delete_memories(ids: list[str], transaction: Transaction) -> int:
         await refuse_on_hold(transaction, client_id)
         parted = await _part_chains(transaction, conversation_id, client_id=client_id)
         rows = await transaction.rows(DELETE_CONVERSATION_MEMORIES, ids=ids, **asked)
         await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
         return parted + rows[0].memories
-
-    async def delete_records(transaction: Transaction) -> int:
-        await refuse_on_hold(transaction, client_id)
-        rows = await transaction.rows(DELETE_CONVERSATION_RECORDS, limit=READS_AT_ONCE, **asked)
-        return rows[0].written
 
     async def delete_rest(transaction: Transaction) -> list[DeletedConversation]:
         await refuse_on_hold(transaction, client_id)
@@ -163,18 +151,28 @@ async def delete_conversation(conversation_id: str, context: Context) -> Deleted
             await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
         return [replace(row, memories=parted + row.memories) for row in rows]
 
-    await _delete_all(delete_passages, graph, DELETED_AT_ONCE)
+    await delete_in_batches(
+        DELETE_CONVERSATION_PASSAGES,
+        {"id": conversation_id},
+        DELETED_AT_ONCE,
+        client_id=client_id,
+        graph=graph,
+    )
     memories, left = 0, True
     while left:
         # Chosen before the transaction: were its answer lost, another try would delete and count other ones.
         some = await graph.rows(MEMORY_IDS, limit=DELETED_AT_ONCE, **asked)
         ids = [one.id for one in some]
-        # In transactions of their own: they may have more edges than one can delete.
         await erase_reads(ids, client_id=client_id, graph=graph)
-        await cut_reads(ids, client_id=client_id, graph=graph)
         memories += await graph.delete(partial(delete_memories, ids))
         left = len(some) == DELETED_AT_ONCE
-    await _delete_all(delete_records, graph, READS_AT_ONCE)
+    await delete_in_batches(
+        DELETE_CONVERSATION_RECORDS,
+        {"id": conversation_id},
+        READS_AT_ONCE,
+        client_id=client_id,
+        graph=graph,
+    )
     rows = await graph.delete(delete_rest)
     if not rows:
         raise ConversationNotFound(conversation_id)
@@ -196,11 +194,3 @@ async def _part_chains(transaction: Transaction, conversation_id: str, *, client
     )
     await delete_unmentioned(transaction, gone.entities, client_id=client_id)
     return gone.memories
-
-
-async def _delete_all(
-    delete_some: Callable[[Transaction], Awaitable[int]], graph: Graph, at_once: int
-) -> None:
-    """Delete in batches until nothing is left."""
-    while await graph.write(delete_some) >= at_once:
-        pass

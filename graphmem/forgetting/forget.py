@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from graphmem.accesses import READS_AT_ONCE
 from graphmem.context import Context
 from graphmem.conversations.conversation import delete_conversation
 from graphmem.conversations.types import Deleted
@@ -30,7 +31,7 @@ from graphmem.forgetting.types import (
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.lists import own_session_id
-from graphmem.memories.memory import READS_AT_ONCE, cut_reads, erase_reads, refuse_on_hold
+from graphmem.memories.memory import delete_in_batches, erase_reads, refuse_on_hold
 from graphmem.memories.write import WrittenMemory
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.validation import checked_text
@@ -167,7 +168,7 @@ async def verify_forgotten(asked: VerifyAsked, context: Context) -> Verified:
     """
     if (asked.text is None) == (asked.id is None):
         raise InvalidInput("text", "send exactly one of text and id")
-    searched = Searched([], "")
+    searched = Searched()
     if asked.text is not None:
         text = checked_text(asked.text, "text", most_bytes=40_000)
         searched = Searched.of(text, as_word=False)
@@ -196,10 +197,10 @@ async def end_hold(client_id: str, graph: Graph) -> None:
 class Searched(Struct, frozen=True):
     """A text as stored values may hold it: in any case, with any white space, and inside JSON."""
 
-    written: list[str]
+    written: list[str] = []
     """The forms of its longest word, in lower case: a value without any of them need not be matched."""
-    pattern: str
-    """A pattern for the values that hold it, as Java reads it."""
+    pattern: str = ""
+    """A pattern for the values that hold it, as Java reads it; '' if the forms are those of all of it."""
 
     @classmethod
     def of(cls, text: str, *, as_word: bool) -> "Searched":
@@ -209,7 +210,7 @@ class Searched(Struct, frozen=True):
         text is found with the white space that it is given with: to match each word of it takes too much.
         """
         if len(text) > MOST_MATCHED:
-            return cls(_forms(text), "")
+            return cls(_forms(text))
         words = text.split() or [text]
         forms = "|".join(map(_quoted, _forms(" ".join(words))))
         before = "" if _UNSPACED.match(words[0]) or not as_word else _BEFORE
@@ -261,7 +262,7 @@ async def _selection(asked: ForgetAsked, context: Context) -> dict[str, Any]:
             "name; everything of a client is forgotten by DELETE /clients/{id}",
         )
     name = "" if asked.name is None else checked_text(asked.name, "name", most_bytes=1_024).strip()
-    searched = Searched.of(name, as_word=True) if name else Searched([], "")
+    searched = Searched.of(name, as_word=True) if name else Searched()
     names: list[str] = []
     if form := normalized(name):
         [known] = await context.graph.rows(ALL_NAMES, client_id=context.client_id, normalized=form)
@@ -314,28 +315,16 @@ async def _erase_selected(
 
 
 async def _erase_reads(ids: Sequence[str], context: Context, *, named: str | None) -> int:
-    """Delete the reads that returned memories to be deleted, or mention a name; return their number.
-
-    In transactions of their own: they may have more edges than one can delete.
-    """
+    """Delete the reads that returned memories to be deleted, or mention a name; return their number."""
     client_id, graph = context.client_id, context.graph
-
-    async def erase_some(transaction: Transaction) -> int:
-        await refuse_on_hold(transaction, client_id)
-        [gone] = await transaction.rows(
-            ERASE_NAMED_READS, client_id=client_id, word=named, limit=READS_AT_ONCE
-        )
-        return gone.written
-
     every = await graph.write(
         lambda transaction: lock_all(transaction, ids, client_id=client_id, derived=True)
     )
     total = await erase_reads(every, client_id=client_id, graph=graph)
-    await cut_reads(every, client_id=client_id, graph=graph)
-    gone = READS_AT_ONCE if named is not None else 0
-    while gone == READS_AT_ONCE:
-        gone = await graph.delete(erase_some)
-        total += gone
+    if named is not None:
+        total += await delete_in_batches(
+            ERASE_NAMED_READS, {"word": named}, READS_AT_ONCE, client_id=client_id, graph=graph
+        )
     return total
 
 

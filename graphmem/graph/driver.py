@@ -556,11 +556,6 @@ class Graph:
         await self._link.driver.close()
         await self._link.apart.close()
 
-    def _check(self, writes: bool) -> None:
-        """Raise the error of a write that its client may not do now."""
-        if writes:
-            self._check_write()
-
     async def _retry(
         self,
         access: str,
@@ -576,8 +571,9 @@ class Graph:
         tries = itertools.count()
         # Once: the answer of an earlier try may be lost, and `DiskFull` says that nothing was written.
         self._link.admit(writes)
+        check = self._check_write if writes else _admit_all
         while True:
-            self._check(writes)
+            check()
             shown.set_attribute("graphmem.retries", next(tries))
             try:
                 async with self.driver.session(
@@ -617,7 +613,7 @@ class Graph:
 
 
 def _admit_all() -> None:
-    """Admit every write."""
+    """Admit every call."""
 
 
 async def connect(

@@ -1,10 +1,12 @@
 """One memory: showing it, changing its annotations, and deleting it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from graphmem.accesses import READS_AT_ONCE
 from graphmem.context import Context
 from graphmem.conversations.types import Deleted
 from graphmem.errors import InvalidInput, LegalHold, MemoryNotFound, PartOfContent
@@ -77,47 +79,59 @@ async def refuse_on_hold(transaction: Transaction, client_id: str) -> None:
         raise LegalHold(client_id, rows[0].reason)
 
 
-READS_AT_ONCE = 60
-"""The reads that one transaction deletes: each has an edge to every memory of its answer, up to 1,500.
-
-A transaction of the private Neo4j deletes some 100,000 edges within the memory that it may have.
-"""
-
 EDGES_AT_ONCE = 50_000
 """The edges of reads that one transaction deletes."""
 
 
-async def erase_reads(ids: Sequence[str], *, client_id: str, graph: Graph) -> int:
-    """Delete the reads outside of runs that returned any of some memories, in batches; return their number.
+async def delete_in_batches(
+    query: Query[RowsWritten],
+    parameters: Mapping[str, Any],
+    at_once: int,
+    *,
+    client_id: str,
+    graph: Graph,
+) -> int:
+    """Run a deletion with a `limit`, a transaction for each batch, until nothing is left; return the number.
 
     Raises `LegalHold`, `Unavailable`.
     """
-    return await _in_batches(ERASE_READS, ids, READS_AT_ONCE, client_id=client_id, graph=graph)
+
+    async def delete_some(transaction: Transaction) -> int:
+        await refuse_on_hold(transaction, client_id)
+        [gone] = await transaction.rows(query, client_id=client_id, limit=at_once, **parameters)
+        return gone.written
+
+    total, gone = 0, at_once
+    while gone >= at_once:
+        gone = await graph.delete(delete_some)
+        total += gone
+    return total
+
+
+async def erase_reads(ids: Sequence[str], *, client_id: str, graph: Graph) -> int:
+    """Delete the reads outside of runs that returned any of some memories; return their number.
+
+    Those of runs stay, without an edge to these. In transactions before that of the memories, which could not
+    delete so many edges. Raises `LegalHold`, `Unavailable`.
+    """
+    if not ids:
+        return 0
+    total = await delete_in_batches(
+        ERASE_READS, {"ids": ids}, READS_AT_ONCE, client_id=client_id, graph=graph
+    )
+    await cut_reads(ids, client_id=client_id, graph=graph)
+    return total
 
 
 async def cut_reads(ids: Sequence[str], *, client_id: str, graph: Graph) -> None:
-    """Delete the edges from reads to memories that are to be deleted, in batches; the reads stay.
+    """Delete the edges from reads to memories that are to be deleted; the reads stay.
 
     Raises `LegalHold`, `Unavailable`.
     """
-    await _in_batches(CUT_READS, ids, EDGES_AT_ONCE, client_id=client_id, graph=graph)
-
-
-async def _in_batches(
-    query: Query[RowsWritten], ids: Sequence[str], most: int, *, client_id: str, graph: Graph
-) -> int:
-    async def delete_some(transaction: Transaction) -> int:
-        await refuse_on_hold(transaction, client_id)
-        [gone] = await transaction.rows(query, client_id=client_id, ids=list(ids), limit=most)
-        return gone.written
-
-    total = 0
-    while ids:
-        gone = await graph.delete(delete_some)
-        total += gone
-        if gone < most:
-            break
-    return total
+    if ids:
+        await delete_in_batches(
+            CUT_READS, {"ids": ids}, EDGES_AT_ONCE, client_id=client_id, graph=graph
+        )
 
 
 async def delete_unmentioned(

@@ -216,7 +216,7 @@ async def test_what_is_old_and_what_showed_only_what_is_gone_is_forgotten(memory
 async def test_old_records_of_every_client_go_and_no_others(
     memory: Graphmem, rival: Graphmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("graphmem.accesses.FORGOTTEN_AT_ONCE", 2)
+    monkeypatch.setattr("graphmem.accesses.READS_AT_ONCE", 2)
     [shown] = await plant(memory, {"kind": "fact", "text": "kept"})
     old = LONG_AGO - timedelta(days=1)
     recorder = Recorder(memory.runtime.graph, seconds=0.0)
