@@ -47,6 +47,7 @@ DELETE_MEMORY = Query("memories/delete_memory", Gone, writes=True)
 DELETE_UNMENTIONED = Query("memories/delete_unmentioned", RowsWritten, writes=True)
 ERASE_READS = Query("memories/erase_reads", RowsWritten, writes=True)
 CUT_READS = Query("memories/cut_reads", RowsWritten, writes=True)
+CUT_READS_OF_VERSIONS = Query("memories/cut_reads_of_versions", RowsWritten, writes=True)
 
 
 async def delete_memory(memory_id: str, context: Context) -> Deleted:
@@ -66,6 +67,14 @@ async def delete_memory(memory_id: str, context: Context) -> Deleted:
         await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
         return rows[0].memories
 
+    # In transactions of their own: the one that deletes the memory could not delete so many edges.
+    await delete_in_batches(
+        CUT_READS_OF_VERSIONS,
+        {"id": memory_id},
+        EDGES_AT_ONCE,
+        client_id=client_id,
+        graph=context.graph,
+    )
     deleted = await context.graph.delete(delete)
     if not deleted:
         raise MemoryNotFound(memory_id)

@@ -144,6 +144,41 @@ async def test_neighbours_deleted_at_once_leave_one_chain(memory: Graphmem, five
     assert [m.idx for m in found.by_session["a"]] == [0, 4]
 
 
+READ_OFTEN = """CYPHER 25
+MATCH (memory:Memory {client_id: $client_id, id: $id})
+MERGE (access:Access {client_id: $client_id, id: 'often'})
+WITH memory, access
+UNWIND range(1, $times) AS rank
+CREATE (access)-[:RETURNED {rank: rank, score: 0.5}]->(memory)
+RETURN count(*) AS written"""
+
+
+@pytest.mark.slow
+async def test_a_memory_with_more_reads_than_a_transaction_deletes_is_deleted(
+    memory: Graphmem, runtime: Runtime
+):
+    """An earlier version counts as well: a fact that every answer shows has hundreds of thousands."""
+    first = await memory.remember_fact("The office is in Ghent.")
+    await memory.supersede_fact(first.id, fact="The office is in Bruges.")
+    for _ in range(8):
+        [row] = await runtime.graph.execute(
+            READ_OFTEN,
+            client_id=memory.client_id,
+            id=first.id,
+            times=40_000,
+        )
+        assert row["written"] == 40_000
+
+    assert await memory.delete_memory(first.id) == Deleted(memories=2)
+
+    assert (await memory.memories()).total == 0
+    [left] = await runtime.graph.execute(
+        "MATCH (access:Access {client_id: $client_id, id: 'often'}) RETURN COUNT { (access)--() } AS edges",
+        client_id=memory.client_id,
+    )
+    assert left["edges"] == 0
+
+
 async def test_deleted_by_many_at_once_it_is_gone_once(memory: Graphmem, five: list[str]):
     answers = await asyncio.gather(
         *(memory.delete_memory(five[2]) for _ in range(6)), return_exceptions=True
