@@ -226,7 +226,8 @@ _SPACE = r"\\[nrtf]|\\u(?:000b|001[c-f]|0085|00a0|1680|20(?:0[0-9a]|2[89f]|5f)|3
 """Escaped white space."""
 
 # Possessive: Java's other loops take a frame of its stack for each round.
-_GAP = rf"(?:[\s\p{{Z}}\x1c-\x1f\x85]++|{_SPACE})++"
+_GAP = rf"(?:(?:[\s\p{{Z}}\x1c-\x1f\x85]++|{_SPACE})++|[-_.])"
+"""White space, or what stands between the words of a name in an address, a file's name or an identifier."""
 
 _BEFORE = rf"(?:(?<![\p{{L}}\p{{N}}])|(?<={_SPACE}))"
 _AFTER = rf"(?![\p{{L}}\p{{M}}\p{{N}}]|(?!{_SPACE})\\u[0-9a-f]{{4}})"
@@ -246,7 +247,7 @@ def _forms(text: str) -> list[str]:
 
 
 def _quoted(form: str) -> str:
-    """Return a pattern for a text whose white space may be any other."""
+    """Return a pattern for a text whose white space may be any other gap."""
     return _GAP.join(
         "\\Q{}\\E".format(part.replace("\\E", "\\E\\\\E\\Q")) for part in form.split(" ")
     )

@@ -264,6 +264,8 @@ async def test_a_part_of_a_word_is_no_name(memory: Graphmem) -> None:
         ("анна", json.dumps("Анна")),
         ("田中 一郎", json.dumps("田中\u3000一郎")),
         ("Hello world", "hello\x85world"),
+        ("Mara Lindqvist", "mail to mara.lindqvist@example.org"),
+        ("Mara Lindqvist", "/home/mara_lindqvist/notes"),
         ("王小明", "昨天王小明说他喜欢喝龙井茶。"),
         ("田中一郎", "昨日は田中一郎と会いました。"),
         ("김민수", "어제 김민수가 전화했다."),
