@@ -7,7 +7,7 @@ CYPHER 25
 // $now        datetime   now
 UNWIND $rows AS row
 MATCH (alias:Entity {client_id: $client_id, normalized: row.alias})
-OPTIONAL MATCH (alias)-[old:ALIAS_OF]->()
+OPTIONAL MATCH (alias)-[old:ALIAS_OF]->(:Entity {client_id: $client_id})
 WITH row, alias, collect(old) AS olds
 WITH row, alias, olds, [one IN olds WHERE one.rule = row.rule AND one.of = row.of | one.created_at][0] AS since
 FOREACH (old IN olds | DELETE old)

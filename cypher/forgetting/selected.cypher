@@ -45,7 +45,9 @@ WHERE memory.id > $after
     }
     // Of a version the reason, too.
     OR any(value IN [memory.search_text, memory.text, memory.name, memory.title, memory.metadata]
-      + coalesce(memory.tags, []) + [(memory)-[version:SUPERSEDES]-() | version.reason]
+      + coalesce(memory.tags, []) + [
+        (memory)-[version:SUPERSEDES]-(:Memory {client_id: $client_id}) | version.reason
+      ]
       WHERE any(form IN $written WHERE toLower(value) CONTAINS form) AND value =~ $word)
     // The speaker of a message, by any name.
     OR toLower(memory.name) IN $speakers

@@ -17,7 +17,8 @@ CALL (staying) {
   // A deleted memory may have given the meaning of a name.
   UNWIND staying AS entity
   WITH entity
-  WHERE EXISTS { (entity)<-[:SPELLS_OUT]-() } OR EXISTS { (entity)-[:ALIAS_OF]-() }
+  WHERE EXISTS { (entity)<-[:SPELLS_OUT]-(:Memory {client_id: $client_id}) }
+    OR EXISTS { (entity)-[:ALIAS_OF]-(:Entity {client_id: $client_id}) }
   SET entity.alias_due = true
 }
 CALL (gone) {

@@ -52,7 +52,7 @@ CALL (here) {
       size(names) > 1 AND none(one IN mentions WHERE one > $hub) AS exact
     WITH entity, names, CASE WHEN exact THEN COUNT {
       UNWIND CASE WHEN exact THEN names ELSE [] END AS name
-      MATCH (name)<-[:MENTIONS]-(memory)
+      MATCH (name)<-[:MENTIONS]-(memory:Memory {client_id: $client_id})
       RETURN DISTINCT memory
     } ELSE mentions END AS mentioned
     ORDER BY mentioned, entity.normalized

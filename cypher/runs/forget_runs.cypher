@@ -15,7 +15,8 @@ WHERE root.status <> 'active' AND root.ended_at < $before
   }
 MATCH (root)(()-[:SPAWNED]->(:Run {client_id: $client_id})){0,}(run:Run)
 // A run with recorded operations stays, so that none is left without its run.
-WHERE NOT EXISTS { (run)-[:SPAWNED]->() } AND NOT EXISTS { (run)-[:PERFORMED]->() }
+WHERE NOT EXISTS { (run)-[:SPAWNED]->(:Run {client_id: $client_id}) }
+  AND NOT EXISTS { (run)-[:PERFORMED]->(:Access {client_id: $client_id}) }
 WITH run
 LIMIT $limit
 CALL (run) {

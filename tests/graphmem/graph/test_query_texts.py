@@ -84,6 +84,40 @@ def client(name: str, text: str) -> Iterator[str]:
         yield "it names its client, and says that it is of any client"
 
 
+WHATEVER_ENDS = {
+    "forgetting/erase_memories": "its dry run deletes the edges that DETACH DELETE would",
+    "forgetting/found_places": "it looks for what is left, on every edge of the client's nodes",
+    "memories/delete_unmentioned": "a node is deleted after all of its edges",
+}
+"""The queries that look at edges to whatever there is, and why: no property of the other end is read."""
+
+EDGE = re.compile(r"-(?:\[[^\]]*\])?-")
+DEGREE = re.compile(r"COUNT \{ \(\w+\)<?-(?:\[[^\]]*\])?->?\(\) \}")
+"""The number of a node's edges, which stands in the node."""
+
+
+def hops(name: str, text: str) -> Iterator[str]:
+    """Say which nodes at the end of an edge are of any client: not bound before, and not tested."""
+    everybody_s = "of any client" in " ".join(header(text))
+    if name.startswith(("schema/", "graph/")) or name in BORROWING or everybody_s:
+        return
+    cypher = re.sub(r"//.*|'[^'\n]*'", "", DEGREE.sub("", body(text)))
+    for edge in EDGE.finditer(cypher):
+        # The first node of a quantified path is one before it, or the last of the round before.
+        ends = (
+            re.search(r"(?<!\()\(([^()]*)\)\s*<?$", cypher[: edge.start()]),
+            re.match(r">?\s*\(([^()]*)\)", cypher[edge.end() :]),
+        )
+        for place, node in ((0, ends[0]), (edge.end(), ends[1])):
+            if node is None or re.search(r"client_id: ", node[1]):
+                continue
+            before, variable = cypher[: place + node.start()], re.match(r"\w*", node[1])[0]
+            is_bound = re.search(rf"(?<![.:$\w]){variable}\b", before)
+            is_tested = re.search(rf"(?<![.\w]){variable}\.client_id = ", cypher)
+            if not variable or not (is_bound or is_tested or before.endswith("}")):
+                yield f"({node[1]}) may be of any client"
+
+
 def returned_embeddings(name: str, text: str) -> Iterator[str]:
     """Say which parts of a text return an embedding, or all properties of a node, as an export alone does."""
     if name == EXPORTING:
@@ -138,6 +172,11 @@ def test_each_names_its_client() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_each_names_its_client_at_every_hop() -> None:
+    wrong = breaking(hops)
+    assert {one.partition(":")[0] for one in wrong} == set(WHATEVER_ENDS), "\n".join(wrong)
+
+
 def test_none_returns_an_embedding() -> None:
     wrong = breaking(returned_embeddings)
     assert not wrong, "\n".join(wrong)
@@ -174,13 +213,13 @@ CYPHER 25
 //
 // $client_id  string       whose memories
 // $near       list<float>  an embedding
-MATCH (memory:Memory {client_id: $client_id})
+MATCH (memory:Memory {client_id: $client_id})-[:PART_OF]->(session:Session {client_id: $client_id})
 RETURN memory.id AS id, vector.similarity.cosine(memory.embedding, $near) AS score
 """
 """A text that keeps every rule."""
 
 
-@pytest.mark.parametrize("rule", [beginning, declared, client, returned_embeddings, renamed_rows])
+@pytest.mark.parametrize("rule", [beginning, declared, client, hops, returned_embeddings, renamed_rows])
 def test_a_text_that_keeps_a_rule_is_not_named(rule: Rule) -> None:
     assert list(rule("facts/kept", KEPT)) == []
 
@@ -198,6 +237,9 @@ def test_a_text_that_keeps_a_rule_is_not_named(rule: Rule) -> None:
         (declared, "list<float>", "vector<float>", "not in the list: ['vector<float>']"),
         (declared, "  an embedding", "", "not one line for each parameter"),
         (client, "{client_id: $client_id}", "", "does not name its client"),
+        (hops, "(session:Session {client_id: $client_id})", "(session:Session)", "any client"),
+        (hops, "(session:Session {client_id: $client_id})", "()", "() may be of any client"),
+        (hops, "(memory:Memory {client_id: $client_id})", "(memory:Memory)", "(memory:Memory) may"),
         (client, "a client's memories", "memories of any client", "it names its client, and says"),
         (returned_embeddings, "memory.id", "memory.embedding", "returns .embedding"),
         (returned_embeddings, "memory.id", "memory {.*}", "returns {.*"),
