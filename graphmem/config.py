@@ -34,6 +34,9 @@ SECRETS = {"neo4j_uri": ("neo4j_user", "neo4j_password"), "llm_url": ("llm_key",
 
 ADDRESSES = ("neo4j_uri", "llm_url", "maven_repository")
 
+NEO4J_URI = r"^(?i:(bolt|neo4j)(\+s|\+ssc)?)://"
+"""The pattern of the beginning of a Neo4j's address."""
+
 LEAST_SIZES = {"neo4j_heap": "128m", "neo4j_page_cache": "1m"}
 """The least memory of the private Neo4j: one of a heap of 64 MiB, or a page cache of 1 KiB, ended at once."""
 
@@ -128,7 +131,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         ),
     ] = 0
     neo4j_uri: Annotated[
-        Annotated[str, Meta(pattern=r"^(?i:(bolt|neo4j)(\+s|\+ssc)?)://")] | None,
+        Annotated[str, Meta(pattern=NEO4J_URI)] | None,
         Meta(
             description="a Neo4j to use instead of the private one",
             examples=["bolt://127.0.0.1:7687", "neo4j+s://example.org"],
@@ -390,14 +393,21 @@ def _converted(field: msgspec.structs.FieldInfo, value: Any) -> Any:
 
 def _require_no_secret(name: str, address: str) -> None:
     """Raise `SettingError`, without the address, if it has a user or a password: it is shown and logged."""
-    # A password may have a slash; a path of an API may have an @.
-    shown = address if name == "neo4j_uri" else re.split("[/?#]", address.partition("://")[2])[0]
-    if "@" in shown:
+    if has_secret(address):
         places = " and ".join(map(variable, SECRETS[name]))
         raise SettingError(
             variable(name),
             f"has a user or a password in the address, which is shown and logged: put them into {places}",
         )
+
+
+def has_secret(address: str) -> bool:
+    """Return whether an address has a user or a password: of a Neo4j anywhere, of an API before its path."""
+    _, is_url, rest = address.partition("://")
+    if not is_url or re.match(NEO4J_URI, address):
+        # A password may have a slash.
+        return "@" in address
+    return "@" in re.split("[/?#]", rest)[0]
 
 
 def is_address(url: str) -> bool:

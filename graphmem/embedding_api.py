@@ -18,7 +18,7 @@ import httpx
 import msgspec
 from msgspec import Struct
 
-from graphmem.config import is_address
+from graphmem.config import has_secret, is_address
 from graphmem.errors import SettingError, Unavailable
 
 Result = TypeVar("Result")
@@ -98,7 +98,7 @@ def url_and_name(chosen: str) -> tuple[str, str]:
         )
     parts = urlsplit(chosen)
     # First, since the next sentence repeats the URL.
-    if parts.username or parts.password:
+    if has_secret(chosen):
         raise SettingError(SETTING, f"the URL contains a password: put it into {KEY_SETTING}")
     if not parts.fragment:
         raise SettingError(

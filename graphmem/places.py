@@ -6,6 +6,7 @@ the file takes effect with the next request, so a client moves by a line of it.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,7 +15,14 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from graphmem.config import Settings, WatchedFile, variable
+from graphmem.config import (
+    NEO4J_URI,
+    Settings,
+    WatchedFile,
+    has_secret,
+    is_address,
+    variable,
+)
 from graphmem.errors import SettingError
 from graphmem.model.validation import invalid
 from graphmem.model.vocabulary import ID_PATTERN
@@ -28,7 +36,7 @@ Name = Annotated[str, Meta(pattern=ID_PATTERN)]
 class Address(Struct, frozen=True, forbid_unknown_fields=True):
     """The database of a place, and where its password is."""
 
-    uri: Annotated[str, Meta(pattern=r"^(bolt|neo4j)(\+s|\+ssc)?://[^@]+$")]
+    uri: str
     database: str = "neo4j"
     user: str = "neo4j"
     password_env: str | None = None
@@ -146,6 +154,9 @@ def _check(placement: Placement, path: Path) -> None:
         raise _wrong(
             f"{path}: the place {DEFAULT!r} is the Neo4j of the settings; name this one else"
         )
+    for name, address in placement.places.items():
+        if fault := _fault(address.uri):
+            raise _wrong(f"{path}: the uri of the place {name!r} {fault}")
     seen: set[tuple[str | None, str | None]] = set()
     for number, one in enumerate(placement.clients, 1):
         if (one.id is None) == (one.prefix is None):
@@ -153,6 +164,20 @@ def _check(placement: Placement, path: Path) -> None:
         if (one.id, one.prefix) in seen:
             raise _wrong(f"{path}: entry {number} of clients repeats an earlier one")
         seen.add((one.id, one.prefix))
+
+
+def _fault(uri: str) -> str | None:
+    """Return what is wrong with the address of a Neo4j, without the address; None if nothing is."""
+    if has_secret(uri):
+        return (
+            "has a user or a password, and is shown and logged: put them into user, and into "
+            "password_env or password_file"
+        )
+    if not re.match(NEO4J_URI, uri):
+        return "begins neither with bolt:// nor with neo4j://; each may have +s or +ssc before the colon"
+    if not is_address(uri):
+        return "has no host, or a port that is none; it is written like bolt://db.internal:7687"
+    return None
 
 
 def _length(one: Placed) -> int:

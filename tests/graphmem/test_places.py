@@ -80,8 +80,11 @@ def test_a_client_has_the_entry_with_its_id_or_the_longest_prefix(
     [
         ("[places", "no TOML"),
         ("[places.a]\n", "uri"),
-        ('[places.a]\nuri = "http://db"\n', "uri"),
-        ('[places.a]\nuri = "bolt://me:secret@db"\n', "uri"),
+        ('[places.a]\nuri = "http://db"\n', "place 'a' begins neither with bolt://"),
+        ('[places.a]\nuri = "bolt://me:secret@db"\n', "put them into user, and into password_env"),
+        ('[places.a]\nuri = "me:secret@db"\n', "put them into user, and into password_env"),
+        ('[places.a]\nuri = "bolt://db:0"\n', "has no host, or a port that is none"),
+        ('[places.a]\nuri = "bolt://:99999"\n', "has no host, or a port that is none"),
         ('[places.a]\nuri = "bolt://db"\npassword = "secret"\n', "password"),
         ('[places.default]\nuri = "bolt://db"\n', "'default'"),
         ('[places."no id"]\nuri = "bolt://db"\n', "places"),
@@ -101,6 +104,11 @@ def test_a_mistake_in_the_file_is_named_and_nothing_secret_is_quoted(
     assert told in str(raised.value)
     assert str(path) in str(raised.value)
     assert "secret" not in str(raised.value)
+
+
+def test_the_scheme_of_an_address_may_have_capitals(path: Path) -> None:
+    path.write_text('[places.a]\nuri = "BOLT://db:7687"\n', "utf-8")
+    assert read_placement(path).places["a"].uri == "BOLT://db:7687"
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def hops(name: str, text: str) -> Iterator[str]:
         for place, node in ((0, ends[0]), (edge.end(), ends[1])):
             if node is None or re.search(r"client_id: ", node[1]):
                 continue
-            before, variable = cypher[: place + node.start()], re.match(r"\w*", node[1])[0]
+            before, variable = cypher[: place + node.start()], re.split(r"\W", node[1])[0]
             is_bound = re.search(rf"(?<![.:$\w]){variable}\b", before)
             is_tested = re.search(rf"(?<![.\w]){variable}\.client_id = ", cypher)
             if not variable or not (is_bound or is_tested or before.endswith("}")):
@@ -219,7 +219,9 @@ RETURN memory.id AS id, vector.similarity.cosine(memory.embedding, $near) AS sco
 """A text that keeps every rule."""
 
 
-@pytest.mark.parametrize("rule", [beginning, declared, client, hops, returned_embeddings, renamed_rows])
+@pytest.mark.parametrize(
+    "rule", [beginning, declared, client, hops, returned_embeddings, renamed_rows]
+)
 def test_a_text_that_keeps_a_rule_is_not_named(rule: Rule) -> None:
     assert list(rule("facts/kept", KEPT)) == []
 
