@@ -77,7 +77,7 @@ from graphmem.episodes.types import (
     Segmented,
 )
 from graphmem.exploring.running import explore, show_audit
-from graphmem.exploring.types import Audit, AuditAsked, Limits, Outcome, Table, Via
+from graphmem.exploring.types import Audit, AuditAsked, CypherAsked, Outcome, Table
 from graphmem.exports.export import ExportAsked, export
 from graphmem.facts.remember import remember_facts, set_categories, show_categories
 from graphmem.facts.supersede import supersede_fact
@@ -1596,14 +1596,19 @@ class Graphmem:
         *,
         max_rows: int = 1_000,
         timeout_ms: int = 10_000,
-        via: Via = "python",
     ) -> Table:
         """Return the rows of a read-only statement, at most 50,000 rows in at most 60,000 ms.
 
         It sees all clients. Raises `CypherRefused`, `CypherMistake`, `TookTooLong`, `TookTooMuch`.
         """
-        limits = Limits(max_rows=max_rows, timeout_ms=timeout_ms)
-        return await explore(query, parameters, limits, self._context, via=via)
+        sent = _made(
+            CypherAsked,
+            query=query,
+            parameters=parameters or {},
+            max_rows=max_rows,
+            timeout_ms=timeout_ms,
+        )
+        return await explore(sent, self._context, via="python")
 
     async def cypher_audit(
         self,

@@ -11,7 +11,7 @@ from litestar.params import BodyKwarg
 
 from graphmem.config import Settings
 from graphmem.context import Context
-from graphmem.exploring.running import run_statement, sender_of, show_audit
+from graphmem.exploring.running import explore, show_audit
 from graphmem.exploring.types import Audit, AuditAsked, CypherAsked, Table
 from graphmem_api.admission import LONG_WORK
 from graphmem_api.clients import Connection
@@ -89,13 +89,7 @@ async def ask_cypher(
     not end (`GRAPHMEM_CYPHER_AT_ONCE`, by default one for each processor, at most 4). One more gets 429 with
     `Retry-After`, and no audit entry.
     """
-    return await run_statement(
-        data,
-        sender_of(context, "http"),
-        graph=context.graph,
-        afterwards=context.afterwards,
-        statements=context.statements,
-    )
+    return await explore(data, context, via="http")
 
 
 @get(

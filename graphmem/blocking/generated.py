@@ -30,7 +30,7 @@ from graphmem.conversations.types import (
 )
 from graphmem.entities.aliases import Alias, AliasesFound, Entities
 from graphmem.episodes.types import Consolidated, KeptEpisode, MessageRange, Segmented
-from graphmem.exploring.types import Audit, Outcome, Table, Via
+from graphmem.exploring.types import Audit, Outcome, Table
 from graphmem.facts.types import (
     DEFAULT_CATEGORY,
     DEFAULT_SCOPE,
@@ -1980,19 +1980,13 @@ class BlockingGraphmem(Blocking[Graphmem]):
         *,
         max_rows: int = 1000,
         timeout_ms: int = 10000,
-        via: Via = "python",
     ) -> Table:
         """Return the rows of a read-only statement, at most 50,000 rows in at most 60,000 ms.
 
         It sees all clients. Raises `CypherRefused`, `CypherMistake`, `TookTooLong`, `TookTooMuch`.
         """
         return self._wait(
-            self._source.cypher,
-            query,
-            parameters,
-            max_rows=max_rows,
-            timeout_ms=timeout_ms,
-            via=via,
+            self._source.cypher, query, parameters, max_rows=max_rows, timeout_ms=timeout_ms
         )
 
     def cypher_audit(

@@ -2,7 +2,7 @@
 
 import sys
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -10,9 +10,6 @@ from graphmem.cli.explorer import Explorer, Wrong
 from graphmem.cli.options import NEO4J, Command, settings_options
 from graphmem.config import Settings
 from graphmem.graph.query import expanded, names, read
-
-if TYPE_CHECKING:
-    from graphmem.exploring.types import Limits
 
 EPILOG = """\b
 Only statements that read are run, whatever they look like: each is judged by its plan, limited in time,
@@ -70,7 +67,6 @@ def cypher(
     """Explore the graph with Cypher that only reads: a STATEMENT, piped input, or a shell."""
     from graphmem.cli.cypher_shell import parameter
     from graphmem.cli.running import run
-    from graphmem.exploring.types import Limits
 
     if show is not None:
         if statement is not None:
@@ -80,7 +76,7 @@ def cypher(
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other")
     parameters = dict(parameter(one) for one in param)
-    limits = Limits(max_rows=max_rows, timeout_ms=max(round(1000 * timeout), 1))
+    limits = {"max_rows": max_rows, "timeout_ms": max(round(1000 * timeout), 1)}
     shape = "json" if as_json else "csv" if as_csv else "table"
     typed = statement if statement is not None else _piped()
     run(_explore(typed, limits, parameters, shape, settings))
@@ -107,7 +103,7 @@ def _piped() -> str | None:
 
 async def _explore(
     typed: str | None,
-    limits: "Limits",
+    limits: dict[str, int],
     parameters: dict[str, Any],
     shape: str,
     settings: Settings,

@@ -8,10 +8,10 @@ import click
 from graphmem.errors import CypherMistake, CypherRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from graphmem.cli.cypher_shell import TypedStatement
-    from graphmem.exploring.types import Limits, Table
+    from graphmem.exploring.types import Table
     from graphmem.graph.driver import Graph
     from graphmem.graph.statements import Statements
     from graphmem.jobs.afterwards import Afterwards
@@ -33,14 +33,14 @@ class Explorer:
         self,
         graph: "Graph",
         afterwards: "Afterwards",
-        limits: "Limits",
+        limits: "Mapping[str, int]",
         parameters: dict[str, Any],
         statements: "Statements",
     ) -> None:
         self.graph = graph
         self._afterwards = afterwards
         self._statements = statements
-        self.limits = limits
+        self._limits = limits
         self.parameters = parameters
 
     async def show(self, found: "Sequence[TypedStatement]", typed: str, shape: str) -> None:
@@ -58,13 +58,15 @@ class Explorer:
         from graphmem.cli.cypher_shell import marked
         from graphmem.client import DEFAULT_CLIENT
         from graphmem.context import random_id
-        from graphmem.exploring.running import checked_statement, run_statement
-        from graphmem.exploring.types import Sender
+        from graphmem.exploring.running import run_statement
+        from graphmem.exploring.types import CypherAsked, Sender
         from graphmem.model.times import present
+        from graphmem.model.validation import validated
 
         sender = Sender(id=random_id(), client_id=DEFAULT_CLIENT, at=present(), via="shell")
         try:
-            sent = checked_statement(text, self.parameters, self.limits)
+            fields = {"query": text, "parameters": self.parameters, **self._limits}
+            sent = validated(fields, CypherAsked)
             return await run_statement(
                 sent,
                 sender,

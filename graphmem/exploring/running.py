@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -26,7 +26,6 @@ from graphmem.exploring.types import (
     AuditAsked,
     AuditEntry,
     CypherAsked,
-    Limits,
     Outcome,
     PlanStep,
     PlanSummary,
@@ -40,7 +39,7 @@ from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.statements import STATEMENTS_AT_WORK, Statements
 from graphmem.jobs.afterwards import Afterwards
 from graphmem.model.pages import listing, page
-from graphmem.model.validation import checked_text, validated
+from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS, VECTORS
 
 KEPT = timedelta(days=90)
@@ -154,47 +153,18 @@ LANGUAGE = "CYPHER 25"
 KNOWN_FUNCTIONS = Query("exploring/known_functions", Function)
 
 
-async def explore(
-    query: str,
-    parameters: Mapping[str, Any] | None,
-    limits: Limits,
-    context: Context,
-    *,
-    via: Via,
-) -> Table:
+async def explore(sent: CypherAsked, context: Context, *, via: Via) -> Table:
     """Return the answer to a statement that only reads, over the data of all clients.
 
     Raises as `run_statement`.
     """
+    sender = Sender(id=context.new_id(), client_id=context.client_id, at=context.now(), via=via)
     return await run_statement(
-        checked_statement(query, parameters, limits),
-        sender_of(context, via),
+        sent,
+        sender,
         graph=context.graph,
         afterwards=context.afterwards,
         statements=context.statements,
-    )
-
-
-def checked_statement(
-    query: str, parameters: Mapping[str, Any] | None, limits: Limits
-) -> CypherAsked:
-    """Return a statement with its parameters and limits. Raises `InvalidInput` that names the field."""
-    fields = {
-        "query": query,
-        "parameters": parameters or {},
-        "max_rows": limits.max_rows,
-        "timeout_ms": limits.timeout_ms,
-    }
-    return validated(fields, CypherAsked)
-
-
-def sender_of(context: Context, via: Via) -> Sender:
-    """Return the sender of a statement that is sent now. Raises `InvalidInput` for an unknown way."""
-    return Sender(
-        id=context.new_id(),
-        client_id=context.client_id,
-        at=context.now(),
-        via=validated(via, cast("Any", Via), "via"),
     )
 
 

@@ -15,9 +15,6 @@ Outcome = Literal["running", "answered", "refused", "mistaken", "cut_off", "canc
 """The outcome of a statement: `mistaken` is invalid Cypher, `cut_off` took too much time or memory, and the
 caller of `cancelled` hung up."""
 
-MaxRows = Annotated[int, Meta(ge=1, le=50_000)]
-TimeoutMs = Annotated[int, Meta(ge=1, le=60_000)]
-
 
 class Place(Struct, frozen=True):
     """A position in the text: line and column count from 1, the offset in characters from 0."""
@@ -34,15 +31,10 @@ class CypherAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         str, Meta(min_length=1, max_length=QUERY_CHARACTERS, description="one statement")
     ]
     parameters: Annotated[dict[str, Any], Meta(description="the values of `$name`; any JSON")] = {}
-    max_rows: Annotated[MaxRows, Meta(description="maximum number of rows")] = 1_000
-    timeout_ms: Annotated[TimeoutMs, Meta(description="time limit in milliseconds")] = 10_000
-
-
-class Limits(Struct, frozen=True, kw_only=True):
-    """The maximum number of rows of a statement, and its time limit in milliseconds."""
-
-    max_rows: MaxRows = 1_000
-    timeout_ms: TimeoutMs = 10_000
+    max_rows: Annotated[int, Meta(ge=1, le=50_000, description="maximum number of rows")] = 1_000
+    timeout_ms: Annotated[int, Meta(ge=1, le=60_000, description="time limit in milliseconds")] = (
+        10_000
+    )
 
 
 class Sender(Struct, frozen=True, kw_only=True):

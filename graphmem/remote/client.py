@@ -175,7 +175,7 @@ def _as_request(method: Method, route: Route, renamed: Mapping[str, str]) -> Met
     async def _request(self: Any, *args: Any, **kwargs: Any) -> Any:
         bound = dict(signature.bind(self, *args, **kwargs).arguments)
         arguments = bound | bound.pop("fields", {})
-        fields = given({name: arguments[name] for name in arguments if name not in HERE}, defaults)
+        fields = given({name: arguments[name] for name in arguments if name != "self"}, defaults)
         for name, others in lists().items():
             if name in fields and not isinstance(fields[name], others):
                 fields[name] = listed(fields[name], name)
@@ -241,9 +241,6 @@ async def _chained(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[by
     async for part in rest:
         yield part
 
-
-HERE = {"self", "via"}
-"""Arguments that are not sent: the service sets them itself."""
 
 for _name, _route in ROUTES.items():
     setattr(

@@ -113,14 +113,6 @@ async def test_no_text_of_a_statement_is_in_a_log(
     assert not [one for one in ours if "4711" in one.getMessage()]
 
 
-@pytest.mark.parametrize("via", [["a"], {}, object(), 10**30, "pigeon"])
-async def test_an_unknown_way_is_refused_and_leaves_no_entry(memory: Graphmem, via: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"it is one of|send texts") as refused:
-        await memory.cypher("RETURN 1", via=via)
-    assert refused.value.field == "via"
-    assert await entries(memory) == []
-
-
 async def test_the_list_is_newest_first_and_goes_on(memory: Graphmem, rival: Graphmem) -> None:
     for number in range(5):
         await memory.cypher(f"RETURN {number}")

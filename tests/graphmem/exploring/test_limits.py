@@ -19,8 +19,8 @@ import pytest_asyncio
 
 from graphmem import config
 from graphmem.errors import SetupError, TookTooLong, TookTooMuch, Unavailable
-from graphmem.exploring.running import checked_statement, run_statement
-from graphmem.exploring.types import Limits, Sender, Table
+from graphmem.exploring.running import run_statement
+from graphmem.exploring.types import CypherAsked, Sender, Table
 from graphmem.graph.driver import Graph, connect
 from graphmem.graph.exploring import ANSWER_BYTES
 from graphmem.graph.statements import Statements
@@ -68,7 +68,7 @@ async def own(tmp_path_factory: pytest.TempPathFactory, own_server: None) -> Asy
 
 async def ask(graph: Graph, query: str, timeout_ms: int = LIMIT_MS, max_rows: int = 1_000) -> Table:
     sender = Sender(id=str(uuid.uuid4()), client_id="limits", at=datetime.now(UTC))
-    sent = checked_statement(query, {}, Limits(max_rows=max_rows, timeout_ms=timeout_ms))
+    sent = CypherAsked(query=query, max_rows=max_rows, timeout_ms=timeout_ms)
     return await run_statement(
         sent, sender, graph=graph, afterwards=AFTERWARDS, statements=STATEMENTS
     )

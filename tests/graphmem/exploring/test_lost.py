@@ -15,8 +15,8 @@ from graphmem import config
 from graphmem.config import Settings
 from graphmem.doctor import server
 from graphmem.errors import SetupError, TookTooLong, TooManyStatements, Unavailable
-from graphmem.exploring.running import checked_statement, run_statement
-from graphmem.exploring.types import Limits, Sender, Table
+from graphmem.exploring.running import run_statement
+from graphmem.exploring.types import CypherAsked, Sender, Table
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import RowsWritten
 from graphmem.graph.statements import STATEMENTS_AT_WORK, Statements
@@ -63,7 +63,7 @@ PATIENCE = 20.0
 
 
 async def ask(graph: Graph, query: str, statements: Statements, afterwards: Afterwards) -> Table:
-    sent = checked_statement(query, {}, Limits(timeout_ms=30_000))
+    sent = CypherAsked(query=query, timeout_ms=30_000)
     sender = Sender(id=str(uuid.uuid4()), client_id="lost", at=datetime.now(UTC))
     return await run_statement(
         sent, sender, graph=graph, afterwards=afterwards, statements=statements
