@@ -44,6 +44,9 @@ READS_AT_ONCE = 60
 A transaction of the private Neo4j deletes some 100,000 edges within the memory that it may have.
 """
 
+RELEVANT = 0.35
+"""The least relevance, 0–1, of a memory that counts as found in the record of a read."""
+
 WHAT = "record_reads"
 
 
@@ -78,6 +81,17 @@ class ReadBegan(Struct, frozen=True):
     clock: float
 
 
+class SeenMemory(Struct, frozen=True):
+    """One memory of an answer; `owner` is the client that it belongs to, None for the caller's own."""
+
+    id: str
+    rank: int
+    score: float
+    owner: str | None
+    is_relevant: bool
+    tokens: int | None = None
+
+
 class Seen(Struct, frozen=True, kw_only=True):
     """The question of a read, and the memories in its answer; `found` counts the relevant ones."""
 
@@ -86,6 +100,28 @@ class Seen(Struct, frozen=True, kw_only=True):
     tokens: int
     found: int
     shown: list[ShownMemory]
+
+    @classmethod
+    def of(
+        cls, question: str, hits: Sequence[SeenMemory], *, conversation_id: str | None, tokens: int
+    ) -> "Seen":
+        """Return the record of an answer.
+
+        It holds nothing of other clients, which could not make it forgotten: so a question that has found a
+        relevant memory of another client is not kept.
+        """
+        relevant = [one for one in hits if one.is_relevant]
+        return cls(
+            question="" if any(one.owner for one in relevant) else question,
+            conversation_id=conversation_id,
+            tokens=tokens,
+            found=len(relevant),
+            shown=[
+                ShownMemory(one.id, one.rank, one.score, one.tokens)
+                for one in hits
+                if one.owner is None
+            ],
+        )
 
 
 class Asker(Struct, frozen=True):

@@ -26,10 +26,6 @@ from graphmem.retrieval.understanding import Vocabulary
 from graphmem.single_flight import SingleFlight
 from graphmem.tokens import TokenCounter
 
-RELEVANT = 0.35
-"""The least relevance, 0–1, of a memory that counts as found in the record of a read."""
-
-
 Row = TypeVar("Row")
 Result = TypeVar("Result")
 

@@ -6,12 +6,13 @@ question), `NarrowedSearch` (sessions), `AnsweredSearch` (hits and related sessi
 """
 
 import asyncio
+import itertools
 from collections.abc import Mapping, Sequence
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
-from graphmem.accesses import Seen, ShownMemory
-from graphmem.context import RELEVANT, Context
+from graphmem.accesses import RELEVANT, Seen, SeenMemory
+from graphmem.context import Context
 from graphmem.contextual.assemble import (
     AnsweredSearch,
     NearbyTurn,
@@ -341,28 +342,19 @@ def _matches(found: Candidate, scale: Calibration) -> bool:
 
 
 def _seen(query: ContextualQuery, answer: ContextualResult) -> Seen:
-    """Return the record of the hits; when no session was relevant enough none counts as found.
-
-    It holds nothing of other clients; see that of a recall.
-    """
+    """Return the record of the hits; when no session was relevant enough none counts as found."""
+    ranks = itertools.count(1)
     hits = [
-        (one.id, one.score or 0.0, context.client_id)
+        SeenMemory(one.id, next(ranks), one.score or 0.0, context.client_id, is_relevant=True)
         for context in answer.contexts
         for one in context.messages
         if one.hit
     ]
-    hits += [(one.id, one.score, one.client_id) for one in answer.items]
-    others = any(one.client_id for one in answer.contexts) or any(
-        one.client_id for one in answer.items if one.relevance >= RELEVANT
+    hits += [
+        SeenMemory(one.id, next(ranks), one.score, one.client_id, one.relevance >= RELEVANT)
+        for one in answer.items
+    ]
+    seen = Seen.of(
+        query.query, hits, conversation_id=query.conversation_id, tokens=answer.tokens_used
     )
-    return Seen(
-        question="" if others else query.query,
-        conversation_id=query.conversation_id,
-        tokens=answer.tokens_used,
-        found=0 if answer.fallback else len(hits),
-        shown=[
-            ShownMemory(id, rank, score)
-            for rank, (id, score, owner) in enumerate(hits, start=1)
-            if owner is None
-        ],
-    )
+    return replace(seen, found=0 if answer.fallback else len(hits))

@@ -7,8 +7,8 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from graphmem.accesses import Seen, ShownMemory
-from graphmem.context import RELEVANT, Context, a_few_at_once
+from graphmem.accesses import RELEVANT, Seen, SeenMemory
+from graphmem.context import Context, a_few_at_once
 from graphmem.model.times import BEGINNING, END, utc, zone_of
 from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import (
@@ -437,20 +437,13 @@ def _filters(question: Question) -> Filters:
 
 
 def _seen(question: Question, answer: Recalled) -> Seen:
-    """Return the record of a recall; it counts the memories that a search would call relevant.
-
-    It holds nothing of other clients: they could not make it forgotten. So a question that has found a
-    relevant memory of another client is not kept.
-    """
-    relevant = [one for one in answer.items if one.relevance >= RELEVANT]
-    return Seen(
-        question="" if any(one.client_id for one in relevant) else question.query,
-        conversation_id=question.conversation_id,
-        tokens=answer.tokens_used,
-        found=len(relevant),
-        shown=[
-            ShownMemory(one.id, one.rank, one.score, one.token_count)
-            for one in answer.items
-            if one.client_id is None
-        ],
+    """Return the record of a recall; it counts the memories that a search would call relevant."""
+    hits = [
+        SeenMemory(
+            one.id, one.rank, one.score, one.client_id, one.relevance >= RELEVANT, one.token_count
+        )
+        for one in answer.items
+    ]
+    return Seen.of(
+        question.query, hits, conversation_id=question.conversation_id, tokens=answer.tokens_used
     )

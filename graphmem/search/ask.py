@@ -8,8 +8,8 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from graphmem.accesses import Seen, ShownMemory
-from graphmem.context import RELEVANT, Context, a_few_at_once
+from graphmem.accesses import RELEVANT, Seen, SeenMemory
+from graphmem.context import Context, a_few_at_once
 from graphmem.embedding import Vector
 from graphmem.errors import InvalidInput
 from graphmem.graph.installation import Calibration
@@ -694,16 +694,18 @@ def _item(rank: int, hit: Hit, card: Card, heads: Mapping[str, Head]) -> SearchI
 
 
 def _seen(query: SearchQuery, answer: SearchResult) -> Seen:
-    """Return the record of a search, which holds nothing of other clients; see that of a recall."""
-    relevant = [one for one in answer.items if one.relevance >= RELEVANT]
-    return Seen(
-        question="" if any(one.client_id for one in relevant) else query.query,
-        conversation_id=query.conversation_id,
-        tokens=answer.tokens_used,
-        found=len(relevant),
-        shown=[
-            ShownMemory(one.id, one.rank, one.combined_score, one.token_estimate)
-            for one in answer.items
-            if one.client_id is None
-        ],
+    """Return the record of a search."""
+    hits = [
+        SeenMemory(
+            one.id,
+            one.rank,
+            one.combined_score,
+            one.client_id,
+            one.relevance >= RELEVANT,
+            one.token_estimate,
+        )
+        for one in answer.items
+    ]
+    return Seen.of(
+        query.query, hits, conversation_id=query.conversation_id, tokens=answer.tokens_used
     )
