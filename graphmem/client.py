@@ -121,6 +121,7 @@ from graphmem.model.annotations import ChangedAnnotations
 from graphmem.model.validation import listed, text_id, validated
 from graphmem.model.vocabulary import (
     ClientId,
+    GivenLinkType,
     GivenStep,
     Kind,
     OtherReads,
@@ -677,7 +678,7 @@ class Graphmem:
         self,
         from_id: str,
         to_id: str,
-        type: str,
+        type: GivenLinkType,
         *,
         start_byte: int | None = None,
         end_byte: int | None = None,
@@ -697,7 +698,7 @@ class Graphmem:
         self,
         from_id: str,
         to_id: str,
-        type: str,
+        type: GivenLinkType,
         *,
         start_byte: int | None = None,
         end_byte: int | None = None,
@@ -714,7 +715,7 @@ class Graphmem:
         self,
         memory_id: str,
         *,
-        type: str | None = None,
+        type: GivenLinkType | None = None,
         kind: Kind | None = None,
         limit: int = 50,
         cursor: str | None = None,
@@ -914,7 +915,7 @@ class Graphmem:
 
         Raises `ContextNotFound`, `ItemNotFound`, `ContentDamaged`.
         """
-        addition = _made(ContextAddition, id=memory_id)
+        addition = ContextAddition(id=text_id(memory_id, "memory_id"))
         return await add_to_context(text_id(context_id, "context_id"), addition, self._context)
 
     async def delete_context(self, context_id: str) -> None:

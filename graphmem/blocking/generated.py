@@ -48,6 +48,7 @@ from graphmem.memories.lists import Memories
 from graphmem.memories.types import Memory
 from graphmem.memories.versions import Versions
 from graphmem.model.vocabulary import (
+    GivenLinkType,
     GivenStep,
     Kind,
     Ranking,
@@ -1094,7 +1095,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         self,
         from_id: str,
         to_id: str,
-        type: str,
+        type: GivenLinkType,
         *,
         start_byte: int | None = None,
         end_byte: int | None = None,
@@ -1115,7 +1116,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         self,
         from_id: str,
         to_id: str,
-        type: str,
+        type: GivenLinkType,
         *,
         start_byte: int | None = None,
         end_byte: int | None = None,
@@ -1132,7 +1133,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         self,
         memory_id: str,
         *,
-        type: str | None = None,
+        type: GivenLinkType | None = None,
         kind: Kind | None = None,
         limit: int = 50,
         cursor: str | None = None,

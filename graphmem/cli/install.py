@@ -24,7 +24,6 @@ from graphmem.errors import SetupError
 NAME = "graphmem"
 """The name of our entry in every configuration."""
 
-KEY_VARIABLE = "GRAPHMEM_KEY"
 
 EPILOG = """\b
 PROGRAM is claude-code, claude-desktop, cursor, vscode, codex or opencode. The change is shown first;

@@ -31,7 +31,7 @@ from graphmem.model.times import (
     Time,
     utc,
 )
-from graphmem.model.vocabulary import KINDS, Kind, Owner, SourceType
+from graphmem.model.vocabulary import KINDS, Owner, SourceType, WantedKinds
 from graphmem.retrieval.filters import passing, validity_asked
 from graphmem.retrieval.listing import PassingCount
 
@@ -43,7 +43,7 @@ class MemoriesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     kinds: (
         Annotated[
-            Annotated[list[Kind], Meta(min_length=1, max_length=6)],
+            WantedKinds,
             Meta(description="only these kinds, separated by commas"),
         ]
         | None

@@ -11,6 +11,9 @@ Kind = Literal["message", "episode", "fact", "summary", "reference", "span"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
+WantedKinds = Annotated[list[Kind], Meta(min_length=1, max_length=len(KINDS))]
+"""Some of the kinds, in a request."""
+
 SourceType = Literal[
     "thread_summary",
     "plan_summary",
@@ -26,6 +29,11 @@ SourceType = Literal[
     "fact",
 ]
 """The origin of a memory; as a filter, `span` finds all spans."""
+
+WantedSources = Annotated[
+    list[SourceType], Meta(min_length=1, max_length=len(get_args(SourceType)))
+]
+"""Some of the origins, in a request."""
 
 SummaryType = Literal["thread", "plan", "session"]
 ReferenceType = Literal["knowledge_base", "brand_kit", "offer", "reference", "episode_log"]
@@ -168,7 +176,6 @@ TruncationStrategy = Literal["end", "sentence", "middle"]
 Ranking = Literal["default", "rrf", "vector", "bm25"]
 
 Leg = Literal["vector", "bm25"]
-LEGS: tuple[Leg, ...] = get_args(Leg)
 
 # JSON Schema knows no `\Z`, and Python's `$` alone would let a line break follow.
 ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$(?!\n)"

@@ -15,6 +15,7 @@ from graphmem.model.vocabulary import (
     Owner,
     Ranking,
     Role,
+    WantedKinds,
 )
 
 LIMIT = (
@@ -40,7 +41,7 @@ class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
     conversation_id: Annotated[str, Meta(max_length=128)] | None = None
-    kinds: Annotated[list[Kind], Meta(min_length=1, max_length=6)] | None = None
+    kinds: WantedKinds | None = None
     tags: WantedTags | None = None
     limit: Annotated[int, Meta(ge=1, le=200, description=LIMIT)] | None = None
     max_tokens: Annotated[int, Meta(ge=1, le=200_000)] = 2048

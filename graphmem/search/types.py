@@ -14,6 +14,7 @@ from graphmem.model.vocabulary import (
     Leg,
     OtherReads,
     SourceType,
+    WantedSources,
 )
 from graphmem.recall.types import Reason
 from graphmem.retrieval.expansion import HopPath
@@ -45,7 +46,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
     match: Match = "relevance"
     session_id: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
-    source_types: Annotated[list[SourceType], Meta(min_length=1, max_length=12)] | None = None
+    source_types: WantedSources | None = None
     source_ids: (
         Annotated[
             list[Annotated[str, Meta(min_length=1, max_length=1024)]],
@@ -73,7 +74,7 @@ class SpanQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A search for spans; without `source_types` for spans of any source."""
 
     query: Annotated[str, Meta(min_length=1, max_length=QUERY_CHARACTERS)]
-    source_types: Annotated[list[SourceType], Meta(min_length=1, max_length=12)] | None = None
+    source_types: WantedSources | None = None
     source_ids: (
         Annotated[
             list[Annotated[str, Meta(min_length=1, max_length=1024)]],

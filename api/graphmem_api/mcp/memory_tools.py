@@ -33,8 +33,8 @@ from graphmem.model.vocabulary import (
     GivenRole,
     Id,
     Importance,
-    Kind,
     OtherReads,
+    WantedKinds,
 )
 from graphmem.patterns.types import Pattern, PatternAnswer, Patterns
 from graphmem.prompts.truncation import truncated
@@ -125,10 +125,7 @@ class RecallAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     query: Query
     max_tokens: Most = 1_500
-    kinds: (
-        Annotated[list[Kind], Meta(min_length=1, max_length=6, description="only these kinds")]
-        | None
-    ) = None
+    kinds: Annotated[WantedKinds, Meta(description="only these kinds")] | None = None
     conversation_id: Where | None = None
     since: Since | None = None
     until: Until | None = None
@@ -186,9 +183,7 @@ class SupersedeFactAsked(Struct, frozen=True, kw_only=True, forbid_unknown_field
 class WhatDoYouKnowAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The filters, the order and the page of a list of memories."""
 
-    kinds: (
-        Annotated[list[Kind], Meta(min_length=1, max_length=6, description="default: facts")] | None
-    ) = None
+    kinds: Annotated[WantedKinds, Meta(description="default: facts")] | None = None
     category: (
         Annotated[str, Meta(max_length=256, description="only facts of this category")] | None
     ) = None

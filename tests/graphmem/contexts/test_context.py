@@ -130,6 +130,13 @@ async def test_a_memory_that_has_gone_meanwhile_is_not_held(memory: Graphmem):
     assert (await memory.context(context.id)).sections == []
 
 
+@pytest.mark.parametrize("memory_id", ["", "x" * 300])
+async def test_an_id_that_no_memory_can_have_is_an_unknown_one(memory: Graphmem, memory_id: str):
+    context = await begin(memory, datetime.now(UTC))
+    with pytest.raises(ItemNotFound):
+        await memory.add_to_context(context.id, memory_id)
+
+
 async def test_another_s_memory_is_never_held(memory: Graphmem, rival: Graphmem):
     # S1.64
     context = await begin(memory, datetime.now(UTC))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from graphmem.client import Graphmem
+from graphmem.model.vocabulary import GivenLinkType
 from graphmem.retrieval.expansion import EDGES, HUB, LEVEL_EDGES, expand
 from graphmem.retrieval.filters import Sources
 from graphmem.runtime import Runtime
@@ -32,7 +33,7 @@ def word() -> str:
     return f"zq{uuid.uuid4().int % 10**12}"
 
 
-async def chain(memory: Graphmem, *names: str, link: str = "references") -> list[str]:
+async def chain(memory: Graphmem, *names: str, link: GivenLinkType = "references") -> list[str]:
     """Write references that share no words, and link each to the next."""
     written = await memory.add_references([card(name, f"{name} {word()}") for name in names])
     made = [one.id for one in written]
