@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from graphmem.memories.chunk import MOST_TOKENS
 from graphmem.model.annotations import Tag
 from graphmem.model.times import AS_OF, KNOWN_AS_OF, Time, TimeZone
-from graphmem.model.vocabulary import QUERY_CHARACTERS, OtherReads, Owner, Role
+from graphmem.model.vocabulary import QUERY_CHARACTERS, Lacks, OtherReads, Owner, Role
 from graphmem.recall.types import Item, Reason, ShownExcerpt
 from graphmem.sessions.related import RelatedSession
 
@@ -153,7 +153,7 @@ class ContextualResult(Struct, frozen=True, kw_only=True):
     tokens_used: int
     omitted: list[OmittedTurn]
     omitted_total: int
-    degraded: list[str]
+    degraded: Lacks
 
 
 class ExpansionAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

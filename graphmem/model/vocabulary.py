@@ -177,6 +177,18 @@ Ranking = Literal["default", "rrf", "vector", "bm25"]
 
 Leg = Literal["vector", "bm25"]
 
+Lack = Literal["no_vector", "language", "no_reranker", "fan_out"]
+"""A part of a search that an answer is without."""
+
+LACKING = (
+    "the parts of the search that the answer is without: `no_vector`, the embedding model failed and only "
+    "words were searched; `language`, the model does not know the question's language, and words and "
+    "spelling lead; `no_reranker`, the reranker gave no scores in time; `fan_out`, a memory has more links "
+    "than a hop follows"
+)
+
+Lacks = Annotated[list[Lack], Meta(description=LACKING)]
+
 # JSON Schema knows no `\Z`, and Python's `$` alone would let a line break follow.
 ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$(?!\n)"
 """The pattern of the ids that callers choose."""

@@ -15,6 +15,7 @@ from graphmem.model.vocabulary import (
     KINDS,
     QUERY_CHARACTERS,
     GivenStep,
+    Lack,
     Ranking,
     bare_id,
     marked_id,
@@ -203,7 +204,7 @@ class RankedSearch(Struct, frozen=True, kw_only=True):
     asked: Understood
     filters: Filters
     ranking: list[Ranked]
-    degraded: list[str]
+    degraded: list[Lack]
     judge: Judgement
     admitted: Admitted
     by_worth: bool

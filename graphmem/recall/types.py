@@ -10,6 +10,7 @@ from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time, T
 from graphmem.model.vocabulary import (
     QUERY_CHARACTERS,
     Kind,
+    Lacks,
     Leg,
     OtherReads,
     Owner,
@@ -148,7 +149,7 @@ class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=False):
     omitted_total: int
     abstained: bool
     """Whether nothing was relevant enough, and the caller set `abstain` or `min_relevance`."""
-    degraded: list[str]
+    degraded: Lacks
     timings: dict[str, float] | None = None
     """With `explain`: milliseconds by stage."""
     weights: dict[str, float] | None = None
@@ -205,4 +206,4 @@ class Explanation(Struct, frozen=True, kw_only=True):
     tokens_needed: int | None = None
     tokens_left: int | None = None
     """The room that the memories ranked before it have left."""
-    degraded: list[str]
+    degraded: Lacks

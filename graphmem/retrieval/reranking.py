@@ -19,6 +19,7 @@ from graphmem.embedding import Lane, ModelSetting, sha256_of
 from graphmem.errors import Unavailable
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
+from graphmem.model.vocabulary import Lack
 from graphmem.observing.metrics import DEGRADED, RERANKING_SECONDS
 from graphmem.observing.spans import span
 from graphmem.retrieval.finding import SearchedText
@@ -46,7 +47,7 @@ PAIR_TOKENS = 256
 QUESTION_CHARACTERS, TEXT_CHARACTERS = 500, 1_500
 """The characters of a question and of a text that are tokenized at all."""
 
-NO_RERANKER = "no_reranker"
+NO_RERANKER: Lack = "no_reranker"
 """The reranker failed or was too slow, and the order is that of the other signals."""
 
 SETTING = ModelSetting("GRAPHMEM_RERANKER", f"mend it, or set it to {OFF}")
@@ -135,7 +136,7 @@ class Reranked(Struct, frozen=True):
     """A ranking with the reranker's signal, or without it and with the reason."""
 
     ranking: list[Ranked]
-    degraded: list[str] = []
+    degraded: list[Lack] = []
 
 
 async def reranked(

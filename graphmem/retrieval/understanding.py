@@ -15,6 +15,7 @@ from graphmem.embedding import Embedder, Vector
 from graphmem.errors import Unavailable
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
+from graphmem.model.vocabulary import Lack
 from graphmem.observing.metrics import DEGRADED
 from graphmem.retrieval.fusion import Scores, by_maximum
 from graphmem.retrieval.knowledge import KNOWN, Knowledge, knows
@@ -121,10 +122,10 @@ def common_stems(texts: Sequence[str]) -> Shares:
     }
 
 
-NO_VECTOR = "no_vector"
+NO_VECTOR: Lack = "no_vector"
 """The embedding model failed, and only words were searched."""
 
-LANGUAGE = "language"
+LANGUAGE: Lack = "language"
 """The embedding model does not know the language of the question: words lead."""
 
 log = logging.getLogger(__name__)
@@ -137,7 +138,7 @@ class Understood(Struct, frozen=True):
     embedding: Vector | None
     words: list[str]
     weight: Mapping[str, float]
-    degraded: list[str]
+    degraded: list[Lack]
     spoken: str | None = None
     """The code of its language, if the text tells it."""
     weights: Mapping[str, Mapping[str, float]] = {}
@@ -215,7 +216,7 @@ def _means(weighed: Collection[Mapping[str, float]]) -> dict[str, float]:
     return {word: sum(one.get(word, 1.0) for one in weighed) / len(weighed) for word in words}
 
 
-def unknown_language(spoken: str | None, knowledge: Knowledge) -> list[str]:
+def unknown_language(spoken: str | None, knowledge: Knowledge) -> list[Lack]:
     """Return what degrades an answer to a question in this language: nothing, or `LANGUAGE`."""
     if knows(knowledge, spoken) >= KNOWN:
         return []
@@ -223,7 +224,7 @@ def unknown_language(spoken: str | None, knowledge: Knowledge) -> list[str]:
     return [LANGUAGE]
 
 
-async def _embed(query: str | None, embedder: Embedder) -> tuple[Vector | None, list[str]]:
+async def _embed(query: str | None, embedder: Embedder) -> tuple[Vector | None, list[Lack]]:
     if query is None:
         return None, []
     try:

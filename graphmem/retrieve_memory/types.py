@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from graphmem.model.annotations import WantedTags
 from graphmem.model.times import AS_OF, CLOCK_SKEW, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
-from graphmem.model.vocabulary import QUERY_CHARACTERS, Leg, Role
+from graphmem.model.vocabulary import QUERY_CHARACTERS, Lacks, Leg, Role
 from graphmem.prompts.rendering import from_day, one_line, shown_since
 from graphmem.retrieval.fusion import RRF_K
 
@@ -129,7 +129,7 @@ class Retrieved(Struct, frozen=True, kw_only=True):
 
     markdown: str
     found: Found
-    degraded: list[str] = []
+    degraded: Lacks = []
 
 
 _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from graphmem.model.pages import GivenCursor, PageSize
 from graphmem.model.validation import checked_text
-from graphmem.model.vocabulary import MESSAGE_BYTES, QUERY_CHARACTERS
+from graphmem.model.vocabulary import MESSAGE_BYTES, QUERY_CHARACTERS, Lacks
 from graphmem.references.types import Span
 
 RunStatus = Literal["active", "completed", "failed", "timeout"]
@@ -180,7 +180,7 @@ class RetrievalResult(Struct, frozen=True, kw_only=True):
     has_more: bool
     cursor: str | None
     omitted: list[LeftOutSpan] = []
-    degraded: list[str] = []
+    degraded: Lacks = []
     """`language` if the embedding model does not know the question's language: words and spelling led."""
     budget: BudgetState | None = None
 

@@ -17,7 +17,7 @@ from graphmem.memories.cards import Card, card_of, load_stored_cards
 from graphmem.memories.lists import own_session_id
 from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.validation import checked_text
-from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Leg, bare_id, owner_of
+from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind, Lack, Leg, bare_id, owner_of
 from graphmem.recall.ask import expand_in_each
 from graphmem.recall.compose import OMITTED_SHOWN
 from graphmem.recall.types import Reason
@@ -62,7 +62,7 @@ TRIED = 1_000
 WEIGHED_AT_ONCE = 200
 """The number of matches whose texts are fetched at once for an order other than relevance."""
 
-FAN_OUT = "fan_out"
+FAN_OUT: Lack = "fan_out"
 """The value in `degraded` if a memory has more links than a hop follows."""
 
 
@@ -102,7 +102,7 @@ class Matches(Struct, frozen=True):
     hits: list[Hit]
     total: int
     exact: bool
-    degraded: list[str]
+    degraded: list[Lack]
 
 
 class PackedHits(Struct, frozen=True):

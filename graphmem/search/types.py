@@ -11,6 +11,7 @@ from graphmem.model.vocabulary import (
     QUERY_CHARACTERS,
     GivenStep,
     Kind,
+    Lacks,
     Leg,
     OtherReads,
     SourceType,
@@ -172,7 +173,7 @@ class SearchResult(Struct, frozen=True, kw_only=True):
     tokens_used: int
     omitted: list[LeftOut]
     omitted_total: int
-    degraded: list[str]
+    degraded: Lacks
     hops_used: int
     hop_paths: list[HopPath]
     fan_out: list[str]
@@ -188,7 +189,7 @@ class SpanSearchResult(Struct, frozen=True, kw_only=True):
     tokens_used: int
     omitted: list[LeftOut]
     omitted_total: int
-    degraded: list[str]
+    degraded: Lacks
     hops_used: int
     hop_paths: list[HopPath]
     query: SearchQuery
