@@ -1517,17 +1517,6 @@ class Graphmem:
             max_concurrent_sessions=max_concurrent_sessions or most,
         )
 
-    async def export(
-        self, *, vectors: bool = True, cursor: str | None = None
-    ) -> AsyncIterator[bytes]:
-        """Return everything of this client as the lines of a file, page by page.
-
-        `graphmem import` reads the file. With `vectors` it has the embeddings too. `cursor` is that of the
-        last whole page of an interrupted export: the lines after it follow. Raises `InvalidInput` for a
-        foreign one, and for one with vectors of another embedding model than the present one.
-        """
-        return await export(_made(ExportAsked, vectors=vectors, cursor=cursor), self._context)
-
     def run(
         self,
         *,
@@ -1637,7 +1626,18 @@ class Graphmem:
         asked = _made(JobsAsked, state=state, kind=kind, limit=limit, cursor=cursor)
         return await show_jobs(asked, client_id=self.client_id, graph=self._context.graph)
 
-    # Limits
+    # Everything of a client
+
+    async def export(
+        self, *, vectors: bool = True, cursor: str | None = None
+    ) -> AsyncIterator[bytes]:
+        """Return everything of this client as the lines of a file, page by page.
+
+        `graphmem import` reads the file. With `vectors` it has the embeddings too. `cursor` is that of the
+        last whole page of an interrupted export: the lines after it follow. Raises `InvalidInput` for a
+        foreign one, and for one with vectors of another embedding model than the present one.
+        """
+        return await export(_made(ExportAsked, vectors=vectors, cursor=cursor), self._context)
 
     async def usage(self) -> ClientUsage:
         """Return the limits of this client, and what it has: None until its first write under limits."""

@@ -1905,15 +1905,6 @@ class BlockingGraphmem(Blocking[Graphmem]):
             self._portal,
         )
 
-    def export(self, *, vectors: bool = True, cursor: str | None = None) -> Iterator[bytes]:
-        """Return everything of this client as the lines of a file, page by page.
-
-        `graphmem import` reads the file. With `vectors` it has the embeddings too. `cursor` is that of the
-        last whole page of an interrupted export: the lines after it follow. Raises `InvalidInput` for a
-        foreign one, and for one with vectors of another embedding model than the present one.
-        """
-        return self._each(self._wait(self._source.export, vectors=vectors, cursor=cursor))
-
     def run(
         self,
         *,
@@ -2017,6 +2008,15 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Jobs:
         """Return this client's background jobs, newest first, 1–200 a page."""
         return self._wait(self._source.jobs, state=state, kind=kind, limit=limit, cursor=cursor)
+
+    def export(self, *, vectors: bool = True, cursor: str | None = None) -> Iterator[bytes]:
+        """Return everything of this client as the lines of a file, page by page.
+
+        `graphmem import` reads the file. With `vectors` it has the embeddings too. `cursor` is that of the
+        last whole page of an interrupted export: the lines after it follow. Raises `InvalidInput` for a
+        foreign one, and for one with vectors of another embedding model than the present one.
+        """
+        return self._each(self._wait(self._source.export, vectors=vectors, cursor=cursor))
 
     def usage(self) -> ClientUsage:
         """Return the limits of this client, and what it has: None until its first write under limits."""

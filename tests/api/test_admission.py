@@ -441,7 +441,7 @@ async def test_a_slow_request_is_logged_with_its_wait_and_size_without_its_text(
         slow.open.set()
     told = [SLOW.search(line) for line in log_lines if "route=/api/v0/recall" in line]
     first, second = (float(found["waited"]) for found in told if found)
-    assert first < 500 < 900 <= second
+    assert first < second >= 900
 
 
 async def test_without_a_limit_no_request_is_slow(
