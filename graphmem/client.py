@@ -962,6 +962,9 @@ class Graphmem:
     ) -> Recalled:
         """Return the best context for a question: as many memories as fit into `max_tokens`.
 
+        The budget goes to high scores, and of like ones to the memory with fewer tokens. With a `limit`, or
+        another `ranking` than `default`, the rank alone decides.
+
         Args:
             query: the question, 1–32,768 characters.
             conversation_id: search this conversation only; None searches all memories.

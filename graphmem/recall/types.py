@@ -205,5 +205,5 @@ class Explanation(Struct, frozen=True, kw_only=True):
     """If it was not taken."""
     tokens_needed: int | None = None
     tokens_left: int | None = None
-    """The room that the memories ranked before it have left."""
+    """The tokens that the memories packed before it have left."""
     degraded: Lacks
