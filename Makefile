@@ -29,6 +29,7 @@ help:
 	@echo 'make queries           write the parts of query files that follow from the vocabulary'
 	@echo 'make blocking          write the public API without await from the one with it'
 	@echo 'make cookbook          ask the seed story all that the cookbook asks, write the answers down'
+	@echo 'make answers           write the examples of answers in the OpenAPI document'
 	@echo 'make typescript        write the types of clients/typescript from the OpenAPI document; needs Node'
 	@echo 'make screenshots       write the pictures of the explorer, docs/images/*.png, with Chromium'
 	@echo 'make figures           write the figures of bench/results into README.md and docs/benchmarks.md'
