@@ -53,7 +53,9 @@ class Used(Struct, frozen=True, kw_only=True):
 
     memories: int | None = None
     bytes: int | None = None
+    """Of the texts of the memories, in UTF-8."""
     tokens_today: int | None = None
+    """The tokens that were written since midnight UTC."""
 
 
 class ClientUsage(Struct, frozen=True, kw_only=True):
@@ -89,7 +91,9 @@ class ListedClient(Struct, frozen=True, kw_only=True):
     memories: int
     by_kind: dict[Kind, int]
     last_written_at: datetime | None
+    """The time when the newest memory was stored."""
     last_read_at: datetime | None
+    """The time of the last recorded read."""
     limits: ClientLimits
     used: Used
 

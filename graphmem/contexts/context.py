@@ -60,6 +60,7 @@ class RetrievalContext(Struct, frozen=True, kw_only=True):
 
     id: str
     max_tokens: int
+    """The limit of the composed text and the reserve together."""
     reserved_for_response: int
     remaining_tokens: int
     """`max_tokens` without the reserve and the composed text; never negative."""

@@ -96,12 +96,15 @@ class ContextualTurn(Struct, frozen=True, kw_only=True):
 
     id: str
     idx: int
+    """Its place in its session, from 0."""
     role: Role
     name: str | None
     content: str
     occurred_at: datetime
     hit: bool = False
+    """Whether it was found itself, and not shown beside a hit."""
     score: float | None = None
+    """Of a hit; comparable within one answer only."""
     excerpt: ShownExcerpt | None = None
     """The part that is shown of a long message; null if `content` is the whole."""
 
@@ -114,9 +117,12 @@ class SessionContext(Struct, frozen=True, kw_only=True):
     """
 
     session_id: str
+    """The id that graphmem gave to the session."""
     session_external_id: str
+    """The caller's name for the session."""
     conversation_id: str
     started_at: datetime
+    """The time when its first message was said."""
     relevance: float
     summary: str | None
     messages: list[ContextualTurn]
@@ -133,6 +139,7 @@ class OmittedTurn(Struct, frozen=True, kw_only=True):
     id: str
     session_id: str | None
     hit: bool
+    """Whether it was found itself, and not shown beside a hit."""
     tokens: int
     reason: Reason = "no_room"
     client_id: str | None = None
@@ -153,6 +160,7 @@ class ContextualResult(Struct, frozen=True, kw_only=True):
     tokens_used: int
     omitted: list[OmittedTurn]
     omitted_total: int
+    """The number of all that were omitted; `omitted` names the first of them."""
     degraded: Lacks
 
 
@@ -179,7 +187,9 @@ class MoreTurns(Struct, frozen=True, kw_only=True):
     """
 
     session_id: str
+    """The id that graphmem gave to the session."""
     session_external_id: str
+    """The caller's name for the session."""
     conversation_id: str
     started_at: datetime
     messages: list[ContextualTurn]

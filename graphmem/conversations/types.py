@@ -40,6 +40,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] | None = None
     tags: list[str] = []
     created: bool = False
+    """Whether it is new: false if it existed already."""
 
 
 class MessagePart(Struct, frozen=True, kw_only=True):
@@ -185,9 +186,12 @@ class ListedSession(Struct, frozen=True, kw_only=True):
     """A session with the number of its messages; `external_id` is the caller's name for it."""
 
     id: str
+    """The id that graphmem gave to it."""
     external_id: str
     started_at: datetime
+    """The time when its first message was said."""
     last_active_at: datetime
+    """The time when its last message was remembered, by the service's clock."""
     messages: int
 
 

@@ -76,7 +76,9 @@ class EntityShown(Struct, frozen=True, kw_only=True):
 
     name: str
     normalized: str
+    """The form in which names are compared and listed."""
     mentions: int
+    """The number of memories that use this name, without those that use its aliases."""
     alias_of: AliasOf | None = None
     aliases: list[AliasShown] = []
 

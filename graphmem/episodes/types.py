@@ -77,6 +77,7 @@ class KeptEpisode(Struct, frozen=True, kw_only=True):
     action: Literal["new", "repeated"] = "new"
     """`repeated` if an episode with these messages and all given fields exists."""
     embedding_truncated: bool = False
+    """Whether its vector stands for the beginning alone: the text exceeds the embedding model's input."""
 
 
 class Segmented(Struct, frozen=True, kw_only=True):
@@ -100,10 +101,12 @@ class Consolidated(Struct, frozen=True, kw_only=True):
     consolidated: bool
     reason: Literal["no_llm", "nothing_new"] | None = None
     episodes: list[str] = []
+    """The ids of the episodes that were read; the lists below have ids of facts."""
     new: list[str] = []
     reinforced: list[str] = []
     updated: list[str] = []
     """The new versions."""
     invalidated: list[str] = []
+    """Facts that are no longer true, without a newer version."""
     ignored: int = 0
     """The number of actions that stated no fact and named one that the model had not received."""

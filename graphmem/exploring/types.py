@@ -74,6 +74,7 @@ class Table(Struct, frozen=True, kw_only=True):
     truncated: bool
     plan_summary: PlanSummary
     milliseconds: float
+    """The duration of the statement, with the transfer of its rows."""
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
@@ -89,9 +90,11 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
     via: Via
     query: str
     parameters: list[str]
+    """The names of its parameters."""
     outcome: Outcome
     code: str | None = None
     rows: int | None = None
+    """The number of rows in the answer."""
     truncated: bool | None = None
     milliseconds: float | None = None
     still_running: bool = False

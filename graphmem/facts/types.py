@@ -98,7 +98,9 @@ class FactVersion(Struct, frozen=True, kw_only=True):
 
     id: str
     version: int
+    """Its number in its chain of versions, from 1."""
     supersedes: str
+    """The id of the version before."""
     reason: str | None
     fact: str
     category: str
@@ -106,9 +108,13 @@ class FactVersion(Struct, frozen=True, kw_only=True):
     scope: str
     keywords: list[str]
     importance: float
+    """0–1."""
     valid_at: datetime
+    """The beginning of its valid time: since when it is true."""
     created_at: datetime
+    """The time when it was stored (recorded time), by the service's clock."""
     embedding_truncated: bool = False
+    """Whether its vector stands for the beginning alone: the text exceeds the embedding model's input."""
 
 
 class Similar(Struct, frozen=True, kw_only=True):
@@ -126,6 +132,7 @@ class KeptFact(Struct, frozen=True, kw_only=True):
     similar: list[Similar] = []
     """Near facts that state something else; a new fact is linked to them."""
     embedding_truncated: bool = False
+    """Whether its vector stands for the beginning alone: the text exceeds the embedding model's input."""
 
 
 class Categories(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

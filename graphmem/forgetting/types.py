@@ -75,6 +75,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
     """The numbers of deleted nodes, or of nodes that would be deleted, without their texts."""
 
     at: datetime
+    """The time of the deletion, or of the count, by the service's clock."""
     dry_run: bool
     memories: dict[Kind, int]
     """By kind, with all versions and everything that was made of the selected ones."""
@@ -122,6 +123,7 @@ class FoundPlace(Struct, frozen=True, kw_only=True):
 
     labels: list[str]
     edge: str | None
+    """The type of the edge; null for a property of the node itself."""
     property: str
     id: str | None
 

@@ -69,9 +69,12 @@ class TurnFact(Struct, frozen=True, kw_only=True):
     scope: str
     version: int
     supersedes: str | None
+    """The id of the version before; null for the first."""
     conversation_id: str | None
     valid_at: datetime
+    """The beginning of its valid time: since when it is true."""
     created_at: datetime
+    """The time when it was stored (recorded time), by the service's clock."""
     versions: list[Version]
 
 
@@ -80,7 +83,9 @@ class TurnMemory(TurnFact, frozen=True, kw_only=True):
 
     score: float
     hop: int
+    """The number of links from a hit; 0 for a hit."""
     hop_from: str | None
+    """The id of the fact before it on the way; null for a hit."""
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -90,5 +95,6 @@ class Turn(Struct, frozen=True, kw_only=True):
     hypotheses: list[str]
     injection: str
     cached: bool
+    """Whether the findings are those of the same turn before."""
     degraded: list[Degraded]
     timings: dict[str, float]

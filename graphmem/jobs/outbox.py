@@ -294,9 +294,12 @@ class Job(Struct, frozen=True, kw_only=True):
     id: str
     kind: str
     key: str
+    """The object of the work: of a kind there is one job for each key."""
     state: JobState
     attempts: int
+    """The number of times that it was started."""
     run_at: datetime
+    """The earliest time of its next start."""
     created_at: datetime
     finished_at: datetime | None = None
     error: str | None = None

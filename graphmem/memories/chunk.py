@@ -35,11 +35,16 @@ class PeekResult(Struct, frozen=True, kw_only=True):
     kind: Kind
     source_type: SourceType
     source_id: str | None
+    """The caller's name of the source of a reference, summary or span; of a message its session's id."""
     label: str
+    """A title, without the text itself."""
     description: str | None
+    """Of a summary or a reference; null for other kinds."""
     metadata: dict[str, Any]
     related_ids: list[str]
+    """The ids of linked memories, at most 500."""
     token_estimate: int
+    """The tokens of its whole text or content; an estimate if no content is stored."""
     location: Location | None
 
 
@@ -58,7 +63,9 @@ class ChunkResult(Struct, frozen=True, kw_only=True):
     id: str
     content: str
     token_count: int
+    """The tokens of `content`."""
     truncated: bool
+    """Whether `content` is not the whole text."""
     header: str | None = None
     """The line that the content begins with; null where there is none."""
 

@@ -64,10 +64,12 @@ class LinkShown(Struct, frozen=True, kw_only=True):
 
     id: str
     direction: Literal["out", "in"]
+    """`out` if the link leaves the memory that was asked for."""
     type: LinkType
     other_id: str
     other_kind: Kind
     score: float | None = None
+    """The strength that graphmem found, 0–1."""
     basis: str | None = None
     start_byte: int | None = None
     end_byte: int | None = None

@@ -45,10 +45,13 @@ class Version(Struct, frozen=True, kw_only=True):
 
     id: str
     version: int
+    """Its number in its chain, from 1."""
     kind: Kind
     text: str
     valid_at: datetime
+    """The beginning of its valid time: since when it is true."""
     created_at: datetime
+    """The time when it was stored (recorded time), by the service's clock."""
     superseded_at: datetime | None = None
     """The time when a newer version was written; null for the head."""
     reason: str | None = None

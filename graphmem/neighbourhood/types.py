@@ -111,6 +111,7 @@ class PropertyShown(Struct, frozen=True, kw_only=True):
     name: str
     types: list[str]
     present: int
+    """The number of nodes or edges of the sample that have it."""
     examples: list[Any]
 
 

@@ -103,19 +103,30 @@ class Item(Struct, frozen=True, kw_only=True):
     external_id: str | None
     kind: Kind
     rank: int
+    """Its place in the ranking, from 1; the omitted memories have the missing numbers."""
     text: str
+    """Its text as the context shows it: of a long memory an excerpt."""
     score: float
+    """Comparable within one answer only; `relevance` says how well it answers."""
     relevance: Annotated[float, Meta(description=RELEVANCE)]
     scores: dict[str, float]
+    """The signals of its score before weighting: `vector`, the cosine; `bm25`; those in `weights`; others."""
     ranks: dict[Leg, int]
+    """Its rank in each search that has found it, from 1: `vector` by meaning, `bm25` by words."""
     role: Role | None
     name: str | None
+    """The speaker of a message."""
     occurred_at: datetime
+    """The time when it was said or happened; of a fact the beginning of its valid time."""
     conversation_id: str | None
     session_id: str | None
+    """The id that graphmem gave to its session."""
     session_external_id: str | None
+    """The caller's name for its session."""
     idx: int | None
+    """The place of a message in its session, from 0."""
     token_count: int
+    """The tokens of the whole memory, also if the context shows an excerpt."""
     metadata: dict[str, Any] | None = None
     tags: list[str] = []
     lifted_by: list[Lift] | None = None
@@ -132,10 +143,12 @@ class Omitted(Struct, frozen=True, kw_only=True):
     id: str
     external_id: str | None
     rank: int
+    """Its place in the ranking, from 1."""
     score: float
     tokens: int
     """The tokens of its text; of a long memory those of the excerpt that needs least room."""
     reason: Reason
+    """`beyond_limit` if `limit` memories of higher rank were taken, else `no_room`."""
     client_id: str | None = None
 
 
@@ -143,10 +156,15 @@ class Recalled(Struct, frozen=True, kw_only=True, omit_defaults=False):
     """The context for a question, its memories and the omitted ones."""
 
     items: list[Item]
+    """The memories of the context by rank; the context has them by session and time."""
     context: str
+    """The text for a prompt, in Markdown; '' if nothing was taken."""
     tokens_used: int
+    """The tokens of the whole `context`, headings included."""
     omitted: list[Omitted]
+    """The first 50 of them by rank."""
     omitted_total: int
+    """The number of all of them."""
     abstained: bool
     """Whether nothing was relevant enough, and the caller set `abstain` or `min_relevance`."""
     degraded: Lacks
@@ -190,13 +208,17 @@ class Explanation(Struct, frozen=True, kw_only=True):
     superseded_by: str | None
     """The newest version, if it is not that itself."""
     relevance: float | None = None
+    """0–1; null unless it is a candidate."""
     min_relevance: float | None
     """The relevance that is needed: of itself, or with `abstain` alone of the best; null if none is."""
     rank: int | None = None
     """Its rank among the candidates."""
     score: float | None = None
+    """As of an item; null unless it is a candidate."""
     scores: dict[str, float] = {}
+    """The signals of its score, as of an item; if it is not a candidate, only those of the searches."""
     weights: dict[str, float]
+    """The weights of the signals, whose weighted sum is `score`; none for `rrf`."""
     ranks: dict[Leg, int | None] = {}
     """Its rank in each leg, exact if it is not a candidate; null if it shares no word, or has no vector."""
     candidates: int
@@ -204,6 +226,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
     last_taken: Compared | None = None
     """If it was not taken."""
     tokens_needed: int | None = None
+    """The tokens that it would take with its heading; null unless it was outranked or had no room."""
     tokens_left: int | None = None
     """The tokens that the memories packed before it have left."""
     degraded: Lacks

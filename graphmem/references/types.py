@@ -142,23 +142,32 @@ class Reference(Struct, frozen=True, kw_only=True):
     id: str
     type: ReferenceType
     target_id: str
+    """The caller's name of the source."""
     label: str
     description: str | None
     importance: float
+    """0–1, as its writer gave it."""
     metadata: dict[str, Any] | None
     tags: list[str]
     expires_at: datetime | None
     span_pointer: SpanPointer | None
+    """The caller's note of where the content is; nothing is read there."""
     version: int
+    """Its number in its chain of versions, from 1."""
     active: bool
     token_count: int
     """The tokens of the description, or of the label if there is none."""
     embedding_truncated: bool
+    """Whether its vector stands for the beginning alone: the text exceeds the embedding model's input."""
     content_sha256: str | None
+    """Of the content that it has itself, in hexadecimal."""
     content_bytes: int | None
     content_tokens: int | None
+    """The tokens of that content, all its spans together."""
     occurred_at: datetime
+    """The time that its caller gave, or the time when this version was written."""
     created_at: datetime
+    """The time when it was stored (recorded time), by the service's clock."""
 
 
 class ReferencesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -261,14 +270,19 @@ class Span(Struct, frozen=True, kw_only=True):
     id: str
     source_type: SourceType
     source_id: str
+    """The caller's name of the source."""
     start_byte: int
+    """Its first byte in the source, in UTF-8."""
     end_byte: int
+    """Its end in the source, in bytes of UTF-8, exclusive."""
     hash: str | None
+    """The SHA-256 of its content, in hexadecimal."""
     token_count: int
     """Measured; for a card without content, the caller's estimate or one by the length in bytes."""
     metadata: dict[str, Any]
     has_content: bool
     embedding_truncated: bool
+    """Whether its vector stands for the beginning alone: the text exceeds the embedding model's input."""
     occurred_at: datetime
     created_at: datetime
 
@@ -299,4 +313,5 @@ class Content(Struct, frozen=True, kw_only=True):
     sha256: str
     bytes: int
     token_count: int
+    """The tokens of the content, all its spans together."""
     spans: list[Span]

@@ -44,6 +44,7 @@ class HopPath(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     from_id: str = field(name="from")
+    """The memory that is nearer to a match."""
     to_id: str = field(name="to")
     link_type: Step
     entity: str | None = None

@@ -75,7 +75,9 @@ class FoundFact(Struct, frozen=True, kw_only=True):
     fact: str
     keywords: list[str]
     source_episodic_ids: list[str]
+    """The episodes or messages that it is derived from."""
     valid_at: datetime
+    """The beginning of its valid time: since when it is true."""
     invalid_at: datetime | None
     score: float
     scores: dict[str, float] = {}
@@ -93,13 +95,19 @@ class StoredEpisode(Struct, frozen=True, kw_only=True):
     title: str
     summary: str
     stability: float
+    """The days after a review in which its retrievability falls to .9."""
     difficulty: float
+    """1–10, in the terms of FSRS."""
     surprise: float
+    """Its distance from the conversation's earlier episodes, 0–1; from .7 on a key moment."""
     start_at: datetime
     end_at: datetime
     created_at: datetime
+    """The time when it was stored (recorded time), by the service's clock."""
     last_reviewed_at: datetime
+    """The time from which it fades; without a review the time of its end."""
     consolidated_at: datetime | None
+    """The time when facts were last derived from it; null if they never were."""
 
 
 class FoundEpisode(StoredEpisode, frozen=True, kw_only=True):

@@ -47,7 +47,9 @@ class Reviewed(Struct, frozen=True, kw_only=True):
 
     id: str
     rank: int | None
+    """Its place in the answer, from 1; null for a caller's rating."""
     score: float | None
+    """Its score in the answer."""
     rated: Rated | None
 
 
@@ -58,6 +60,7 @@ class Review(Struct, frozen=True, kw_only=True):
     conversation_id: str
     query: str | None
     at: datetime
+    """The time of the answer, or of the caller's rating."""
     state: ReviewState
     memory_ids: list[str]
     """The ids of its episodes, in their order."""
@@ -97,10 +100,13 @@ class ReviewsRun(Struct, frozen=True, kw_only=True):
 
     reviews: int = 0
     done: int = 0
+    """Reviews whose episodes are rated now."""
     waiting: int = 0
     """Reviews that no event refers to yet."""
     expired: int = 0
+    """Reviews that waited too long."""
     again: int = 0
+    """Episodes with this rating; those of the other ratings follow."""
     hard: int = 0
     good: int = 0
     easy: int = 0

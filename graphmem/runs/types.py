@@ -72,11 +72,13 @@ class BudgetState(Struct, frozen=True, kw_only=True):
     """The remaining and the used budget of a run at this moment, its children's use included."""
 
     remaining_tokens: int
+    """The tokens that are neither used, nor held by an operation, nor given to a child."""
     tokens_used: int
     remaining_time_ms: int
     elapsed_time_ms: int
     remaining_retries: int
     retries_used: int
+    """The retries of failed operations."""
 
 
 class NewRun(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -98,12 +100,14 @@ class Run(Struct, frozen=True, kw_only=True):
     episode_id: str
     parent_session_id: str | None
     depth: int
+    """0 for a run without a parent."""
     status: RunStatus
     outcome: RunOutcome | None
     limits: RetrievalBudget
     budget: BudgetState
     started_at: datetime
     deadline: datetime
+    """The time when it ends as `timeout`, by the service's clock."""
     ended_at: datetime | None
 
 
@@ -146,6 +150,7 @@ class SpanRef(Struct, frozen=True, kw_only=True):
     source_id: str
     token_count: int
     relevance_score: float | None = None
+    """0–1; null if nothing was asked."""
 
 
 class RetrievedSpan(SpanRef, frozen=True, kw_only=True):
@@ -153,9 +158,12 @@ class RetrievedSpan(SpanRef, frozen=True, kw_only=True):
 
     content: str
     rank: int
+    """Its place on this page, from 1."""
     importance: float
+    """0–1, as its writer gave it."""
     occurred_at: datetime
     scores: dict[str, float] = {}
+    """The parts of its relevance, as in a search."""
 
 
 class LeftOutSpan(Struct, frozen=True, kw_only=True):
@@ -177,6 +185,7 @@ class RetrievalResult(Struct, frozen=True, kw_only=True):
 
     spans: list[RetrievedSpan]
     tokens_used: int
+    """The tokens of the delivered contents, which the run has paid."""
     has_more: bool
     cursor: str | None
     omitted: list[LeftOutSpan] = []
@@ -199,6 +208,7 @@ class RunPeek(Struct, frozen=True, kw_only=True):
     span: Span
     content: str | None = None
     truncated: bool = False
+    """Whether the content goes on after the preview."""
     budget: BudgetState | None = None
 
 
@@ -251,8 +261,11 @@ class RunResult(Struct, frozen=True, kw_only=True):
     outcome: RunOutcome
     total_tokens_used: int
     total_time_ms: int
+    """The milliseconds of wall clock from start to end."""
     retrieval_count: int
+    """Of this run alone."""
     write_count: int
+    """Of this run alone."""
 
 
 class Returned(Struct, frozen=True, kw_only=True):
@@ -261,6 +274,7 @@ class Returned(Struct, frozen=True, kw_only=True):
     memory_id: str
     rank: int
     score: float | None
+    """Its relevance, 0–1."""
     tokens: int
 
 
@@ -275,11 +289,14 @@ class Access(Struct, frozen=True, kw_only=True):
     operation: Operation
     timestamp: datetime
     tokens_consumed: int
+    """The tokens that the run paid for it."""
     duration_ms: float
     error: str | None
+    """The code of its failure, or a sentence about the budget; null for none."""
     params: dict[str, Any]
     returned: list[Returned]
     wrote: list[str]
+    """The ids of the memories that it wrote."""
 
 
 class AccessesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -306,11 +323,14 @@ class RunInTree(Struct, frozen=True, kw_only=True):
     parent_session_id: str | None
     agent_type: str
     depth: int
+    """0 for a run without a parent."""
     status: RunStatus
     outcome: RunOutcome | None
     max_tokens: int
     spent: int
+    """The tokens that it has used itself."""
     held: int
+    """The tokens that are reserved by operations in progress."""
     given: int
     remaining: int
     returned: int

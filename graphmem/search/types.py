@@ -119,17 +119,25 @@ class SearchItem(Struct, frozen=True, kw_only=True):
     kind: Kind
     source_type: SourceType
     source_id: str | None
+    """The caller's name of the source of a reference, summary or span; of a message its session's id."""
     rank: int
     label: str
+    """A title, without the text itself."""
     relevance: float
+    """The degree, 0–1, to which it answers, comparable between answers; of a linked one passed on."""
     importance: float
+    """0–1, as its writer gave it."""
     combined_score: float
+    """.7 · `relevance` + .3 · `importance`, 0–1."""
     token_estimate: int
+    """The tokens of its whole text or content; an estimate if no content is stored."""
     snippet: str | None
+    """The beginning of its description, or of its text."""
     metadata: dict[str, Any]
     occurred_at: datetime
     scores: dict[str, float]
     ranks: dict[Leg, int]
+    """Its rank in each search that has found it, from 1: `vector` by meaning, `bm25` by words."""
     hop: int = 0
     hop_from: str | None = None
     client_id: str | None = None
@@ -145,6 +153,7 @@ class LeftOut(Struct, frozen=True, kw_only=True):
     combined_score: float
     token_estimate: int
     reason: Reason
+    """`beyond_limit` if `max_results` memories of higher rank were taken, else `no_room`."""
     client_id: str | None = None
 
 
@@ -171,8 +180,10 @@ class SearchResult(Struct, frozen=True, kw_only=True):
     total_count: int
     total_is_exact: bool
     tokens_used: int
+    """The sum of `token_estimate` of the items."""
     omitted: list[LeftOut]
     omitted_total: int
+    """The number of all that were omitted; `omitted` names the first of them."""
     degraded: Lacks
     hops_used: int
     hop_paths: list[HopPath]
@@ -185,8 +196,10 @@ class SpanSearchResult(Struct, frozen=True, kw_only=True):
 
     items: list[FoundSpan]
     total_count: int
+    """The number of matches; a minimum unless `total_is_exact`."""
     total_is_exact: bool
     tokens_used: int
+    """The sum of `token_estimate` of the items."""
     omitted: list[LeftOut]
     omitted_total: int
     degraded: Lacks

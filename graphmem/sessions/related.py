@@ -22,14 +22,18 @@ class RelatedSession(Struct, frozen=True, kw_only=True):
     """Another session, the session and the reason it is related to, and the strength, 0–1."""
 
     session_id: str
+    """The id that graphmem gave to the session."""
     session_external_id: str
+    """The caller's name for the session."""
     conversation_id: str
     started_at: datetime
     summary: str | None
     related_to: str
+    """The id of the session that it is related to."""
     basis: Basis
     score: float
     entities: list[str] = []
+    """The names that both mention, for the basis `entities`."""
     client_id: str | None = None
     """The client that both belong to; null for the caller's own."""
 

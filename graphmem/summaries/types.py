@@ -89,11 +89,14 @@ class Summary(Struct, frozen=True, kw_only=True):
     id: str
     type: SummaryType
     target_id: str
+    """The caller's name of the thread or plan; of a session its id."""
     text: str
     token_count: int
     version: int
+    """Its number in its chain of versions, from 1."""
     active: bool = True
     importance: float
+    """0–1, as its writer gave it."""
     platform: str | None = None
     participant_count: int | None = None
     message_count: int | None = None
@@ -108,10 +111,14 @@ class Summary(Struct, frozen=True, kw_only=True):
     key_points: list[str] | None = None
     topics: list[str] | None = None
     content_span_ids: list[str] | None = None
+    """The spans that it summarizes, as its caller named them."""
     last_activity_at: datetime | None = None
+    """The time of the last activity of its target."""
     occurred_at: datetime
     created_at: datetime
+    """The time when it was stored (recorded time), by the service's clock."""
     embedding_truncated: bool = False
+    """Whether its vector stands for the beginning alone: the text exceeds the embedding model's input."""
 
 
 class SummariesAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
