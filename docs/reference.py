@@ -15,6 +15,7 @@ import click
 import msgspec
 from docutils import nodes
 from graphmem_api.app import create_app
+from graphmem_api.document import field_meanings
 from msgspec import Struct
 from prometheus_client import Counter, Gauge, Histogram
 from sphinx.application import Sphinx
@@ -163,12 +164,12 @@ def _other(name: str, value: Any) -> list[str]:
 def _struct(name: str, struct: type[Struct]) -> list[str]:
     """Return the description of a struct: a row for each field, with its type, default and meaning."""
     lines = [f".. py:class:: {name}", "", *_indented(inspect.cleandoc(struct.__doc__ or "")), ""]
-    hints = _hints(struct)
+    hints, meanings = _hints(struct), field_meanings(struct)
     for field in msgspec.structs.fields(struct):
         default = "" if field.required else " = " + _default(field)
         kind = _readable(hints.get(field.name, field.type))
         lines += [f"   .. py:attribute:: {field.name}", f"      :type: {kind}{default}", ""]
-        if meaning := _meaning(field.type):
+        if meaning := _meaning(field.type) or meanings.get(field.encode_name):
             lines += [*_indented(meaning, 6), ""]
     return lines
 

@@ -1,10 +1,14 @@
 """The OpenAPI document, exact: Litestar describes the routes, msgspec the structs, recordings the answers."""
 
+import ast
 import inspect
 import json
 import re
+import sys
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -49,16 +53,24 @@ class Structs(OpenAPISchemaPlugin):
         """Return the schemas of the structs and of those inside them, by name."""
         every = self._found.values()
         _, schemas = msgspec.json.schema_components(every, ref_template=f"{REFERENCE}{{name}}")
-        for schema in schemas.values():
+        structs = self._every()
+        for name, schema in schemas.items():
             if "description" in schema:
                 schema["description"] = inspect.cleandoc(schema["description"])
-            for shape in schema.get("properties", {}).values():
+            meanings = field_meanings(structs[name]) if name in structs else {}
+            for sent, shape in schema.get("properties", {}).items():
                 if shape.get("type") == "array":
                     shape.setdefault("items", {})  # generators of clients refuse a list of anything
+                _describe(shape, meanings.get(sent))
         return schemas
 
     def omitting(self) -> set[str]:
         """Return the names of the structs that are sent without the fields that have their defaults."""
+        every = self._every().items()
+        return {name for name, one in every if one.__struct_config__.omit_defaults}
+
+    def _every(self) -> dict[str, type[Struct]]:
+        """Return the structs of requests and answers, and those inside them, by name."""
         found: dict[str, type[Struct]] = {}
         todo: list[Any] = list(msgspec.inspect.multi_type_info(self._found.values()))
         while todo:
@@ -71,7 +83,44 @@ class Structs(OpenAPISchemaPlugin):
                     todo += one.fields
             elif isinstance(one, msgspec.inspect.Type | msgspec.inspect.Field):
                 todo += msgspec.structs.astuple(one)
-        return {name for name, one in found.items() if one.__struct_config__.omit_defaults}
+        return found
+
+
+def field_meanings(struct: type[Struct]) -> dict[str, str]:
+    """Return the docstrings below the fields of a struct and of its bases, by the names that are sent."""
+    sent = dict(zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True))
+    bases = [one for one in struct.__mro__ if issubclass(one, Struct) and one is not Struct]
+    return {
+        sent[name]: text
+        for base in reversed(bases)
+        for name, text in _docstrings(base.__module__).get(base.__name__, {}).items()
+    }
+
+
+@cache
+def _docstrings(module: str) -> dict[str, dict[str, str]]:
+    """Return the docstrings below the fields of a module's classes: Python keeps them in the source only."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {
+        one.name: {
+            field.target.id: inspect.cleandoc(below.value.value)
+            for field, below in pairwise(one.body)
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+            if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+            if isinstance(below.value.value, str)
+        }
+        for one in tree.body
+        if isinstance(one, ast.ClassDef)
+    }
+
+
+def _describe(shape: Described, meaning: str | None) -> None:
+    """Give a field its meaning; one of `X | None` is told of the field, where generators look for it."""
+    forms = [one for one in shape.get("anyOf", ()) if one != {"type": "null"}]
+    if meaning is None and len(forms) == 1:
+        meaning = forms[0].pop("description", None)
+    if meaning is not None:
+        shape.setdefault("description", meaning)
 
 
 @dataclass

@@ -68,6 +68,22 @@ def test_answers_have_all_their_fields_and_requests_those_without_a_default(
     assert schemas["SpanPointer"]["required"] == ["span_id"]
 
 
+def test_a_field_has_the_meaning_that_its_code_gives_it(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    # A docstring below it, one of a base, one below a field that is sent under another name.
+    assert "head" in schemas["Version"]["properties"]["superseded_at"]["description"]
+    own, inherited = (schemas[one]["properties"]["idx"] for one in ("Memory", "ListedMemory"))
+    assert own["description"] == inherited["description"]
+    assert schemas["HopPath"]["properties"]["from"]["description"]
+    # Generators look for the description of a field, not of one of its types.
+    limit = schemas["Question"]["properties"]["limit"]
+    assert "greatest number" in limit["description"]
+    assert not [one for one in limit["anyOf"] if "description" in one]
+    # Each of two forms has its own.
+    forms = schemas["NewMessage"]["properties"]["occurred_at"]["anyOf"]
+    assert len([one for one in forms if "description" in one]) == 2
+
+
 async def test_a_generated_client_has_every_operation_and_every_answer_type(
     document: dict[str, Any], built_files: None, tmp_path: Path
 ) -> None:

@@ -68,6 +68,16 @@ def test_the_page_of_http_has_the_meaning_and_the_default_of_each_field() -> Non
     assert "; or seconds since 1970" in row("NewMessage", "occurred_at")
 
 
+def test_the_page_of_python_has_the_meaning_of_each_field() -> None:
+    reference = runpy.run_path(str(ROOT / "docs/reference.py"))
+    page = reference["python_page"]()
+    memory = page[page.index(".. py:class:: Memory\n") :]
+    idx, position = ("in its session, from 0", "in its conversation, over all sessions")
+    assert memory.index(f"place of a message {idx}") < memory.index(
+        f"place of a message {position}"
+    )
+
+
 def test_every_public_name_has_a_place(site: Path) -> None:
     python = (site / "reference/python.html").read_text()
     errors = text_of(site / "reference/errors.html")
