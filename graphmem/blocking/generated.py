@@ -719,8 +719,12 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Conversation:
         """Open a conversation, or return the existing one with this id.
 
-        An id has 1–128 letters, digits and `. _ : -`; without one an id is generated. The given fields of
-        an existing conversation are changed.
+        The given fields of an existing conversation are changed.
+
+        Args:
+            id: 1–128 letters, digits and `. _ : -`; None generates one.
+            metadata: at most 4,096 bytes of JSON; returned as it came.
+            tags: at most 32, each of 1–64 characters without commas.
         """
         return self._wait(
             self._source.open_conversation, id, title=title, metadata=metadata, tags=tags
@@ -755,8 +759,11 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Remembered:
         """Append 1–1,000 messages to a conversation, all or none; return their ids in order.
 
-        The messages are searchable on return. With `create` a missing conversation is opened. Without it a
-        missing conversation raises `ConversationNotFound`.
+        The messages are searchable on return. Raises `ConversationNotFound` unless `create`.
+
+        Args:
+            messages: each with a `role` and a `content`; see `NewMessage` for the other fields.
+            create: open the conversation if there is none with this id.
         """
         return self._wait(self._source.remember, conversation_id, messages, create=create)
 
@@ -831,8 +838,17 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> KeptEpisode:
         """Remember a run of messages as an episode: exactly one of `messages`, `message_ids` and `range`.
 
-        `surprise` is 0–1. Omitted fields are computed from the messages. Raises
-        `ConversationNotFound`, `SessionNotFound`, and `MemoryNotFound` for a message.
+        Omitted fields are computed from the messages. Raises `ConversationNotFound`, `SessionNotFound`, and
+        `MemoryNotFound` for a message.
+
+        Args:
+            messages: 1–200 new messages, which are remembered first.
+            message_ids: the ids of 1–200 stored messages.
+            range: stored messages of one session, by `session_id`, `from_idx` and `to_idx`, both included.
+            summary: the text that is searched, at most 20,000 bytes of UTF-8.
+            surprise: the distance from earlier episodes, 0–1; from .7 on a key moment.
+            start_at, end_at: the times of the episode.
+            metadata, tags, expires_at: as of `remember_fact`.
         """
         return self._wait(
             self._source.remember_episode,
@@ -889,9 +905,22 @@ class BlockingGraphmem(Blocking[Graphmem]):
         tags: Sequence[str] = (),
         expires_at: When | None = None,
     ) -> KeptFact:
-        """Remember one fact, valid from `valid_at` (default: now); `importance` is 0–1.
+        """Remember one fact; the answer says whether it is new or known and reinforced.
 
         Raises `ConversationNotFound`, and `MemoryNotFound` for a source.
+
+        Args:
+            fact: one statement that is understood alone, at most 10,000 bytes of UTF-8.
+            category: one of `categories()`.
+            conversation_id: `retrieve_memory` finds only facts of its conversation; `recall` finds all.
+            scope: the subject: `user`, `repo` or a short word of your own.
+            keywords: searched like the fact itself.
+            source_episode_ids: the episodes or messages that it is derived from.
+            valid_at: since when it is true; None for now.
+            importance: 0–1; `search` can sort by it, `recall` does not use it.
+            metadata: at most 4,096 bytes of JSON; returned as it came.
+            tags: at most 32, each of 1–64 characters without commas.
+            expires_at: from then on it is found nowhere, and it is deleted.
         """
         return self._wait(
             self._source.remember_fact,
@@ -922,10 +951,17 @@ class BlockingGraphmem(Blocking[Graphmem]):
         importance: float | None = None,
         source_episode_ids: Sequence[str] = (),
     ) -> FactVersion:
-        """Write the next version of a fact, valid from `valid_at` (default: now, or the fact's own start).
+        """Write the next version of a fact; omitted fields keep their value, except the sources.
 
-        Omitted fields keep their value. Raises `MemoryNotFound`, `ConversationNotFound`, and `NotHead` when
-        another version was written first.
+        Raises `MemoryNotFound`, `ConversationNotFound`, and `NotHead` when another version was written first.
+
+        Args:
+            fact_id: the newest version.
+            valid_at: since when the new version is true; None for now, or for the fact's own start if that is
+                later.
+            reason: stored, and returned by `versions`; at most 2,000 bytes of UTF-8.
+            category, conversation_id, scope, keywords, importance: as of `remember_fact`.
+            source_episode_ids: the episodes or messages that the new version is derived from.
         """
         return self._wait(
             self._source.supersede_fact,
@@ -978,11 +1014,26 @@ class BlockingGraphmem(Blocking[Graphmem]):
         cursor: str | None = None,
         client_id: str | None = None,
     ) -> Memories:
-        """Return a page of 1–200 memories in the order of their times, and their total number.
+        """Return a page of memories in the order of their times, and their total number.
 
-        Without a time, only memories that are valid now. `since` is inclusive, `until` exclusive.
-        `session_id` is the id that graphmem gave to the session, or beside `conversation_id` the caller's
-        name for it. `client_id` lists those of another client that may be read.
+        Without `as_of`, `known_as_of` and `include_superseded`, only memories that are valid now.
+
+        Args:
+            kinds: only these kinds.
+            external_id: only messages to which the caller gave this id.
+            session_id: the id that graphmem gave to the session, or beside `conversation_id` the caller's
+                name for it.
+            source_type: the origin, such as `knowledge_base` or `session_summary`.
+            source_id: the caller's name of the source of references, summaries and spans.
+            category, scope: only facts have them.
+            tags: only memories that have all of these.
+            since, until: a period of the times when they happened: the beginning, inclusive, and the end,
+                exclusive.
+            as_of, known_as_of, include_superseded: as of `recall`.
+            order: which end comes first.
+            limit: the entries on a page, 1–200.
+            cursor: that of the page before.
+            client_id: list the memories of another client that may be read.
         """
         return self._wait(
             self._source.memories,
@@ -1017,6 +1068,9 @@ class BlockingGraphmem(Blocking[Graphmem]):
         """Change the given annotations of a message, an episode, a fact or a reference, in all its versions.
 
         None or an empty list removes a value. Raises `MemoryNotFound`.
+
+        Args:
+            metadata, tags, expires_at: as of `remember_fact`.
         """
         return self._wait(
             self._source.annotate, memory_id, metadata=metadata, tags=tags, expires_at=expires_at
@@ -1046,9 +1100,17 @@ class BlockingGraphmem(Blocking[Graphmem]):
         """Delete the memories that meet all given conditions, with everything made of them.
 
         That includes all versions, the episodes and summaries of messages, everything derived from them, and
-        the recorded questions that found them. `session_id` is the id that graphmem gave to the session, or
-        beside `conversation_id` the caller's name for it. `name` is a person or a thing that the memories
-        mention. `dry_run` counts and deletes nothing. Raises `LegalHold`.
+        the recorded questions that found them. Raises `LegalHold`.
+
+        Args:
+            memory_ids: these memories, at most 1,000.
+            conversation_id: those of this conversation; alone, the conversation as well.
+            session_id: the id that graphmem gave to the session, or beside `conversation_id` the caller's
+                name for it.
+            tags: those that have all of these.
+            since, until: a period as of `memories`.
+            name: those that this person said, or that mention this person or thing by any name.
+            dry_run: count, and delete nothing.
         """
         return self._wait(
             self._source.forget,
@@ -1084,10 +1146,11 @@ class BlockingGraphmem(Blocking[Graphmem]):
     def versions(
         self, memory_id: str, *, known_as_of: When | None = None, as_of: When | None = None
     ) -> Versions:
-        """Return the versions of a memory, oldest first.
+        """Return the versions of a memory, oldest first. Raises `MemoryNotFound`.
 
-        With `known_as_of`, only versions that were recorded by then; with `as_of`, only versions that had
-        become valid by then. Raises `MemoryNotFound`.
+        Args:
+            known_as_of: only versions that were recorded by then.
+            as_of: only versions that had become valid by then.
         """
         return self._wait(self._source.versions, memory_id, known_as_of=known_as_of, as_of=as_of)
 
@@ -1100,9 +1163,13 @@ class BlockingGraphmem(Blocking[Graphmem]):
         start_byte: int | None = None,
         end_byte: int | None = None,
     ) -> Link:
-        """Link two memories; only the type `references` takes a byte range.
+        """Link two memories; an existing link is returned unchanged.
 
-        An existing link is returned unchanged. Raises `MemoryNotFound`.
+        Raises `MemoryNotFound`.
+
+        Args:
+            type: `relates_to`, `references`, `refines`, `contradicts` or `derived_from`.
+            start_byte, end_byte: a range in bytes, the end exclusive, for the type `references` only.
         """
         return self._wait(
             self._source.link, from_id, to_id, type, start_byte=start_byte, end_byte=end_byte
@@ -1138,9 +1205,13 @@ class BlockingGraphmem(Blocking[Graphmem]):
         limit: int = 50,
         cursor: str | None = None,
     ) -> Links:
-        """Return a memory's links in either direction, newest first, 1–200 a page.
+        """Return a memory's links in either direction, newest first. Raises `MemoryNotFound`.
 
-        Raises `MemoryNotFound`.
+        Args:
+            type: only links of this type.
+            kind: only links to memories of this kind.
+            limit: the entries on a page, 1–200.
+            cursor: that of the page before.
         """
         return self._wait(
             self._source.links, memory_id, type=type, kind=kind, limit=limit, cursor=cursor
@@ -1169,12 +1240,23 @@ class BlockingGraphmem(Blocking[Graphmem]):
         link_types: Sequence[GivenStep] | None = None,
         reads: Sequence[str] | None = None,
     ) -> SearchResult:
-        """Return the memories that match a query, `*` for all, and those linked within `max_hops` (0–3).
+        """Return the memories that match a query, and those that are linked to them within `max_hops`.
 
-        Without `source_types` everything is searched, including messages, facts and episodes. Hops follow
-        links, summaries and names unless `link_types` is given. `since` is inclusive, `until` exclusive.
-        `match="exact"` finds the texts of a session or conversation that contain the query. `reads` are the
-        other clients to search; None searches all that may be read.
+        Args:
+            query: words or a question, 1–32,768 characters; `*` matches everything.
+            match: `exact` finds the texts of a session or conversation that contain the query, in any case.
+            session_id: for `match="exact"` only: the id that graphmem gave to the session, or beside
+                `conversation_id` the caller's name for it.
+            source_types: search these origins only; None searches all, also messages, facts and episodes.
+            source_ids: search these sources only, by the caller's names for them.
+            conversation_id, tags, since, until, as_of, known_as_of, include_superseded: as of `recall`.
+            max_results: the maximum number of items, 1–200.
+            max_tokens: the maximum of the items' `token_estimate` together; None for no limit.
+            min_relevance: leave out memories below this relevance, 0–1.
+            sort_by: the order; None for `relevance`, with hops for `combined` with the importance.
+            max_hops: the number of edges to follow from a match, 0–3.
+            link_types: follow these edges only; None follows links, summaries and names.
+            reads: the other clients to search; None searches all that may be read.
         """
         return self._wait(
             self._source.search,
@@ -1222,7 +1304,10 @@ class BlockingGraphmem(Blocking[Graphmem]):
         link_types: Sequence[GivenStep] | None = None,
         reads: Sequence[str] | None = None,
     ) -> SearchResult:
-        """Return the results of `search`, with the memories linked within `max_hops`, by default one."""
+        """Return the results of `search`, with the memories linked within `max_hops`, by default one.
+
+        The other arguments are those of `search`.
+        """
         return self._wait(
             self._source.search_with_hops,
             query,
@@ -1259,7 +1344,13 @@ class BlockingGraphmem(Blocking[Graphmem]):
         limit: int = 10,
         min_relevance: float | None = None,
     ) -> SpanSearchResult:
-        """Return the spans that match a query, best first; `min_relevance` is 0–1."""
+        """Return the spans that match a query, best first.
+
+        Args:
+            source_types: search spans of these types of sources only.
+            limit: the maximum number of spans, 1–200.
+            query, source_ids, tags, as_of, known_as_of, include_superseded, min_relevance: as of `search`.
+        """
         return self._wait(
             self._source.search_spans,
             query,
@@ -1289,10 +1380,16 @@ class BlockingGraphmem(Blocking[Graphmem]):
         include_header: bool = False,
         client_id: str | None = None,
     ) -> ChunkResult:
-        """Return the part of a memory's text that fits into 1–1,000,000 tokens.
+        """Return the part of a memory's text that fits into `max_tokens`.
 
-        That of a memory of another client by the `client_id` of its item. Raises `ItemNotFound`,
-        `ContentDamaged`.
+        Raises `ItemNotFound`, `ContentDamaged`.
+
+        Args:
+            max_tokens: the maximum of the content, header and ellipsis included, 1–1,000,000.
+            truncation_strategy: `end` keeps the beginning, `sentence` whole sentences of it, `middle` the
+                beginning and the end.
+            include_header: begin with a line that names the source type and the label.
+            client_id: that of the memory's item, if it is another client's.
         """
         return self._wait(
             self._source.chunk,
@@ -1311,7 +1408,14 @@ class BlockingGraphmem(Blocking[Graphmem]):
         reserved_for_response: int = RESPONSE_TOKENS,
         ttl_seconds: int = TTL_SECONDS,
     ) -> RetrievalContext:
-        """Create a context of 1–200,000 tokens that collects chunks of memories and expires after a while."""
+        """Create a context that collects chunks of memories and expires after a while.
+
+        Args:
+            max_tokens: the limit of the composed text and the reserve together, 1–200,000.
+            system_prompt: its first section, which counts too.
+            reserved_for_response: the tokens that stay free for the model's answer.
+            ttl_seconds: its life, at most a week.
+        """
         return self._wait(
             self._source.create_context,
             max_tokens=max_tokens,
@@ -1342,7 +1446,12 @@ class BlockingGraphmem(Blocking[Graphmem]):
     def retriever(
         self, *, default_max_results: int = 10, default_max_tokens_per_chunk: int = 500
     ) -> BlockingRetriever:
-        """Return a retriever with these defaults, for agents that search, peek, chunk and collect."""
+        """Return a retriever with these defaults, for agents that search, peek, chunk and collect.
+
+        Args:
+            default_max_results: the items of a search that names no number.
+            default_max_tokens_per_chunk: the tokens of a chunk that names no number.
+        """
         return BlockingRetriever(
             self._source.retriever(
                 default_max_results=default_max_results,
@@ -1485,8 +1594,17 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> ContextualResult:
         """Return the sessions that answer a query, with hits, neighbouring messages, and related sessions.
 
-        `time_zone`, such as `Europe/Berlin`, is the asker's, in which `yesterday` is read. `reads` are the
-        other clients to ask; None asks all that may be read.
+        Args:
+            query: the topic, as a question or in any words.
+            top_sessions: the maximum number of sessions, 1–20.
+            top_k: the maximum number of hits in each session, 1–50.
+            neighbours: the messages before and after each hit that are shown too, 0–10.
+            conversation_id, tags: as of `recall`.
+            max_tokens: the budget of the prompt; None for 200,000.
+            narrowing: `soft` chooses sessions by summaries and messages together, `hard` by summaries first.
+            min_relevance: the relevance, 0–1, that the best session needs; below it everything is searched,
+                and `fallback` says so. None for the value that was measured for the narrowing.
+            as_of, known_as_of, time_zone, reads: as of `recall`.
         """
         return self._wait(
             self._source.search_contextual,
@@ -1519,8 +1637,14 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> MoreTurns:
         """Return more messages of a session: around `memory_id`, or of `session_id`; give exactly one.
 
-        `client_id` is that of the item, or of the session, in an answer. Raises `MemoryNotFound`,
-        `SessionNotFound`.
+        Raises `MemoryNotFound`, `SessionNotFound`.
+
+        Args:
+            direction: messages before it, after it, or on both sides, the nearest first.
+            shown: the ids of messages that are not to be repeated, at most 10,000.
+            max_tokens: the maximum of the messages' tokens together, 1–200,000.
+            as_of, known_as_of: as of `recall`.
+            client_id: that of the item, or of the session, in an answer.
         """
         return self._wait(
             self._source.expand_context,
@@ -1554,11 +1678,24 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Turn:
         """Return the facts for an agent's turn, within two seconds; failed parts are in `degraded`.
 
-        Give the conversation as `window`, texts that begin with their role, or as `messages`, of which those
-        from `summarised_until` on are used. Without a language model nothing is found, unless `on_failure` is
-        `window`, which searches for the last message of the user instead. `injection_tokens=0` sets no limit.
-        For ten minutes, the same turn with the same arguments except its window reuses the findings, without
-        memories that were deleted meanwhile. Raises only `InvalidInput`.
+        Without a language model nothing is found, unless `on_failure` is `window`. For ten minutes, the same
+        turn with the same arguments except its window reuses the findings, without memories that were
+        deleted meanwhile. Raises only `InvalidInput`.
+
+        Args:
+            turn_id: the caller's name for the turn, 1–256 characters.
+            conversation_id: find facts of this conversation only; None finds all.
+            window: the conversation as texts that begin with their role; or else `messages`.
+            messages: the conversation as messages, of which those from `summarised_until` on are used.
+            summarised_until: the index, from 0, of the first message that no summary has yet.
+            scopes: find facts of these scopes only.
+            hypotheses: the number of facts that the language model guesses, 1–10; each guess is searched for.
+            top_k: the maximum number of facts found by the guesses, 1–50; linked facts are added.
+            hop_depth: the number of links to follow from these, 0–3.
+            injection_tokens: the maximum tokens of `injection`, up to 200,000; 0 sets no limit.
+            as_of, known_as_of: as of `recall`.
+            mode: `pure` searches by meaning, `hybrid` also by words.
+            on_failure: `window` searches for the last message of the user if the language model fails.
         """
         return self._wait(
             self._source.hyde_retrieve,
@@ -1600,7 +1737,17 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Retrieved:
         """Return the facts and episodes of one conversation that answer a question.
 
-        With `raw` every episode has its messages. The returned episodes become a pending review.
+        The returned episodes become a pending review.
+
+        Args:
+            conversation_id: the conversation's id, a UUID.
+            raw: give every episode its messages, whatever `detail`.
+            semantic_limit: the maximum number of facts, 1–1,000.
+            category: find facts of this category only.
+            tags, as_of, known_as_of, include_superseded: as of `recall`.
+            episodic_limit: the maximum number of episodes, 1–100.
+            detail: the episodes that the text shows with messages: none for `none`, all for `high`; for
+                `low` the first and for `auto` the first two, if they are key moments.
         """
         return self._wait(
             self._source.retrieve_memory,
@@ -1629,7 +1776,10 @@ class BlockingGraphmem(Blocking[Graphmem]):
         known_as_of: When | None = None,
         include_superseded: bool = False,
     ) -> Retrieved:
-        """Return facts of one conversation for a system prompt; this creates no review."""
+        """Return facts of one conversation for a system prompt; this creates no review.
+
+        The arguments are those of `retrieve_memory`.
+        """
         return self._wait(
             self._source.context_pre_retrieve,
             query,
@@ -1667,6 +1817,10 @@ class BlockingGraphmem(Blocking[Graphmem]):
         """Rate an episode; `applied` is false when a review of that time or later exists already.
 
         Raises `MemoryNotFound`.
+
+        Args:
+            rating: its usefulness: `again` for none, `hard`, `good` or `easy`.
+            reviewed_at: the time when it was shown; None for now.
         """
         return self._wait(self._source.review, memory_id, rating, reviewed_at=reviewed_at)
 
@@ -1684,7 +1838,16 @@ class BlockingGraphmem(Blocking[Graphmem]):
         span_pointer: SpanPointer | Mapping[str, Any] | None = None,
         occurred_at: When | None = None,
     ) -> Reference:
-        """Add the catalogue card of a source; `target_id` is the caller's name of the source."""
+        """Add the catalogue card of a source.
+
+        Args:
+            target_id: the caller's name of the source, which may have several cards.
+            description: the text that is searched, at most 100,000 bytes of UTF-8; None for the label.
+            importance, tags, expires_at: as of `remember_fact`.
+            metadata: at most 100,000 bytes of JSON.
+            span_pointer: the caller's note of the place of the content; nothing is read there.
+            occurred_at: the time of the source; None for now.
+        """
         return self._wait(
             self._source.add_reference,
             type=type,
@@ -1744,8 +1907,16 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Span:
         """Register a byte range of a source; the id of an existing span replaces that span.
 
-        `hash` is the SHA-256 of `content` in hexadecimal. Raises `IdTaken`, and `LegalHold` if another text
-        would be replaced.
+        Raises `IdTaken`, and `LegalHold` if another text would be replaced.
+
+        Args:
+            source_id: the caller's name of the source.
+            start_byte, end_byte: the range in the source, in bytes of UTF-8, the end exclusive.
+            hash: the SHA-256 of `content` in hexadecimal, which is checked.
+            token_count: an estimate for a span without content; those of a content are measured.
+            metadata: `importance`, 0–1, `recency`, a number that is only kept, and `tags`.
+            content: the text of the range, at most 1,000,000 bytes of UTF-8; None for a card alone.
+            occurred_at: the time of the text; None for now.
         """
         return self._wait(
             self._source.register_span,
@@ -1822,7 +1993,15 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Summary: ...
 
     def add_summary(self, *, type: SummaryType, target_id: str, **fields: object) -> Summary:
-        """Write a summary of a thread, a plan or a session, as the next version of its target."""
+        """Write a summary of a thread, a plan or a session, as the next version of its target.
+
+        Args:
+            type: `thread`, `plan` or `session`, which decides the other arguments.
+            target_id: the caller's name of the thread or plan; of a session its id.
+            fields: `importance` is 0–1; `content_span_ids` are the spans that it summarizes; `text`, of a
+                session, has at most 100,000 bytes of UTF-8; the `key_points`, `key_milestones` and
+                `topics` at most 100 entries.
+        """
         answer: Summary = self._wait(
             cast(Any, self._source).add_summary, type=type, target_id=target_id, **fields
         )
@@ -1897,7 +2076,10 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> BlockingRuns:
         """Return the environment of this client's runs.
 
-        `on_access` is called once for every operation, including refused ones, and never receives a text.
+        Args:
+            default_budget: of runs that are started without one; see `run`.
+            on_access: called once for every operation, including refused ones; it never receives a text.
+            max_concurrent_sessions: the maximum number of active runs; None for that of the settings.
         """
         return BlockingRuns(
             self._source.runs(
@@ -1918,7 +2100,16 @@ class BlockingGraphmem(Blocking[Graphmem]):
         operation_id: str | None = None,
         on_access: OnAccess | None = None,
     ) -> BlockingBeginning:
-        """Start a run for the length of a block: `async with memory.run(…) as run`. Raises `TooManyRuns`."""
+        """Start a run for the length of a block: `async with memory.run(…) as run`. Raises `TooManyRuns`.
+
+        Args:
+            agent_type: the kind of agent, 1–256 characters.
+            episode_id: the task that the run belongs to, 1–256 characters.
+            budget: `max_tokens`, `max_time_ms`, `max_retries`; None for 10,000, a minute and 3.
+            parent_session_id: the run that pays for this one, and whose remaining budget caps it.
+            operation_id: the caller's name for this start; a repetition returns the same run.
+            on_access: as of `runs`.
+        """
         return BlockingBeginning(
             self._source.run(
                 agent_type=agent_type,
@@ -1937,9 +2128,11 @@ class BlockingGraphmem(Blocking[Graphmem]):
         return Graphmem.patterns()
 
     def pattern(self, name: str, parameters: Mapping[str, Any] | None = None) -> PatternAnswer:
-        """Return the rows of a pattern, at most 1,000; omitted parameters have defaults.
+        """Return the rows of a pattern, at most 1,000. Raises `PatternNotFound`, `TookTooLong`.
 
-        Raises `PatternNotFound`, `TookTooLong`.
+        Args:
+            name: one of those in `patterns()`.
+            parameters: as the catalogue names them; omitted ones have defaults.
         """
         return self._wait(self._source.pattern, name, parameters)
 
@@ -1951,11 +2144,14 @@ class BlockingGraphmem(Blocking[Graphmem]):
         types: str | Iterable[str] | None = None,
         limit: int = NODES,
     ) -> Neighbourhood:
-        """Return a node and the nodes within 1–3 edges of it, nearest first, at most 1–500 nodes.
+        """Return a node and the nodes around it, nearest first. Raises `NodeNotFound`, `TookTooLong`.
 
-        The id belongs to a memory, session, conversation, run, review, context, access or job, in this
-        order; `conversation:ID` and `entity:NAME` name those kinds. `types` are edge types, in any case,
-        as a list or separated by commas. Raises `NodeNotFound`, `TookTooLong`.
+        Args:
+            node_id: of a memory, session, conversation, run, review, context, access or job, tried in this
+                order; `conversation:ID` and `entity:NAME` name those kinds.
+            depth: the maximum distance in edges, 1–3.
+            types: follow these types of edges only, in any case, as a list or separated by commas.
+            limit: the maximum number of nodes, 1–500, this one included.
         """
         return self._wait(
             self._source.neighbourhood, node_id, depth=depth, types=types, limit=limit
@@ -1976,9 +2172,15 @@ class BlockingGraphmem(Blocking[Graphmem]):
         max_rows: int = 1000,
         timeout_ms: int = 10000,
     ) -> Table:
-        """Return the rows of a read-only statement, at most 50,000 rows in at most 60,000 ms.
+        """Return the rows of a read-only statement, which sees all clients.
 
-        It sees all clients. Raises `CypherRefused`, `CypherMistake`, `TookTooLong`, `TookTooMuch`.
+        Raises `CypherRefused`, `CypherMistake`, `TookTooLong`, `TookTooMuch`.
+
+        Args:
+            parameters: the values of `$name` in the statement.
+            max_rows: the maximum number of rows, 1–50,000.
+            timeout_ms: the time limit in milliseconds, 1–60,000.
+            via: the way by which it was sent, for the audit.
         """
         return self._wait(
             self._source.cypher, query, parameters, max_rows=max_rows, timeout_ms=timeout_ms
@@ -1992,7 +2194,14 @@ class BlockingGraphmem(Blocking[Graphmem]):
         limit: int = 50,
         cursor: str | None = None,
     ) -> Audit:
-        """Return the statements that were sent, of all clients or of one, newest first."""
+        """Return the statements that were sent, newest first.
+
+        Args:
+            client_id: only those of this client; None for all.
+            outcome: only those with this outcome; a `running` one may have been lost.
+            limit: the entries on a page, 1–200.
+            cursor: that of the page before.
+        """
         return self._wait(
             self._source.cypher_audit,
             client_id=client_id,
@@ -2009,7 +2218,14 @@ class BlockingGraphmem(Blocking[Graphmem]):
         limit: int = 50,
         cursor: str | None = None,
     ) -> Jobs:
-        """Return this client's background jobs, newest first, 1–200 a page."""
+        """Return this client's background jobs, newest first.
+
+        Args:
+            state: only jobs in this state; `dead` ones were given up.
+            kind: only jobs of this kind, such as `aliases`.
+            limit: the entries on a page, 1–200.
+            cursor: that of the page before.
+        """
         return self._wait(self._source.jobs, state=state, kind=kind, limit=limit, cursor=cursor)
 
     def export(self, *, vectors: bool = True, cursor: str | None = None) -> Iterator[bytes]:
