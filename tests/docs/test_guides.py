@@ -245,6 +245,14 @@ def test_the_commands_of_a_page_run_in_order(
             assert "It is 42 metres high." in done.stdout
 
 
+def test_the_table_of_the_guide_to_python_has_every_method() -> None:
+    page = (ROOT / "docs/guides/python.md").read_text("utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    named = set(re.findall(r"\w+", " ".join(re.findall("`[^`]+`", " ".join(rows)))))
+    methods = {name for name in dir(Graphmem) if not name.startswith("_")}
+    assert methods - named == set()
+
+
 def test_a_line_with_the_fields_of_the_guide_is_read() -> None:
     page = (ROOT / "docs/guides/bring-your-history.md").read_text()
     [row] = [line for line in page.splitlines() if line.startswith("| your own |")]
