@@ -413,13 +413,13 @@ def peers_summary(found: Reports) -> str:
         parts.append(
             f"{evidence(ours, of):.1f} % of the evidence of {of} ({name}: {evidence(best, of):.1f} %)"
         )
-    sooner = [f"{name} in {time(one)} ms" for name, one in others if time(one) < time(ours)]
+    faster = [f"{name} in {time(one)} ms" for name, one in others if time(one) < time(ours)]
     return (
         f"Beside {len(rest)} other memories, all without a language model, with the same messages and "
         "vectors, a "
         f"context of 1,024 tokens holds {', and '.join(parts)}; the best of the others is in "
         f"brackets. A question takes {time(ours)} ms in a store of {ours['latency']['small']['memories']:,} "
-        f"memories; sooner answer: {', '.join(sooner) or 'none'}."
+        f"memories; faster: {', '.join(faster) or 'none'}."
     )
 
 

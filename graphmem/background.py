@@ -341,7 +341,9 @@ class Background:
                 WORKER_CRASHES.inc()
                 if time.monotonic() - began > LONGEST_PAUSE:
                     pause = self._first_pause
-                log.error("the worker fell and starts anew in %g s: %s", pause, traced(problem))
+                log.error(
+                    "the worker crashed and is started again in %g s: %s", pause, traced(problem)
+                )
                 await self._stops_within(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
 

@@ -60,7 +60,7 @@ FAULTS = 5
 QUIET_SECONDS = 60.0
 """The time without an error after which the same one is logged again."""
 
-BLINKED = "database blinked: %s; trying again"
+TRANSIENT = "transient error of the database: %s; trying again"
 
 DEADLOCK = "Neo.TransientError.Transaction.DeadlockDetected"
 COLLISIONS = 6
@@ -606,7 +606,7 @@ class Graph:
                     raise self._link.damaged or Unavailable(
                         f"the database does not answer ({_name(problem)})"
                     ) from problem
-                self._link.tell(BLINKED, _name(problem), logging.INFO)
+                self._link.tell(TRANSIENT, _name(problem), logging.INFO)
             # Jitter: not all callers retry at the same moment.
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311
             pause = min(pause * 2, 1.0)

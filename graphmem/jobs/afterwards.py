@@ -81,4 +81,4 @@ async def _run(what: str, work: Coroutine[Any, Any, None]) -> None:
 def _report(what: str, why: str) -> None:
     """Log and count a piece of work that was not done."""
     LEFT_UNDONE.labels(what).inc()
-    log.warning("left undone: %s: %s", what, why)
+    log.warning("not done after an answer: %s: %s", what, why)

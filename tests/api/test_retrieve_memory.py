@@ -769,7 +769,7 @@ async def test_a_review_that_cannot_be_recorded_does_not_fail_the_answer(
         await memory.runtime.afterwards.settle()
         assert await reviews(http) == []
     assert graph.tried == 1
-    assert "left undone: record_review" in caplog.text
+    assert "not done after an answer: record_review" in caplog.text
     assert "Sesame" not in caplog.text
 
 

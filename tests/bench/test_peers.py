@@ -211,7 +211,7 @@ def test_the_summary_names_the_best_of_the_others_and_who_answers_sooner():
     assert "3 other memories" in told
     assert "90.0 % of the evidence of Boats (worse: 71.0 %)" in told
     assert "takes 12 ms" in told
-    assert "sooner answer: sooner in 3 ms." in told
+    assert "faster: sooner in 3 ms." in told
 
 
 def test_the_command_measures_at_the_size_of_the_report():

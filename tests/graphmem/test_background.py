@@ -204,8 +204,8 @@ async def test_a_worker_that_falls_is_told_and_started_anew(
     assert crashes() - before == 2
     told = [one.getMessage() for one in caplog.records if one.name == "graphmem.background"]
     assert [line.split(":")[0] for line in told] == [
-        "the worker fell and starts anew in 0.01 s",
-        "the worker fell and starts anew in 0.02 s",
+        "the worker crashed and is started again in 0.01 s",
+        "the worker crashed and is started again in 0.02 s",
     ]
     assert type(problem).__name__ in told[0]
     assert "sesame" not in caplog.text

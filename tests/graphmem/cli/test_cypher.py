@@ -130,7 +130,7 @@ def test_it_is_left_only_when_the_end_of_its_statement_is_in_the_audit(
     monkeypatch.setattr("graphmem.exploring.running.PATIENCE_SECONDS", 0.0)
     name = f"n{uuid.uuid4().hex}"
     shown = invoke("cypher", f"{statement} // {name}", "--param", 'name="x"').stderr
-    assert "left undone" not in shown
+    assert "not done after an answer" not in shown
     audited = (
         "MATCH (a:Audit) WHERE a.query CONTAINS $name AND a.query <> $this RETURN a.outcome AS o"
     )

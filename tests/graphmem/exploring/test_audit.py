@@ -96,7 +96,7 @@ async def test_an_end_that_cannot_be_kept_does_not_spoil_the_answer(
     monkeypatch.setattr("graphmem.exploring.running.forget", broken)
     assert (await memory.cypher("RETURN 1 AS x")).rows == [{"x": 1}]
     await memory.runtime.afterwards.settle()
-    assert "left undone: the end of a statement in the audit: OSError" in caplog.text
+    assert "not done after an answer: the end of a statement in the audit: OSError" in caplog.text
     assert "sesame" not in caplog.text
 
 

@@ -228,15 +228,17 @@ async def test_a_database_that_is_away_is_logged_once_for_all_who_wait(
         failing_reads(Failing(problem, times=6))
         side = graph.on(SECOND)
         await asyncio.gather(*(side.rows(ONE) for _ in range(3)))
-        return [one.message for one in caplog.records if "blinked" in one.message]
+        return [one.message for one in caplog.records if "transient" in one.message]
 
     caplog.set_level(logging.INFO, "graphmem.graph.driver")
     graph._link.faults.clear()
     assert await told(ServiceUnavailable("away")) == [
-        "database blinked: ServiceUnavailable; trying again"
+        "transient error of the database: ServiceUnavailable; trying again"
     ]
     assert await told(ServiceUnavailable("away")) == []
-    assert await told(SessionExpired("gone")) == ["database blinked: SessionExpired; trying again"]
+    assert await told(SessionExpired("gone")) == [
+        "transient error of the database: SessionExpired; trying again"
+    ]
     monkeypatch.setattr(driver, "QUIET_SECONDS", 0.0)
     assert len(await told(ServiceUnavailable("away"))) == 6
 

@@ -170,7 +170,7 @@ async def test_a_write_and_a_subcall_are_done_once_for_each_operation_id(memory:
 
 
 class Flaky(Graph):
-    """A graph that fails in passing at some queries, some times."""
+    """A graph that has transient errors at some queries, some times."""
 
     def __init__(self, graph: Graph, failing: dict[str, int]) -> None:
         self.__dict__ |= graph.__dict__
@@ -398,7 +398,7 @@ async def test_a_peek_of_what_is_not_there_is_recorded_and_costs_nothing(memory:
 
 
 class Failing:
-    """A step that fails in passing some times before it succeeds."""
+    """A step that has some transient errors before it succeeds."""
 
     def __init__(self, times: int) -> None:
         self.left = times
