@@ -848,7 +848,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             summary: the text that is searched, at most 20,000 bytes of UTF-8.
             surprise: the distance from earlier episodes, 0–1; from .7 on a key moment.
             start_at, end_at: the times of the episode.
-            metadata, tags, expires_at: as of `remember_fact`.
+            metadata, tags, expires_at: see `remember_fact`.
         """
         return self._wait(
             self._source.remember_episode,
@@ -960,7 +960,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             valid_at: since when the new version is true; None for now, or for the fact's own start if that is
                 later.
             reason: stored, and returned by `versions`; at most 2,000 bytes of UTF-8.
-            category, conversation_id, scope, keywords, importance: as of `remember_fact`.
+            category, conversation_id, scope, keywords, importance: see `remember_fact`.
             source_episode_ids: the episodes or messages that the new version is derived from.
         """
         return self._wait(
@@ -1021,18 +1021,13 @@ class BlockingGraphmem(Blocking[Graphmem]):
         Args:
             kinds: only these kinds.
             external_id: only messages to which the caller gave this id.
-            session_id: the id that graphmem gave to the session, or beside `conversation_id` the caller's
-                name for it.
+            session_id: graphmem's id of the session, or beside `conversation_id` the caller's name for it.
             source_type: the origin, such as `knowledge_base` or `session_summary`.
             source_id: the caller's name of the source of references, summaries and spans.
             category, scope: only facts have them.
-            tags: only memories that have all of these.
-            since, until: a period of the times when they happened: the beginning, inclusive, and the end,
-                exclusive.
-            as_of, known_as_of, include_superseded: as of `recall`.
-            order: which end comes first.
-            limit: the entries on a page, 1–200.
-            cursor: that of the page before.
+            tags, as_of, known_as_of, include_superseded: see `recall`.
+            since, until: a period of the times when they happened, `until` exclusive.
+            limit, cursor: the entries on a page, 1–200, and the cursor of the page before.
             client_id: list the memories of another client that may be read.
         """
         return self._wait(
@@ -1070,7 +1065,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         None or an empty list removes a value. Raises `MemoryNotFound`.
 
         Args:
-            metadata, tags, expires_at: as of `remember_fact`.
+            metadata, tags, expires_at: see `remember_fact`.
         """
         return self._wait(
             self._source.annotate, memory_id, metadata=metadata, tags=tags, expires_at=expires_at
@@ -1079,7 +1074,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
     def delete_memory(self, memory_id: str) -> Deleted:
         """Delete one memory permanently, with all its versions, and a reference with its spans.
 
-        Episodes and summaries that were made of it keep what they say of it: `forget` deletes these too.
+        Episodes and summaries that were made of it stay as they are: `forget` deletes these too.
 
         Raises `MemoryNotFound`, and `PartOfContent` for a span of a reference's content.
         """
@@ -1108,7 +1103,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             session_id: the id that graphmem gave to the session, or beside `conversation_id` the caller's
                 name for it.
             tags: those that have all of these.
-            since, until: a period as of `memories`.
+            since, until: a period, see `memories`.
             name: those that this person said, or that mention this person or thing by any name.
             dry_run: count, and delete nothing.
         """
@@ -1245,18 +1240,14 @@ class BlockingGraphmem(Blocking[Graphmem]):
         Args:
             query: words or a question, 1–32,768 characters; `*` matches everything.
             match: `exact` finds the texts of a session or conversation that contain the query, in any case.
-            session_id: for `match="exact"` only: the id that graphmem gave to the session, or beside
-                `conversation_id` the caller's name for it.
-            source_types: search these origins only; None searches all, also messages, facts and episodes.
-            source_ids: search these sources only, by the caller's names for them.
-            conversation_id, tags, since, until, as_of, known_as_of, include_superseded: as of `recall`.
-            max_results: the maximum number of items, 1–200.
-            max_tokens: the maximum of the items' `token_estimate` together; None for no limit.
+            session_id: for `match="exact"` only; see `memories`.
+            source_types, source_ids: search these origins and sources only; None searches all kinds.
+            conversation_id, tags, since, until, as_of, known_as_of, include_superseded, reads: see `recall`.
+            max_results, max_tokens: the maximum of items, 1–200, and of their `token_estimate` together.
             min_relevance: leave out memories below this relevance, 0–1.
             sort_by: the order; None for `relevance`, with hops for `combined` with the importance.
             max_hops: the number of edges to follow from a match, 0–3.
             link_types: follow these edges only; None follows links, summaries and names.
-            reads: the other clients to search; None searches all that may be read.
         """
         return self._wait(
             self._source.search,
@@ -1349,7 +1340,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         Args:
             source_types: search spans of these types of sources only.
             limit: the maximum number of spans, 1–200.
-            query, source_ids, tags, as_of, known_as_of, include_superseded, min_relevance: as of `search`.
+            query, source_ids, tags, as_of, known_as_of, include_superseded, min_relevance: see `search`.
         """
         return self._wait(
             self._source.search_spans,
@@ -1483,14 +1474,11 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> Recalled:
         """Return the best context for a question: as many memories as fit into `max_tokens`.
 
-        The budget goes to high scores, and of like ones to the memory with fewer tokens. With a `limit`, or
-        another `ranking` than `default`, the rank alone decides.
-
         Args:
             query: the question, 1–32,768 characters.
             conversation_id: search this conversation only; None searches all memories.
             kinds, tags: search these kinds only, and memories that have all of these tags.
-            limit: the maximum number of memories, 1–200; None lets the budget decide.
+            limit: the maximum number of memories, 1–200, by rank; None prefers the shorter of like scores.
             max_tokens: the budget of the context, 1–200,000 tokens.
             since, until: the beginning of a period, inclusive, and its end, exclusive.
             as_of, known_as_of: answer with what was valid on this day, and recorded by this time.
@@ -1499,7 +1487,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             ranking: the order of the memories.
             abstain: return an empty context, and set `abstained`, if nothing is relevant enough.
             min_relevance: leave out memories below this relevance, 0–1.
-            explain: also return weights, milliseconds by step, and what has lifted each item.
+            explain: also return weights, milliseconds by step, and the memories that have lifted each item.
             reads: the other clients to ask; None asks all that may be read.
         """
         return self._wait(
@@ -1599,12 +1587,12 @@ class BlockingGraphmem(Blocking[Graphmem]):
             top_sessions: the maximum number of sessions, 1–20.
             top_k: the maximum number of hits in each session, 1–50.
             neighbours: the messages before and after each hit that are shown too, 0–10.
-            conversation_id, tags: as of `recall`.
+            conversation_id, tags: see `recall`.
             max_tokens: the budget of the prompt; None for 200,000.
             narrowing: `soft` chooses sessions by summaries and messages together, `hard` by summaries first.
             min_relevance: the relevance, 0–1, that the best session needs; below it everything is searched,
                 and `fallback` says so. None for the value that was measured for the narrowing.
-            as_of, known_as_of, time_zone, reads: as of `recall`.
+            as_of, known_as_of, time_zone, reads: see `recall`.
         """
         return self._wait(
             self._source.search_contextual,
@@ -1643,7 +1631,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             direction: messages before it, after it, or on both sides, the nearest first.
             shown: the ids of messages that are not to be repeated, at most 10,000.
             max_tokens: the maximum of the messages' tokens together, 1–200,000.
-            as_of, known_as_of: as of `recall`.
+            as_of, known_as_of: see `recall`.
             client_id: that of the item, or of the session, in an answer.
         """
         return self._wait(
@@ -1693,7 +1681,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             top_k: the maximum number of facts found by the guesses, 1–50; linked facts are added.
             hop_depth: the number of links to follow from these, 0–3.
             injection_tokens: the maximum tokens of `injection`, up to 200,000; 0 sets no limit.
-            as_of, known_as_of: as of `recall`.
+            as_of, known_as_of: see `recall`.
             mode: `pure` searches by meaning, `hybrid` also by words.
             on_failure: `window` searches for the last message of the user if the language model fails.
         """
@@ -1744,7 +1732,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             raw: give every episode its messages, whatever `detail`.
             semantic_limit: the maximum number of facts, 1–1,000.
             category: find facts of this category only.
-            tags, as_of, known_as_of, include_superseded: as of `recall`.
+            tags, as_of, known_as_of, include_superseded: see `recall`.
             episodic_limit: the maximum number of episodes, 1–100.
             detail: the episodes that the text shows with messages: none for `none`, all for `high`; for
                 `low` the first and for `auto` the first two, if they are key moments.
@@ -1843,7 +1831,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         Args:
             target_id: the caller's name of the source, which may have several cards.
             description: the text that is searched, at most 100,000 bytes of UTF-8; None for the label.
-            importance, tags, expires_at: as of `remember_fact`.
+            importance, tags, expires_at: see `remember_fact`.
             metadata: at most 100,000 bytes of JSON.
             span_pointer: the caller's note of the place of the content; nothing is read there.
             occurred_at: the time of the source; None for now.
@@ -2108,7 +2096,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
             budget: `max_tokens`, `max_time_ms`, `max_retries`; None for 10,000, a minute and 3.
             parent_session_id: the run that pays for this one, and whose remaining budget caps it.
             operation_id: the caller's name for this start; a repetition returns the same run.
-            on_access: as of `runs`.
+            on_access: see `runs`.
         """
         return BlockingBeginning(
             self._source.run(
@@ -2238,7 +2226,7 @@ class BlockingGraphmem(Blocking[Graphmem]):
         return self._each(self._wait(self._source.export, vectors=vectors, cursor=cursor))
 
     def usage(self) -> ClientUsage:
-        """Return the limits of this client, and what it has: None until its first write under limits."""
+        """Return the limits of this client, and its use of them: None until its first write under limits."""
         return self._wait(self._source.usage)
 
     def clients(self, *, limit: int = 20, cursor: str | None = None) -> Clients:

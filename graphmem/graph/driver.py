@@ -387,7 +387,7 @@ class Graph:
 
     @property
     def retry_seconds(self) -> float:
-        """The time for which what fails is retried."""
+        """The time for which a failed query is retried."""
         return self._retry_seconds
 
     def settle_before_reads(self, settle: Callable[[str, "Graph"], Awaitable[None]]) -> None:
@@ -418,8 +418,8 @@ class Graph:
     def _access_of(self, query: Query[Row]) -> str:
         """Return the member of a cluster that is to answer a query that reads.
 
-        The leader, unless the rows only answer a caller: others may decide what is written, and another
-        member may not know yet what the leader knows. A single server makes sure that a query only reads.
+        The leader, unless the rows only answer a caller: others may decide a write, and another member
+        may lack the latest ones. A single server makes sure that a query only reads.
         """
         if self._is_cluster and not query.anywhere:
             return neo4j.WRITE_ACCESS
@@ -485,8 +485,8 @@ class Graph:
     async def delete(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
         """Run `work`, which deletes and returns what it has deleted, in one transaction as `write` does.
 
-        If the answer of a commit was lost, the next try finds nothing left and returns a false value: what
-        the try before it returned counts. Raises `Unavailable`.
+        If the answer of a commit was lost, the next try finds nothing left and returns a false value: then
+        the result of the try before it counts. Raises `Unavailable`.
         """
         gone: list[Result] = []
 
@@ -651,7 +651,7 @@ MEND_LOGIN = (
     "set GRAPHMEM_NEO4J_USER and GRAPHMEM_NEO4J_PASSWORD, or those of its place in the places file, to what "
     "it knows"
 )
-"""What to do about a password that a server does not know, also one that was changed meanwhile."""
+"""The remedy for a password that a server does not know, also one that was changed meanwhile."""
 
 
 @contextmanager

@@ -215,7 +215,7 @@ class Pulse:
         return None
 
     async def is_lost(self, graph: Graph) -> bool:
-        """Tell whether the database still fails or is silent; what was noticed before no longer counts."""
+        """Tell whether the database still fails or is silent; earlier observations no longer count."""
         self._since = {}
         return await _state(graph, CONFIRM_SECONDS) is not None
 

@@ -115,11 +115,11 @@ class Calibration(Struct, frozen=True):
     low: float
     high: float
     knowledge: dict[str, float] = {}
-    """How well the model knows other languages than English, 0–1, by their codes; empty until measured."""
+    """The model's knowledge of other languages than English, 0–1, by their codes; empty until measured."""
 
 
 class StoredKnowledge(Struct, frozen=True):
-    """How well a model knows languages."""
+    """A model's knowledge of languages."""
 
     languages: list[str]
     knowledge: list[float]

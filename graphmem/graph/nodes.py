@@ -102,7 +102,7 @@ class Client(AsyncStructuredNode):
 
 
 class Usage(AsyncStructuredNode):
-    """What a client with limits has: memories, the bytes of their texts, and the tokens written on `day`.
+    """The usage of a client with limits: memories, the bytes of their texts, and the tokens written on `day`.
 
     Made with its first write under limits; from then on each write and deletion keeps it right.
     """

@@ -211,7 +211,7 @@ def read_as_exported(result: neo4j.AsyncResult) -> None:
     """Have a result's times and vectors read as `to_json` writes them, in a tenth of the time.
 
     The driver makes an object of each time, and looks at each entry of each list and map once more. Like
-    `keep_far_times` this replaces its functions; what it cannot read `to_json` refuses.
+    `keep_far_times` this replaces its functions; `to_json` refuses any value that it cannot read.
     """
     scope: Any = result._hydration_scope
     scope._struct_hydration_functions |= {b"I": _offset_time, b"V": _short_vector}

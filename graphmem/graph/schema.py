@@ -119,12 +119,12 @@ def schema_files(folder: Path | None = None) -> list[SchemaFile]:
 async def migrate(
     graph: Graph, *, dimensions: int, progress: Progress, folder: Path | None = None
 ) -> Migrated:
-    """Bring the database's schema up to date, create what is missing of it, and wait for its indexes.
+    """Bring the database's schema up to date, create its missing parts, and wait for its indexes.
 
     Safe when several processes start at once: one applies, the others wait. Raises `SchemaError` if the
     server is too old, an applied file has changed, a newer graphmem has migrated the database, or the
-    database's user may not create what is missing. Statements about the vector indexes apply to those of the
-    installation's side; `dimensions` is the length of the embeddings of a new installation.
+    database's user may not create the missing parts. Statements about the vector indexes apply to those of
+    the installation's side; `dimensions` is the length of the embeddings of a new installation.
     """
     await check_server(graph)
     files = schema_files(folder)
@@ -151,7 +151,7 @@ async def migrate(
 
 
 def creations(files: Sequence[SchemaFile], side: Side = FIRST) -> list[Creation]:
-    """Return the statements that create what is there after all files, on a side of the embeddings."""
+    """Return the statements that create the schema of all files together, on a side of the embeddings."""
     made: dict[str, Creation] = {}
     for file in files:
         for statement in (renamed(one, side) for one in file.statements):
@@ -259,7 +259,7 @@ async def _bootstrap(graph: Graph, first: Sequence[Creation]) -> list[str]:
 def _needed(
     files: Sequence[SchemaFile], stored: Installation | None, side: Side, dimensions: int
 ) -> list[tuple[Creation, int]]:
-    """Return what creates the whole schema, with the length of embeddings.
+    """Return the statements that create the whole schema, with the length of embeddings.
 
     While the model is changed it includes the vector indexes of the other side, once they exist.
     """
@@ -273,7 +273,7 @@ def _needed(
 async def _repair(
     graph: Graph, needed: Sequence[tuple[Creation, int]]
 ) -> tuple[list[str], list[str]]:
-    """Create what is missing; return the names of what was created, and of what could not be."""
+    """Create the missing parts; return the names of the created ones, and of those that could not be."""
     lengths = {one.name: dimensions for one, dimensions in needed}
     lacking = await _lacking(graph, [one for one, _ in needed])
     if not lacking:
@@ -312,7 +312,7 @@ def _forbidden(one: Creation) -> SchemaError:
 
 
 def _log_repairs(done: Migrated) -> None:
-    """Log what was missing of the schema."""
+    """Log the missing parts of the schema."""
     if done.created:
         log.warning("created what was missing of the schema: %s", ", ".join(done.created))
     if done.missing:

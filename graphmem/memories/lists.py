@@ -107,8 +107,8 @@ COUNT_OF_EXTERNAL_ID = Query("memories/count_of_external_id", PassingCount)
 async def list_memories(asked: MemoriesAsked, context: Context) -> Memories:
     """Return a page of a client's memories by the time when they happened, and the number of all.
 
-    Of another client that may be read, if it is named. What was there throughout is on exactly one page,
-    whatever is written meanwhile. Raises `InvalidInput`, `Unavailable`.
+    Of another client that may be read, if it is named. A memory that existed throughout is on exactly one
+    page, whatever is written meanwhile. Raises `InvalidInput`, `Unavailable`.
     """
     context = context.of(asked.client_id)
     listed, is_newest = listing(asked), asked.order == "newest"

@@ -146,7 +146,7 @@ async def cut_reads(ids: Sequence[str], *, client_id: str, graph: Graph) -> None
 async def delete_unmentioned(
     transaction: Transaction, entities: Iterable[str], *, client_id: str
 ) -> int:
-    """Delete those of the entities, by normal form, that no memory mentions any more; return how many.
+    """Delete those of the entities, by normal form, that no memory mentions any more; return their number.
 
     When a concurrent write mentions one of them, the transaction fails and is run again.
     """

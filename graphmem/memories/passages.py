@@ -30,7 +30,7 @@ WRITTEN_AT_ONCE = 500
 """The number of passages that one statement writes."""
 
 PASSAGES_JOB = "passages"
-"""The kind of the job that cuts what a write has left."""
+"""The kind of the job that cuts the texts that a write has left."""
 
 PIECE_SECONDS = 5.0
 """The length of a piece of the job, so that other jobs run in between."""

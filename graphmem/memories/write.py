@@ -158,12 +158,12 @@ class Prepared(Struct, frozen=True):
 
 
 class MemoriesWritten(Struct, frozen=True):
-    """The number of written memories, the models whose vectors they lack, and what their client has now."""
+    """The number of written memories, the models whose vectors they lack, and their client's usage."""
 
     written: int
     lacking: list[str]
     usage: CountedUsage | None
-    """What the client has now, if that is counted."""
+    """The client's usage, if that is counted."""
 
 
 class WrittenMemory(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Abstaining: how relevant a memory is, whatever else was found, and whether anything answers at all."""
+"""Abstaining: the relevance of a memory by itself, and whether any memory answers at all."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ ENOUGH = 0.22
 """The relevance of the best memory from which a question counts as answered, unless the caller sets one.
 
 Measured on LoCoMo (docs/benchmarks.md): from .25 on, one conversation in two loses more than 3 % of its
-questions; at .2 the one that is most like the others answers a fifth of what was asked of those.
+questions; at .2 the one that is most like the others answers a fifth of the questions to those.
 """
 
 JUDGED = 20
@@ -60,7 +60,7 @@ NAMES_FOUND = Query("recall/names_found", NamedMemory)
 
 
 class Judgement(Struct, frozen=True, kw_only=True):
-    """What the relevance of a memory depends on, besides the memory."""
+    """Everything besides a memory on which its relevance depends."""
 
     asked: str
     words: AskedWords
@@ -77,7 +77,7 @@ class Judgement(Struct, frozen=True, kw_only=True):
     ) -> float:
         """Return the relevance, 0–1, of a memory by its text, or by parts of it that were found.
 
-        Without a cosine it is the share of the question's words. The name of who speaks counts as a word of
+        Without a cosine it is the share of the question's words. The speaker's name counts as a word of
         the message, as it does in its vector; so does the day on which it was said, if the question names it.
         """
         if self.asked.strip() == EVERYTHING:
@@ -146,7 +146,7 @@ def judgement(
     scale: Calibration,
     zone: tzinfo = UTC,
 ) -> Judgement:
-    """Return what relevance depends on; the name of a speaker that was found is known."""
+    """Return the judgement of a question; the name of a speaker that was found is known."""
     speakers = frozenset[str]().union(*map(stems_in, {one.name for one in found if one.name}))
     unknown = sum(speakers.isdisjoint(stems) for stems in unheard)
     return Judgement(
@@ -177,7 +177,7 @@ async def relevant_enough(
     """Return the ranked memories that may answer; none if the question abstains.
 
     With `min_relevance` those that reach it. With `abstain` alone all of them, if one of the first `JUDGED`
-    is relevant enough: what is said beside a relevant message belongs to the answer too.
+    is relevant enough: the messages beside a relevant one belong to the answer too.
     """
     least = question.min_relevance
     if least is None and not question.abstain:

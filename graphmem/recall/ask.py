@@ -346,7 +346,7 @@ async def _pack(search: RankedSearch, question: Question, context: Context) -> P
 
 
 async def explain(question: ExplainedQuestion, context: Context) -> Explanation:
-    """Return at which stage of recall a memory falls out of the answer to a question, and by how much.
+    """Return the stage at which a memory falls out of the answer to a question, and by how much.
 
     Raises `InvalidInput`, `MemoryNotFound`, also for a memory of another client, and `Unavailable`.
     """
@@ -387,7 +387,7 @@ async def _explain_ranked(
     question: Question,
     context: Context,
 ) -> Explanation:
-    """Return the explanation of a candidate: its scores, and what it lost against."""
+    """Return the explanation of a candidate: its scores, and the memory that it lost against."""
     known = search.admitted.relevance
     if one.id not in known:
         known = await relevance_by_id([one], search.judge, context)

@@ -29,7 +29,7 @@ A text beyond that is given as an excerpt, but whole, whatever its length, if no
 """
 
 COST_EXPONENT = 0.1
-"""How much the cost of a memory counts against its score: ten times the tokens, a fifth less worth."""
+"""The weight of the cost of a memory against its score: ten times the tokens, a fifth less worth."""
 
 FIRST_SHARE = 0.1
 FIRST_TOKENS = range(40, 120)
@@ -351,7 +351,7 @@ class Packing:
         return [one.candidate for one in self._order if one.candidate.id in self._texts]
 
     def _measure(self, candidate: Candidate) -> None:
-        """Make the excerpt of a long memory, and count the tokens of whatever is shown of it."""
+        """Make the excerpt of a long memory, and count the tokens of the part that is shown."""
         text, hit = self._texts[candidate.id], self._hit(candidate)
         if text.bytes is not None and hit is not None:
             around = Surroundings(
@@ -422,7 +422,7 @@ class Packing:
 def worth(score: float, tokens: int) -> float:
     """Return the worth of a memory for a budget: of two that answer alike the cheaper one leaves more room.
 
-    The long answers at the end of what fits cost most of a budget, and each says little of what is asked.
+    The long answers at the end cost most of a budget, and each says little about the question.
     """
     cost: float = tokens**COST_EXPONENT
     return score / cost

@@ -107,7 +107,7 @@ class Item(Struct, frozen=True, kw_only=True):
     text: str
     """Its text as the context shows it: of a long memory an excerpt."""
     score: float
-    """Comparable within one answer only; `relevance` says how well it answers."""
+    """Comparable within one answer only; `relevance` also between answers."""
     relevance: Annotated[float, Meta(description=RELEVANCE)]
     scores: dict[str, float]
     """The signals of its score before weighting: `vector`, the cosine; `bm25`; those in `weights`; others."""
@@ -214,9 +214,9 @@ class Explanation(Struct, frozen=True, kw_only=True):
     rank: int | None = None
     """Its rank among the candidates."""
     score: float | None = None
-    """As of an item; null unless it is a candidate."""
+    """As in `Item`; null unless it is a candidate."""
     scores: dict[str, float] = {}
-    """The signals of its score, as of an item; if it is not a candidate, only those of the searches."""
+    """The signals of its score, as in `Item`; if it is not a candidate, only those of the searches."""
     weights: dict[str, float]
     """The weights of the signals, whose weighted sum is `score`; none for `rrf`."""
     ranks: dict[Leg, int | None] = {}

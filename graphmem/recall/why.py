@@ -1,4 +1,4 @@
-"""Why a memory is in an answer, and why it is not: at which stage of recall it fell out, and by how much."""
+"""The reasons for which a memory is in an answer or not: the stage at which it fell out, and by how much."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -172,7 +172,7 @@ def _lift(signal: str, one: Ranked) -> Lift:
 
 
 def compared(item: Item) -> Compared:
-    """Return what of an item another memory is compared with."""
+    """Return the part of an item that another memory is compared with."""
     return Compared(
         id=bare_id(item.id),
         client_id=item.client_id,

@@ -206,7 +206,7 @@ class IndexQuery(Struct, frozen=True, kw_only=True):
     least_cosine: float = -1.0
     """The cosine from which a memory that shares no word is wanted; -1 for all."""
     sample: Sample | None = None
-    """What is usual for the client, to score the words of the texts that are returned by it; None leaves the
+    """A sample of the client's memories, by which the words of the returned texts are scored; None leaves the
     scores of the index, which depend on all clients."""
 
     @property
@@ -313,7 +313,7 @@ async def find_by_passages(
 def with_own_words(found: Sequence[Candidate], weighed: WeighedWords) -> list[Candidate]:
     """Return candidates with their scores by words from the client's own statistics.
 
-    What only the vectors found has one too, so that it does not matter whose words the index thinks rare.
+    Those that only the vectors found have one too: the index counts the words of all clients.
     """
     texts = {one.id: one.text for one in found if one.text}
     counted = {id: counted_words(text, weighed) for id, text in texts.items()}
@@ -518,9 +518,9 @@ async def find_matching(
 ) -> Findings:
     """Return the matches, whatever the requested number: at most 1,000 of each leg and source.
 
-    For orders whose first results need not be among the most relevant. What shares no word needs the
-    `least_cosine`. The candidates have only the properties that rank them, without a cosine if only words
-    found them; see `with_texts`. Raises `Unavailable`.
+    For orders whose first results need not be among the most relevant. A memory that shares no word
+    needs the `least_cosine`. The candidates have only the properties that rank them, without a cosine if
+    only words found them; see `with_texts`. Raises `Unavailable`.
     """
     query = IndexQuery(
         embeddings=vectors(embedding),

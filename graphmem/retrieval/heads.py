@@ -69,7 +69,7 @@ HEADS = Query("retrieval/heads", Standing)
 
 
 async def fetch_heads(ids: Collection[str], *, client_id: str, graph: Graph) -> list[Standing]:
-    """Return memories that were found, or their heads, without texts; none for what is gone by now.
+    """Return memories that were found, or their heads, without texts; none for a memory that is gone by now.
 
     Raises `Unavailable`.
     """

@@ -1,4 +1,4 @@
-"""How well an embedding model knows a language, measured with pairs of a question and its answer."""
+"""An embedding model's knowledge of languages, measured with pairs of a question and its answer."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -94,7 +94,7 @@ Knowledge = Mapping[str, float]
 
 
 async def measure_knowledge(embedder: Embedder) -> dict[str, float]:
-    """Return how well the embedder's model knows each language of the pairs. Raises `Unavailable`."""
+    """Return the embedder's knowledge, 0–1, of each language of the pairs. Raises `Unavailable`."""
     found = {}
     for spoken, pairs in PAIRS.items():
         asked = await embedder.queries([question for question, _ in pairs], patient=True)
@@ -104,7 +104,7 @@ async def measure_knowledge(embedder: Embedder) -> dict[str, float]:
 
 
 def knowledge_of(asked: Sequence[Vector], answers: Sequence[Vector]) -> float:
-    """Return how often a question is nearer to its answer than to another one, between chance and sure."""
+    """Return the share of pairs in which a question is nearer to its answer, 0 for chance and 1 for sure."""
     cosines = [
         [sum(a * b for a, b in zip(question, answer, strict=True)) for answer in answers]
         for question in asked
@@ -119,7 +119,7 @@ def knowledge_of(asked: Sequence[Vector], answers: Sequence[Vector]) -> float:
 
 
 def knows(knowledge: Knowledge, spoken: str | None) -> float:
-    """Return how well a language is known; that of no measured one by the worst of its relatives."""
+    """Return the knowledge, 0–1, of a language; of one that was not measured its worst relative's."""
     if spoken is None or spoken == ENGLISH or not knowledge:
         return 1.0
     if spoken in knowledge:

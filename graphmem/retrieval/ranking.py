@@ -82,7 +82,7 @@ PLAIN = Weights(
 PROSE = Weights(
     cosine=0.6, words=0.25, before=0.0, after=0.25, around=0.1, session=0.4, speaker=0.15, time=0.4
 )
-"""For long answers and passages; near those that BEAM learns. What answers a message follows it."""
+"""For long answers and passages; near those that BEAM learns. An answer follows its message."""
 
 CHAT = Weights(
     cosine=0.5,
@@ -130,7 +130,7 @@ BY_CONTEXT = ("before", "after", "around", "session")
 
 
 class Cues(Struct, frozen=True):
-    """What the text of a question tells: its words, with the share of each, and the times that it names."""
+    """The cues in the text of a question: its words, with the share of each, and the times that it names."""
 
     shares: Mapping[str, float]
     """By stem; together they are 1."""
@@ -138,7 +138,7 @@ class Cues(Struct, frozen=True):
     spoken: str | None = None
     """The language of the question."""
     knowledge: Knowledge = {}
-    """How well the embedding model knows languages."""
+    """The embedding model's knowledge of languages."""
     query: str = ""
     zone: tzinfo = UTC
     """The time zone of the asker, in which the times are read."""
@@ -339,10 +339,10 @@ def _trusted(
 
 
 def _by_letters(found: Sequence[Candidate], cues: Cues) -> dict[str, Scores]:
-    """Return the signals that need no knowledge of what the question means.
+    """Return the signals that need no knowledge of the question's meaning.
 
     Besides likeness of spelling: a question about a number is answered by a text with one, and seldom by a
-    question. What is rare is rare among the texts of its language.
+    question. A run of letters is rare if it is so among the texts of its language.
     """
     parts = [
         (one.id, text)

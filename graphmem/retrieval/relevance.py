@@ -36,9 +36,9 @@ RELEVANCE_SHARE = 0.7
 """The share of relevance in the combined score; the rest is importance."""
 
 NAMES_SHARE = 0.35
-"""The share of its relevance that an answer loses if the question's names occur nowhere in what is searched.
+"""The share of its relevance that an answer loses if the question's names occur in no searched memory.
 
-What is said of others and elsewhere may be much alike; who asks for Melanie wants nothing of Maria's.
+Texts about others may be much alike; a question about Melanie is not answered by Maria's memories.
 """
 
 STEMS_KEPT = 65_536
@@ -75,7 +75,7 @@ LEAST_ALIKE = 0.2
 
 
 class AskedWords(Struct, frozen=True):
-    """What of a question is compared with texts, and how far the cosine counts beside it."""
+    """The words of a question that are compared with texts, and the share of the cosine beside them."""
 
     stems: frozenset[str]
     spoken: str | None = None
@@ -83,7 +83,7 @@ class AskedWords(Struct, frozen=True):
     letters: frozenset[str] = frozenset()
     """The runs of letters of its words, if the model does not know its language."""
     trust: float = 1.0
-    """The share, 0–1, of the cosine's usual weight: how well the model knows the language."""
+    """The share, 0–1, of the cosine's usual weight: the model's knowledge of the language."""
 
     def share(self, text: str) -> float:
         """Return the share of the words that a text has, 0–1; in an unknown language also by spelling."""
@@ -100,7 +100,7 @@ class AskedWords(Struct, frozen=True):
 
 
 def asked_words(query: str, knowledge: Knowledge) -> AskedWords:
-    """Return what of a question is compared with texts, whatever its language."""
+    """Return the words of a question that are compared with texts, in any language."""
     spoken = language(query)
     known = knows(knowledge, spoken)
     if spoken is None or known >= KNOWN:
@@ -225,7 +225,7 @@ texts."""
 async def calibrate(graph: Graph, embedder: Embedder) -> Calibration:
     """Return the installation's calibration; an installation without one is measured, and the result stored.
 
-    The knowledge of languages is what is stored: see `calibrate_languages`. Raises `Unavailable`.
+    The knowledge of languages is the stored one: see `calibrate_languages`. Raises `Unavailable`.
     """
     scale = await calibration(graph) or await keep_calibration(graph, await measure(embedder))
     return replace(scale, knowledge=await knowledge(graph, embedder.key) or {})

@@ -1,6 +1,6 @@
 """Reranking: a cross-encoder reads the question together with each of the first memories; off by default.
 
-What it says is one more signal of the default ranking. It reads few memories, of each a few sentences, and an
+Its word is one more signal of the default ranking. It reads few memories, of each a few sentences, and an
 answer waits for it for a limited time: without its word, the answer is that of the ranking, and says so.
 """
 
@@ -62,7 +62,7 @@ log = logging.getLogger(__name__)
 
 
 class CrossEncoder(Protocol):
-    """A loaded model that says, in the calling thread, how well texts answer a question."""
+    """A loaded model that scores, in the calling thread, texts as answers to a question."""
 
     name: str
     sha256: str

@@ -1,4 +1,4 @@
-"""A question prepared for the indexes, and how well texts answer its words and its spelling."""
+"""A question prepared for the indexes, and the scores of texts by its words and its spelling."""
 
 import asyncio
 import logging
@@ -43,7 +43,7 @@ Shares = Mapping[str, float]
 
 
 class Sample(Struct, frozen=True):
-    """What a sample tells of a client's memories."""
+    """The statistics of a sample of a client's memories."""
 
     shares: Shares = {}
     """By stem the share, 0–1, of the memories that contain it; only common stems."""
@@ -73,7 +73,7 @@ class Vocabulary:
         self._kept: OrderedDict[str, tuple[float, Sample]] = OrderedDict()
 
     def forget(self, client_id: str) -> None:
-        """Drop what is cached of a client."""
+        """Drop the cached sample of a client."""
         self._kept.pop(client_id, None)
 
     async def shares(self, client_id: str, graph: Graph | None = None) -> Shares:
@@ -81,7 +81,7 @@ class Vocabulary:
         return (await self.sample(client_id, graph)).shares
 
     async def sample(self, client_id: str, graph: Graph | None = None) -> Sample:
-        """Return what a sample of the client's memories tells.
+        """Return the statistics of a sample of the client's memories.
 
         If it is not cached it is read from `graph` if given, else from the graph of this cache.
         """
@@ -100,7 +100,7 @@ class Vocabulary:
 
 
 def sampled(texts: Sequence[str]) -> Sample:
-    """Return what a sample tells; of no texts what is usual."""
+    """Return the statistics of a sample; the usual ones for no texts."""
     if not texts:
         return Sample()
     return Sample(
@@ -144,7 +144,7 @@ class Understood(Struct, frozen=True):
     weights: Mapping[str, Mapping[str, float]] = {}
     """The weights in each client, if several are searched; `weight` has their means then."""
     sample: Sample = Sample()
-    """What is usual among the asking client's memories, for those of others too: so scores compare."""
+    """The sample of the asking client's memories, for those of others too: so scores compare."""
 
     def weight_in(self, client_id: str) -> Mapping[str, float]:
         """Return the weights of the words by the statistics of a client."""
@@ -216,8 +216,8 @@ def _means(weighed: Collection[Mapping[str, float]]) -> dict[str, float]:
     return {word: sum(one.get(word, 1.0) for one in weighed) / len(weighed) for word in words}
 
 
-def unknown_language(spoken: str | None, knowledge: Knowledge) -> list[Lack]:
-    """Return what degrades an answer to a question in this language: nothing, or `LANGUAGE`."""
+def unknown_language(spoken: str | None, knowledge: Knowledge) -> list[str]:
+    """Return the reason that degrades an answer to a question in this language: none, or `LANGUAGE`."""
     if knows(knowledge, spoken) >= KNOWN:
         return []
     DEGRADED.labels(LANGUAGE).inc()
@@ -246,7 +246,7 @@ _UNSPACED = re.compile(f"[{UNSPACED_LETTERS}]")
 
 
 def spelling(question: str, texts: Mapping[str, str]) -> Scores:
-    """Return how alike the spelling of each text is, 1 for the most alike; without those that share none."""
+    """Return the likeness of spelling of each text, 1 for the most alike; without those that share none."""
     asked = frozenset(runs(question))
     found = {id: Counter(runs(text)) for id, text in texts.items()}
     lengths = {id: counts.total() for id, counts in found.items()}

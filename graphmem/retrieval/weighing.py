@@ -65,7 +65,7 @@ class WeighedWords(Struct, frozen=True):
 def weighed_words(
     words: Iterable[str], weight: Mapping[str, float], spoken: str | None, sample: Sample
 ) -> WeighedWords:
-    """Return the words weighed by how rare they are for the client; `weight` has those below 1.
+    """Return the words weighed by their rarity for the client; `weight` has those below 1.
 
     `weight` goes with the square of the rarity, so its root is the inverse document frequency of BM25. In a
     chat common words, most of them names, count less than that.
@@ -86,7 +86,7 @@ def weighed_words(
 
 
 def counted_words(text: str, asked: WeighedWords) -> Mapping[str, int]:
-    """Return how often a text has each of the words, or another form of it; without those it lacks."""
+    """Return the number of times that a text has each word, or another form of it; without those it lacks."""
     if asked.starts:
         return _counted_forms(text, asked.starts)
     initials, weights = asked.initials, asked.weights
@@ -180,7 +180,7 @@ def speaker_named(words: Iterable[str], names: Mapping[str, str | None]) -> Scor
 def asked_role(question: str, spoken: str | None = None) -> Role | None:
     """Return the role whose words an English question asks for; None if it tells none.
 
-    What I said is said by the user, what you said by the assistant; `can you` asks for nothing said.
+    `I said` asks for words of the user, `you said` of the assistant; `can you` asks for nothing said.
     """
     if spoken not in (None, ENGLISH):
         return None
@@ -206,13 +206,13 @@ def substance(lengths: Mapping[str, int]) -> Scores:
 
 
 def chat_share(lengths: Iterable[int]) -> float:
-    """Return how far memories of these lengths are a chat, 0–1: 0 for long answers and passages."""
+    """Return the degree, 0–1, to which memories of these lengths are a chat: 0 for long answers."""
     short = [length <= SHORT_TOKENS for length in lengths]
     return chat_of(sum(short) / len(short) if short else 0.0)
 
 
 def chat_of(short: float) -> float:
-    """Return how far memories are a chat, 0–1, of which this share is short."""
+    """Return the degree, 0–1, to which memories are a chat, of which this share is short."""
     return min(1.0, max(0.0, (short - CHAT_FROM) / (CHAT_TO - CHAT_FROM)))
 
 
@@ -244,7 +244,7 @@ def completed(
 ) -> Scores:
     """Return the share of the question that the previous message has and the memory lacks.
 
-    An answer seldom repeats what was asked: both together are what the question is about.
+    An answer seldom repeats its question: both together have the words of a later question about them.
     """
     at = {place: id for id, place in places.items()}
     nothing = frozenset[str]()
