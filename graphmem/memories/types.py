@@ -21,7 +21,7 @@ class Memory(Struct, frozen=True, kw_only=True):
     kind: Kind
     text: str
     token_count: int
-    """The tokens of `text`; of a reference with content that is counted in `content_tokens`."""
+    """The tokens of `text`; those of a reference's content are in `content_tokens`."""
     importance: float
     """0–1, as its writer gave it; .5 unless given."""
     active: bool
