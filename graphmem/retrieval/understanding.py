@@ -216,7 +216,7 @@ def _means(weighed: Collection[Mapping[str, float]]) -> dict[str, float]:
     return {word: sum(one.get(word, 1.0) for one in weighed) / len(weighed) for word in words}
 
 
-def unknown_language(spoken: str | None, knowledge: Knowledge) -> list[str]:
+def unknown_language(spoken: str | None, knowledge: Knowledge) -> list[Lack]:
     """Return the reason that degrades an answer to a question in this language: none, or `LANGUAGE`."""
     if knows(knowledge, spoken) >= KNOWN:
         return []
