@@ -215,12 +215,10 @@ class Reinforcement(Struct, frozen=True, kw_only=True):
             "keywords": self.after.own["keywords"],
             "search_text": self.after.search_text,
             "other_categories": self.other_categories,
+            "category_words": category_words(self.after.client_id, self.other_categories),
             "tags": self.tags,
+            "tag_words": tag_words(self.after.client_id, self.tags),
             "lasts": None if self.lasts == END else self.lasts,
-            "scope_words": [
-                *category_words(self.after.client_id, self.other_categories),
-                *tag_words(self.after.client_id, self.tags),
-            ],
         }
 
 
@@ -234,6 +232,7 @@ class FactDecision(Struct, frozen=True):
 
 
 LOCK_CLIENT = Query("facts/lock_client", RowsWritten, writes=True)
+LOCK_SOURCES = Query("facts/lock_sources", RowsWritten, writes=True)
 FACT_SURROUNDINGS = Query("facts/fact_surroundings", FactSurroundings)
 NEAR_FACTS = Query("facts/near_facts", FactNeighbour)
 NEAR_FACTS_EXACTLY = Query("facts/near_facts_exactly", FactNeighbour)
@@ -267,7 +266,7 @@ async def remember_facts(
 
     async def write_facts(transaction: Transaction) -> list[KeptFact]:
         await lock_writers({draft.conversation_id for draft in drafts}, transaction, client_id)
-        written = await check_surroundings(transaction, facts, client_id)
+        written = await check_locked(transaction, facts, client_id)
         return await keep(transaction, prepared, sources, context, written=written, now=now)
 
     return await context.graph.write(write_facts)
@@ -336,9 +335,10 @@ def plain_reinforcement(id: str, source_ids: list[str]) -> dict[str, Any]:
         "keywords": None,
         "search_text": None,
         "other_categories": None,
+        "category_words": [],
         "tags": [],
+        "tag_words": [],
         "lasts": BEGINNING,
-        "scope_words": [],
     }
 
 
@@ -430,6 +430,15 @@ async def check_surroundings(
             raise ConversationNotFound(conversation_id)
         _check_sources(one, kinds)
     return found.written
+
+
+async def check_locked(
+    transaction: Transaction, facts: Sequence[CheckedFact], client_id: str
+) -> list[str]:
+    """Lock the sources of facts, and check their surroundings; see there."""
+    ids = sorted({id for one in facts for id in one.fact.source_episode_ids})
+    await transaction.rows(LOCK_SOURCES, client_id=client_id, ids=ids)
+    return await check_surroundings(transaction, facts, client_id)
 
 
 def _check_sources(one: CheckedFact, kinds: Mapping[str, Kind]) -> None:

@@ -10,6 +10,7 @@ from graphmem.errors import ConversationNotFound, InvalidInput, MemoryNotFound
 from graphmem.facts.remember import (
     LINK_FACTS,
     CheckedFact,
+    check_locked,
     check_surroundings,
     checked_fact,
     draft_of,
@@ -18,7 +19,7 @@ from graphmem.facts.remember import (
 from graphmem.facts.types import REASON_BYTES, FactVersion, NewFact, NextFact
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
-from graphmem.memories.versions import supersede
+from graphmem.memories.versions import LOCK_VERSION, supersede
 from graphmem.memories.write import Prepared, prepare
 from graphmem.model.times import after
 from graphmem.model.validation import checked_text
@@ -52,9 +53,17 @@ async def supersede_fact(fact_id: str, new: NextFact, context: Context) -> FactV
     Raises `InvalidInput`, `TooLarge`, `MemoryNotFound` for the fact or a source, `ConversationNotFound`,
     `NotHead` when another version was written first, `Unavailable`.
     """
-    client_id = context.client_id
     if new.reason is not None:
         checked_text(new.reason, "reason", most_bytes=REASON_BYTES)
+    while True:
+        version = await _supersede_as_read(fact_id, new, context)
+        if version is not None:
+            return version
+
+
+async def _supersede_as_read(fact_id: str, new: NextFact, context: Context) -> FactVersion | None:
+    """Write the next version of a fact; None if what it inherits was changed meanwhile."""
+    client_id = context.client_id
     prior = await _find_prior(fact_id, client_id, context.graph)
     now = after(prior.created_at, context.now())
     fact = checked_fact(_inherited(new, prior, now), "", now)
@@ -67,9 +76,11 @@ async def supersede_fact(fact_id: str, new: NextFact, context: Context) -> FactV
     await check_surroundings(context.graph, [checked], client_id)
     [prepared] = await prepare([draft], embedder=context.embedder, tokens=context.tokens)
 
-    async def write_version(transaction: Transaction) -> int:
+    async def write_version(transaction: Transaction) -> int | None:
         await _lock(prior, fact, transaction, client_id)
-        await check_surroundings(transaction, [checked], client_id)
+        if not await _stands(prior, draft.id, transaction, client_id):
+            return None
+        await check_locked(transaction, [checked], client_id)
         version = await supersede(
             transaction, prior.id, prepared, client_id=client_id, now=now, reason=new.reason
         )
@@ -78,7 +89,7 @@ async def supersede_fact(fact_id: str, new: NextFact, context: Context) -> FactV
         return version
 
     version = await context.graph.write(write_version)
-    return _shown(prepared, prior, new.reason, version)
+    return None if version is None else _shown(prepared, prior, new.reason, version)
 
 
 async def _find_prior(fact_id: str, client_id: str, graph: Graph) -> PriorFact:
@@ -92,6 +103,18 @@ async def _find_prior(fact_id: str, client_id: str, graph: Graph) -> PriorFact:
             "target supersedes a summary, new content supersedes a reference",
         )
     return rows[0]
+
+
+async def _stands(prior: PriorFact, next_id: str, transaction: Transaction, client_id: str) -> bool:
+    """Lock a fact, and tell whether it is as it was read, or an earlier try has written its next version.
+
+    Raises `MemoryNotFound`.
+    """
+    heads = await transaction.rows(LOCK_VERSION, client_id=client_id, id=prior.id)
+    now = await transaction.rows(PRIOR_FACT, client_id=client_id, id=prior.id)
+    if not heads or not now:
+        raise MemoryNotFound(prior.id)
+    return now[0] == prior or heads[0].superseded_by == [next_id]
 
 
 def _inherited(new: NextFact, prior: PriorFact, now: datetime) -> NewFact:

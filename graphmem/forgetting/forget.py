@@ -18,8 +18,9 @@ from graphmem.accesses import READS_AT_ONCE
 from graphmem.context import Context
 from graphmem.conversations.conversation import delete_conversation
 from graphmem.conversations.types import Deleted
-from graphmem.errors import ConversationNotFound, InvalidInput
+from graphmem.errors import ConversationNotFound, InvalidInput, LegalHold
 from graphmem.forgetting.erase import ERASED_AT_ONCE, Erased, erase, lock_all
+from graphmem.forgetting.expiry import delete_expired
 from graphmem.forgetting.types import (
     ForgetAsked,
     FoundPlace,
@@ -33,7 +34,7 @@ from graphmem.graph.query import Query, RowsWritten
 from graphmem.memories.lists import own_session_id
 from graphmem.memories.memory import delete_in_batches, erase_reads, refuse_on_hold
 from graphmem.memories.write import WrittenMemory
-from graphmem.model.times import BEGINNING, END, utc
+from graphmem.model.times import BEGINNING, END, present, utc
 from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import KINDS, VECTORS
 from graphmem.retrieval.filters import passing
@@ -192,6 +193,8 @@ async def begin_hold(client_id: str, new: NewHold, graph: Graph) -> None:
 async def end_hold(client_id: str, graph: Graph) -> None:
     """Allow deletion again; memories that have expired meanwhile are deleted. Raises `Unavailable`."""
     await graph.change(KEEP_HOLD, client_id=client_id, reason=None)
+    with contextlib.suppress(LegalHold):  # Of another hold that has just begun.
+        await delete_expired(client_id, now=present(), graph=graph)
 
 
 class Searched(Struct, frozen=True):

@@ -391,6 +391,10 @@ async def _explain_ranked(
     known = search.admitted.relevance
     if one.id not in known:
         known = await relevance_by_id([one], search.judge, context)
+    admitted = [relevant.id for relevant in search.admitted.ranking]
+    is_admitted = one.id in admitted
+    if is_admitted:
+        rank = admitted.index(one.id) + 1
     explanation = replace(
         explanation,
         relevance=known.get(one.id),
@@ -399,7 +403,7 @@ async def _explain_ranked(
         scores=one.scores,
         ranks=dict(one.ranks),
     )
-    if all(admitted.id != one.id for admitted in search.admitted.ranking):
+    if not is_admitted:
         return replace(explanation, stage="below_min_relevance")
     packing = await _pack(search, question, context)
     items = packing.composed().items

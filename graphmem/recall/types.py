@@ -212,7 +212,7 @@ class Explanation(Struct, frozen=True, kw_only=True):
     min_relevance: float | None
     """The relevance that is needed: of itself, or with `abstain` alone of the best; null if none is."""
     rank: int | None = None
-    """Its rank among the candidates."""
+    """Its rank as in `Item`, among the candidates that are relevant enough; among all if it is not."""
     score: float | None = None
     """As in `Item`; null unless it is a candidate."""
     scores: dict[str, float] = {}

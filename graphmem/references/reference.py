@@ -118,8 +118,16 @@ async def put_content(reference_id: str, new: NewContent, context: Context) -> C
     `InvalidInput`, `TooLarge`, `MemoryNotFound`, `NotHead` when the reference has been superseded,
     `ContentChanged` when another content was stored first, `Unavailable`.
     """
-    client_id, graph = context.client_id, context.graph
     checked_text(new.content, "content", most_bytes=CONTENT_BYTES)
+    while True:
+        content = await _put_as_read(reference_id, new, context)
+        if content is not None:
+            return content
+
+
+async def _put_as_read(reference_id: str, new: NewContent, context: Context) -> Content | None:
+    """Store the content of a reference; None if the annotations of its spans were changed meanwhile."""
+    client_id, graph = context.client_id, context.graph
     rows = await graph.rows(REFERENCE_STANDING, client_id=client_id, id=reference_id)
     reference = _head(reference_id, rows)
     now = after(reference.created_at, context.now())
@@ -133,15 +141,15 @@ async def put_content(reference_id: str, new: NewContent, context: Context) -> C
 
 async def _put_again(
     reference: StoredReference, content: str, now: datetime, context: Context
-) -> Content:
-    """Return the existing content of a reference, and repair it if it is incomplete."""
+) -> Content | None:
+    """Return the existing content, repaired if it is incomplete; None as `_put_as_read`."""
     client_id, graph = context.client_id, context.graph
     [stored] = await graph.rows(FULL_TEXT, client_id=client_id, id=reference.id)
     if not is_whole(stored.spans, content):
         repair = await _prepare_repair(reference, content, stored.spans, now, context)
         return await graph.write(
             lambda transaction: _repair(
-                transaction, reference.id, content, repair, client_id=client_id
+                transaction, reference, content, repair, client_id=client_id
             )
         )
     spans = await graph.rows(CONTENT_SPANS, client_id=client_id, id=reference.id)
@@ -189,12 +197,23 @@ async def _prepare_repair(
 
 
 async def _repair(
-    transaction: Transaction, reference_id: str, content: str, repair: Repair, *, client_id: str
-) -> Content:
-    """Complete a content. Raises `MemoryNotFound`, `NotHead`, `ContentChanged`."""
+    transaction: Transaction,
+    was: StoredReference,
+    content: str,
+    repair: Repair,
+    *,
+    client_id: str,
+) -> Content | None:
+    """Complete a content; None if the annotations were changed meanwhile.
+
+    Raises `MemoryNotFound`, `NotHead`, `ContentChanged`.
+    """
+    reference_id = was.id
     reference = _head(
         reference_id, await transaction.rows(LOCK_REFERENCE, client_id=client_id, id=reference_id)
     )
+    if not _annotated_alike(reference, was):
+        return None
     [stored] = await transaction.rows(FULL_TEXT, client_id=client_id, id=reference_id)
     was_whole = is_whole(stored.spans, content)
     if not was_whole:
@@ -237,8 +256,14 @@ async def _prepare(
 
 async def _put(
     transaction: Transaction, put: PreparedContent, *, client_id: str, now: datetime
-) -> Content:
+) -> Content | None:
     rows = await transaction.rows(LOCK_REFERENCE, client_id=client_id, id=put.reference.id)
+    if (
+        rows
+        and not rows[0].superseded_by
+        and not _annotated_alike(rows[0].reference, put.reference)
+    ):
+        return None
     if put.version is not None:
         return await _supersede(transaction, rows, put, put.version, client_id=client_id, now=now)
     reference = _head(put.reference.id, rows)
@@ -291,6 +316,14 @@ async def _join(
         {"id": id, "previous_id": previous} for id, previous in zip(ids, [None, *ids], strict=False)
     ]
     await transaction.rows(LINK_SPANS, client_id=client_id, id=reference_id, rows=links)
+
+
+def _annotated_alike(one: StoredReference, other: StoredReference) -> bool:
+    return (one.metadata, one.tags, one.expires_at) == (
+        other.metadata,
+        other.tags,
+        other.expires_at,
+    )
 
 
 def _head(reference_id: str, rows: Sequence[ReferenceHead]) -> StoredReference:

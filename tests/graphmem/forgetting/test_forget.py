@@ -16,12 +16,14 @@ from graphmem.client import Graphmem
 from graphmem.conversations import conversation as conversations
 from graphmem.conversations.types import Deleted
 from graphmem.errors import ConversationNotFound, InvalidInput, LegalHold, SpanNotFound
+from graphmem.facts import remember
 from graphmem.forgetting.forget import KEEP_HOLD
 from graphmem.forgetting.types import REMAINS, Receipt
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.memories.memory import refuse_on_hold
 from graphmem.runtime import Runtime
 from graphmem.sessions import digest
+from tests.expired import EXPIRE
 
 SECRET = "Anna Petrova takes insulin every morning."
 OTHER = "The boat leaves at noon."
@@ -368,6 +370,44 @@ async def test_what_is_left_is_made_anew(told: Told) -> None:
     assert (await told.memory.segment(told.conversation)).messages == 1
     summary = await told.memory.summarize_session(told.session)
     assert "insulin" not in msgspec.json.encode(summary).decode()
+
+
+async def test_a_fact_that_is_being_written_goes_with_its_source(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Facts of another conversation: nothing but the source itself is locked by both."""
+    for id in ("said", "concluded"):
+        await memory.open_conversation(id)
+    said = await memory.remember("said", [{"role": "user", "content": SECRET}])
+    may_write, is_writing = asyncio.Event(), asyncio.Event()
+    keep = remember.keep
+
+    async def keep_later(*given: Any, **named: Any) -> Any:
+        is_writing.set()
+        await may_write.wait()
+        return await keep(*given, **named)
+
+    monkeypatch.setattr(remember, "keep", keep_later)
+    fact: Any = {"fact": "Anna is ill.", "source_episode_ids": said.ids}
+    writing = asyncio.create_task(memory.remember_facts([fact | {"conversation_id": "concluded"}]))
+    await is_writing.wait()
+    forgetting = asyncio.create_task(memory.forget(memory_ids=said.ids))
+    await asyncio.wait({forgetting}, timeout=2)
+    may_write.set()
+    await writing
+    assert (await forgetting).memories == {"message": 1, "fact": 1}
+    assert (await memory.memories()).total == 0
+
+
+async def test_the_end_of_a_legal_hold_deletes_what_has_expired(
+    memory: Graphmem, runtime: Runtime
+) -> None:
+    kept = await memory.remember_fact(SECRET, expires_at=datetime(2099, 1, 1, tzinfo=UTC))
+    await memory.begin_hold("case 117")
+    await runtime.graph.execute(EXPIRE, client_id=memory.client_id)
+    await memory.end_hold()
+    left = await runtime.graph.execute("MATCH (m:Memory {id: $id}) RETURN m.id", id=kept.id)
+    assert left == []
 
 
 async def test_a_legal_hold_refuses_every_deletion(told: Told) -> None:

@@ -1,5 +1,6 @@
 """Annotations on a real Neo4j: returned as they came, changed without a new version, filtered in lists."""
 
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,6 +8,8 @@ import pytest
 
 from graphmem.client import Graphmem
 from graphmem.errors import ConversationNotFound, InvalidInput, MemoryNotFound, TooLarge
+from graphmem.facts import supersede
+from graphmem.references import reference
 
 METADATA: dict[str, Any] = {"z": [1, 1.5, None, True], "a": {"ü": "“quoted” \n"}}
 LATER = datetime(2099, 1, 1, tzinfo=UTC)
@@ -148,3 +151,79 @@ async def test_annotations_out_of_bounds_are_refused(
     with pytest.raises(error) as refused:
         await memory.annotate(id, **given)
     assert refused.value.field == field
+
+
+def once_during(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, change: Callable[[], Awaitable[object]]
+) -> None:
+    """Make a change while a function of a module works for the first time."""
+    work, changes = getattr(module, name), [change]
+
+    async def working(*given: Any, **named: Any) -> Any:
+        while changes:
+            await changes.pop()()
+        return await work(*given, **named)
+
+    monkeypatch.setattr(module, name, working)
+
+
+@pytest.mark.parametrize("conversation_id", [None, "c"])
+async def test_a_version_inherits_what_is_changed_while_it_is_written(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch, conversation_id: str | None
+) -> None:
+    await memory.open_conversation("c")
+    text = "Mara keeps bees"
+    first = await memory.remember_fact(
+        text, tags=["old"], expires_at=LATER, conversation_id=conversation_id
+    )
+
+    async def change() -> None:
+        await memory.annotate(first.id, tags=["new"], metadata=METADATA, expires_at=None)
+        again = await memory.remember_fact(
+            text, tags=["more"], importance=0.9, conversation_id=conversation_id
+        )
+        assert again.id == first.id
+
+    once_during(monkeypatch, supersede, "prepare", change)
+    second = await memory.supersede_fact(first.id, "Mara keeps goats")
+
+    head = await memory.memory(second.id)
+    assert (head.tags, head.metadata, head.expires_at) == (["new", "more"], METADATA, None)
+    assert head.importance == 0.9
+    assert len((await memory.versions(first.id)).versions) == 2
+
+
+@pytest.mark.parametrize("contents", [["Bees."], ["Bees.", "Goats."]])
+async def test_a_content_shares_what_is_changed_while_it_is_stored(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch, contents: list[str]
+) -> None:
+    card = await memory.add_reference(type="offer", target_id="bees", label="Bees", tags=["old"])
+    *before, content = contents
+    for earlier in before:
+        await memory.put_content(card.id, earlier)
+    once_during(
+        monkeypatch,
+        reference,
+        "prepare_within_limits",
+        lambda: memory.annotate(card.id, tags=["new"], expires_at=LATER),
+    )
+    stored = await memory.put_content(card.id, content)
+
+    ids = [card.id, stored.id, *(span.id for span in stored.spans)]
+    for id in ids:
+        one = await memory.memory(id)
+        assert (one.tags, one.expires_at) == (["new"], LATER)
+    assert await tagged(memory, "old") == set()
+
+
+async def test_what_a_repetition_adds_is_shared_by_all_versions(memory: Graphmem) -> None:
+    first = await memory.remember_fact("Mara keeps bees", tags=["old"], expires_at=LATER)
+    second = await memory.supersede_fact(first.id, "Mara keeps goats")
+    again = await memory.remember_fact("Mara keeps goats", tags=["new"])
+
+    assert again.id == second.id
+    for id in (first.id, second.id):
+        one = await memory.memory(id)
+        assert (one.tags, one.expires_at) == (["old", "new"], None)
+    found = await memory.memories(tags=["new"], include_superseded=True)
+    assert {one.id for one in found.memories} == {first.id, second.id}

@@ -166,6 +166,9 @@ async def test_what_is_not_relevant_enough_is_said(memory: Graphmem):
     assert (await memory.explain("Who repaired the boiler?", boiler, min_relevance=0.5)).stage == (
         "taken"
     )
+    [item] = (await memory.recall("Who repaired the boiler?", min_relevance=0.5)).items
+    taken = await memory.explain("Who repaired the boiler?", item.id, min_relevance=0.5)
+    assert (item.id, taken.rank) == (boiler, item.rank)
     foreign = await memory.explain("Which of Zebulon's frogs won in Ontario?", train, abstain=True)
     assert (foreign.stage, foreign.rank is not None) == ("below_min_relevance", True)
 
