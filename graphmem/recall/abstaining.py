@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from functools import partial
 
 from msgspec import Struct
@@ -27,7 +27,7 @@ from graphmem.retrieval.relevance import (
     stems_in,
 )
 from graphmem.retrieval.understanding import Understood
-from graphmem.text.named_times import NamedTime, named_days, nearness
+from graphmem.text.named_times import NamedTime, RelativeTime, named_days, nearness
 from graphmem.text.words import lucene_query, stem, terms
 
 ENOUGH = 0.22
@@ -67,8 +67,8 @@ class Judgement(Struct, frozen=True, kw_only=True):
     trust: float
     """Less than 1 if names of the question occur in no memory."""
     scale: Calibration
-    days: Sequence[tuple[NamedTime, str]] = ()
-    """The days that the question names, each with its words."""
+    days: Sequence[tuple[NamedTime | RelativeTime, str]] = ()
+    """The days and the relative times that the question names, each with its words."""
     zone: tzinfo = UTC
     """The time zone of the asker."""
 
@@ -78,7 +78,7 @@ class Judgement(Struct, frozen=True, kw_only=True):
         """Return the relevance, 0–1, of a memory by its text, or by parts of it that were found.
 
         Without a cosine it is the share of the question's words. The speaker's name counts as a word of
-        the message, as it does in its vector; so does the day on which it was said, if the question names it.
+        the message, as it does in its vector; so does the time when it was said, if the question names it.
         """
         if self.asked.strip() == EVERYTHING:
             return NEUTRAL
@@ -145,8 +145,12 @@ def judgement(
     unheard: Sequence[frozenset[str]],
     scale: Calibration,
     zone: tzinfo = UTC,
+    today: date | None = None,
 ) -> Judgement:
-    """Return the judgement of a question; the name of a speaker that was found is known."""
+    """Return the judgement of a question; the name of a speaker that was found is known.
+
+    Relative times, as `yesterday`, count if the day of the question is given.
+    """
     speakers = frozenset[str]().union(*map(stems_in, {one.name for one in found if one.name}))
     unknown = sum(speakers.isdisjoint(stems) for stems in unheard)
     return Judgement(
@@ -154,7 +158,7 @@ def judgement(
         words=asked_words(asked.text, scale.knowledge),
         trust=1 - NAMES_SHARE * unknown / max(len(asked_names(asked.text)), 1),
         scale=scale,
-        days=named_days(asked.text),
+        days=named_days(asked.text, today),
         zone=zone,
     )
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import partial
 
 from msgspec import Struct
@@ -56,6 +57,7 @@ from graphmem.retrieval.relevance import weighed_stems
 from graphmem.retrieval.reranking import Reranked, fetch_texts, reranked
 from graphmem.retrieval.understanding import Stopwatch, Understood, understand
 from graphmem.retrieval.weighing import chat_share
+from graphmem.text.named_times import told_days
 from graphmem.text.words import terms
 
 SEEDS = 5
@@ -181,6 +183,12 @@ CANDIDATE_TOKENS = 40
 MOST_CANDIDATES = 1_000
 """The maximum number of candidates of each leg, whatever the budget."""
 
+MOST_DAYS_TOLD = 2
+"""The number of times in a question whose memories are looked for by the time alone."""
+
+OF_DAYS = 40
+"""The number of candidates of each leg for such a time."""
+
 
 async def recall(question: Question, context: Context) -> Recalled:
     """Return the memories that answer a question best, as a text of at most `max_tokens`.
@@ -254,25 +262,22 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
     order: Ranking = "bm25" if asked.lacks_vector else question.ranking
     by_text = order == "default"
     longest_text = LONGEST_RANKED if by_text or asked.words else 0
-    found, unheard = await asyncio.gather(
+    now = (question.as_of or context.now()).astimezone(zone)
+    knowledge = context.calibration.knowledge
+    cues = (
+        cues_of(query, asked.words, asked.weight, asked.spoken, knowledge, now) if by_text else None
+    )
+    days = told_days(cues.times, now.date())[:MOST_DAYS_TOLD] if cues else []
+    found, of_days, unheard = await asyncio.gather(
         find_in_each(
             asked, filters, context, wanted=_candidates(question), longest_text=longest_text
         ),
+        find_of_days(asked, filters, context, days, zone),
         unheard_names(asked, filters, context),
     )
+    known = {one.id for one in found}
+    found += [one for one in of_days if one.id not in known]
     watch.lap("candidates")
-    cues = (
-        cues_of(
-            query,
-            asked.words,
-            asked.weight,
-            asked.spoken,
-            context.calibration.knowledge,
-            (question.as_of or context.now()).astimezone(zone),
-        )
-        if by_text
-        else None
-    )
     ranking = ranked(found, asked.words, order, cues)
     if by_text and is_prose(ranking):
         ranking = await chained(ranking, filters, context)
@@ -283,7 +288,7 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
             ranking, query, context.reranker, partial(_fetch_texts, context=context)
         )
         watch.lap("rerank")
-    judge = judgement(asked, found, unheard, context.calibration, zone)
+    judge = judgement(asked, found, unheard, context.calibration, zone, now.date())
     return RankedSearch(
         asked=asked,
         filters=filters,
@@ -293,6 +298,42 @@ async def _search(question: Question, context: Context, watch: Stopwatch) -> Ran
         admitted=await relevant_enough(read.ranking, question, judge, context),
         by_worth=by_text and question.limit is None,
     )
+
+
+async def find_of_days(
+    asked: Understood,
+    filters: Filters,
+    context: Context,
+    days: Iterable[tuple[date, date]],
+    zone: tzinfo,
+) -> list[Candidate]:
+    """Return the best candidates of some times, each from its first to its last day in a zone.
+
+    They are found though they share neither words nor meaning with the question. Raises `Unavailable`.
+    """
+    narrowed = [
+        replace(filters, since=max(filters.since, since), until=min(filters.until, until))
+        for since, until in (_moments(first, last, zone) for first, last in days)
+    ]
+    found = await asyncio.gather(
+        *(
+            find_in_each(asked, one, context, wanted=OF_DAYS, longest_text=LONGEST_RANKED)
+            for one in narrowed
+            if one.since < one.until
+        )
+    )
+    return list({one.id: one for some in found for one in some}.values())
+
+
+def _moments(first: date, last: date, zone: tzinfo) -> tuple[datetime, datetime]:
+    """Return the beginning of a day and the end of another one in a zone, in UTC."""
+    try:
+        since, until = (
+            datetime.combine(day, time.min, zone).astimezone(UTC) for day in (first, last)
+        )
+        return since, until + timedelta(days=1)
+    except OverflowError:
+        return END, END
 
 
 async def _fetch_texts(places: Mapping[str, int | None], *, context: Context) -> list[SearchedText]:

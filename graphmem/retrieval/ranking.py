@@ -44,7 +44,7 @@ from graphmem.text.languages import (
     language,
     told_share,
 )
-from graphmem.text.named_times import NamedTime, RelativeTime, named_times, nearness
+from graphmem.text.named_times import NamedTime, RelativeTime, named_times, nearness, relative_words
 from graphmem.text.passages import units
 
 Name = TypeVar("Name", bound=str)
@@ -161,7 +161,8 @@ def cues_of(
 
     Relative times, as `yesterday`, are read at `now`, the question's time in the asker's zone.
     """
-    words = [word for word in words if word not in function_words(spoken)]
+    without = function_words(spoken) | (relative_words(query) if now else frozenset())
+    words = [word for word in words if word not in without]
     weights = {found: weight.get(word, 1.0) for word in words for found in stems_in(word, spoken)}
     total = sum(weights.values())
     shares = {word: each / total for word, each in weights.items()}

@@ -27,6 +27,9 @@ DAY = timedelta(days=1)
 MOST_TIMES = 8
 """The maximum number of named times."""
 
+MOST_DAYS = timedelta(days=31)
+"""The longest time, from its first to its last day, whose memories are looked for by it alone."""
+
 LEAP_YEAR = 2024
 """A year with all possible days."""
 
@@ -116,13 +119,23 @@ def named_times(question: str, today: date | None = None) -> list[NamedTime | Re
         *dict.fromkeys(_at_last(time, today) for time, _ in _named_in(question))
     ]
     if today is not None:
-        times = [*dict.fromkeys(_relative_times(question, today)), *times]
+        relative = dict.fromkeys(time for time, _ in _relative_times(question, today))
+        times = [*relative, *times]
     return times[:MOST_TIMES]
 
 
-def named_days(question: str) -> list[tuple[NamedTime, str]]:
-    """Return the days that a question names, without months and relative times, each with its words."""
-    days = ((time, words) for time, words in _named_in(question) if time.day and time.side is None)
+def named_days(
+    question: str, today: date | None = None
+) -> list[tuple[NamedTime | RelativeTime, str]]:
+    """Return the days that a question names, without months, each with its words.
+
+    Relative times too if the day of the question is given.
+    """
+    days: list[tuple[NamedTime | RelativeTime, str]] = [
+        (time, words) for time, words in _named_in(question) if time.day and time.side is None
+    ]
+    if today is not None:
+        days += _relative_times(question, today)
     return [*dict.fromkeys(days)][:MOST_TIMES]
 
 
@@ -152,6 +165,28 @@ def _at_last(time: NamedTime, today: date | None) -> NamedTime:
         return time
     is_ahead = (time.month, time.day or 1) > (today.month, today.day)
     return replace(time, year=today.year - is_ahead)
+
+
+def relative_words(question: str) -> frozenset[str]:
+    """Return the words of the times that a question tells from its day: they say when, not what."""
+    return frozenset(
+        word for match in _told_from_today(question) for word in match[0].lower().split()
+    )
+
+
+def told_days(times: Iterable[NamedTime | RelativeTime], today: date) -> list[tuple[date, date]]:
+    """Return the first and the last day of each time of at most a month; without a year the latest begun."""
+    spans = [span for time in times if (span := _last_span(time, today)) is not None]
+    return [(first, last) for first, last in spans if last - first <= MOST_DAYS]
+
+
+def _last_span(time: NamedTime | RelativeTime, today: date) -> tuple[date, date] | None:
+    if isinstance(time, RelativeTime):
+        return time.first, time.last
+    if time.side is not None:
+        return None
+    begun = [span for span in _spans(time, _years(time, today.year)) if span[0] <= today]
+    return begun[-1] if begun else None
 
 
 def nearness(
@@ -258,17 +293,30 @@ _BEFORE_TODAY = re.compile(
     rf"|\bvor {_MANY.replace('<many>', '<vor>')} (?P<her>tag|woche|monat|jahr)(?:en?|n)?\b"
     rf"|\b(?:the (?:last|past)|(?:den|die) (?:letzten|vergangenen)) {_MANY.replace('<many>', '<since>')}"
     r" (?P<long>day|week|month|year|tag|woche|monat|jahr)(?:s|en?|n)?\b"
+    rf"|\b(?:on|am) (?P<weekday>{'|'.join(_WEEKDAYS)})\b"
     rf"|\b(?P<which>last|past|previous|this|(?:letzt|vorig|vergangen|dies)e[mnrs]?) (?P<unit>{_ONE})\b",
     re.IGNORECASE,
 )
 _CURRENT = ("this", "dies")
+_PAST = re.compile(
+    r"\b(?:did|was|were|had|happened|said|told|talked|habe?|haben|hat|hast|hatten?|war|waren|wurden?)\b",
+    re.IGNORECASE,
+)
+"""The verbs of a question about the past, in which a weekday is the last one."""
 
 
-def _relative_times(question: str, today: date) -> Iterator[RelativeTime]:
-    """Yield the times that are told from today."""
-    for match in _BEFORE_TODAY.finditer(" ".join(question.split())):
+def _told_from_today(question: str) -> Iterator[re.Match[str]]:
+    """Yield the times that are told from today; a bare weekday only in a question about the past."""
+    question = " ".join(question.split())
+    is_past = _PAST.search(question) is not None
+    return (one for one in _BEFORE_TODAY.finditer(question) if is_past or not one["weekday"])
+
+
+def _relative_times(question: str, today: date) -> Iterator[tuple[RelativeTime, str]]:
+    """Yield the times that are told from today, each with its words."""
+    for match in _told_from_today(question):
         try:
-            yield _relative(match, today)
+            yield _relative(match, today), match[0]
         except (OverflowError, ValueError):
             # Before the first year.
             continue
@@ -285,6 +333,8 @@ def _relative(match: re.Match[str], today: date) -> RelativeTime:
     if match["long"]:
         unit, many = _UNITS[match["long"].lower()], _number(match["since"])
         return RelativeTime(_ago(many, unit, today).first, today)
+    if weekday := match["weekday"]:
+        return _named(weekday.lower(), today, current=False)
     current = match["which"].lower().startswith(_CURRENT)
     return _named(match["unit"].lower(), today, current=current)
 

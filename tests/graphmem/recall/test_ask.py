@@ -559,6 +559,37 @@ async def test_a_time_zone_shows_its_times_and_reads_yesterday_in_it(memory: Gra
     assert sessions.contexts[0].session_external_id == times[1]
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["What did I say yesterday?", "What did I say on Tuesday?"],
+)
+async def test_what_was_said_at_the_time_of_a_question_is_found_by_the_time_alone(
+    memory: Graphmem, question: str
+):
+    """Though 150 messages of other days are nearer to the question by meaning and by words."""
+    await memory.open_conversation("c")
+    then = datetime(2025, 8, 4, 12, tzinfo=UTC)
+    others = [
+        {
+            "role": "user",
+            "content": f"What did I say yesterday or on Tuesday to number {place}?",
+            "occurred_at": then + timedelta(minutes=place),
+        }
+        for place in range(150)
+    ]
+    hum = {"role": "user", "content": "Hum.", "occurred_at": "2026-03-10T18:00:00Z"}
+    await memory.remember("c", [one | {"session_id": "old"} for one in others])
+    [id] = (await memory.remember("c", [hum | {"session_id": "new"}])).ids
+
+    asked: dict[str, Any] = {"as_of": "2026-03-11T10:00:00Z", "max_tokens": 200}
+    assert id in {item.id for item in (await memory.recall(question, **asked)).items}
+    day: dict[str, Any] = {"since": "2025-08-04T00:00:00Z", "until": "2025-08-05T00:00:00Z"}
+    assert id not in {item.id for item in (await memory.recall(question, **asked, **day)).items}
+    assert not (await memory.recall(question, **asked, abstain=True)).abstained
+    named = await memory.explain("What did I say on 10 March?", id, **asked)
+    assert named.stage != "not_a_candidate"
+
+
 @pytest.mark.parametrize("zone", ["Middle/Earth", "../etc/passwd", "+01:00"])
 async def test_an_unknown_time_zone_is_named(memory: Graphmem, zone: str):
     with pytest.raises(InvalidInput, match=r"time_zone: there is no time zone .* Europe/Berlin"):

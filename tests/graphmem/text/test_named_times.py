@@ -13,6 +13,8 @@ from graphmem.text.named_times import (
     named_days,
     named_times,
     nearness,
+    relative_words,
+    told_days,
 )
 
 
@@ -148,6 +150,8 @@ WEDNESDAY = date(2026, 3, 11)
         ("last weekend", "2026-03-07", "2026-03-08"),
         ("last Monday", "2026-03-09", "2026-03-09"),
         ("letzten Mittwoch", "2026-03-04", "2026-03-04"),
+        ("What did Ana say on Tuesday?", "2026-03-10", "2026-03-10"),
+        ("Was habe ich am Mittwoch erzählt?", "2026-03-04", "2026-03-04"),
         ("letzte Woche", "2026-03-02", "2026-03-08"),
         ("vor drei Tagen", "2026-03-08", "2026-03-08"),
         ("3 days ago", "2026-03-08", "2026-03-08"),
@@ -168,10 +172,46 @@ def test_a_relative_time_is_told_from_the_day_of_the_question(
 
 @pytest.mark.parametrize(
     "question",
-    ["Who came last?", "the lastweek of it", "What a holidaytoday", "ago", "vor Tagen"],
+    [
+        "Who came last?",
+        "What do we have on Tuesday?",
+        "the lastweek of it",
+        "What a holidaytoday",
+        "ago",
+        "vor Tagen",
+    ],
 )
 def test_what_tells_no_day_is_no_relative_time(question: str) -> None:
     assert named_times(question, WEDNESDAY) == []
+
+
+def test_relative_times_come_with_their_words_too() -> None:
+    yesterday = RelativeTime(date(2026, 3, 10), date(2026, 3, 10))
+    question = "What  did we eat Yesterday or on 3 March?"
+
+    assert named_days(question, WEDNESDAY) == [
+        (NamedTime(3, 3), "3 March"),
+        (yesterday, "Yesterday"),
+    ]
+    assert relative_words(question) == {"yesterday"}
+    assert relative_words("the week before last week, on Tuesday") == {"last", "week"}
+
+
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        ("yesterday", [("2026-03-10", "2026-03-10")]),
+        ("in May or on 3 March", [("2025-05-01", "2025-05-31"), ("2026-03-03", "2026-03-03")]),
+        ("in May 2024 or in May 2027", [("2024-05-01", "2024-05-31")]),
+        ("since 3 March, in the last two years", []),
+        ("on 29 February", []),
+    ],
+)
+def test_a_time_of_at_most_a_month_has_its_latest_days(
+    question: str, days: list[tuple[str, str]]
+) -> None:
+    expected = [(date.fromisoformat(first), date.fromisoformat(last)) for first, last in days]
+    assert told_days(named_times(question, WEDNESDAY), WEDNESDAY) == expected
 
 
 def test_a_moment_is_near_a_relative_time_by_its_day_in_the_zone() -> None:
@@ -187,3 +227,5 @@ def test_a_moment_is_near_a_relative_time_by_its_day_in_the_zone() -> None:
 def test_any_question_of_any_day_will_do(question: str, today: date) -> None:
     for time in named_times(f"999 years ago, last week, {question}", today):
         assert isinstance(time, NamedTime) or time.first <= time.last
+    for first, last in told_days(named_times(question, today), today):
+        assert first <= last
