@@ -183,6 +183,18 @@ async def test_text_stays_within_its_budget(connect: Connect, memory: Graphmem) 
             assert page.endswith("A larger max_tokens shows more.")
 
 
+async def test_a_list_without_facts_says_what_else_is_there(
+    connect: Connect, memory: Graphmem
+) -> None:
+    await memory.remember("c", [{"role": "user", "content": "The boat is in Ghent."}], create=True)
+    async with connect() as agent:
+        listed = await told(agent, "what_do_you_know")
+        assert listed.startswith(
+            "Nothing was found. Only facts were listed; of the other kinds there are 1"
+        )
+        assert await told(agent, "what_do_you_know", kinds=["episode"]) == "Nothing was found."
+
+
 async def test_a_code_forgets_nothing_but_what_was_counted_for_it(
     connect: Connect, memory: Graphmem
 ) -> None:

@@ -377,6 +377,9 @@ async def supersede_fact(asked: SupersedeFactAsked, memory: Graphmem) -> Said:
     )
 
 
+OF_ANY_KIND = {"kinds": None, "limit": 1}
+
+
 async def what_do_you_know(asked: WhatDoYouKnowAsked, memory: Graphmem) -> Said:
     """Return a page of memories, as many as fit, and the cursor of the others."""
     fields = asdict(asked)
@@ -390,7 +393,9 @@ async def what_do_you_know(asked: WhatDoYouKnowAsked, memory: Graphmem) -> Said:
     if fit < len(lines):
         page = await memory.memories(**fields | {"limit": fit})
     if not page.memories:
-        return Said(NOTHING, page)
+        unlisted = 0 if asked.kinds else (await memory.memories(**fields | OF_ANY_KIND)).total
+        more = f" Only facts were listed; of the other kinds there are {unlisted}: ask recall, or send kinds."
+        return Said(NOTHING + more * (unlisted > 0), page)
     head = f"{counted(page.total, 'memory')} in all; these are {len(page.memories)}:"
     first, *others = map(listed, page.memories)
     tail = [f"More with cursor={page.cursor}"] if page.cursor else []
