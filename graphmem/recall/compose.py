@@ -1,5 +1,6 @@
 """Composing: from a ranking to a text within a token budget, and a list of the omitted memories."""
 
+import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, tzinfo
 from itertools import accumulate, takewhile
@@ -19,6 +20,7 @@ from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.finding import Candidate, FoundPassage
 from graphmem.retrieval.heads import Head, at_heads, heads_of
 from graphmem.retrieval.ranking import Ranked
+from graphmem.text.passages import units
 from graphmem.tokens import TokenCounter
 
 WHOLE_SHARE, LARGE_SHARE = 0.7, 0.25
@@ -40,6 +42,11 @@ PASSAGE_TOKENS = 60
 
 MOST_AROUND = 64
 """The passages that are fetched before a hit, and after it."""
+
+MOST_COMPARED = 20
+"""The number of episodes and summaries that are compared with the messages."""
+
+_SPEAKER = re.compile(r"[-*\s]*(?:[^:.!?]{1,60}: )?")
 
 OMITTED_SHOWN = 50
 """The maximum number of omitted memories in an answer."""
@@ -134,6 +141,25 @@ async def pack(
     return packing
 
 
+def repeated_shares(found: Iterable[Candidate]) -> dict[str, float]:
+    """Return for the first episodes and summaries the share, 0–1, of their text that messages found say too.
+
+    Without a language model both are made of sentences of the messages. Speakers do not count.
+    """
+    found = list(found)
+    made = [one for one in found if one.kind in ("episode", "summary")][:MOST_COMPARED]
+    if not made:
+        return {}
+    said = "\n".join(one.text for one in found if one.kind == "message")
+    shares: dict[str, float] = {}
+    for one in made:
+        parts = [_SPEAKER.sub("", unit.text, count=1) for unit in units(one.text)]
+        total = sum(map(len, parts))
+        again = sum(len(part) for part in parts if part in said)
+        shares[one.id] = again / total if total else 0.0
+    return shares
+
+
 async def load_texts(
     ids: Iterable[str],
     context: Context,
@@ -197,6 +223,7 @@ class Packing:
         self._excerpts: dict[str, Excerpt] = {}
         self._exact: dict[str, Parcel] = {}
         self._headings: dict[tuple[str, str], int] = {}
+        self._repeated = repeated_shares(one.candidate for one in ranking) if by_worth else {}
         self._chosen: list[str] = []
         self._context = ""
         self._used = 0
@@ -304,12 +331,14 @@ class Packing:
         """Return the worth of a candidate, which pays for its prefix and a heading of its own.
 
         Of a text beyond `WHOLE_TOKENS` the excerpt costs less, but also shows less: it counts as a text of
-        `LARGE_SHARE` of the budget.
+        `LARGE_SHARE` of the budget. The part of an episode or a summary that messages say themselves is worth
+        nothing.
         """
         shown, tokens = self._text_tokens(one.candidate), one.candidate.token_count
         if tokens > WHOLE_TOKENS:
             tokens = max(shown, min(tokens, round(LARGE_SHARE * self._max_tokens)))
-        return worth(one.score, cost.cost(()) - shown + tokens)
+        score = one.score * (1.0 - self._repeated.get(one.id, 0.0))
+        return worth(score, cost.cost(()) - shown + tokens)
 
     def _estimate(self, candidate: Candidate) -> Parcel:
         """Return the cost by the stored token count; a text after its prefix may cost a token less."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import asdict, replace
 
+from graphmem.model.vocabulary import Kind
 from graphmem.prompts.truncation import Part
 from graphmem.recall.compose import (
     OMITTED_SHOWN,
@@ -15,6 +16,7 @@ from graphmem.recall.compose import (
     MemoryText,
     Packing,
     pack,
+    repeated_shares,
     worth,
 )
 from graphmem.retrieval.filters import Filters
@@ -189,6 +191,41 @@ async def test_of_like_scores_the_shorter_text_is_packed_first_where_worth_decid
 
 def test_a_much_better_answer_is_worth_its_length():
     assert worth(1.0, 500) > worth(0.8, 80) > worth(1.0, 3_000)
+
+
+def test_an_episode_is_worth_the_part_that_no_message_says() -> None:
+    def found(id: str, kind: Kind, text: str) -> Candidate:
+        return replace(ranked(id, 5).candidate, kind=kind, text=text)
+
+    said = [
+        found("a", "message", "The boiler hums. It was mended in May! Who came?"),
+        found("b", "message", "Tom came: he lives near."),
+    ]
+    of_messages = found(
+        "e", "episode", "Nora: The boiler hums. It was mended in May!\n- Tom came: he lives near."
+    )
+    half = found("f", "summary", "The boiler hums.\nNobody knows why")
+    own = found("g", "episode", "A repair")
+
+    shares = repeated_shares([of_messages, half, *said, own])
+    assert shares == {"e": 1.0, "f": 0.5, "g": 0.0}
+    assert repeated_shares(said) == {}
+
+
+async def test_an_episode_that_repeats_messages_does_not_take_their_room() -> None:
+    message, episode = ranked("a", 5), ranked("b", 5, score=1.5)
+    text = "The boiler hums"
+    both = [
+        replace(one, candidate=replace(one.candidate, kind=kind, text=text, session_id=id))
+        for one, kind, id in ((episode, "episode", ""), (message, "message", "s"))
+    ]
+    graph = ScriptedGraph({TEXTS.name: lambda ids, **_: [MemoryText(id, text) for id in ids]})
+    context = scripted_context(graph, tokens=Superadditive())
+    for by_worth, taken in ((True, "a"), (False, "b")):
+        packing = await pack(
+            both, Filters(), context, words={}, limit=None, max_tokens=9, by_worth=by_worth
+        )
+        assert [item.id for item in packing.composed().items] == [taken]
 
 
 async def test_a_text_pays_for_its_prefix_and_heading_too():
