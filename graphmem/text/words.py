@@ -50,10 +50,13 @@ UNSPACED_LETTER = (
 
 _TERM = re.compile(
     rf"[{UNSPACED_LETTERS}\U00020000-\U0003ffff]"
-    rf"|[^\W{UNSPACED_LETTERS}]+(?:[.'’:][^\W{UNSPACED_LETTERS}]+)*"
+    rf"|[^\W{UNSPACED_LETTERS}]+(?:(?:[.'’:]|(?<=\d),(?=\d))[^\W{UNSPACED_LETTERS}]+)*"
 )
 # The same for texts of plain ASCII, in two thirds of the time.
-_ASCII_TERM = re.compile(r"\w+(?:[.':]\w+)*", re.ASCII)
+_ASCII_TERM = re.compile(r"\w+(?:(?:[.':]|(?<=\d),(?=\d))\w+)*", re.ASCII)
+_GROUPED = re.compile(r"\d{1,3}(?:([.,'’])\d{3})(?:\1\d{3})*", re.ASCII)
+_DECIMAL = re.compile(r"(\d+)[.,](\d{1,2})", re.ASCII)
+_YEARS = range(1900, 2100)
 # The characters that join or ask in any text, whatever its topic.
 _JOINING = (
     "的了是在我你您他她它们什么吗呢哪谁怎这那个有和就也都不还把被"
@@ -63,7 +66,7 @@ _RUN = re.compile(
     rf"(?:(?![{_JOINING}\u3005-\u3007\u3040-\u309f])[{UNSPACED_LETTERS}\U00020000-\U0003ffff])+"
 )
 _PAIR = re.compile(f"[{UNSPACED_LETTERS}]{{2}}")
-_MARKS = re.compile(r"([.'’:])")
+_MARKS = re.compile(r"([.,'’:])")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _STEMMER = SnowballStemmer("english")
 
@@ -202,7 +205,15 @@ def scope_query(scope: Sequence[Iterable[str]]) -> str:
 
 
 def stem(word: str) -> str:
-    """Return a word's English stem, without a possessive ending, whatever its case."""
+    """Return a word's English stem, without a possessive ending, whatever its case.
+
+    That of a number has no marks between thousands, and a point before its decimals.
+    """
+    if word[:1].isdigit():
+        if _GROUPED.fullmatch(word):
+            return _without_marks(word)
+        if decimal := _DECIMAL.fullmatch(word):
+            return ".".join(decimal.groups())
     return str(_STEMMER.stem_word(_POSSESSIVE.sub("", folded(word))))
 
 
@@ -255,7 +266,25 @@ def lower_forms(text: str) -> list[str]:
 
 def _forms(term: str) -> list[str]:
     """Return the forms in which the index may hold a term."""
-    return list(dict.fromkeys(form[:MOST_CHARACTERS] for form in lower_forms(term)))[:MOST_FORMS]
+    every = (*lower_forms(term), *_numbers(term))
+    return list(dict.fromkeys(form[:MOST_CHARACTERS] for form in every))[:MOST_FORMS]
+
+
+def _numbers(term: str) -> Iterator[str]:
+    """Yield the other forms of a number: 27400, 27,400 and 27.400; 24.99 and 24,99."""
+    if decimal := _DECIMAL.fullmatch(term):
+        yield from (mark.join(decimal.groups()) for mark in ".,")
+    number = _without_marks(term) if _GROUPED.fullmatch(term) else term
+    if not (number.isascii() and number.isdecimal()) or number[0] == "0":
+        return
+    if number == term and (int(term) < 1_000 or int(term) in _YEARS):
+        return
+    grouped = f"{int(number):,}"
+    yield from (number, grouped, grouped.replace(",", "."))
+
+
+def _without_marks(number: str) -> str:
+    return "".join(filter(str.isdecimal, number))
 
 
 def _cases(text: str) -> Iterator[str]:

@@ -538,6 +538,20 @@ async def test_words_alone_are_not_degraded_by_a_language(memory: Graphmem):
     assert found.degraded == []
 
 
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [("24,99", "24,99"), ("24,99", "24.99"), ("1,120", "1120"), ("27400", "27.400")],
+)
+async def test_a_number_is_found_by_words_however_it_is_written(
+    memory: Graphmem, written: str, asked: str
+):
+    kept = await memory.remember_fact(f"The lamp costs {written} euros")
+    await memory.remember_fact("The lamp costs 24 euros, or 99, 1 or 120, 27 or 400")
+
+    found = await memory.recall(f"{asked}?", ranking="bm25")
+    assert [item.id for item in found.items] == [kept.id]
+
+
 async def test_a_time_zone_shows_its_times_and_reads_yesterday_in_it(memory: Graphmem):
     await memory.open_conversation("c")
     times = ("2026-03-05T18:00:00Z", "2026-03-09T23:30:00Z", "2026-03-10T23:30:00Z")

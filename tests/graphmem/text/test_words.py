@@ -93,6 +93,7 @@ NASTY = [
         ("Lantern lantern LANTERN", ["lantern"]),
         ("auth/middleware.py AUTH-4013", ["auth", "middleware.py", "4013"]),
         ("don't 3.11 foo:bar E_1", ["don't", "3.11", "foo:bar", "e_1"]),
+        ("637,20 or 1,120, 3,a and b,4", ["637,20", "1,120", "3", "b", "4"]),
         ("trailing. dots... 'quoted'", ["trailing", "dots", "quoted"]),
         ("灯台はAUTH", ["灯", "台", "は", "auth"]),
         ("", []),
@@ -131,7 +132,7 @@ def test_a_query_is_scoped_and_escaped() -> None:
 
     assert query == (
         "+scope_words:(s10)^0 +scope_words:(s20 s30)^0 "
-        r"+search_text:(foo\:bar don\'t don\’t 3\.11)"
+        r"+search_text:(foo\:bar don\'t don\’t 3\.11 3\,11)"
     )
 
 
@@ -148,6 +149,12 @@ def test_a_query_is_scoped_and_escaped() -> None:
         ("CAFÉ", {"café", "cafe\u0301"}),
         ("cafe\u0301", {"café", "cafe\u0301"}),
         ("Boat", {"boat"}),
+        ("1,120", {r"1\,120", r"1\.120", "1120"}),
+        ("27400", {"27400", r"27\,400", r"27\.400"}),
+        ("2.026", {r"2\.026", r"2\,026", "2026"}),
+        ("2026", {"2026"}),
+        ("007", {"007"}),
+        ("637,20", {r"637\,20", r"637\.20"}),
     ],
 )
 def test_a_word_is_looked_for_in_every_case_that_the_index_may_hold(
@@ -205,6 +212,10 @@ def test_the_more_hold_a_word_the_less_it_weighs() -> None:
         ("mara’s", "mara"),
         ("boats", "boat"),
         ("4013", "4013"),
+        ("1,120", "1120"),
+        ("27.400.000", "27400000"),
+        ("24,99", "24.99"),
+        ("1,1234", "1,1234"),
     ],
 )
 def test_stems(word: str, expected: str) -> None:
@@ -324,6 +335,6 @@ async def test_scope_words_do_not_change_the_scores(
     assert len(scores[0]) == 3
 
 
-@given(st.text(st.sampled_from("ab_1 .':!-"), max_size=30))
+@given(st.text(st.sampled_from("ab_1 .,':!-"), max_size=30))
 def test_plain_ascii_has_the_words_that_it_has_beside_other_letters(text: str) -> None:
     assert [*every_word(text), "é"] == every_word(f"{text} é")
