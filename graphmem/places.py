@@ -129,6 +129,13 @@ def at_place(settings: Settings) -> Settings:
     return connected(settings, settings.place, address)
 
 
+def mend_address(place: str | None) -> str:
+    """Return the remedy for a Neo4j of the settings, or of a place, that does not answer."""
+    if place in {None, DEFAULT}:
+        return f"start it or mend {variable('neo4j_uri')}"
+    return f"start it or mend [places.{place}] in the places file"
+
+
 def at_home(settings: Settings) -> Settings:
     """Return the settings without the other places, for commands that work with one whole database."""
     return replace(settings, places_file=None)

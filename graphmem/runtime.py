@@ -241,7 +241,13 @@ async def database(settings: Settings, progress: Progress = silent) -> AsyncIter
             )
         else:
             server = await stack.enter_async_context(private_server(settings, progress))
-            graph = await connect(server.uri, server.user, server.password, "neo4j")
+            graph = await connect(
+                server.uri,
+                server.user,
+                server.password,
+                "neo4j",
+                remedy="it has just died: try again",
+            )
             watch = asyncio.create_task(Watch(server, graph, settings).run())
             stack.push_async_callback(_end, watch)
         # The exit stack unwinds in reverse: the connection closes before the server is left.

@@ -33,13 +33,20 @@ from graphmem.graph.driver import Graph, connect
 from graphmem.model.progress import Progress, silent
 from graphmem.model.times import present
 from graphmem.model.vocabulary import FIRST, Side
+from graphmem.observing.logs import causes
 from graphmem.runtime import database
 from graphmem.server import private, process
 from graphmem.server.folder import Record
 from graphmem.server.process import USER
 
 CONNECT_SECONDS = 15.0
-"""A suspended server accepts a connection and then does not answer."""
+"""A suspended server accepts a connection and then does not answer; the driver may notice it earlier."""
+
+RESTART = (
+    "wait: a running `graphmem serve` starts it anew within two minutes; without one `graphmem stop` ends it "
+    "and the next command starts it; if that is refused, end the process that uses the server first"
+)
+"""The remedy for a private server that does not answer."""
 
 CHECK_SECONDS = 150.0
 """Longer than the server lets a query run."""
@@ -208,9 +215,19 @@ async def _connect(
         return
     connection = _connection(settings, record)
     async with asyncio.timeout(CONNECT_SECONDS):
-        graph = await connect(
-            connection.uri, connection.user, _password(settings), connection.database
-        )
+        try:
+            graph = await connect(
+                connection.uri,
+                connection.user,
+                _password(settings),
+                connection.database,
+                place=settings.place,
+                remedy=RESTART if record else None,
+            )
+        except ServerFailed as failed:
+            if record and any(isinstance(one, TimeoutError) for one in causes(failed)):
+                raise TimeoutError from failed
+            raise
     try:
         yield ReachedDatabase(graph, connection, record.pid if record else None)
     finally:
@@ -255,10 +272,5 @@ def _not_running(settings: Settings) -> Finding:
 
 
 def _silent(settings: Settings) -> Finding:
-    remedy = (
-        "look at its logs, and restart it"
-        if settings.neo4j_uri
-        else "end it with `graphmem stop`: the next command starts it again"
-    )
-    what = f"the server takes connections and does not answer within {CONNECT_SECONDS:.0f} s"
-    return problem("connection", what, remedy)
+    remedy = "look at its logs, and restart it" if settings.neo4j_uri else RESTART
+    return problem("connection", "the server takes connections and does not answer", remedy)

@@ -46,6 +46,7 @@ from graphmem.errors import (
 from graphmem.graph.query import Query
 from graphmem.model.vocabulary import FIRST, Side
 from graphmem.observing.spans import span
+from graphmem.places import mend_address
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
@@ -617,13 +618,19 @@ def _admit_all() -> None:
 
 
 async def connect(
-    uri: str, user: str, password: str, database: str, *, place: str | None = None
+    uri: str,
+    user: str,
+    password: str,
+    database: str,
+    *,
+    place: str | None = None,
+    remedy: str | None = None,
 ) -> Graph:
     """Connect to a Neo4j; the caller closes the graph. A `place` distinguishes it from other clusters.
 
-    Raises `ServerFailed` if it does not answer or rejects the password.
+    Raises `ServerFailed` if it rejects the password or does not answer; `remedy` is that of a private server.
     """
-    with _explained(uri, user):
+    with _explained(uri, user, remedy or mend_address(place)):
         driver = _driver(uri, user, password)
         try:
             await driver.verify_connectivity()
@@ -655,7 +662,7 @@ MEND_LOGIN = (
 
 
 @contextmanager
-def _explained(uri: str, user: str) -> Iterator[None]:
+def _explained(uri: str, user: str, remedy: str) -> Iterator[None]:
     try:
         yield
     except (Neo4jError, DriverError, OSError, ValueError) as problem:
@@ -663,9 +670,7 @@ def _explained(uri: str, user: str) -> Iterator[None]:
             raise ServerFailed(
                 f"the Neo4j at {uri} does not let the user {user!r} in: {MEND_LOGIN}"
             ) from problem
-        raise ServerFailed(
-            f"no Neo4j answers at {uri}: start it or mend GRAPHMEM_NEO4J_URI ({_name(problem)})"
-        ) from problem
+        raise ServerFailed(f"no Neo4j answers at {uri}: {remedy} ({_name(problem)})") from problem
 
 
 def _stays(problem: Exception) -> Unavailable:

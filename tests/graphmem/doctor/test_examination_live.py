@@ -21,6 +21,7 @@ from graphmem.model.vocabulary import FIRST
 from graphmem.retrieval.understanding import Vocabulary
 from graphmem.runtime import Runtime, running
 from graphmem.server import folder, private
+from graphmem.server.folder import Record
 from graphmem.server.process import servers
 
 SAID = [
@@ -393,19 +394,38 @@ async def test_a_password_that_the_server_does_not_take_is_a_problem(
     assert "does not let the user 'neo4j' in" in finding.what
 
 
+@pytest.mark.parametrize("seconds", [1.0, examination.CONNECT_SECONDS], ids=["doctor", "driver"])
 async def test_a_server_that_takes_connections_and_says_nothing_is_a_problem(
-    settings: Settings, runtime: Runtime, monkeypatch
+    settings: Settings, runtime: Runtime, monkeypatch, seconds: float
 ):
+    """Whether the doctor or the driver loses patience first."""
     found = private.status(settings.data_dir)
     assert found is not None
-    monkeypatch.setattr(examination, "CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr(examination, "CONNECT_SECONDS", seconds)
     os.kill(found.pid, signal.SIGSTOP)
     try:
         [finding] = await odd(settings)
     finally:
         os.kill(found.pid, signal.SIGCONT)
     assert (finding.severity, finding.subject) == ("problem", "connection")
-    assert "graphmem stop" in finding.remedy
+    assert finding.what == "the server takes connections and does not answer"
+    assert "`graphmem serve` starts it anew" in finding.remedy
+    assert "`graphmem stop` ends it" in finding.remedy
+
+
+async def test_a_private_server_that_has_just_died_is_told_without_a_setting_that_is_not_set(
+    tmp_path: Path, unused_tcp_port: int
+):
+    folder.create(tmp_path)
+    folder.password(tmp_path)
+    own = psutil.Process()
+    # A process that lives, as one that is just dying, and listens no more.
+    folder.write_record(tmp_path, Record(own.pid, own.create_time(), unused_tcp_port, "2026.09.0"))
+    examined = await examine(load(data_dir=tmp_path, neo4j_uri=None))
+    [finding] = [one for one in examined.findings if one.subject == "connection"]
+    assert finding.what == f"no Neo4j answers at bolt://127.0.0.1:{unused_tcp_port}"
+    assert "GRAPHMEM_NEO4J_URI" not in finding.remedy
+    assert "`graphmem serve` starts it anew" in finding.remedy
 
 
 async def test_a_record_file_of_another_process_hides_nothing(settings: Settings, runtime: Runtime):

@@ -506,6 +506,11 @@ async def test_a_closed_port_is_said_in_a_sentence(free_port: int):
     )
 
 
+async def test_the_remedy_for_a_place_names_its_entry(free_port: int):
+    with pytest.raises(ServerFailed, match=r"start it or mend \[places.eu\] in the places file"):
+        await connect(f"bolt://127.0.0.1:{free_port}", "neo4j", "x", "neo4j", place="eu")
+
+
 async def test_another_program_on_the_port_is_said_in_a_sentence(no_bolt: int):
     with pytest.raises(ServerFailed, match="no Neo4j answers at"):
         await connect(f"bolt://127.0.0.1:{no_bolt}", "neo4j", "x", "neo4j")
