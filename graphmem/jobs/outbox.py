@@ -249,12 +249,12 @@ def pause(attempts: int) -> timedelta:
     return min(doubled, LONGEST_PAUSE)
 
 
-async def sweep(*, now: datetime, graph: Graph) -> int:
-    """Delete finished jobs that are older than a week, some at a time; return their number."""
+async def sweep(*, now: datetime, graph: Graph) -> bool:
+    """Delete some finished jobs that are older than a week; return whether others may be left."""
     rows = await graph.write(
         lambda transaction: transaction.rows(SWEEP, before=now - KEPT, limit=SWEPT_AT_ONCE)
     )
-    return rows[0].written
+    return rows[0].written >= SWEPT_AT_ONCE
 
 
 async def _settle(

@@ -76,8 +76,9 @@ class Worker:
         """Run due jobs until `stop`, and wait while the database is away."""
         while not self._stopping.is_set():
             try:
-                await self._sweep_now_and_then()
-                idle = not await self.step()
+                # Batch by batch: neither jobs nor a stop wait for the end of a long sweep.
+                sweeps = await self._sweep_now_and_then()
+                idle = not await self.step() and not sweeps
             except Unavailable as problem:
                 log.warning("jobs wait for the database: %s", problem)
                 idle = True
@@ -104,11 +105,15 @@ class Worker:
             await self._run_observed(held)
         return True
 
-    async def _sweep_now_and_then(self) -> None:
+    async def _sweep_now_and_then(self) -> bool:
+        """Sweep a batch if it is time; return whether the next one follows at once."""
         now = asyncio.get_running_loop().time()
-        if now - self._swept > SWEEP_SECONDS:
-            await sweep(now=present(), graph=self._graph)
-            self._swept = now
+        if now - self._swept <= SWEEP_SECONDS:
+            return False
+        if await sweep(now=present(), graph=self._graph):
+            return True
+        self._swept = now
+        return False
 
     async def _claim(self, kinds: list[str]) -> Claim | None:
         return await claim(

@@ -355,3 +355,22 @@ async def test_the_sweep_removes_what_was_done_long_ago(memory: Graphmem, kind: 
     assert len(await shown(memory)) == 1
     await outbox.sweep(now=datetime.now(UTC) + timedelta(days=8), graph=graph)
     assert await shown(memory) == []
+
+
+async def test_the_sweep_goes_on_until_nothing_old_is_left(
+    memory: Graphmem, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        await queue(memory, kind, str(number))
+    doing = Worker(memory.runtime.graph, {kind: marking(memory.client_id)})
+    while await doing.step():
+        pass
+    monkeypatch.setattr(outbox, "SWEPT_AT_ONCE", 2)
+    monkeypatch.setattr(outbox, "KEPT", -timedelta(minutes=1))
+    sweeping = Worker(memory.runtime.graph, {}, poll_seconds=3600)
+    running = asyncio.create_task(sweeping.run())
+    async with asyncio.timeout(30):
+        while await shown(memory):
+            await asyncio.sleep(0.05)
+    sweeping.stop()
+    await running
