@@ -132,6 +132,7 @@ def create_app(runtime: Runtime) -> Litestar:
         dependencies={
             "runtime": Provide(lambda: runtime, sync_to_thread=False),
             "closing": Provide(lambda: closing, sync_to_thread=False),
+            "guard": Provide(lambda: guard, sync_to_thread=False),
         },
         exception_handlers={Exception: answer},
         logging_config=None,

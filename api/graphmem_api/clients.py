@@ -69,6 +69,11 @@ class Guard:
         if self._keys is None:
             refuse_foreign_pages(connection)
 
+    def check_keys(self) -> None:
+        """Raise `Unavailable` while no key can be checked."""
+        if self._keys is not None:
+            self._keys.usable()
+
     async def __call__(self, connection: Connection, handler: BaseRouteHandler) -> None:
         """Raise `Unauthorized`, `InvalidInput` for an invalid client id, 403 for a role that may not ask.
 

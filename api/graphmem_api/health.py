@@ -12,6 +12,7 @@ from graphmem.errors import Unavailable
 from graphmem.graph.schema import unanswerable
 from graphmem.retrieval.reranking import Reranker
 from graphmem.runtime import Runtime
+from graphmem_api.clients import Guard
 from graphmem_api.problems import described
 
 DEADLINE_SECONDS = 2.0
@@ -60,14 +61,18 @@ async def live() -> Health:
     response_description="It can",
     responses=described(503),
 )
-async def ready(runtime: NamedDependency[Runtime], closing: NamedDependency[Closing]) -> Readiness:
+async def ready(
+    runtime: NamedDependency[Runtime],
+    closing: NamedDependency[Closing],
+    guard: NamedDependency[Guard],
+) -> Readiness:
     """Say that the database answers and has the indexes of searches, or return 503 within two seconds.
 
-    503 too once the service is ending.
+    503 too while the keys file cannot be used, and once the service is ending.
 
     With a places file it says which places are ready, and is if one of them is: each has its own clients.
     """
-    return await readiness(runtime, closing)
+    return await readiness(runtime, closing, guard)
 
 
 @head("/live", include_in_schema=False)
@@ -77,16 +82,19 @@ async def head_of_live() -> None:
 
 @head("/ready", include_in_schema=False)
 async def head_of_ready(
-    runtime: NamedDependency[Runtime], closing: NamedDependency[Closing]
+    runtime: NamedDependency[Runtime],
+    closing: NamedDependency[Closing],
+    guard: NamedDependency[Guard],
 ) -> None:
     """Say so without a body, as load balancers ask."""
-    await readiness(runtime, closing)
+    await readiness(runtime, closing, guard)
 
 
-async def readiness(runtime: Runtime, closing: Closing) -> Readiness:
+async def readiness(runtime: Runtime, closing: Closing, guard: Guard) -> Readiness:
     """Return what answers questions; see `ready`. Raises `Unavailable`."""
     if closing.is_ending:
         raise Unavailable("the service is ending: send requests elsewhere")
+    guard.check_keys()
     reranker = in_use(runtime.reranker)
     if runtime.places is not None:
         return Readiness(

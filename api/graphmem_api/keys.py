@@ -89,13 +89,17 @@ class Keys:
 
         A digest is looked up, so that the time it takes reveals nothing about a key.
         """
+        entry = self.usable().get(_digest(key))
+        return entry.client if entry and not entry.has_expired(datetime.now(UTC)) else None
+
+    def usable(self) -> dict[bytes, Entry]:
+        """Return the keys by their digests. Raises `Unavailable` while the file cannot be used."""
         entries = self._file.current()
         if self._file.problem is not None:
             raise Unavailable(
                 "no key can be checked, since the keys file cannot be used: the service's log says why"
             )
-        entry = entries.get(_digest(key))
-        return entry.client if entry and not entry.has_expired(datetime.now(UTC)) else None
+        return entries
 
 
 def read_keys(path: Path) -> dict[bytes, Entry]:

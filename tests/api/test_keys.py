@@ -188,6 +188,33 @@ async def test_http_says_that_no_key_can_be_checked(
         assert (await http.get("/health/live")).status_code == 200
 
 
+@pytest.mark.parametrize("harm", ["missing", "wrong", "writable"])
+async def test_a_service_that_can_check_no_key_lives_and_is_not_ready(
+    path: Path, runtime: Runtime, asking: Any, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    monkeypatch.setattr("graphmem_api.health.DEADLINE_SECONDS", 60.0)
+    app: Litestar = create_app(replace(runtime, settings=replace(runtime.settings, keys_file=path)))
+    good = path.read_text()
+    async with asking(app) as http:
+        assert (await http.get("/health/ready")).status_code == 200
+        if harm == "missing":
+            path.unlink()
+        elif harm == "wrong":
+            path.write_text("us agent\n")
+        else:
+            path.chmod(0o602)
+        answer = await http.get("/health/ready")
+        assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+        assert "the keys file cannot be used" in answer.json()["detail"]
+        assert answer.headers["retry-after"]
+        assert str(path) not in answer.text
+        assert (await http.head("/health/ready")).status_code == 503
+        assert (await http.get("/health/live")).status_code == 200
+        path.write_text(good)
+        path.chmod(0o600)
+        assert (await http.get("/health/ready")).status_code == 200
+
+
 A_DIGEST = "ab" * 32
 
 

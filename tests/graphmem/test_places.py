@@ -8,6 +8,7 @@ from typing import Any, cast
 from unittest.mock import AsyncMock
 
 import pytest
+from graphmem_api.clients import Guard
 from graphmem_api.health import Closing, at_places, readiness
 from graphmem_api.metrics import Counted, pooled, together
 from neo4j.exceptions import AuthError
@@ -287,7 +288,7 @@ async def test_a_place_whose_indexes_are_not_online_is_not_ready(path: Path) -> 
         "refusing": "its database does not answer (AuthError)",
     }
     service = cast(Runtime, SimpleNamespace(places=places, reranker=None))
-    ready = await readiness(service, Closing())
+    ready = await readiness(service, Closing(), Guard(config.load({})))
     assert ready.places == {"default": "ready"} | dict.fromkeys(NAMES, "away")
 
 
