@@ -234,16 +234,23 @@ class Refusals:
         return number
 
 
+class NoHttp(Exception):
+    """What has arrived is no request that may be read."""
+
+
 class Reader(h11.Connection):
     """Reads requests, but none whose end a proxy before the service may see elsewhere (RFC 9112, 6.1)."""
 
     def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
-        """Return what has arrived. Raises `RemoteProtocolError`."""
-        event = super().next_event()
+        """Return what has arrived. Raises `NoHttp`: uvicorn logs each error of h11."""
+        try:
+            event = super().next_event()
+        except h11.RemoteProtocolError as problem:
+            raise NoHttp from problem
         if isinstance(event, h11.Request):
             names = {name for name, _ in event.headers}
             if {b"content-length", b"transfer-encoding"} <= names:
-                raise h11.RemoteProtocolError("both Content-Length and Transfer-Encoding")
+                raise NoHttp("both Content-Length and Transfer-Encoding")
         return event
 
 
@@ -285,14 +292,20 @@ class Protocol(H11Protocol):
         self._forget_reading()
         super().resume_writing()
 
-    def send_400_response(self, msg: str) -> None:
-        """Answer an invalid request, for example one with headers beyond the limit, and hang up."""
-        self._refuse(
-            400,
-            f"this is no HTTP, its headers are longer than {HEADER_BYTES:,} bytes, or it has both "
-            "Content-Length and Transfer-Encoding",
-            "headers",
-        )
+    def handle_events(self) -> None:
+        """Begin the next request; answer an invalid one, such as one with too long headers, and hang up."""
+        try:
+            super().handle_events()
+        except NoHttp:
+            self._refuse(
+                400,
+                f"this is no HTTP, its headers are longer than {HEADER_BYTES:,} bytes, or it has both "
+                "Content-Length and Transfer-Encoding",
+                "headers",
+            )
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Log nothing: a request that asks for another protocol is answered as any other."""
 
     def data_received(self, data: bytes) -> None:
         """Take data; after a refusal only to let the caller finish sending and read the answer."""
