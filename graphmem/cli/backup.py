@@ -94,10 +94,12 @@ def backup(folder: Path, as_json: bool, settings: Settings) -> None:
 async def _back_up(folder: Path, settings: Settings) -> BackedUp:
     from graphmem.cli.running import show_progress
     from graphmem.model.times import present
-    from graphmem.server.backup import Manifest, begin_backup, end_backup
+    from graphmem.server.backup import Manifest, begin_backup, check_apart, end_backup
     from graphmem.server.folder import note_backup
 
     began, made_at = time.perf_counter(), present()
+    if not settings.neo4j_uri:
+        check_apart(folder, settings.data_dir)
     begin_backup(folder)
     with show_progress() as progress:
         if settings.neo4j_uri:

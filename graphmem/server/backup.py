@@ -118,6 +118,17 @@ def read_manifest(backup: Path) -> Manifest:
         raise BackupDamaged(backup, f"{MANIFEST} cannot be read") from problem
 
 
+def check_apart(backup: Path, data_dir: Path) -> None:
+    """Raise `InvalidInput` for a folder in that of the store: its copy would be copied, too."""
+    data_dir, store = _places(data_dir)
+    for one in (home(data_dir), store):
+        if backup.resolve().is_relative_to(one.resolve()):
+            raise InvalidInput(
+                str(backup),
+                f"is in {one}, which would be copied into itself: name a folder outside of it",
+            )
+
+
 def begin_backup(backup: Path) -> None:
     """Make the folder, without the remains of a backup that did not end.
 

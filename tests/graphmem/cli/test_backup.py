@@ -352,6 +352,29 @@ async def test_a_backup_takes_nothing_away_that_no_backup_has_left(
         assert everything(folder) == before
 
 
+@pytest.mark.parametrize("through", ["", "linked", "elsewhere/.."])
+def test_a_folder_inside_of_the_store_is_refused_and_nothing_is_made(
+    quiet: Path, tmp_path: Path, through: str
+) -> None:
+    (tmp_path / "linked").symlink_to(home(quiet) / "data")
+    (tmp_path / "elsewhere").mkdir()
+    inside = tmp_path / through / "data" / "neo4j" / "data" / "backup"
+    if through == "linked":
+        inside = tmp_path / "linked" / "databases" / "backup"
+    before = everything(quiet)
+    result = invoked("backup", str(inside), "--data-dir", str(quiet))
+    assert result.exit_code == 2
+    assert f"{inside}: is in {home(quiet)}, which would be copied into itself" in result.stderr
+    assert everything(quiet) == before
+    assert not inside.exists()
+
+
+def test_a_folder_beside_the_store_is_taken(quiet: Path) -> None:
+    result = invoked("backup", str(quiet / "backup"), "--data-dir", str(quiet))
+    assert result.exit_code == 0, result.stderr
+    assert {path.name for path in (quiet / "backup").iterdir()} == {"store", "password", MANIFEST}
+
+
 def everything(folder: Path) -> dict[Path, bytes]:
     """Return the contents of all files in a folder."""
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
