@@ -529,6 +529,8 @@ class Watch:
         if await self._server.ensure():
             count_restart("died")
             log.warning("the private Neo4j had died and was started anew")
+        elif self._server.uri != self._uri:
+            log.info("another process has started the private Neo4j anew")
         elif found := await self._statements.find(self._graph):
             reason = f"{len(found)} statements that were cut off do not end"
             await self._restart(reason, "statement")

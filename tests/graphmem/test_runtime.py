@@ -89,8 +89,8 @@ class Unstartable:
 
     uri, user, password = "bolt://127.0.0.1:1", "neo4j", ""
 
-    def __init__(self, problem: Exception) -> None:
-        self.problem: Exception | None = problem
+    def __init__(self, problem: Exception | None = None) -> None:
+        self.problem = problem
         self.looks: list[float] = []
 
     async def ensure(self) -> bool:
@@ -125,6 +125,38 @@ async def test_a_server_that_cannot_be_started_is_tried_less_often_and_its_damag
 
     gaps = [later - earlier for earlier, later in pairwise(server.looks)]
     assert gaps[0] < gaps[3]
+
+
+class Joined(Unstartable):
+    """A private server that another process has started anew at another port."""
+
+    async def ensure(self) -> bool:
+        self.uri = "bolt://127.0.0.1:2"
+        return False
+
+
+async def test_a_server_that_another_process_started_anew_is_followed_and_not_counted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    graph, found = ScriptedGraph({}), asyncio.Event()
+
+    async def reconnect(uri: str, user: str, password: str) -> None:
+        assert uri == "bolt://127.0.0.1:2"
+        found.set()
+
+    monkeypatch.setattr(watching, "WATCH_SECONDS", 0.01)
+    monkeypatch.setattr(graph, "refuse_writes", lambda full: None)
+    monkeypatch.setattr(graph, "report_damage", lambda one: None)
+    monkeypatch.setattr(graph, "reconnect", reconnect)
+    monkeypatch.setattr(watching, "count_restart", lambda _: pytest.fail("it was counted"))
+    caplog.set_level("INFO", "graphmem.runtime")
+    settings = config.load({}, data_dir=tmp_path)
+    watching_task = asyncio.create_task(Watch(cast(PrivateServer, Joined()), graph, settings).run())
+    async with asyncio.timeout(10):
+        await found.wait()
+    watching_task.cancel()
+    assert "another process has started the private Neo4j anew" in caplog.messages
+    assert graph.asked == []
 
 
 async def test_a_data_folder_that_is_gone_is_told_with_its_remedy(
