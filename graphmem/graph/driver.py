@@ -61,6 +61,9 @@ FAULTS = 5
 QUIET_SECONDS = 60.0
 """The time without an error after which the same one is logged again."""
 
+OUTAGE_SECONDS = 1.0
+"""The length of an outage whose end is logged: shorter ones are connections that were replaced."""
+
 TRANSIENT = "transient error of the database: %s; trying again"
 
 DEADLOCK = "Neo.TransientError.Transaction.DeadlockDetected"
@@ -185,11 +188,27 @@ class DriverInUse(Struct):
     """The error of a database that is known not to answer: nothing is retried."""
     faults: dict[tuple[str, str], float] = field(default_factory=dict)
     """When each error after which a call is tried again occurred last, in seconds of the monotonic clock."""
+    lost_at: float | None = None
+    """When connections began to fail, by the same clock; None since a call has succeeded."""
 
     def admit(self, writes: bool) -> None:
         """Raise `DiskFull` for a call that writes if nothing may be written."""
         if writes and self.full is not None:
             raise self.full
+
+    def note_failure(self, problem: Exception) -> None:
+        """Note the begin of an outage, if it is one."""
+        if self.lost_at is None and isinstance(problem, DriverError | OSError):
+            self.lost_at = time.monotonic()
+
+    def note_answer(self) -> None:
+        """Note and log the end of an outage; that of a place that counts as away is logged with its name."""
+        if self.lost_at is None:
+            return
+        seconds = time.monotonic() - self.lost_at
+        self.lost_at = None
+        if seconds >= OUTAGE_SECONDS and self.away is None:
+            log.info("the database answers again, after %.0f s", seconds)
 
     def tell(self, said: str, fault: str, level: int = logging.WARNING) -> None:
         """Log an error after which a call is tried again, unless it goes on."""
@@ -582,7 +601,9 @@ class Graph:
                     default_access_mode=access,
                     bookmark_manager=self._bookmarks,
                 ) as session:
-                    return await work(session)
+                    done = await work(session)
+                self._link.note_answer()
+                return done
             except (msgspec.ValidationError, DatabaseError) as problem:
                 # A node that is deleted while it is read shows null properties for a moment.
                 faults += 1
@@ -599,6 +620,7 @@ class Graph:
             except (Neo4jError, DriverError, OSError) as problem:
                 if _name(problem) in UNKNOWN_STATE and self._bookmarks.forget():
                     continue
+                self._link.note_failure(problem)
                 _raise_unless_it_passes(problem, seconds, self._link.away)
                 is_deadlock = _name(problem) == DEADLOCK
                 collisions += is_deadlock

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import socket
 import time
 import uuid
@@ -241,6 +242,45 @@ async def test_a_database_that_is_away_is_logged_once_for_all_who_wait(
     ]
     monkeypatch.setattr(driver, "QUIET_SECONDS", 0.0)
     assert len(await told(ServiceUnavailable("away"))) == 6
+
+
+async def test_the_end_of_an_outage_is_logged_once(
+    graph: Graph,
+    failing_reads,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    async def told(problem: Exception) -> list[str]:
+        caplog.clear()
+        failing_reads(Failing(problem, times=6))
+        await asyncio.gather(*(graph.on(SECOND).rows(ONE) for _ in range(3)))
+        await graph.rows(ONE)
+        return [one.message for one in caplog.records if "answers again" in one.message]
+
+    caplog.set_level(logging.INFO, "graphmem.graph.driver")
+    monkeypatch.setattr(driver, "OUTAGE_SECONDS", 0.0)
+    [line] = await told(ServiceUnavailable("away"))
+    assert re.fullmatch(r"the database answers again, after \d+ s", line)
+    assert await told(DEADLOCK) == []
+    monkeypatch.setattr(driver, "OUTAGE_SECONDS", 3_600.0)
+    assert await told(SessionExpired("moved")) == []
+
+
+async def test_an_outage_lasts_until_a_call_succeeds(
+    graph: Graph,
+    failing_reads,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    caplog.set_level(logging.INFO, "graphmem.graph.driver")
+    monkeypatch.setattr(driver, "OUTAGE_SECONDS", 0.0)
+    failing_reads(Failing(ServiceUnavailable("away"), times=2))
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            await graph.impatient().rows(ONE)
+    assert "answers again" not in caplog.text
+    await graph.rows(ONE)
+    assert caplog.text.count("answers again") == 1
 
 
 async def test_a_call_that_the_server_timed_out_is_unavailable_and_not_tried_again(
