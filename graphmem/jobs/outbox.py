@@ -72,7 +72,7 @@ class Settled(Struct, frozen=True):
 
 
 class ClaimLost(Exception):
-    """The lease ended and another worker has the job; the work of this one must not be committed."""
+    """Another worker has the job since its lease ended, or it was deleted: nothing of it may be committed."""
 
 
 ENQUEUE = Query("jobs/enqueue", Settled, writes=True)
@@ -80,6 +80,7 @@ POSTPONE = Query("jobs/postpone", Settled, writes=True)
 CLAIM = Query("jobs/claim", Claim, writes=True)
 RENEW = Query("jobs/renew", Settled, writes=True)
 SETTLE = Query("jobs/settle", Settled, writes=True)
+JOB_STATE = Query("jobs/job_state", Settled)
 SWEEP = Query("jobs/sweep", RowsWritten, writes=True)
 
 
@@ -212,6 +213,11 @@ async def renew(held: Claim, *, until: datetime, graph: Graph) -> None:
     )
     if not rows:
         raise ClaimLost(held.id)
+
+
+async def is_deleted(held: Claim, graph: Graph) -> bool:
+    """Tell whether a claimed job was deleted, as with its conversation or its client."""
+    return not await graph.rows(JOB_STATE, client_id=held.client_id, id=held.id)
 
 
 async def complete(held: Claim, effect: Effect | None, *, now: datetime, graph: Graph) -> None:

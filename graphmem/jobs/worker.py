@@ -22,6 +22,7 @@ from graphmem.jobs.outbox import (
     complete,
     fail,
     give_back,
+    is_deleted,
     renew,
     sweep,
 )
@@ -39,9 +40,9 @@ STOP_SECONDS = 5.0
 Handler = Callable[[Claim], Awaitable[Effect | None]]
 """Does the work of a job; the effect that it returns is committed together with the job's completion."""
 
-Outcome = Literal["done", "failed", "dead", "lost", "given_back", "cut"]
-"""The outcome of an attempt; `cut` is one that ended without an answer of the database, or whose lease could
-not be renewed."""
+Outcome = Literal["done", "failed", "dead", "lost", "deleted", "given_back", "cut"]
+"""The outcome of an attempt; `lost` is one whose job another worker has, `deleted` one whose job was deleted
+meanwhile, `cut` one that ended without an answer of the database, or whose lease could not be renewed."""
 
 log = logging.getLogger(__name__)
 
@@ -136,7 +137,7 @@ class Worker:
                 try:
                     outcome = await self._run(held)
                 except ClaimLost:
-                    outcome = "lost"
+                    outcome = await self._lose(held)
                 shown.set_attribute("graphmem.outcome", outcome)
         finally:
             JOBS_ENDED.labels(held.kind, outcome).inc()
@@ -153,8 +154,7 @@ class Worker:
             if keeper.done():
                 problem = keeper.exception()
                 if problem is None:
-                    log.warning("job %s (%s) was lost to another worker", held.id, held.kind)
-                    return "lost"
+                    raise ClaimLost(held.id)
                 log.error(
                     "the lease of job %s (%s) could not be renewed and ends: %s",
                     held.id,
@@ -168,6 +168,14 @@ class Worker:
             for task in (work, keeper, stopping):
                 task.cancel()
             await asyncio.gather(work, keeper, stopping, return_exceptions=True)
+
+    async def _lose(self, held: Claim) -> Outcome:
+        """Log why a claim is held no longer."""
+        if await is_deleted(held, self._graph):
+            log.info("job %s (%s) was deleted meanwhile", held.id, held.kind)
+            return "deleted"
+        log.warning("job %s (%s) was lost to another worker", held.id, held.kind)
+        return "lost"
 
     async def _settle(self, held: Claim, work: "asyncio.Future[Effect | None]") -> Outcome:
         problem = work.exception()

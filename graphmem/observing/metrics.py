@@ -48,8 +48,8 @@ DEGRADED = Counter("graphmem_degraded_answers", "Answers without a part of the s
 JOBS_ENDED = Counter(
     "graphmem_job_attempts",
     "Attempts at background work: done, failed (it is tried again), dead (it is given up), "
-    "lost (to another worker), given_back (the worker stopped), cut (the database went away, or the lease "
-    "could not be renewed)",
+    "lost (to another worker), deleted (meanwhile, with its conversation), given_back (the worker stopped), "
+    "cut (the database went away, or the lease could not be renewed)",
     ["kind", "outcome"],
 )
 JOB_SECONDS = Histogram(

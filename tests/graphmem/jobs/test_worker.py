@@ -288,6 +288,26 @@ async def test_why_a_lease_is_kept_no_longer_is_logged(
     assert again.attempts == 2
 
 
+@pytest.mark.parametrize("ends", [True, False], ids=["settled", "renewed"])
+async def test_a_job_that_is_deleted_while_it_runs_is_not_lost_to_another_worker(
+    memory: Graphmem, kind: str, caplog: pytest.LogCaptureFixture, ends: bool
+) -> None:
+    await queue(memory, kind, "a")
+
+    async def deleted(held: Claim) -> None:
+        await memory.runtime.graph.execute("MATCH (job:Job {id: $id}) DELETE job", id=held.id)
+        if not ends:
+            await asyncio.sleep(3600)
+
+    caplog.set_level("INFO", "graphmem.jobs")
+    worker = Worker(memory.runtime.graph, {kind: deleted}, lease=timedelta(seconds=0.6))
+    assert await worker.step()
+    [told] = [one.message for one in caplog.records if kind in one.message]
+    assert "was deleted meanwhile" in told
+    assert JOBS_ENDED.labels(kind, "deleted")._value.get() == 1
+    assert JOBS_ENDED.labels(kind, "lost")._value.get() == 0
+
+
 async def test_stopping_gives_back_what_does_not_end(memory: Graphmem, kind: str) -> None:
     await queue(memory, kind, "a")
     begun = asyncio.Event()
