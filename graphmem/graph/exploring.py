@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,15 +19,7 @@ from graphmem.errors import (
     TookTooMuch,
     Unavailable,
 )
-from graphmem.graph.driver import (
-    CUT_OFF,
-    FIRST_ROWS,
-    TERMINATED,
-    BrokenOff,
-    Graph,
-    fetch_at_once,
-    limited_messages,
-)
+from graphmem.graph.driver import CUT_OFF, TERMINATED, Graph
 from graphmem.graph.plain import Budget, Plain, TooBig, Unreadable, keep_far_times
 from graphmem.graph.statements import metadata
 
@@ -39,6 +31,18 @@ ANSWER_VALUES = 1_000_000
 
 LARGE_BYTES = 2**15
 """The length from which a row is converted in a thread, so that other requests do not wait."""
+
+RECORD_BYTES = 8 * 2**20
+"""The maximum length of one row on its way from the database."""
+
+FIRST_ROWS, MOST_ROWS = 16, 1_000
+"""The number of rows sent at once: at first, and the later maximum."""
+
+AT_ONCE_BYTES = 8 * 2**20
+"""The maximum length of the rows sent at once, if all are as long as the longest so far.
+
+The server lays them out together, in memory shared by all its connections.
+"""
 
 LEAVE_SECONDS = 0.2
 """The time within which a statement with enough rows may end regularly."""
@@ -254,3 +258,52 @@ def _operators(plan: Mapping[str, Any], depth: int = 0) -> Iterator[Operator]:
     )
     for child in plan.get("children", ()):
         yield from _operators(child, depth + 1)
+
+
+class BrokenOff(asyncio.CancelledError):
+    """Reading was stopped; the driver drops the connection as for any cancellation, the server its work."""
+
+
+@contextmanager
+def limited_messages(result: neo4j.AsyncResult) -> Iterator[Callable[[], int]]:
+    """Stop reading at a row that is too long; yield a function that returns the length of the last row.
+
+    Raises `BrokenOff`.
+    """
+    inbox: Any = result._connection.inbox
+    socket = inbox._socket
+    inbox._socket = counting = _CountingSocket(socket, inbox)
+    try:
+        yield counting.last
+    finally:
+        inbox._socket = socket
+
+
+def fetch_at_once(result: neo4j.AsyncResult, longest: int) -> None:
+    """Set the number of rows fetched at once, by the length in bytes of the longest row so far."""
+    result._fetch_size = max(FIRST_ROWS, min(AT_ONCE_BYTES // longest, MOST_ROWS))
+
+
+class _CountingSocket:
+    """The driver's socket, which reads no message beyond a length."""
+
+    def __init__(self, socket: Any, inbox: Any) -> None:
+        self._socket = socket
+        self._inbox = inbox
+        self._length = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._socket, name)
+
+    async def recv_into(self, *arguments: Any) -> int:
+        """Read some bytes of a message. Raises `BrokenOff`."""
+        self._length = self._inbox._buffer.used
+        if self._length > RECORD_BYTES:
+            error = BrokenOff()
+            raise error
+        read: int = await self._socket.recv_into(*arguments)
+        return read
+
+    def last(self) -> int:
+        """Return the length of the last message that was read, in bytes."""
+        return self._length
