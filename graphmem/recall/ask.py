@@ -307,9 +307,10 @@ async def find_of_days(
     days: Iterable[tuple[date, date]],
     zone: tzinfo,
 ) -> list[Candidate]:
-    """Return the best candidates of some times, each from its first to its last day in a zone.
+    """Return the nearest memories of some times, each from its first to its last day in a zone.
 
-    They are found though they share neither words nor meaning with the question. Raises `Unavailable`.
+    They are found though they share neither words nor meaning with the question; without its vector none. To
+    search for its words at a time would read all memories with these. Raises `Unavailable`.
     """
     narrowed = [
         replace(filters, since=max(filters.since, since), until=min(filters.until, until))
@@ -317,7 +318,9 @@ async def find_of_days(
     ]
     found = await asyncio.gather(
         *(
-            find_in_each(asked, one, context, wanted=OF_DAYS, longest_text=LONGEST_RANKED)
+            find_in_each(
+                asked, one, context, wanted=OF_DAYS, longest_text=LONGEST_RANKED, only_near=True
+            )
             for one in narrowed
             if one.since < one.until
         )
@@ -353,6 +356,7 @@ async def find_in_each(
     *,
     wanted: int = CANDIDATES,
     longest_text: int = 0,
+    only_near: bool = False,
 ) -> list[Candidate]:
     """Return the best candidates of each leg over all clients that are read. Raises `Unavailable`."""
     found = await context.each(
@@ -368,6 +372,7 @@ async def find_in_each(
             longest_text=longest_text,
             graph=one.graph,
             embedder=one.embedder,
+            only_near=only_near,
         )
     )
     return cut(found, wanted) if context.reads else found

@@ -208,6 +208,8 @@ class IndexQuery(Struct, frozen=True, kw_only=True):
     sample: Sample | None = None
     """A sample of the client's memories, by which the words of the returned texts are scored; None leaves the
     scores of the index, which depend on all clients."""
+    only_near: bool = False
+    """Whether only the vector index is searched, and may miss some; the words still score its texts."""
 
     @property
     def weighed(self) -> WeighedWords | None:
@@ -241,12 +243,13 @@ async def find_best(
     longest_text: int = 0,
     graph: Graph,
     embedder: Embedder | None = None,
+    only_near: bool = False,
 ) -> list[Candidate]:
     """Return the best `wanted` memories of each leg, each once, with texts of at most so many characters.
 
-    A long memory is also found by its passages. With an embedder those that share most words are looked at
-    closer: see `look_closer`. With a `sample` and texts the scores by words are the client's own. Raises
-    `Unavailable`.
+    A long memory is also found by its passages, unless `only_near` are wanted. With an embedder those that
+    share most words are looked at closer: see `look_closer`. With a `sample` and texts the scores by words
+    are the client's own. Raises `Unavailable`.
     """
     query = IndexQuery(
         embeddings=vectors(embedding),
@@ -258,7 +261,10 @@ async def find_best(
         wanted=max(LEAST_POOL, wanted),
         longest_text=longest_text,
         sample=sample,
+        only_near=only_near,
     )
+    if only_near:
+        return cut((await find(query, client_id=client_id, graph=graph)).found, wanted)
     findings = await find_with_passages(query, client_id=client_id, graph=graph, embedder=embedder)
     return cut(findings.found, wanted)
 
@@ -640,7 +646,9 @@ async def find(query: IndexQuery, *, client_id: str, graph: Graph) -> Findings:
     # hardly more pass than were asked for.
     is_cut = not exactly and query.least_cosine > -1.0 and all(len(leg) < limit / 2 for leg in near)
     is_short = exactly or (
-        not is_cut and any(falls_short(leg, limit, query.wanted) for leg in near)
+        not is_cut
+        and not query.only_near
+        and any(falls_short(leg, limit, query.wanted) for leg in near)
     )
     if is_short:
         rows = united([*await _find_exactly(query, client_id, graph), *rows])
@@ -685,7 +693,10 @@ async def _ask(query: IndexQuery, limit: int, client_id: str, graph: Graph) -> l
         client_id=client_id,
         vectors=_numbered(query.embeddings),
         words=lucene_query(
-            query.words, scope_groups(filters, client_id), query.weight, query.spoken
+            [] if query.only_near else query.words,
+            scope_groups(filters, client_id),
+            query.weight,
+            query.spoken,
         ),
         limit=limit,
         longest=query.longest_text,
