@@ -343,8 +343,7 @@ def _by_letters(found: Sequence[Candidate], cues: Cues) -> dict[str, Scores]:
     """Return the signals that need no knowledge of the question's meaning.
 
     Besides likeness of spelling: a question about a number is answered by a text with one, and seldom by a
-    question. A run of letters is rare if it is so among the texts of its language. A text too short to tell
-    its language counts by the share of those that tell the question's.
+    question. A run of letters is rare if it is so among the texts of its language.
     """
     parts = [
         (one.id, text)
@@ -355,14 +354,11 @@ def _by_letters(found: Sequence[Candidate], cues: Cues) -> dict[str, Scores]:
     names = {str(place): id for place, (id, _) in enumerate(parts)}
     texts = {str(place): text for place, (_, text) in enumerate(parts)}
     kinds = asked_kinds(cues.query, cues.spoken)
-    told = [spoken for one in found if (spoken := language(one.text))]
-    likely = told.count(cues.spoken or "") / len(told) if told else 1.0
-    alike = {name: 1.0 if language(text) else likely for name, text in texts.items()}
     signals: dict[str, Scores] = {
         "spelling": spelling(cues.query, texts),
-        "language": alike,
+        "language": dict.fromkeys(texts, 1.0),
         "answer": {name: told_share(text, kinds) for name, text in texts.items()},
-        "statement": {name: alike[name] * (not is_question(text)) for name, text in texts.items()},
+        "statement": {name: float(not is_question(text)) for name, text in texts.items()},
     }
     return {name: _best_parts(scores, names) for name, scores in signals.items()}
 

@@ -345,19 +345,6 @@ def test_in_a_language_that_the_model_does_not_know_spelling_leads(candidate: Ma
         assert one.score == pytest.approx(total)
 
 
-def test_a_text_too_short_to_tell_its_language_counts_by_the_others(candidate: Make) -> None:
-    texts = ["This is the message of the first day.", "That was what we had for lunch.", "Thx!"]
-    found = [worded(candidate, f"m{n}", text) for n, text in enumerate(texts)]
-    german = worded(candidate, "german", "Der Kompost ist zu nass, sagt Nora.")
-    cues = cues_of("Warum bleibt der Kompost liegen?", [], {}, "de", STRANGE)
-
-    among = {one.id: one.scores for one in ranked([*found, german], [], "default", cues)}
-    assert (among["german"]["language"], among["german"]["statement"]) == (1.0, 1.0)
-    assert among["m2"]["language"] == among["m2"]["statement"] == pytest.approx(1 / 3)
-    [alone] = ranked(found[2:], [], "default", cues)
-    assert alone.scores["language"] == 1.0
-
-
 def test_a_foreign_name_makes_no_question_in_that_language(candidate: Make) -> None:
     said = [
         worded(candidate, f"m{n}", f"This is the message of day {n}.", cosine=0.1) for n in range(9)
