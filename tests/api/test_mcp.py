@@ -195,6 +195,20 @@ async def test_a_list_without_facts_says_what_else_is_there(
         assert await told(agent, "what_do_you_know", kinds=["episode"]) == "Nothing was found."
 
 
+async def test_a_list_whose_rest_is_gone_goes_on_with_nothing(
+    connect: Connect, memory: Graphmem
+) -> None:
+    await memory.remember("c", [{"role": "user", "content": "The boat is in Ghent."}], create=True)
+    for place in ("Bruges", "Ghent", "Ostend"):
+        await memory.remember_fact(f"The office of the harbour moved to {place}.")
+    async with connect() as agent:
+        page = await told(agent, "what_do_you_know", limit=1)
+        assert "cursor=" in page
+        cursor = page.rpartition("cursor=")[2]
+        await memory.forget(name="harbour")
+        assert await told(agent, "what_do_you_know", cursor=cursor) == "Nothing was found."
+
+
 async def test_a_code_forgets_nothing_but_what_was_counted_for_it(
     connect: Connect, memory: Graphmem
 ) -> None:

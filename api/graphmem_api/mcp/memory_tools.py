@@ -393,7 +393,9 @@ async def what_do_you_know(asked: WhatDoYouKnowAsked, memory: Graphmem) -> Said:
     if fit < len(lines):
         page = await memory.memories(**fields | {"limit": fit})
     if not page.memories:
-        unlisted = 0 if asked.kinds else (await memory.memories(**fields | OF_ANY_KIND)).total
+        # A cursor is that of a list of facts.
+        is_given = asked.kinds or asked.cursor
+        unlisted = 0 if is_given else (await memory.memories(**fields | OF_ANY_KIND)).total
         more = f" Only facts were listed; of the other kinds there are {unlisted}: ask recall, or send kinds."
         return Said(NOTHING + more * (unlisted > 0), page)
     head = f"{counted(page.total, 'memory')} in all; these are {len(page.memories)}:"
