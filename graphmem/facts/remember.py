@@ -437,7 +437,8 @@ async def check_locked(
 ) -> list[str]:
     """Lock the sources of facts, and check their surroundings; see there."""
     ids = sorted({id for one in facts for id in one.fact.source_episode_ids})
-    await transaction.rows(LOCK_SOURCES, client_id=client_id, ids=ids)
+    if ids:
+        await transaction.rows(LOCK_SOURCES, client_id=client_id, ids=ids)
     return await check_surroundings(transaction, facts, client_id)
 
 
