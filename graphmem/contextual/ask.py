@@ -342,7 +342,10 @@ def _matches(found: Candidate, scale: Calibration) -> bool:
 
 
 def _seen(query: ContextualQuery, answer: ContextualResult) -> Seen:
-    """Return the record of the hits; when no session was relevant enough none counts as found."""
+    """Return the record of the hits; when no session was relevant enough none counts as found.
+
+    A question that is answered with a session of another client is not kept, whether or not it shows a hit.
+    """
     ranks = itertools.count(1)
     hits = [
         SeenMemory(one.id, next(ranks), one.score or 0.0, context.client_id, is_relevant=True)
@@ -354,7 +357,6 @@ def _seen(query: ContextualQuery, answer: ContextualResult) -> Seen:
         SeenMemory(one.id, next(ranks), one.score, one.client_id, one.relevance >= RELEVANT)
         for one in answer.items
     ]
-    seen = Seen.of(
-        query.query, hits, conversation_id=query.conversation_id, tokens=answer.tokens_used
-    )
+    question = "" if any(one.client_id for one in answer.contexts) else query.query
+    seen = Seen.of(question, hits, conversation_id=query.conversation_id, tokens=answer.tokens_used)
     return replace(seen, found=0 if answer.fallback else len(hits))
