@@ -166,11 +166,25 @@ async def test_what_is_not_relevant_enough_is_said(memory: Graphmem):
     assert (await memory.explain("Who repaired the boiler?", boiler, min_relevance=0.5)).stage == (
         "taken"
     )
-    [item] = (await memory.recall("Who repaired the boiler?", min_relevance=0.5)).items
-    taken = await memory.explain("Who repaired the boiler?", item.id, min_relevance=0.5)
-    assert (item.id, taken.rank) == (boiler, item.rank)
     foreign = await memory.explain("Which of Zebulon's frogs won in Ontario?", train, abstain=True)
     assert (foreign.stage, foreign.rank is not None) == ("below_min_relevance", True)
+
+
+async def test_what_is_not_relevant_enough_counts_in_no_rank(story: Graphmem):
+    every = (await whole(story)).items
+
+    def below(rank: int) -> int:
+        return sum(one.relevance < every[rank].relevance for one in every[:rank])
+
+    place = max(range(len(every)), key=below)
+    chosen, least = every[place], every[place].relevance - 0.001
+    found = await story.recall(QUESTION, limit=200, max_tokens=200_000, min_relevance=least)
+    rank = next(item.rank for item in found.items if item.id == chosen.id)
+    told = await story.explain(
+        QUESTION, chosen.id, limit=200, max_tokens=200_000, min_relevance=least
+    )
+    assert (told.stage, told.rank) == ("taken", rank)
+    assert rank < chosen.rank
 
 
 async def test_the_rank_of_what_is_no_candidate_is_exact(
