@@ -13,7 +13,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from graphmem.errors import InvalidInput
-from graphmem.graph.driver import BOOKMARK_HEADER, following
+from graphmem.graph.bookmarks import BOOKMARK_HEADER, following
 from graphmem.observing.logs import FIELDS, about
 from graphmem.observing.metrics import REQUEST_SECONDS, REQUESTS
 from graphmem.observing.spans import sent, span

@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from graphmem.cli.explorer import Explorer, Wrong
 from graphmem.cli.options import NEO4J, Command, settings_options
 from graphmem.config import Settings
 from graphmem.graph.query import expanded, names, read
@@ -65,8 +64,8 @@ def cypher(
     settings: Settings,
 ) -> None:
     """Explore the graph with Cypher that only reads: a STATEMENT, piped input, or a shell."""
-    from graphmem.cli.cypher_shell import parameter
     from graphmem.cli.running import run
+    from graphmem.cli.typed_statements import parameter
 
     if show is not None:
         if statement is not None:
@@ -84,6 +83,8 @@ def cypher(
 
 def _own_query(name: str) -> str:
     """Return the text of a query file, with its includes. Raises `Wrong`."""
+    from graphmem.cli.typed_statements import Wrong
+
     if name in names():
         return expanded(name, read(name)).rstrip("\n")
     near = [one for one in names() if one.endswith(f"/{name}")] or get_close_matches(name, names())
@@ -92,7 +93,9 @@ def _own_query(name: str) -> str:
 
 
 def _piped() -> str | None:
-    """Return the piped input; None for a terminal."""
+    """Return the piped input; None for a terminal. Raises `Wrong`."""
+    from graphmem.cli.typed_statements import Wrong
+
     if sys.stdin.isatty():
         return None
     try:
@@ -108,8 +111,8 @@ async def _explore(
     shape: str,
     settings: Settings,
 ) -> None:
-    from graphmem.cli.cypher_shell import statements
     from graphmem.cli.running import show_progress
+    from graphmem.cli.typed_statements import Terminal, Wrong, statements
     from graphmem.graph.statements import Statements
     from graphmem.jobs.afterwards import Afterwards
     from graphmem.runtime import database
@@ -120,9 +123,9 @@ async def _explore(
     with show_progress(transient=True) as progress:
         async with database(settings, progress) as graph, Afterwards() as afterwards:
             at_once = Statements(settings.cypher_at_once)
-            explorer = Explorer(graph, afterwards, limits, parameters, at_once)
+            terminal = Terminal(graph, afterwards, limits, parameters, at_once)
             if typed is None:
                 from graphmem.cli.cypher_shell import converse
 
-                await converse(explorer, shape)
-            await explorer.show(found, typed or "", shape)
+                await converse(terminal, shape)
+            await terminal.show(found, typed or "", shape)

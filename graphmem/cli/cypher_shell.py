@@ -3,12 +3,9 @@
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
-import msgspec
 import platformdirs
-from msgspec import Struct
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -16,10 +13,10 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from graphmem.cli.explorer import Explorer
 from graphmem.cli.showing import harmless
-from graphmem.errors import GraphmemError, InvalidInput
-from graphmem.exploring.words import place_of, words
+from graphmem.cli.typed_statements import Terminal, parameter, statements
+from graphmem.errors import GraphmemError
+from graphmem.exploring.words import words
 from graphmem.graph.inspection import KNOWN_NAMES, SHOWN_INDEXES, KnownNames
 from graphmem.model.vocabulary import EDGE_TYPES
 from graphmem.neighbourhood.types import LABELS
@@ -49,9 +46,9 @@ class Names(Completer):
             yield Completion(name, start_position=-length)
 
 
-async def converse(explorer: Explorer, shape: str) -> None:
+async def converse(terminal: Terminal, shape: str) -> None:
     """Read statements and show their answers, until the user leaves."""
-    names = await _names(explorer)
+    names = await _names(terminal)
     session: PromptSession[str] = PromptSession(
         PROMPT,
         prompt_continuation=GOES_ON,
@@ -71,12 +68,12 @@ async def converse(explorer: Explorer, shape: str) -> None:
             return
         if typed.strip() in LEAVING:
             return
-        await answer(typed, explorer, names, shape)
+        await answer(typed, terminal, names, shape)
 
 
-async def _names(explorer: Explorer) -> KnownNames:
+async def _names(terminal: Terminal) -> KnownNames:
     """Return the names that the database and graphmem know: a new database has none yet."""
-    [stored] = await explorer.graph.rows(KNOWN_NAMES)
+    [stored] = await terminal.graph.rows(KNOWN_NAMES)
     return KnownNames(
         labels=sorted({*stored.labels, *LABELS}),
         edge_types=sorted({*stored.edge_types, *EDGE_TYPES}),
@@ -84,13 +81,13 @@ async def _names(explorer: Explorer) -> KnownNames:
     )
 
 
-async def answer(typed: str, explorer: Explorer, names: KnownNames, shape: str) -> None:
+async def answer(typed: str, terminal: Terminal, names: KnownNames, shape: str) -> None:
     """Show the answer to the input; a mistake is printed, and the shell goes on."""
     try:
         if typed.lstrip().startswith(":"):
-            await _command(typed.strip().removesuffix(";").strip(), explorer, names)
+            await _command(typed.strip().removesuffix(";").strip(), terminal, names)
             return
-        await explorer.show(statements(typed), typed, shape)
+        await terminal.show(statements(typed), typed, shape)
     except click.ClickException as problem:
         problem.show()
     except GraphmemError as problem:
@@ -128,14 +125,14 @@ def _bindings() -> KeyBindings:
     return bindings
 
 
-async def _command(typed: str, explorer: Explorer, names: KnownNames) -> None:
+async def _command(typed: str, terminal: Terminal, names: KnownNames) -> None:
     word, _, rest = typed.partition(" ")
     if word == ":help":
         _help()
     elif word == ":schema":
-        await _schema(explorer, names)
+        await _schema(terminal, names)
     elif word == ":param":
-        _param(rest.strip(), explorer)
+        _param(rest.strip(), terminal)
     else:
         raise click.ClickException(f"there is no {harmless(word)}; there are {', '.join(COMMANDS)}")
 
@@ -149,20 +146,20 @@ def _help() -> None:
     )
 
 
-async def _schema(explorer: Explorer, names: KnownNames) -> None:
+async def _schema(terminal: Terminal, names: KnownNames) -> None:
     click.echo(f"labels      {', '.join(names.labels)}")
     click.echo(f"edges       {', '.join(names.edge_types)}")
     click.echo(f"properties  {', '.join(names.keys)}")
-    for index in await explorer.graph.rows(SHOWN_INDEXES):
+    for index in await terminal.graph.rows(SHOWN_INDEXES):
         on = f"{'|'.join(index.labels)}({', '.join(index.properties)})"
         click.echo(f"index       {index.name}  {index.type.lower()}  {on}  {index.state.lower()}")
 
 
-def _param(given: str, explorer: Explorer) -> None:
+def _param(given: str, terminal: Terminal) -> None:
     if given:
         name, value = parameter(given)
-        explorer.parameters[name] = value
-    for name, value in explorer.parameters.items():
+        terminal.parameters[name] = value
+    for name, value in terminal.parameters.items():
         click.echo(f"${name} = {harmless(str(value))}")
 
 
@@ -182,30 +179,7 @@ COMMANDS = {
     ":quit": "leave; Ctrl-D does too",
 }
 
-CONTEXT_CHARACTERS = 60
-"""The number of characters of a long line that are shown on either side of the mark."""
-
 _LAST_WORD = re.compile(r"\w*$")
-
-
-class TypedStatement(Struct, frozen=True):
-    """One statement, its position in the input, and whether a `;` ends it."""
-
-    text: str
-    start: int
-    is_ended: bool
-
-
-def statements(typed: str) -> list[TypedStatement]:
-    """Return the statements of a text; a `;` in a string, a comment or a quoted name ends none."""
-    ends = [word.start for word in words(typed) if (word.kind, word.text) == ("sign", ";")]
-    found = []
-    for start, end in zip([0, *(end + 1 for end in ends)], [*ends, len(typed)], strict=True):
-        piece = typed[start:end]
-        if words(piece):
-            blank = len(piece) - len(piece.lstrip())
-            found.append(TypedStatement(piece.strip(), start + blank, is_ended=end < len(typed)))
-    return found
 
 
 def is_complete(typed: str) -> bool:
@@ -214,34 +188,6 @@ def is_complete(typed: str) -> bool:
         return True
     found = statements(typed)
     return bool(found) and found[-1].is_ended
-
-
-def parameter(given: str) -> tuple[str, Any]:
-    """Return the name and the value of `name=JSON`. Raises `InvalidInput`."""
-    name, sign, value = given.partition("=")
-    name = name.strip()
-    if not sign or not re.fullmatch(r"\w+", name):
-        raise InvalidInput("param", "expected name=JSON, for example 'limit=10' or 'name=\"Mara\"'")
-    try:
-        return name, msgspec.json.decode(value)
-    except (msgspec.DecodeError, UnicodeEncodeError) as problem:
-        raise InvalidInput(
-            f"param {name}", f"{value[:40]!r} is not JSON; a text needs double quotes"
-        ) from problem
-
-
-def marked(problem: str, typed: str, offset: int | None) -> str:
-    """Return a sentence with the line and column of a mistake, and a caret below it."""
-    if offset is None:
-        return problem
-    place = place_of(typed, min(offset, len(typed)))
-    line = typed.split("\n")[place.line - 1].rstrip("\r")
-    at = place.column - 1
-    begin, end = max(at - CONTEXT_CHARACTERS, 0), at + CONTEXT_CHARACTERS
-    shown = "".join(char if char.isprintable() else " " for char in line[begin:end])
-    return (
-        f"{problem} (line {place.line}, column {place.column})\n  {shown}\n  {' ' * (at - begin)}^"
-    )
 
 
 def completions(before: str, names: KnownNames) -> list[str]:

@@ -53,8 +53,8 @@ def patterns(
     *, name: str | None, param: tuple[str, ...], client_id: str, as_json: bool, settings: Settings
 ) -> None:
     """List the patterns, or draw what the pattern NAME finds across sessions."""
-    from graphmem.cli.cypher_shell import parameter
     from graphmem.cli.running import run
+    from graphmem.cli.typed_statements import parameter
     from graphmem.patterns.running import catalogue, find, patterns as every
 
     if name is None:

@@ -17,9 +17,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from graphmem.cli import cypher_shell
-from graphmem.cli.explorer import Explorer
 from graphmem.cli.main import commands
-from graphmem.cli.tables import show_grid
+from graphmem.cli.typed_statements import Terminal, show_grid
 from graphmem.exploring.types import PlanSummary, Table
 from graphmem.graph.inspection import KnownNames
 from graphmem.retrieval.expansion import HOP
@@ -200,10 +199,10 @@ def typing(runtime: Runtime, monkeypatch, tmp_path: Path):
     monkeypatch.setattr("platformdirs.user_state_path", lambda name: tmp_path / "state" / name)
 
     async def typed(text: str, shape: str = "csv") -> None:
-        explorer = Explorer(runtime.graph, runtime.afterwards, {}, {}, runtime.statements)
+        terminal = Terminal(runtime.graph, runtime.afterwards, {}, {}, runtime.statements)
         with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
             pipe.send_text(text)
-            await cypher_shell.converse(explorer, shape)
+            await cypher_shell.converse(terminal, shape)
 
     return typed
 

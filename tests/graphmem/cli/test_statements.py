@@ -1,14 +1,7 @@
 import pytest
 
-from graphmem.cli.cypher_shell import (
-    COMMANDS,
-    TypedStatement,
-    completions,
-    is_complete,
-    marked,
-    parameter,
-    statements,
-)
+from graphmem.cli.cypher_shell import COMMANDS, completions, is_complete
+from graphmem.cli.typed_statements import TypedStatement, marked, parameter, statements
 from graphmem.errors import InvalidInput
 from graphmem.graph.inspection import KnownNames
 

@@ -14,16 +14,15 @@ from graphmem_api.app import create_app
 from graphmem.client import Graphmem
 from graphmem.config import Settings
 from graphmem.errors import InvalidInput, Unavailable
-from graphmem.graph.driver import (
+from graphmem.graph.bookmarks import (
     BOOKMARK_HEADER,
     Bookmarks,
     Causes,
-    Graph,
-    connect,
     decoded,
     encoded,
     following,
 )
+from graphmem.graph.driver import Graph, connect
 from graphmem.graph.query import Query
 from graphmem.runtime import Runtime
 from tests.cluster import Cluster, cluster
