@@ -58,7 +58,7 @@ TEXT_REFUSED = frozenset({400, 413, 422})
 """The statuses with which servers refuse a batch or a text that is too long."""
 
 
-class Item(Struct, frozen=True):
+class ReturnedVector(Struct, frozen=True):
     """A vector of the response, and the place of its text in the request."""
 
     embedding: list[float]
@@ -68,10 +68,10 @@ class Item(Struct, frozen=True):
 class Reply(Struct, frozen=True):
     """The part of the response that is used."""
 
-    data: list[Item]
+    data: list[ReturnedVector]
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request has no usable answer; `passing` tells whether the same one may succeed later."""
 
     def __init__(
@@ -148,7 +148,7 @@ class ApiModel:
         self._thread.start()
 
     def measure(self) -> None:
-        """Ask for one vector, once, and keep its length. Raises `Refused` whose sentence says the reason."""
+        """Ask for one vector, once, and keep its length. Raises `RequestRefused` with the reason."""
         [vector] = self._run(self._within(PASSAGES_SECONDS / 4, self._post(["warm"])))
         self.expect(len(vector))
 
@@ -196,16 +196,16 @@ class ApiModel:
         except TimeoutError as problem:
             sentence = f"did not answer within {seconds:g} s"
             raise Unavailable(f"the embedding URL {self.url} {sentence}") from problem
-        except Refused as problem:
+        except RequestRefused as problem:
             raise Unavailable(f"the embedding URL {self.url} {problem}") from problem
 
     async def _persist(self, texts: list[str], attempt_seconds: float) -> list[Vector]:
-        """Ask until there is an answer; the caller has the deadline. Raises `Refused`."""
+        """Ask until there is an answer; the caller has the deadline. Raises `RequestRefused`."""
         pause = FIRST_PAUSE
         while True:
             try:
                 return await self._within(attempt_seconds, self._post(texts))
-            except Refused as problem:
+            except RequestRefused as problem:
                 if problem.status in TEXT_REFUSED:
                     return await self._shorter(texts, attempt_seconds, problem)
                 if not problem.passing:
@@ -215,9 +215,9 @@ class ApiModel:
             pause = min(2 * pause, LONGEST_PAUSE)
 
     async def _shorter(
-        self, texts: list[str], attempt_seconds: float, problem: Refused
+        self, texts: list[str], attempt_seconds: float, problem: RequestRefused
     ) -> list[Vector]:
-        """Ask for each text by itself, and for less of one that is refused. Raises `Refused`."""
+        """Ask for each text by itself, and for less of one that is refused. Raises `RequestRefused`."""
         if len(texts) > 1:
             return [
                 vector for one in texts for vector in await self._persist([one], attempt_seconds)
@@ -228,27 +228,27 @@ class ApiModel:
         return await self._persist([text[: len(text) // 2]], attempt_seconds)
 
     async def _within(self, seconds: float, asked: Coroutine[Any, Any, Result]) -> Result:
-        """Return an answer. Raises `Refused`, also for one that takes longer."""
+        """Return an answer. Raises `RequestRefused`, also for one that takes longer."""
         try:
             async with asyncio.timeout(seconds):
                 return await asked
         except TimeoutError as problem:
-            raise Refused(f"did not answer within {seconds:g} s", passing=True) from problem
+            raise RequestRefused(f"did not answer within {seconds:g} s", passing=True) from problem
         except httpx.InvalidURL as problem:
-            raise Refused("is no URL") from problem
+            raise RequestRefused("is no URL") from problem
         except (httpx.HTTPError, OSError) as problem:
             kind = type(problem).__name__
-            raise Refused(f"cannot be reached ({kind})", passing=True) from problem
+            raise RequestRefused(f"cannot be reached ({kind})", passing=True) from problem
 
     async def _post(self, texts: list[str]) -> list[Vector]:
-        """Return the vectors of one request, in the order of the texts. Raises `Refused`."""
+        """Return the vectors of one request, in the order of the texts. Raises `RequestRefused`."""
         given = [text if text.strip() else BLANK for text in texts]
         body = msgspec.json.encode({"model": self._model, "input": given})
         async with self._http.stream("POST", self.url, content=body) as response:
             if response.status_code != 200:
                 status = response.status_code
                 sent = f" to {self._sent}" if status in KEY_REFUSED else ""
-                raise Refused(
+                raise RequestRefused(
                     f"answered with status {status}{sent}",
                     status=status,
                     passing=status in PASSING,
@@ -258,22 +258,24 @@ class ApiModel:
             async for piece in response.aiter_raw():
                 answer += piece
                 if len(answer) > REPLY_BYTES:
-                    raise Refused("answered with too much")
+                    raise RequestRefused("answered with too much")
         return self._vectors(bytes(answer), len(texts))
 
     def _vectors(self, answer: bytes, texts: int) -> list[Vector]:
-        """Return the unit vectors of a response. Raises `Refused` for one that is not usable."""
+        """Return the unit vectors of a response. Raises `RequestRefused` for one that is not usable."""
         try:
             items = msgspec.json.decode(answer, type=Reply).data
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-            raise Refused("did not answer as an embeddings API", passing=True) from problem
+            raise RequestRefused("did not answer as an embeddings API", passing=True) from problem
         places = [place if one.index is None else one.index for place, one in enumerate(items)]
         if sorted(places) != list(range(texts)):
-            raise Refused("answered with another number of vectors", passing=True)
+            raise RequestRefused("answered with another number of vectors", passing=True)
         found = dict(zip(places, (_unit(one.embedding) for one in items), strict=True))
         lengths = {len(vector) for vector in found.values()}
         if len(lengths) != 1 or self.dimensions not in (0, *lengths):
-            raise Refused("answered with vectors of another length: is it still the same model?")
+            raise RequestRefused(
+                "answered with vectors of another length: is it still the same model?"
+            )
         return [found[place] for place in range(texts)]
 
 
@@ -282,7 +284,7 @@ def load_api_model(chosen: str, key: str) -> ApiModel:
     model = ApiModel(chosen, key)
     try:
         model.measure()
-    except Refused as problem:
+    except RequestRefused as problem:
         model.close()
         wrong = UrlAway if problem.passing else SettingError
         name = KEY_SETTING if problem.status in KEY_REFUSED else SETTING
@@ -299,7 +301,7 @@ def expected_api_model(chosen: str, key: str, dimensions: int) -> ApiModel:
     return model
 
 
-def _remedy(problem: Refused) -> str:
+def _remedy(problem: RequestRefused) -> str:
     if problem.status in KEY_REFUSED:
         return f"set {KEY_SETTING} to a key that it accepts"
     if problem.status == 404:
@@ -315,8 +317,8 @@ def _seconds(value: str | None) -> float:
 
 
 def _unit(vector: Vector) -> Vector:
-    """Return a vector of length 1. Raises `Refused` for one that has no direction."""
+    """Return a vector of length 1. Raises `RequestRefused` for one that has no direction."""
     length = math.sqrt(sum(value * value for value in vector))
     if not length or not math.isfinite(length):
-        raise Refused("answered with a vector that has no direction")
+        raise RequestRefused("answered with a vector that has no direction")
     return [value / length for value in vector]

@@ -49,7 +49,7 @@ OTHER = "OTHER"
 log = logging.getLogger(__name__)
 
 
-class Access:
+class ObservedApp:
     """Wraps the application: names, traces, counts and logs requests; the last to catch an error.
 
     Litestar's own wrappers for OpenTelemetry and Prometheus begin before a route is known and show

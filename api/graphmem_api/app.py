@@ -8,7 +8,7 @@ from litestar.datastructures import State
 from litestar.di import Provide
 
 from graphmem.runtime import Runtime
-from graphmem_api.access import Access, Following
+from graphmem_api.access import Following, ObservedApp
 from graphmem_api.admission import Admission, Bodies, Turns
 from graphmem_api.bodies import BODY_BYTES, StrictRequest
 from graphmem_api.chunks import chunk, peek
@@ -143,5 +143,5 @@ def create_app(runtime: Runtime) -> Litestar:
     )
     admission = Admission(app.asgi_handler, turns, bodies, PREFIX, seconds=seconds)
     slow_seconds = settings.slow_ms / 1000 if settings.slow_ms else math.inf
-    app.asgi_handler = Access(Following(admission), slow_seconds=slow_seconds)
+    app.asgi_handler = ObservedApp(Following(admission), slow_seconds=slow_seconds)
     return app

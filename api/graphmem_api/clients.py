@@ -36,7 +36,7 @@ from graphmem.observing.logs import name_client
 from graphmem.runtime import Runtime
 from graphmem_api.admission import STREAMED, visit_of
 from graphmem_api.bodies import StrictRequest
-from graphmem_api.keys import Client, Keys
+from graphmem_api.keys import Keys, RequestClient
 from graphmem_api.problems import failures
 from graphmem_api.queries import query
 from graphmem_api.roles import require_role
@@ -83,7 +83,7 @@ class Guard:
         if self._keys is None:
             refuse_foreign_pages(connection)
             named = _named(connection) or DEFAULT_CLIENT
-            client = Client(named, "operator", self._reads)
+            client = RequestClient(named, "operator", self._reads)
         else:
             client = _by_key(connection, self._keys)
         connection.scope["state"]["client"] = client
@@ -100,13 +100,15 @@ class Guard:
             await visit.begin(handler)
 
 
-def current_client(scope: Scope) -> Client:
+def current_client(scope: Scope) -> RequestClient:
     """Return the client of the request."""
-    client: Client = scope["state"]["client"]
+    client: RequestClient = scope["state"]["client"]
     return client
 
 
-def current_context(client: NamedDependency[Client], runtime: NamedDependency[Runtime]) -> Context:
+def current_context(
+    client: NamedDependency[RequestClient], runtime: NamedDependency[Runtime]
+) -> Context:
     """Return the context of the request's client for a use case, with the others that it may read."""
     return runtime.context(client.id, client.reads)
 
@@ -142,7 +144,7 @@ def is_near(connection: Connection) -> bool:
     return not any(name in connection.headers for name in FROM_ELSEWHERE)
 
 
-def _by_key(connection: Connection, keys: Keys) -> Client:
+def _by_key(connection: Connection, keys: Keys) -> RequestClient:
     given = connection.headers.getall("authorization", [])
     if not given:
         raise Unauthorized("a key is needed: send Authorization: Bearer <key>")

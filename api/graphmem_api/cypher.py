@@ -42,7 +42,7 @@ CHAIN = Example(
 )
 
 
-class Admitted:
+class OperatorsOnly:
     """Admits operators with keys and, if the settings allow it, callers on this machine without keys."""
 
     def __init__(self, settings: Settings) -> None:
@@ -117,6 +117,6 @@ def cypher(settings: Settings) -> Router:
     return Router(
         "/cypher",
         route_handlers=[ask_cypher, list_cypher_audit],
-        guards=[Admitted(settings)],
+        guards=[OperatorsOnly(settings)],
         tags=["cypher"],
     )

@@ -16,7 +16,7 @@ from graphmem.model.validation import validated
 from graphmem.model.vocabulary import ClientId
 from graphmem.runtime import Runtime
 from graphmem_api.admission import LONG_WORK
-from graphmem_api.keys import Client
+from graphmem_api.keys import RequestClient
 from graphmem_api.problems import failures
 from graphmem_api.queries import query
 
@@ -89,7 +89,7 @@ async def verify(
 )
 async def forget_client(
     client_id: OneClient,
-    client: NamedDependency[Client],
+    client: NamedDependency[RequestClient],
     runtime: NamedDependency[Runtime],
     asked: NamedDependency[ClientForgetAsked],
 ) -> Receipt:

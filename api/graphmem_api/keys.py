@@ -40,7 +40,7 @@ WRITABLE_BY_OTHERS = 0o022
 FORM = "`client role sha256-of-key`, then any of `created=TIME`, `expires=TIME` and `reads=CLIENT,CLIENT`"
 
 
-class Client(Struct, frozen=True):
+class RequestClient(Struct, frozen=True):
     """The client of a request, its role, and the other clients that it may read."""
 
     id: str
@@ -48,10 +48,10 @@ class Client(Struct, frozen=True):
     reads: tuple[str, ...] = ()
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class KeyEntry(Struct, frozen=True, kw_only=True):
     """One key, as the file knows it."""
 
-    client: Client
+    client: RequestClient
     digest: bytes
     created: datetime | None = None
     expires: datetime | None = None
@@ -84,7 +84,7 @@ class Keys:
     def __init__(self, path: Path) -> None:
         self._file = WatchedFile(path, read_keys, "no key is valid until the file can be used")
 
-    def client(self, key: str) -> Client | None:
+    def client(self, key: str) -> RequestClient | None:
         """Return the client of a key. Raises `Unavailable` while the file cannot be used.
 
         A digest is looked up, so that the time it takes reveals nothing about a key.
@@ -92,7 +92,7 @@ class Keys:
         entry = self.usable().get(_digest(key))
         return entry.client if entry and not entry.has_expired(datetime.now(UTC)) else None
 
-    def usable(self) -> dict[bytes, Entry]:
+    def usable(self) -> dict[bytes, KeyEntry]:
         """Return the keys by their digests. Raises `Unavailable` while the file cannot be used."""
         entries = self._file.current()
         if self._file.problem is not None:
@@ -102,7 +102,7 @@ class Keys:
         return entries
 
 
-def read_keys(path: Path) -> dict[bytes, Entry]:
+def read_keys(path: Path) -> dict[bytes, KeyEntry]:
     """Return the keys in a file by their digests.
 
     Raises a `SettingError` that names the line and never shows its content.
@@ -117,9 +117,9 @@ def read_keys(path: Path) -> dict[bytes, Entry]:
     return parsed(text, path)
 
 
-def parsed(text: str, path: Path) -> dict[bytes, Entry]:
+def parsed(text: str, path: Path) -> dict[bytes, KeyEntry]:
     """Return the keys in the text of a file. Raises `SettingError`."""
-    entries: dict[bytes, Entry] = {}
+    entries: dict[bytes, KeyEntry] = {}
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
         if words and not words[0].startswith("#"):
@@ -131,14 +131,14 @@ def parsed(text: str, path: Path) -> dict[bytes, Entry]:
 
 
 def create_key(
-    path: Path, client: Client, *, expires_in: timedelta | None, now: datetime
-) -> tuple[str, Entry]:
+    path: Path, client: RequestClient, *, expires_in: timedelta | None, now: datetime
+) -> tuple[str, KeyEntry]:
     """Make a key, add it to the file, which is made if it is missing, and return both.
 
     Raises `SettingError`.
     """
     key = PREFIX + secrets.token_urlsafe(KEY_BYTES)
-    entry = Entry(
+    entry = KeyEntry(
         client=client,
         digest=_digest(key),
         created=now,
@@ -153,12 +153,12 @@ def create_key(
     return key, entry
 
 
-def revoke_key(path: Path, id: str) -> Entry:
+def revoke_key(path: Path, id: str) -> KeyEntry:
     """Remove the key whose id begins with `id` from the file, and return what was removed.
 
     Raises `SettingError` if the file cannot be used, or if not exactly one key has such an id.
     """
-    removed: list[Entry] = []
+    removed: list[KeyEntry] = []
 
     def without(text: str) -> str:
         removed.append(_one_of(parsed(text, path), id, path))
@@ -169,7 +169,7 @@ def revoke_key(path: Path, id: str) -> Entry:
     return removed[0]
 
 
-def _one_of(entries: dict[bytes, Entry], id: str, path: Path) -> Entry:
+def _one_of(entries: dict[bytes, KeyEntry], id: str, path: Path) -> KeyEntry:
     found = [entry for entry in entries.values() if entry.digest.hex().startswith(id.lower())]
     if len(found) != 1:
         many = "several keys with ids that begin" if found else "no key with an id that begins"
@@ -207,7 +207,7 @@ def _overwrite(descriptor: int, content: bytes, before: bytes) -> None:
     os.fsync(descriptor)
 
 
-def _line(entry: Entry) -> str:
+def _line(entry: KeyEntry) -> str:
     words = [entry.client.id, entry.client.role, entry.digest.hex()]
     times = {"created": entry.created, "expires": entry.expires}
     words += [f"{name}={at.isoformat('T', 'seconds')}" for name, at in times.items() if at]
@@ -215,7 +215,7 @@ def _line(entry: Entry) -> str:
     return " ".join(words)
 
 
-def _entry(words: list[str], place: str) -> Entry:
+def _entry(words: list[str], place: str) -> KeyEntry:
     if len(words) < 3:
         raise _unusable(f"{place}: expected {FORM}")
     client, role, digest = words[:3]
@@ -228,8 +228,8 @@ def _entry(words: list[str], place: str) -> Entry:
     if not DIGEST.fullmatch(digest):
         raise _unusable(f"{place}: a key's SHA-256 is 64 hexadecimal digits")
     rest = _additions(words[3:], place)
-    return Entry(
-        client=Client(client, role, _reads(rest.reads, place)),
+    return KeyEntry(
+        client=RequestClient(client, role, _reads(rest.reads, place)),
         digest=bytes.fromhex(digest),
         created=rest.created,
         expires=rest.expires,

@@ -113,7 +113,7 @@ b.method {display: inline-block; min-width: 4.5rem}
 """
 
 
-class Page(OpenAPIRenderPlugin):
+class DocumentPage(OpenAPIRenderPlugin):
     """The description as one page of plain HTML: no script, no font, no network."""
 
     def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
@@ -132,7 +132,7 @@ def description(version: str, structs: Structs, guard: Guard) -> OpenAPIConfig:
         tags=TAGS,
         use_handler_docstrings=True,
         operation_id_creator=_operation_id,
-        render_plugins=[Page(path="/")],
+        render_plugins=[DocumentPage(path="/")],
         openapi_router=Router(
             PATH,
             route_handlers=[],

@@ -113,7 +113,7 @@ if TYPE_CHECKING:
 THREADS = 8
 
 
-class Listing(Struct, frozen=True):
+class FileList(Struct, frozen=True):
     """The title of a list in messages, and the bytes of its files and their unpacked contents."""
 
     title: str
@@ -121,8 +121,8 @@ class Listing(Struct, frozen=True):
 
 
 LISTINGS = {
-    "neo4j": Listing("Neo4j", 400 * MEGABYTE),
-    "embedding": Listing("the embedding model", 100 * MEGABYTE),
+    "neo4j": FileList("Neo4j", 400 * MEGABYTE),
+    "embedding": FileList("the embedding model", 100 * MEGABYTE),
 }
 
 

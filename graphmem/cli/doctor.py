@@ -15,7 +15,7 @@ from graphmem.doctor.findings import SEVERITIES, Examination, Finding
 from graphmem.errors import SettingError
 
 if TYPE_CHECKING:
-    from graphmem_api.keys import Entry
+    from graphmem_api.keys import KeyEntry
 
 MARKS = {"ok": "✓", "note": "·", "warning": "!", "problem": "✗"}
 SOON = timedelta(days=7)
@@ -107,7 +107,7 @@ def limits(settings: Settings) -> list[Finding]:
     return [ok("limits", f"{settings.limits_file} can be used")]
 
 
-def _expiring(keys: "Sequence[Entry]", path: Path) -> list[Finding]:
+def _expiring(keys: "Sequence[KeyEntry]", path: Path) -> list[Finding]:
     """Tell which keys have ended, and which end within a week."""
     from graphmem.doctor.findings import note, warning
     from graphmem.model.times import present

@@ -16,7 +16,7 @@ from graphmem.model.validation import counted
 from graphmem.model.vocabulary import MOST_READS
 
 if TYPE_CHECKING:
-    from graphmem_api.keys import Entry
+    from graphmem_api.keys import KeyEntry
 
 ROLES = ("reader", "analyst", "agent", "operator")
 
@@ -56,7 +56,7 @@ class KeyShown(Struct, frozen=True, kw_only=True, omit_defaults=True):
     key: str | None = None
 
 
-class Keys(Struct, frozen=True):
+class ShownKeys(Struct, frozen=True):
     """The keys of a file."""
 
     keys: list[KeyShown]
@@ -112,12 +112,12 @@ def create(
     settings: Settings,
 ) -> None:
     """Make a key for a client, and print it: it is shown this once."""
-    from graphmem_api.keys import Client, create_key
+    from graphmem_api.keys import RequestClient, create_key
 
     path, now = _path(settings), datetime.now(UTC).replace(microsecond=0)
     expires_in = timedelta(days=days) if days else None
     others = tuple(one for one in reads if one != client_id)
-    client = Client(client_id, role, others)
+    client = RequestClient(client_id, role, others)
     key, entry = create_key(path, client, expires_in=expires_in, now=now)
     if as_json:
         say_json(_shown(entry, now, key))
@@ -142,7 +142,7 @@ def list_keys(as_json: bool, settings: Settings) -> None:
     path, now = _path(settings), datetime.now(UTC)
     shown = [_shown(entry, now) for entry in read_keys(path).values()]
     if as_json:
-        say_json(Keys(shown))
+        say_json(ShownKeys(shown))
         return
     for one in shown:
         click.echo(f"{one.id}  {one.client}  {one.role}  {_about(one)}")
@@ -172,7 +172,7 @@ def _path(settings: Settings) -> Path:
     return settings.keys_file
 
 
-def _shown(entry: "Entry", now: datetime, key: str | None = None) -> KeyShown:
+def _shown(entry: "KeyEntry", now: datetime, key: str | None = None) -> KeyShown:
     return KeyShown(
         id=entry.id,
         client=entry.client.id,

@@ -43,7 +43,7 @@ class Exchange(Struct, frozen=True):
     """The line of the messages around it; '' for none."""
 
 
-class Passage(Struct, frozen=True):
+class SessionExchanges(Struct, frozen=True):
     """A session and its exchanges, in their order."""
 
     session_id: str
@@ -82,7 +82,7 @@ def link_line(title: str, owner: str = "") -> str:
     return f"- {whose}{one_line(title)[:LINK_CHARACTERS]}..."
 
 
-def prompt(passages: Sequence[Passage], links: Sequence[LinkLine]) -> str:
+def prompt(passages: Sequence[SessionExchanges], links: Sequence[LinkLine]) -> str:
     """Return the prompt; '' for no passages and links."""
     lines: list[str] = []
     for passage in passages:
@@ -113,7 +113,7 @@ class LineBudget:
 
 
 def fitting_hits(
-    passages: Sequence[Passage], budget: LineBudget
+    passages: Sequence[SessionExchanges], budget: LineBudget
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the hits that fit, the best taken first, and the sessions whose heading fits."""
     headings = {passage.session_id: passage.heading for passage in passages}
@@ -134,7 +134,7 @@ def fitting_hits(
     return frozenset(taken), frozenset(headed)
 
 
-def fitting_contexts(passages: Sequence[Passage], budget: LineBudget) -> frozenset[str]:
+def fitting_contexts(passages: Sequence[SessionExchanges], budget: LineBudget) -> frozenset[str]:
     """Return the hits whose surrounding messages fit too, the best taken first."""
     hits = sorted(
         chain.from_iterable(passage.exchanges for passage in passages),
@@ -286,11 +286,11 @@ def _replaced(search: SurroundedSearch, turns: Mapping[str, NearbyTurn]) -> Surr
 def _grown(
     search: SurroundedSearch,
     long: Mapping[str, LongHit],
-    kept: list[Passage],
+    kept: list[SessionExchanges],
     links: Sequence[LinkLine],
     max_tokens: int,
     tokens: TokenCounter,
-) -> tuple[SurroundedSearch, list[Passage], str]:
+) -> tuple[SurroundedSearch, list[SessionExchanges], str]:
     """Give the remaining room to the excerpts, the best first."""
     text = prompt(kept, links)
     hits = {one.id for passage in kept for one in passage.exchanges} & long.keys()
@@ -311,7 +311,7 @@ def _grown(
     return search, kept, text
 
 
-def _relined(passages: Sequence[Passage], id: str, line: str) -> list[Passage]:
+def _relined(passages: Sequence[SessionExchanges], id: str, line: str) -> list[SessionExchanges]:
     """Return the passages with another line of a hit."""
     return [
         replace(
@@ -324,7 +324,7 @@ def _relined(passages: Sequence[Passage], id: str, line: str) -> list[Passage]:
     ]
 
 
-def _passages(search: SurroundedSearch, hits: set[str]) -> list[Passage]:
+def _passages(search: SurroundedSearch, hits: set[str]) -> list[SessionExchanges]:
     """Return the passage of each session for these hits."""
     passages = []
     for one in search.sessions:
@@ -342,16 +342,16 @@ def _passages(search: SurroundedSearch, hits: set[str]) -> list[Passage]:
             for place, near in sorted(nearby.items())
         ]
         title = heading(one.head.title, owner_of(one.head.id))
-        passages.append(Passage(one.head.id, title, exchanges))
+        passages.append(SessionExchanges(one.head.id, title, exchanges))
     return passages
 
 
 def _fitting(
     search: SurroundedSearch,
-    passages: Sequence[Passage],
+    passages: Sequence[SessionExchanges],
     links: Sequence[LinkLine],
     budget: LineBudget,
-) -> tuple[list[Passage], list[LinkLine]]:
+) -> tuple[list[SessionExchanges], list[LinkLine]]:
     hits, headed = fitting_hits(passages, budget)
     # A message around an omitted hit may be around another hit too.
     kept = [one for one in _passages(search, set(hits)) if one.session_id in headed]
@@ -369,13 +369,13 @@ def _fitting(
     return shown, fitting_links(links, budget)
 
 
-def _shown(passages: Sequence[Passage]) -> set[str]:
+def _shown(passages: Sequence[SessionExchanges]) -> set[str]:
     """Return the ids of the messages that are shown."""
     exchanges = [one for passage in passages for one in passage.exchanges]
     return {id for one in exchanges for id in (one.id, *one.neighbours)}
 
 
-def _contexts(search: SurroundedSearch, kept: Sequence[Passage]) -> list[SessionContext]:
+def _contexts(search: SurroundedSearch, kept: Sequence[SessionExchanges]) -> list[SessionContext]:
     """Return the sessions of the passages, with the messages that are shown."""
     shown, by_id = _shown(kept), {one.head.id: one for one in search.sessions}
     return [_context(by_id[one.session_id], search, shown) for one in kept]

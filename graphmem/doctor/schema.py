@@ -43,7 +43,7 @@ MISSING = (
 )
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class SchemaItem(Struct, frozen=True, kw_only=True):
     """An index or a constraint as a schema file makes it."""
 
     name: str
@@ -114,7 +114,7 @@ async def _is_changing(graph: Graph) -> bool:
     return stored is not None and stored.change is not None
 
 
-def wanted(files: Sequence[SchemaFile], *, dimensions: int, side: Side = FIRST) -> list[Wanted]:
+def wanted(files: Sequence[SchemaFile], *, dimensions: int, side: Side = FIRST) -> list[SchemaItem]:
     """Return the result of all files: their statements in order, on a side of the embeddings."""
     return [
         _wanted(created, one.file, dimensions)
@@ -134,7 +134,9 @@ def searched_properties() -> frozenset[str]:
 
 
 def compare(
-    made: Sequence[Wanted], indexes: Sequence[ShownIndex], constraints: Sequence[ShownConstraint]
+    made: Sequence[SchemaItem],
+    indexes: Sequence[ShownIndex],
+    constraints: Sequence[ShownConstraint],
 ) -> Iterator[Finding]:
     """Return the differences between the database and the wanted schema."""
     by_name = {index.name: index for index in indexes}
@@ -147,10 +149,10 @@ def compare(
     yield from _extra(made, indexes, constraints)
 
 
-def _wanted(created: re.Match[str], file: str, dimensions: int) -> Wanted:
+def _wanted(created: re.Match[str], file: str, dimensions: int) -> SchemaItem:
     rest = created["rest"]
     kind = created["kind"].removesuffix("INDEX").strip() or "RANGE"
-    return Wanted(
+    return SchemaItem(
         name=created["name"],
         type=UNIQUE if kind == "CONSTRAINT" else kind,
         label=created["label"],
@@ -168,7 +170,7 @@ def _value(literal: str, dimensions: int) -> Any:
     return dimensions if literal == "$dimensions" else msgspec.json.decode(literal)
 
 
-def _differences(one: Wanted, shown: ShownIndex | ShownConstraint | None) -> Iterator[Finding]:
+def _differences(one: SchemaItem, shown: ShownIndex | ShownConstraint | None) -> Iterator[Finding]:
     kind = "constraint" if one.is_constraint else "index"
     again = AGAIN.format(file=one.file)
     if shown is None:
@@ -188,7 +190,9 @@ def _differences(one: Wanted, shown: ShownIndex | ShownConstraint | None) -> Ite
         )
 
 
-def _compared(one: Wanted, shown: ShownIndex | ShownConstraint) -> Iterator[tuple[str, Any, Any]]:
+def _compared(
+    one: SchemaItem, shown: ShownIndex | ShownConstraint
+) -> Iterator[tuple[str, Any, Any]]:
     yield "the type", shown.type, one.type
     yield "the label", shown.labels, [one.label]
     # In the order of the files: a range index serves its first properties first.
@@ -208,7 +212,7 @@ def _told(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value).lower()
 
 
-def _state(one: Wanted, index: ShownIndex) -> Iterator[Finding]:
+def _state(one: SchemaItem, index: ShownIndex) -> Iterator[Finding]:
     if index.state == POPULATING:
         remedy = "wait: until then searches find less than there is"
         yield warning("schema", f"the index {one.name} is still being filled", remedy)
@@ -221,7 +225,9 @@ def _state(one: Wanted, index: ShownIndex) -> Iterator[Finding]:
 
 
 def _extra(
-    made: Sequence[Wanted], indexes: Sequence[ShownIndex], constraints: Sequence[ShownConstraint]
+    made: Sequence[SchemaItem],
+    indexes: Sequence[ShownIndex],
+    constraints: Sequence[ShownConstraint],
 ) -> Iterator[Finding]:
     names, labels = {one.name for one in made}, {MEMORY, *declared_nodes()}
     for constraint in constraints:

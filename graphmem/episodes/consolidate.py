@@ -117,7 +117,7 @@ class _Invalidate(Struct, frozen=True, tag_field="action", tag="invalidate"):
     episodes: list[str] = []
 
 
-class _Reply(Struct, frozen=True):
+class _ActionsReply(Struct, frozen=True):
     actions: list[_New | _Reinforce | _Update | _Invalidate]
 
 
@@ -217,10 +217,10 @@ async def consolidate(conversation_id: str, context: Context) -> Consolidated:
     return await _apply(plan, shown, context)
 
 
-async def _ask(shown: ModelInput, llm: LanguageModel) -> _Reply:
+async def _ask(shown: ModelInput, llm: LanguageModel) -> _ActionsReply:
     reply = await llm.answer(
         prompt(shown.episodes, shown.facts),
-        _Reply,
+        _ActionsReply,
         instructions=INSTRUCTIONS.format(categories=", ".join(shown.categories)),
         seconds=MODEL_SECONDS,
         most_tokens=MODEL_TOKENS,
@@ -245,7 +245,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _checked_actions(reply: _Reply, shown: ModelInput) -> CheckedActions:
+def _checked_actions(reply: _ActionsReply, shown: ModelInput) -> CheckedActions:
     """Return the valid actions; a statement about a fact that was not shown becomes a new fact.
 
     Raises `ModelFailed` when a statement is not a valid fact.

@@ -64,7 +64,7 @@ class Versions(Struct, frozen=True, kw_only=True):
     versions: list[Version]
 
 
-class Head(Struct, frozen=True):
+class LockedHead(Struct, frozen=True):
     """A memory that is to be superseded, read under its lock."""
 
     id: str
@@ -77,7 +77,7 @@ class Head(Struct, frozen=True):
     """The id of the newest version that was read; it may have been superseded since."""
 
 
-LOCK_VERSION = Query("memories/lock_version", Head, writes=True)
+LOCK_VERSION = Query("memories/lock_version", LockedHead, writes=True)
 SUPERSEDE = Query("memories/supersede", RowsWritten, writes=True)
 VERSIONS = Query("memories/versions", Versions)
 

@@ -45,14 +45,14 @@ class Truncated(Struct, frozen=True):
     """The number of characters of the text that were kept, without header and marks."""
 
 
-class Cut(Struct, frozen=True):
+class PossibleCut(Struct, frozen=True):
     """One possible cut: its result, and the number of characters of the text that it keeps."""
 
     content: str
     kept: int
 
 
-Cutting = Callable[[int], Cut]
+Cutting = Callable[[int], PossibleCut]
 """Cuts a text to about a given number of tokens."""
 
 
@@ -74,7 +74,7 @@ def truncated(
 
 def _cut(
     text: str, limit: int, strategy: TruncationStrategy, tokens: TokenCounter, header: str
-) -> Cut:
+) -> PossibleCut:
     """Return the cut of a text that is too long, as with `end` if a strategy keeps nothing."""
     if strategy == "middle":
         around = _fitted(_middle(text, header, tokens), limit, tokens)
@@ -82,37 +82,37 @@ def _cut(
             return around
     cut = _fitted(_end(text, header, tokens), limit, tokens)
     if cut is None:
-        return Cut("" if tokens.exceeds(header, limit) else header, 0)
+        return PossibleCut("" if tokens.exceeds(header, limit) else header, 0)
     if strategy == "sentence":
         return _whole_sentences(text, header, cut, limit, tokens) or cut
     return cut
 
 
 def _end(text: str, header: str, tokens: TokenCounter) -> Cutting:
-    front = Table(pieces(text, PIECE_CHARACTERS), tokens)
+    front = CharactersThatFit(pieces(text, PIECE_CHARACTERS), tokens)
 
-    def cutting(aim: int) -> Cut:
+    def cutting(aim: int) -> PossibleCut:
         end = boundary(text, front.characters(aim))
-        return Cut(f"{header}{text[:end]}{ELLIPSIS}", end)
+        return PossibleCut(f"{header}{text[:end]}{ELLIPSIS}", end)
 
     return cutting
 
 
 def _middle(text: str, header: str, tokens: TokenCounter) -> Cutting:
-    front = Table(pieces(text, PIECE_CHARACTERS), tokens)
-    back = Table(reversed(list(pieces(text, PIECE_CHARACTERS))), tokens, from_end=True)
+    front = CharactersThatFit(pieces(text, PIECE_CHARACTERS), tokens)
+    back = CharactersThatFit(reversed(list(pieces(text, PIECE_CHARACTERS))), tokens, from_end=True)
 
-    def cutting(aim: int) -> Cut:
+    def cutting(aim: int) -> PossibleCut:
         head_tokens = round(HEAD * aim)
         head = boundary(text, front.characters(head_tokens))
         tail = boundary(text, len(text) - back.characters(aim - head_tokens), forward=True)
         tail = max(head, tail)
-        return Cut(f"{header}{text[:head]}{GAP}{text[tail:]}", head + len(text) - tail)
+        return PossibleCut(f"{header}{text[:head]}{GAP}{text[tail:]}", head + len(text) - tail)
 
     return cutting
 
 
-def _fitted(cutting: Cutting, limit: int, tokens: TokenCounter) -> Cut | None:
+def _fitted(cutting: Cutting, limit: int, tokens: TokenCounter) -> PossibleCut | None:
     """Return the longest cut that fits; None if none does, not even its marks.
 
     Each measurement corrects the estimate by the difference to the limit, always between the largest value
@@ -139,8 +139,8 @@ def _fitted(cutting: Cutting, limit: int, tokens: TokenCounter) -> Cut | None:
 
 
 def _whole_sentences(
-    text: str, header: str, cut: Cut, limit: int, tokens: TokenCounter
-) -> Cut | None:
+    text: str, header: str, cut: PossibleCut, limit: int, tokens: TokenCounter
+) -> PossibleCut | None:
     """Return the whole sentences that fit, with an ellipsis; None if not one fits."""
     ends = [0]
     for end in sentence_ends(text):
@@ -151,11 +151,11 @@ def _whole_sentences(
     for end in reversed(ends[1:]):
         content = f"{header}{text[:end]}{ELLIPSIS}"
         if not tokens.exceeds(content, limit):
-            return Cut(content, end)
+            return PossibleCut(content, end)
     return None
 
 
-class Table:
+class CharactersThatFit:
     """The characters of a text that fit into a number of tokens, from its beginning or its end."""
 
     def __init__(

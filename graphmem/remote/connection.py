@@ -234,7 +234,7 @@ ATTRIBUTES = frozenset(
 sleep = asyncio.sleep
 
 
-class Problem(Struct, frozen=True):
+class ReceivedProblem(Struct, frozen=True):
     """A failure as a service describes it (RFC 9457), as far as errors use it."""
 
     detail: str
@@ -385,7 +385,7 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
 def failure_of(response: httpx.Response, fields: Fields) -> GraphmemError:
     """Return the error of Python for a failed answer of the service."""
     try:
-        problem = msgspec.json.decode(response.content, type=Problem)
+        problem = msgspec.json.decode(response.content, type=ReceivedProblem)
     except msgspec.DecodeError:
         return _unnamed(response)
     error = _made(_class_of(problem.code, response.status_code), problem, fields)
@@ -416,7 +416,7 @@ def _tree(error: type[GraphmemError]) -> Iterable[type[GraphmemError]]:
         yield from _tree(child)
 
 
-def _made(wanted: type[GraphmemError], problem: Problem, fields: Fields) -> GraphmemError:
+def _made(wanted: type[GraphmemError], problem: ReceivedProblem, fields: Fields) -> GraphmemError:
     """Return an error with the sentence of a problem; its own constructor would compose another."""
     error = wanted.__new__(wanted, problem.detail)
     given = {name: value for name, value in fields.items() if isinstance(value, str)}
@@ -430,7 +430,7 @@ def _made(wanted: type[GraphmemError], problem: Problem, fields: Fields) -> Grap
     return error
 
 
-def _mentioned(name: str, given: Mapping[str, str], problem: Problem) -> str | None:
+def _mentioned(name: str, given: Mapping[str, str], problem: ReceivedProblem) -> str | None:
     """Return the argument that an attribute of an error means: its sentence contains it."""
     if name == "rule":
         return problem.code

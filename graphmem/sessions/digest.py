@@ -60,7 +60,7 @@ class Digest(Struct, frozen=True):
     topics: list[str]
 
 
-class _Reply(Struct, frozen=True):
+class _DigestReply(Struct, frozen=True):
     summary: str
     key_points: list[str] = []
     topics: list[str] = []
@@ -121,7 +121,7 @@ def topics(shown: Sequence[str], speakers: Sequence[str]) -> list[str]:
 async def _ask_model(messages: Sequence[Utterance], llm: LanguageModel) -> Digest:
     said = await llm.answer(
         transcript(messages, SHOWN_CHARACTERS),
-        _Reply,
+        _DigestReply,
         instructions=INSTRUCTIONS,
         seconds=MODEL_SECONDS,
         most_tokens=MODEL_TOKENS,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from graphmem_api import keys as module
 from graphmem_api.app import create_app
-from graphmem_api.keys import Client, Keys, create_key, read_keys, revoke_key
+from graphmem_api.keys import Keys, RequestClient, create_key, read_keys, revoke_key
 from litestar import Litestar
 from msgspec.structs import replace
 
@@ -21,7 +21,7 @@ from graphmem.runtime import Runtime
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 UNKNOWN = "/api/v0/memories/x"
-OURS = Client("us", "agent")
+OURS = RequestClient("us", "agent")
 
 
 def digest(key: str) -> str:
@@ -57,7 +57,7 @@ def test_a_key_is_added_beside_the_others_and_their_comments(path: Path) -> None
 
 
 def test_a_line_says_what_a_key_reads_beside_its_own_client(path: Path) -> None:
-    client = Client("us", "reader", ("team", "hand.book"))
+    client = RequestClient("us", "reader", ("team", "hand.book"))
     key, entry = create_key(path, client, expires_in=timedelta(days=20_000), now=NOW)
     assert path.read_text().endswith(" reads=team,hand.book\n")
     assert read_keys(path)[entry.digest] == entry
@@ -91,7 +91,7 @@ def test_a_key_is_good_until_it_expires(path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_revoked_key_is_gone_with_the_next_question(path: Path) -> None:
     known = Keys(path)
     removed = revoke_key(path, digest("theirs")[:12])
-    assert removed.client == Client("them", "operator")
+    assert removed.client == RequestClient("them", "operator")
     assert (known.client("theirs"), known.client("ours")) == (None, OURS)
     assert path.read_text() == f"# who may ask\n\nus agent {digest('ours')}\n"
 

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-from graphmem_api.access import Access
+from graphmem_api.access import ObservedApp
 from graphmem_api.app import create_app
 from graphmem_api.problems import STATUS, Problem, status_of
 from msgspec.structs import replace
@@ -204,6 +204,6 @@ async def test_an_error_outside_every_route_is_answered_too(asking: Any) -> None
     async def broken(scope: Any, receive: Any, send: Any) -> None:
         raise RuntimeError("secret")
 
-    async with asking(Access(broken)) as http:
+    async with asking(ObservedApp(broken)) as http:
         answer = await http.get("/anything")
     assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")

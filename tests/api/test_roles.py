@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from graphmem_api.app import create_app
-from graphmem_api.keys import Client, create_key
+from graphmem_api.keys import RequestClient, create_key
 from graphmem_api.mcp.server import EVERY_TOOL, offered
 from graphmem_api.roles import ABOUT, NEEDED, OPERATIONS, ROLES, Role
 from litestar import Litestar
@@ -193,8 +193,8 @@ async def test_another_client_gets_and_changes_nothing_with_our_ids(
 ) -> None:
     path = tmp_path / "keys"
     now = datetime.now(UTC)
-    ours, _ = create_key(path, Client(memory.client_id, "agent"), expires_in=None, now=now)
-    theirs, _ = create_key(path, Client(rival.client_id, "agent"), expires_in=None, now=now)
+    ours, _ = create_key(path, RequestClient(memory.client_id, "agent"), expires_in=None, now=now)
+    theirs, _ = create_key(path, RequestClient(rival.client_id, "agent"), expires_in=None, now=now)
     app = create_app(replace(runtime, settings=replace(runtime.settings, keys_file=path)))
     async with asking(app, **bearer(ours)) as http:
         known = await remembered(http) | {"client_id": memory.client_id}

@@ -21,7 +21,7 @@ SHOWN_CHARACTERS = 400
 Most = Annotated[int, Meta(ge=50, le=200_000, description="maximum tokens of the answer's text")]
 
 
-class Said(Struct, frozen=True):
+class ToolAnswer(Struct, frozen=True):
     """The text of an answer, and the answer itself."""
 
     text: str
@@ -38,7 +38,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     description: str
     asked: type[Struct]
     answer: type[Struct]
-    run: Callable[[Any, Graphmem], Awaitable[Said]]
+    run: Callable[[Any, Graphmem], Awaitable[ToolAnswer]]
     group: Group = "memory"
     writes: bool = False
     deletes: bool = False

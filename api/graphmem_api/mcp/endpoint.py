@@ -26,7 +26,7 @@ from graphmem.runtime import Runtime
 from graphmem_api.admission import AT_LEAST, LONG_WORK, Bodies, Turns
 from graphmem_api.bodies import BODY_BYTES
 from graphmem_api.clients import Guard, refuse_foreign_origin
-from graphmem_api.mcp.open_sessions import IDLE_SECONDS, Sessions
+from graphmem_api.mcp.open_sessions import IDLE_SECONDS, McpSessions
 
 PATH = "/mcp"
 
@@ -100,7 +100,7 @@ class Endpoint:
         self._seconds = seconds
         # Those of all requests: a call of a tool takes one, not an open stream.
         self._turns = turns
-        self._sessions = Sessions()
+        self._sessions = McpSessions()
         self._manager: Any = None
         self._starting = asyncio.Lock()
         self._ended = asyncio.Event()

@@ -42,8 +42,8 @@ from graphmem.recall.types import Recalled
 from graphmem_api.mcp.answers import (
     NOTHING,
     Most,
-    Said,
     Tool,
+    ToolAnswer,
     clipped,
     compact,
     fitting,
@@ -298,7 +298,7 @@ class HydeAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_tokens: Most = 1_500
 
 
-async def remember(asked: RememberAsked, memory: Graphmem) -> Said:
+async def remember(asked: RememberAsked, memory: Graphmem) -> ToolAnswer:
     """Remember messages; their conversation is opened if there is none."""
     messages = [asdict(message) for message in asked.messages]
     kept = await memory.remember(asked.conversation_id, messages, create=True)
@@ -306,10 +306,10 @@ async def remember(asked: RememberAsked, memory: Graphmem) -> Said:
     said = (
         f"Remembered {counted(len(kept.ids), 'message')} in conversation {asked.conversation_id}."
     )
-    return Said(f"{said} Ids: {ids}", kept)
+    return ToolAnswer(f"{said} Ids: {ids}", kept)
 
 
-async def recall(asked: RecallAsked, memory: Graphmem) -> Said:
+async def recall(asked: RecallAsked, memory: Graphmem) -> ToolAnswer:
     """Return the context for a question, and the ids of its memories if they are wanted."""
     fields = asdict(asked)
     wants_ids = fields.pop("ids")
@@ -317,9 +317,9 @@ async def recall(asked: RecallAsked, memory: Graphmem) -> Said:
     # The last quarter is for the ids.
     found = await memory.recall(**fields, max_tokens=most * 3 // 4 if wants_ids else most)
     if not found.items:
-        return Said(_nothing(found), found)
+        return ToolAnswer(_nothing(found), found)
     if not wants_ids:
-        return Said(found.context, found)
+        return ToolAnswer(found.context, found)
     ids = [
         f"- {one.kind} {one.id}{_whose(one.client_id)}: {clipped(one.text, 60)}"
         for one in found.items
@@ -327,7 +327,7 @@ async def recall(asked: RecallAsked, memory: Graphmem) -> Said:
     tokens = memory.runtime.tokens
     room = most - tokens.count(found.context) - tokens.count("\n\nIds:\n") - 1
     shown = ids[: fitting(ids, room, tokens)]
-    return Said("\n".join([found.context, "", "Ids:", *shown]), found)
+    return ToolAnswer("\n".join([found.context, "", "Ids:", *shown]), found)
 
 
 def _whose(client_id: str | None) -> str:
@@ -341,7 +341,7 @@ def _nothing(found: Recalled) -> str:
     return NOTHING
 
 
-async def search_contextual(asked: SearchContextualAsked, memory: Graphmem) -> Said:
+async def search_contextual(asked: SearchContextualAsked, memory: Graphmem) -> ToolAnswer:
     """Return the sessions that answer a question, with what was said around."""
     fields = asdict(asked)
     fields["max_tokens"] -= NOTICE_TOKENS
@@ -349,28 +349,28 @@ async def search_contextual(asked: SearchContextualAsked, memory: Graphmem) -> S
     said = [found.prompt or NOTHING]
     if found.fallback and found.items:
         said.insert(0, FALLBACK)
-    return Said("\n\n".join(said), found)
+    return ToolAnswer("\n\n".join(said), found)
 
 
-async def remember_fact(asked: RememberFactAsked, memory: Graphmem) -> Said:
+async def remember_fact(asked: RememberFactAsked, memory: Graphmem) -> ToolAnswer:
     """Remember a fact; facts that state nearly the same are named, since one may be out of date."""
     kept = await memory.remember_fact(**asdict(asked))
     if kept.action == "reinforced":
-        return Said(f"This was known already, as fact {kept.id}.", kept)
+        return ToolAnswer(f"This was known already, as fact {kept.id}.", kept)
     lines = [f"Remembered as fact {kept.id}."]
     if kept.similar:
         lines.append(SIMILAR)
     lines += [listed(await memory.memory(one.id)) for one in kept.similar]
-    return Said("\n".join(lines), kept)
+    return ToolAnswer("\n".join(lines), kept)
 
 
-async def supersede_fact(asked: SupersedeFactAsked, memory: Graphmem) -> Said:
+async def supersede_fact(asked: SupersedeFactAsked, memory: Graphmem) -> ToolAnswer:
     """Write the next version of a fact."""
     made = await memory.supersede_fact(
         asked.fact_id, asked.fact, valid_at=asked.valid_at, reason=asked.reason
     )
     since = f"{made.valid_at:%Y-%m-%d}"
-    return Said(
+    return ToolAnswer(
         f"Fact {made.id} (version {made.version}) holds since {since}; the earlier version "
         f"{made.supersedes} is kept as history.",
         made,
@@ -380,7 +380,7 @@ async def supersede_fact(asked: SupersedeFactAsked, memory: Graphmem) -> Said:
 OF_ANY_KIND = {"kinds": None, "limit": 1}
 
 
-async def what_do_you_know(asked: WhatDoYouKnowAsked, memory: Graphmem) -> Said:
+async def what_do_you_know(asked: WhatDoYouKnowAsked, memory: Graphmem) -> ToolAnswer:
     """Return a page of memories, as many as fit, and the cursor of the others."""
     fields = asdict(asked)
     most = fields.pop("max_tokens")
@@ -397,7 +397,7 @@ async def what_do_you_know(asked: WhatDoYouKnowAsked, memory: Graphmem) -> Said:
         is_given = asked.kinds or asked.cursor
         unlisted = 0 if is_given else (await memory.memories(**fields | OF_ANY_KIND)).total
         more = f" Only facts were listed; of the other kinds there are {unlisted}: ask recall, or send kinds."
-        return Said(NOTHING + more * (unlisted > 0), page)
+        return ToolAnswer(NOTHING + more * (unlisted > 0), page)
     head = f"{counted(page.total, 'memory')} in all; these are {len(page.memories)}:"
     first, *others = map(listed, page.memories)
     tail = [f"More with cursor={page.cursor}"] if page.cursor else []
@@ -407,10 +407,10 @@ async def what_do_you_know(asked: WhatDoYouKnowAsked, memory: Graphmem) -> Said:
         ending = f"\n{MORE_ROOM}"
         room = most - tokens.count(ending)
         text = truncated(first, room, "end", tokens, header=f"{head}\n").content + ending
-    return Said(text, page)
+    return ToolAnswer(text, page)
 
 
-async def forget(asked: ForgetTarget, memory: Graphmem) -> Said:
+async def forget(asked: ForgetTarget, memory: Graphmem) -> ToolAnswer:
     """Say what would be forgotten; forget it only with the code of that answer."""
     fields = asdict(asked)
     confirm, memory_id = fields.pop("confirm"), fields.pop("memory_id")
@@ -424,19 +424,19 @@ async def forget(asked: ForgetTarget, memory: Graphmem) -> Said:
     receipt = await memory.forget(**fields, dry_run=True)
     what = _counts(receipt)
     if what == NO_MEMORY and asked.conversation_id is None:
-        return Said("Nothing meets these conditions.", Forgetting(what=what, receipt=receipt))
+        return ToolAnswer("Nothing meets these conditions.", Forgetting(what=what, receipt=receipt))
     given = msgspec.json.encode([memory.client_id, fields, receipt.digest], order="sorted")
     code = hashlib.sha256(given).hexdigest()[:12]
     if confirm == code:
         receipt = await memory.forget(**fields)
         what = _counts(receipt)
-        return Said(f"Forgotten: {what}.", Forgetting(what=what, receipt=receipt))
+        return ToolAnswer(f"Forgotten: {what}.", Forgetting(what=what, receipt=receipt))
     stale = "The code is not that of what would go now. " if confirm else ""
     text = (
         f"{stale}Nothing was deleted. This would be, for ever: {what}. Ask the user; then call forget "
         f'again with the same arguments and confirm="{code}".'
     )
-    return Said(text, Forgetting(what=what, receipt=receipt, confirm=code))
+    return ToolAnswer(text, Forgetting(what=what, receipt=receipt, confirm=code))
 
 
 async def _check_found(asked: ForgetTarget, memory: Graphmem) -> None:
@@ -463,19 +463,19 @@ def _counts(receipt: Receipt) -> str:
     )
 
 
-async def patterns(asked: PatternsAsked, memory: Graphmem) -> Said:
+async def patterns(asked: PatternsAsked, memory: Graphmem) -> ToolAnswer:
     """Return the rows of a pattern, or the catalogue."""
     tokens = memory.runtime.tokens
     if asked.name is None:
         catalogue = memory.patterns()
         text = within(_catalogue(catalogue), asked.max_tokens, tokens, "({} more patterns)")
-        return Said(text, PatternsFound(patterns=catalogue.patterns))
+        return ToolAnswer(text, PatternsFound(patterns=catalogue.patterns))
     found = await memory.pattern(asked.name, asked.parameters)
     if not found.rows:
-        return Said(NOTHING, PatternsFound(found=found))
+        return ToolAnswer(NOTHING, PatternsFound(found=found))
     lines = [compact(_row(row)) for row in found.rows]
     text = within(lines, asked.max_tokens, tokens, "({} more rows)")
-    return Said(text, PatternsFound(found=found))
+    return ToolAnswer(text, PatternsFound(found=found))
 
 
 def _catalogue(catalogue: Patterns) -> list[str]:
@@ -497,7 +497,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
     return row | {"memory_ids": [*ids[:IDS_SHOWN], f"and {len(ids) - IDS_SHOWN} more"]}
 
 
-async def hyde_retrieve(asked: HydeAsked, memory: Graphmem) -> Said:
+async def hyde_retrieve(asked: HydeAsked, memory: Graphmem) -> ToolAnswer:
     """Return the facts that the next turn of a conversation should know."""
     fields = asdict(asked)
     most = fields.pop("max_tokens")
@@ -508,7 +508,7 @@ async def hyde_retrieve(asked: HydeAsked, memory: Graphmem) -> Said:
     said = [turn.injection or NOTHING]
     if turn.degraded:
         said.append(f"(Incomplete: {', '.join(turn.degraded)})")
-    return Said("\n".join(said), turn)
+    return ToolAnswer("\n".join(said), turn)
 
 
 TOOLS: tuple[Tool, ...] = (

@@ -16,7 +16,7 @@ IDLE_SECONDS = 30 * 60.0
 """The time after which the SDK ends a session that is not used."""
 
 
-class Session(Struct):
+class McpSession(Struct):
     """An open session: its client, its last use, and its requests in progress."""
 
     client_id: str
@@ -24,11 +24,11 @@ class Session(Struct):
     requests: int = 0
 
 
-class Sessions:
+class McpSessions:
     """The open sessions of all clients, the one unused for longest first."""
 
     def __init__(self) -> None:
-        self._open: dict[str, Session] = {}
+        self._open: dict[str, McpSession] = {}
 
     def check(self, client_id: str) -> None:
         """Raise `TooManyRequests` if no session of the client can be ended for a new one."""
@@ -45,7 +45,7 @@ class Sessions:
             if one.requests or now - one.used < IDLE_SECONDS
         }
         others = self._of(client_id)
-        self._open[session_id] = Session(client_id, now)
+        self._open[session_id] = McpSession(client_id, now)
         unused = next((id for id, one in others.items() if not one.requests), None)
         return unused if len(others) >= SESSIONS else None
 
@@ -70,5 +70,5 @@ class Sessions:
         if session_id in self._of(client_id):
             del self._open[session_id]
 
-    def _of(self, client_id: str) -> dict[str, Session]:
+    def _of(self, client_id: str) -> dict[str, McpSession]:
         return {id: one for id, one in self._open.items() if one.client_id == client_id}

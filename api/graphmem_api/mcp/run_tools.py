@@ -21,12 +21,12 @@ from graphmem.runs.types import (
     SubcallAsked,
     WriteResult,
 )
-from graphmem_api.mcp.answers import Said, Tool
+from graphmem_api.mcp.answers import Tool, ToolAnswer
 
 RunId = Annotated[str, Meta(min_length=1, max_length=256, description="the run's id: session-…")]
 
 
-class RunAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RunToShow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A run to show."""
 
     run_id: RunId
@@ -71,54 +71,54 @@ def _left(budget: BudgetState | None) -> str:
     )
 
 
-async def start(asked: NewRun, memory: Graphmem) -> Said:
+async def start(asked: NewRun, memory: Graphmem) -> ToolAnswer:
     """Start a run."""
     run = await memory.runs().start(**asdict(asked))
-    return Said(f"Run {run.id} has begun. {_left(run.budget)}", run)
+    return ToolAnswer(f"Run {run.id} has begun. {_left(run.budget)}", run)
 
 
-async def show(asked: RunAsked, memory: Graphmem) -> Said:
+async def show(asked: RunToShow, memory: Graphmem) -> ToolAnswer:
     """Return the state of a run."""
     run = await memory.runs().show(asked.run_id)
-    return Said(f"Run {run.id} is {run.status}. {_left(run.budget)}", run)
+    return ToolAnswer(f"Run {run.id} is {run.status}. {_left(run.budget)}", run)
 
 
-async def retrieve(asked: RetrieveInRun, memory: Graphmem) -> Said:
+async def retrieve(asked: RetrieveInRun, memory: Graphmem) -> ToolAnswer:
     """Return the spans for a question, charged to the run."""
     found = await memory.runs().retrieve(**asdict(asked))
     texts = [f"[{span.span_id} of {span.source_id}]\n{span.content}" for span in found.spans]
     more = f" More with cursor={found.cursor}" if found.cursor else ""
     end = f"{found.tokens_used:,} tokens charged. {_left(found.budget)}{more}"
-    return Said("\n\n".join([*texts, end]), found)
+    return ToolAnswer("\n\n".join([*texts, end]), found)
 
 
-async def peek(asked: PeekInRun, memory: Graphmem) -> Said:
+async def peek(asked: PeekInRun, memory: Graphmem) -> ToolAnswer:
     """Return a span's card, and its beginning if that is wanted; free of charge."""
     seen = await memory.runs().peek(**asdict(asked))
     span = seen.span
     card = f"{span.id}: {span.source_type} {span.source_id}, {span.token_count} tokens"
-    return Said("\n".join(filter(None, [card, seen.content, _left(seen.budget)])), seen)
+    return ToolAnswer("\n".join(filter(None, [card, seen.content, _left(seen.budget)])), seen)
 
 
-async def write(asked: WriteInRun, memory: Graphmem) -> Said:
+async def write(asked: WriteInRun, memory: Graphmem) -> ToolAnswer:
     """Write a text for other agents."""
     made = await memory.runs().write(**asdict(asked))
-    return Said(
+    return ToolAnswer(
         f"Written as {made.id} in {counted(len(made.spans), 'span')}. {_left(made.budget)}", made
     )
 
 
-async def subcall(asked: SubcallInRun, memory: Graphmem) -> Said:
+async def subcall(asked: SubcallInRun, memory: Graphmem) -> ToolAnswer:
     """Start a child of a run."""
     run = await memory.runs().subcall(**asdict(asked))
-    return Said(f"Run {run.id} has begun under {asked.run_id}. {_left(run.budget)}", run)
+    return ToolAnswer(f"Run {run.id} has begun under {asked.run_id}. {_left(run.budget)}", run)
 
 
-async def end(asked: EndRun, memory: Graphmem) -> Said:
+async def end(asked: EndRun, memory: Graphmem) -> ToolAnswer:
     """End a run."""
     ended = await memory.runs().end(**asdict(asked))
     used = f"{ended.total_tokens_used:,} tokens in {ended.total_time_ms:,} ms"
-    return Said(f"Run {ended.id} is {ended.status}: {used}.", ended)
+    return ToolAnswer(f"Run {ended.id} is {ended.status}: {used}.", ended)
 
 
 RUN_TOOLS: tuple[Tool, ...] = (
@@ -187,7 +187,7 @@ run's budget. The cursor continues without repeating what was delivered.""",
         operation="show_run",
         title="Show a run",
         description="Show whether a run is active, and what is left of its budget.",
-        asked=RunAsked,
+        asked=RunToShow,
         answer=Run,
         run=show,
         group="runs",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from graphmem_api.keys import Client, Keys
+from graphmem_api.keys import Keys, RequestClient
 
 from graphmem.cli.main import commands
 
@@ -30,7 +30,7 @@ def test_the_key_alone_is_printed_and_it_opens(keys: Any, path: Path) -> None:
     result = keys("create", "acme", "--role", "reader", "--days", "90")
     assert result.exit_code == 0, result.output
     key = result.stdout.removesuffix("\n")
-    assert Keys(path).client(key) == Client("acme", "reader")
+    assert Keys(path).client(key) == RequestClient("acme", "reader")
     assert "acme for the role reader, until 20" in result.stderr
     assert key not in result.stderr
 
@@ -39,7 +39,7 @@ def test_a_key_may_read_other_clients(keys: Any, path: Path) -> None:
     result = keys("create", "alice", "--reads", "team,alice,handbook,team")
     assert result.exit_code == 0, result.output
     key = result.stdout.removesuffix("\n")
-    assert Keys(path).client(key) == Client("alice", "agent", ("team", "handbook"))
+    assert Keys(path).client(key) == RequestClient("alice", "agent", ("team", "handbook"))
     assert "that also reads team, handbook" in result.stderr
     assert "reads team handbook" in keys("list").stdout
     [listed] = json.loads(keys("list", "--json").stdout)["keys"]

@@ -4,7 +4,7 @@ from graphmem.contextual.assemble import (
     Exchange,
     LineBudget,
     LinkLine,
-    Passage,
+    SessionExchanges,
     context_line,
     fitting_contexts,
     fitting_hits,
@@ -36,8 +36,10 @@ def test_headings_and_links_are_cut_and_always_end_in_an_ellipsis() -> None:
 def test_the_text_has_sessions_then_related_ones() -> None:
     # S5.14
     passages = [
-        Passage("1", heading("One"), [exchange("a", 1.0, "hit", "    Context: [user]: near")]),
-        Passage("2", heading("Two"), []),
+        SessionExchanges(
+            "1", heading("One"), [exchange("a", 1.0, "hit", "    Context: [user]: near")]
+        ),
+        SessionExchanges("2", heading("Two"), []),
     ]
     assert prompt(passages, [LinkLine("3", "- Three..."), LinkLine("3", "- Three...")]) == (
         "## Session: One...\nRelevant exchanges:\n  [user]: hit\n    Context: [user]: near\n"
@@ -49,8 +51,8 @@ def test_the_text_has_sessions_then_related_ones() -> None:
 def test_the_best_hit_gets_the_room_and_a_misfit_leaves_it_to_the_next() -> None:
     long = "word " * 100
     passages = [
-        Passage("1", heading("One"), [exchange("a", 0.5), exchange("b", 0.9, long)]),
-        Passage("2", heading("Two"), [exchange("c", 0.7)]),
+        SessionExchanges("1", heading("One"), [exchange("a", 0.5), exchange("b", 0.9, long)]),
+        SessionExchanges("2", heading("Two"), [exchange("c", 0.7)]),
     ]
     budget = LineBudget(30, TOKENS)
     assert fitting_hits(passages, budget) == (frozenset({"a", "c"}), frozenset({"1", "2"}))
@@ -60,7 +62,7 @@ def test_the_best_hit_gets_the_room_and_a_misfit_leaves_it_to_the_next() -> None
 
 def test_what_stands_around_and_links_get_what_is_left() -> None:
     passages = [
-        Passage(
+        SessionExchanges(
             "1",
             heading("One"),
             [

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from graphmem.doctor.findings import Finding
-from graphmem.doctor.schema import Wanted, compare, drift, migrations, wanted
+from graphmem.doctor.schema import SchemaItem, compare, drift, migrations, wanted
 from graphmem.graph.inspection import (
     MEMORIES_WITHOUT_FILTERS,
     SHOWN_CONSTRAINTS,
@@ -31,7 +31,7 @@ def seeing(*applied: AppliedFile) -> ScriptedGraph:
     return ScriptedGraph({APPLIED_MIGRATIONS.name: applied})
 
 
-def index(one: Wanted, **changed: Any) -> ShownIndex:
+def index(one: SchemaItem, **changed: Any) -> ShownIndex:
     shown = {
         "name": one.name,
         "type": "RANGE" if one.is_constraint else one.type,
@@ -52,7 +52,7 @@ def index(one: Wanted, **changed: Any) -> ShownIndex:
     return ShownIndex(**(shown | changed))
 
 
-def constraint(one: Wanted) -> ShownConstraint:
+def constraint(one: SchemaItem) -> ShownConstraint:
     return ShownConstraint(
         name=one.name, type=one.type, labels=[one.label], properties=one.properties
     )
@@ -76,7 +76,7 @@ def compared(
     )
 
 
-def made(name: str) -> Wanted:
+def made(name: str) -> SchemaItem:
     [found] = [one for one in MADE if one.name == name]
     return found
 
@@ -129,7 +129,7 @@ def test_a_database_that_is_right_has_no_finding():
 
 
 @pytest.mark.parametrize("one", MADE, ids=lambda one: one.name)
-def test_what_is_missing_is_named_with_its_file(one: Wanted):
+def test_what_is_missing_is_named_with_its_file(one: SchemaItem):
     kind = "constraint" if one.is_constraint else "index"
     [finding] = compared({one.name: None}, {one.name: None} if one.is_constraint else {})
     assert finding.severity == "problem"
@@ -193,7 +193,7 @@ def test_what_others_keep_in_the_same_database_is_not_our_business():
     assert compared({"lookup": index(made("job_due"), name="lookup", labels=[])}) == []
 
 
-def halted(applied: int, there: list[Wanted], *others: ShownIndex) -> ScriptedGraph:
+def halted(applied: int, there: list[SchemaItem], *others: ShownIndex) -> ScriptedGraph:
     """Return a graph whose migration was killed after so many files; this is there by then."""
     seen = [AppliedFile(file.number, file.name, file.sha256) for file in FILES[:applied]]
     constraints = [constraint(one) for one in there if one.is_constraint]
