@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from graphmem.errors import InvalidInput
-from graphmem.model.times import BEGINNING, END, happened, utc
+from graphmem.model.times import BEGINNING, END, after, happened, moment, utc, zone_of
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 FAR_EAST = timezone(timedelta(hours=23, minutes=59))
@@ -77,3 +77,22 @@ def test_any_time_is_the_same_moment_or_refused(moment: datetime) -> None:
 def test_a_moment_after_the_last_time_still_exists() -> None:
     # `as_of` asks for what ends after it: there must be a next moment to ask for.
     assert END + datetime.resolution > END
+
+
+def test_what_follows_is_a_microsecond_later_if_the_clock_was_set_back() -> None:
+    earlier = datetime(2026, 3, 1, 9, tzinfo=UTC)
+    assert after(earlier, earlier - timedelta(hours=1)) == earlier + timedelta(microseconds=1)
+    assert after(earlier, earlier + timedelta(hours=1)) == earlier + timedelta(hours=1)
+
+
+def test_no_zone_is_utc_and_an_unknown_one_is_refused() -> None:
+    assert zone_of(None) is UTC
+    assert str(zone_of("Europe/Berlin")) == "Europe/Berlin"
+    with pytest.raises(InvalidInput, match="Atlantis"):
+        zone_of("Atlantis")
+
+
+def test_a_number_of_seconds_is_a_time_and_one_of_milliseconds_is_refused() -> None:
+    assert moment(1_772_355_600, "occurred_at") == datetime(2026, 3, 1, 9, tzinfo=UTC)
+    with pytest.raises(InvalidInput):
+        moment(1_772_355_600_000, "occurred_at")

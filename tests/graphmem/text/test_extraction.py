@@ -1,5 +1,7 @@
 """What a text says in its own words: bounded, in order, the same each time."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -101,3 +103,19 @@ def test_the_centre_of_what_cancels_out_is_nothing() -> None:
     assert centroid([[1.0, 0.0], [-1.0, 0.0]]) == [0.0, 0.0]
     assert centroid([]) == []
     assert cosine([1.0, 0.0], [0.6, 0.8]) == pytest.approx(0.6)
+
+
+def test_between_phrases_of_one_meaning_the_one_said_more_often_is_the_title() -> None:
+    near, far = [1.0, 0.0], [0.8, 0.6]
+    assert title(Counter({"copper pipe": 1, "token server": 9}), [near, near], near).startswith(
+        "Token server"
+    )
+    # How often it is said weighs little beside the meaning.
+    assert title(Counter({"copper pipe": 1, "token server": 3}), [near, far], near).startswith(
+        "Copper pipe"
+    )
+
+
+def test_a_longer_phrase_comes_first_among_those_said_as_often() -> None:
+    [first, *_] = phrases(["The token server restarts.", "Rain."])
+    assert first == "token server restarts"

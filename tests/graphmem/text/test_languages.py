@@ -8,7 +8,14 @@ from hypothesis import given, strategies as st
 
 from bench.languages import SET
 from bench.paraphrases import conversations
-from graphmem.text.languages import asked_kinds, is_question, language, stem_in, told_share
+from graphmem.text.languages import (
+    asked_kinds,
+    is_doubtful,
+    is_question,
+    language,
+    stem_in,
+    told_share,
+)
 
 
 @pytest.mark.parametrize(
@@ -119,3 +126,24 @@ def test_a_question_ends_with_its_mark() -> None:
 @given(st.text(max_size=80), st.sampled_from(["de", "fr", "es", "ru", "zh", "ja", "ar"]))
 def test_any_question_and_text_can_be_compared(text: str, spoken: str) -> None:
     assert 0.0 <= told_share(text, asked_kinds(text, spoken)) <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "doubtful"),
+    [
+        ("gnocchi da Enzo", True),
+        ("Wo wohnt der Hund?", False),
+        ("Der Hund wohnt", True),
+        ("Haus", False),
+        ("где мой кот", False),
+    ],
+)
+def test_a_single_common_word_of_latin_letters_leaves_the_language_in_doubt(
+    text: str, doubtful: bool
+) -> None:
+    assert is_doubtful(text) is doubtful
+
+
+def test_one_english_word_tells_english_however_long_the_text() -> None:
+    assert language("Zebulon Harrow Quill Lindqvist Teodor Mara Ines with Prague Bristol") == "en"
+    assert language("Zebulon Harrow Quill Lindqvist Teodor Mara Ines und Prague Bristol") is None

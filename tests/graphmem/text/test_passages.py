@@ -107,3 +107,12 @@ def test_an_accent_stays_with_its_letter() -> None:
 def test_a_text_of_a_few_sentences_is_not_long() -> None:
     assert not is_long("a" * LONG_CHARACTERS)
     assert is_long("a" * (LONG_CHARACTERS + 1))
+
+
+def test_without_a_border_a_passage_ends_where_no_character_is_parted() -> None:
+    assert next(passages("x" * (MOST_CHARACTERS + 200))).text == "x" * MOST_CHARACTERS
+    family = "\U0001f469\u200d\U0001f467"
+    for joined in (family, "e\u0300"):
+        for before in range(MOST_CHARACTERS - len(joined), MOST_CHARACTERS):
+            found = next(passages("x" * before + joined * 200)).text
+            assert found == "x" * before + joined * ((len(found) - before) // len(joined))
