@@ -84,11 +84,11 @@ class Listing(Struct, frozen=True):
     def opened(self, given: str) -> str:
         """Return the position of a cursor of this list. Raises `InvalidInput`."""
         try:
-            key, place = opened(given).split(" ", 1)
+            _, place = opened(given).split(" ", 1)
         except ValueError as problem:
             raise foreign() from problem
-        # Decoding ignores characters that no cursor contains.
-        if key != self.key or self.sealed(place) != given:
+        # Another key, or a character that decoding ignores, is lost in a cursor of this list.
+        if self.sealed(place) != given:
             raise foreign()
         return place
 

@@ -37,6 +37,12 @@ def test_what_no_list_has_given_is_refused(given: str):
         LISTED.position(given)
 
 
+def test_a_cursor_with_a_character_too_many_is_refused():
+    given = LISTED.cursor(datetime(2026, 3, 2, tzinfo=UTC), "r-1")
+    with pytest.raises(InvalidInput, match="cursor: is not one that this list has given"):
+        LISTED.position(f"{given[:4]}!{given[4:]}")
+
+
 def test_a_cursor_holds_for_its_list_and_its_filters_whatever_the_size_of_a_page():
     asked = ReferencesAsked(type="offer", since=datetime(2026, 3, 1, tzinfo=UTC))
     given = listing(asked).cursor(datetime(2026, 3, 2, tzinfo=UTC), "r-1")
