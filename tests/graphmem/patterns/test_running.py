@@ -351,6 +351,23 @@ async def test_duplicates_are_told_with_how_near_they_lie(lived: Lived) -> None:
     assert row["same_text"] is True
 
 
+async def test_the_same_text_is_a_duplicate_whoever_says_it(memory: Graphmem) -> None:
+    said = ["We move Grafana to Frankfurt.", "we move Grafana to Frankfurt. ", "The cat sleeps."]
+    names = ["Mara Lindqvist", "李伟", "Mara Lindqvist"]
+    messages = [
+        {"role": "user", "name": name, "content": text}
+        for name, text in zip(names, said, strict=True)
+    ]
+    ids = (await memory.remember("c", messages, create=True)).ids
+
+    found = await memory.pattern("duplicates", {"kind": "message", "cosine": 1.0})
+
+    [row] = found.rows
+    assert set(row["memory_ids"]) == set(ids[:2])
+    assert row["same_text"] is True
+    assert row["cosine"] < 0.95
+
+
 @pytest.mark.parametrize("name", ASKED)
 async def test_every_row_has_the_columns_of_the_header_and_its_memories(
     name: str, lived: Lived
