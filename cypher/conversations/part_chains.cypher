@@ -1,6 +1,7 @@
 CYPHER 25
 // Deletes the versions in a conversation of memories that have versions elsewhere too, and joins the others:
-// each supersedes the one before it that is left, and the newest that is left holds again.
+// each supersedes the one before it that is left, ends where a newer one that is left begins first, and the
+// newest that is left holds again.
 //
 // $client_id    string    the client
 // $id           string    the conversation
@@ -26,6 +27,23 @@ WITH collect(version) AS locked
 // As above.
 WITH [version IN locked WHERE version.kind IS NOT NULL] AS versions
 CALL (versions) {
+  UNWIND versions AS version
+  WITH version, coalesce(version.invalidated_from, $end) AS ended
+  WHERE version.conversation_id <> $id
+  WITH version, ended, COLLECT {
+    MATCH (version)(()<-[:SUPERSEDES]-(:Memory {client_id: $client_id})){1,}(newer:Memory)
+    WHERE newer.conversation_id <> $id
+    RETURN newer.valid_at
+    ORDER BY newer.valid_at
+    LIMIT 1
+  }[0] AS replaced
+  SET version.invalid_at = CASE
+    WHEN replaced IS NULL OR replaced >= ended THEN ended
+    WHEN replaced < version.valid_at THEN version.valid_at
+    ELSE replaced
+  END
+}
+CALL (versions) {
   UNWIND versions AS prior
   WITH prior
   WHERE prior.conversation_id <> $id AND EXISTS {
@@ -42,15 +60,9 @@ CALL (versions) {
   FOREACH (_ IN CASE WHEN next IS NULL THEN [] ELSE [true] END |
     CREATE (next)-[:SUPERSEDES {reason: edge.reason, created_at: edge.created_at}]->(prior)
   )
-  WITH prior, next, coalesce(prior.invalidated_from, $end) AS ended
   SET
     prior.active = next IS NULL AND prior.invalidated_at IS NULL,
-    prior.superseded_at = coalesce(next.created_at, $end),
-    prior.invalid_at = CASE
-      WHEN next IS NULL OR next.valid_at >= ended THEN ended
-      WHEN next.valid_at < prior.valid_at THEN prior.valid_at
-      ELSE next.valid_at
-    END
+    prior.superseded_at = coalesce(next.created_at, $end)
   SET prior.scope_words = CASE
     WHEN prior.active THEN prior.scope_words + ' ' + $active_word
     ELSE prior.scope_words

@@ -1,6 +1,7 @@
 CYPHER 25
 // Links a new version to the head that it supersedes, and ends the head with the spans of its content: their
-// valid time ends where the new version begins, their transaction time now.
+// valid time ends where the new version begins, their transaction time now. A version that begins before the
+// head does also ends the versions before the head there.
 //
 // $client_id    string    the client
 // $id           string    the new version, written by this transaction
@@ -21,6 +22,14 @@ SET
     ELSE version.valid_at
   END,
   head.scope_words = replace(head.scope_words, $active_word, '')
+FOREACH (older IN COLLECT {
+    MATCH (head)(()-[:SUPERSEDES]->(:Memory {client_id: $client_id})){1,}(older:Memory)
+    WHERE version.valid_at < head.valid_at AND version.valid_at < older.invalid_at
+    RETURN older
+  } |
+  SET older.invalid_at =
+    CASE WHEN version.valid_at < older.valid_at THEN older.valid_at ELSE version.valid_at END
+)
 FOREACH (span IN COLLECT {
     MATCH (head)<-[:PART_OF]-(span:Span {client_id: $client_id})
     RETURN span

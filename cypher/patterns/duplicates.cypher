@@ -1,5 +1,6 @@
 CYPHER 25
-// Active memories of one kind with nearly the same meaning, nearest pair first, among the newest.
+// Active memories of one kind with nearly the same meaning or the same text, nearest pair first, among the
+// newest. The vector of a message has its speaker too, that of a fact its keywords.
 //
 // title    Duplicates
 // example  {"kind": "reference", "cosine": 0.95}
@@ -7,7 +8,7 @@ CYPHER 25
 // $client_id        string  the client
 // $kind             string  the kind [message|episode|fact|summary|reference|span = "fact"]
 // $conversation_id  string  of this conversation only, '' for all [0..128 = ""]
-// $cosine           float   the least cosine of their vectors [0.5..1 = 0.92]
+// $cosine           float   the least cosine of their vectors, where the texts differ [0.5..1 = 0.92]
 // $newest           int     the number of newest memories to compare [2..500 = 300]
 // $limit            int     the maximum number of pairs [1..1000 = 50]
 //
@@ -27,17 +28,22 @@ WHERE memory.client_id = $client_id AND memory.active = true AND memory.kind = $
 WITH memory
 ORDER BY memory.occurred_at DESC, memory.id
 LIMIT $newest
-WITH collect(memory) AS seen
+WITH collect({memory: memory, words: toLower(trim(memory.text))}) AS seen
 UNWIND range(0, size(seen) - 1) AS place
-WITH seen, seen[place] AS newer, place
-UNWIND seen[place + 1..] AS older
-WITH newer, older, 2 * vector.similarity.cosine(newer.embedding, older.embedding) - 1 AS cosine
-WHERE cosine >= $cosine
+WITH seen, seen[place] AS one, place
+UNWIND seen[place + 1..] AS other
+WITH one.memory AS newer, other.memory AS older, one.words = other.words AS same_text
+WITH
+  newer,
+  older,
+  same_text,
+  2 * vector.similarity.cosine(newer.embedding, older.embedding) - 1 AS cosine
+WHERE cosine >= $cosine OR same_text
 RETURN
   substring(newer.text, 0, 500) AS newer,
   substring(older.text, 0, 500) AS older,
   cosine,
-  toLower(trim(newer.text)) = toLower(trim(older.text)) AS same_text,
+  same_text,
   newer.occurred_at AS newer_at,
   older.occurred_at AS older_at,
   [newer.id, older.id] AS memory_ids

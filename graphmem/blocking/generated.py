@@ -2165,10 +2165,10 @@ class BlockingGraphmem(Blocking[Graphmem]):
         Raises `CypherRefused`, `CypherMistake`, `TookTooLong`, `TookTooMuch`.
 
         Args:
-            parameters: the values of `$name` in the statement.
+            parameters: the values of `$name` in the statement, as JSON has them: a time is a text, of which
+                the statement makes a time by `datetime($name)`.
             max_rows: the maximum number of rows, 1–50,000.
             timeout_ms: the time limit in milliseconds, 1–60,000.
-            via: the way by which it was sent, for the audit.
         """
         return self._wait(
             self._source.cypher, query, parameters, max_rows=max_rows, timeout_ms=timeout_ms

@@ -30,7 +30,10 @@ class CypherAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     query: Annotated[
         str, Meta(min_length=1, max_length=QUERY_CHARACTERS, description="one statement")
     ]
-    parameters: Annotated[dict[str, Any], Meta(description="the values of `$name`; any JSON")] = {}
+    parameters: Annotated[
+        dict[str, Any],
+        Meta(description="the values of `$name`; any JSON, times as `datetime($name)`"),
+    ] = {}
     max_rows: Annotated[int, Meta(ge=1, le=50_000, description="maximum number of rows")] = 1_000
     timeout_ms: Annotated[int, Meta(ge=1, le=60_000, description="time limit in milliseconds")] = (
         10_000

@@ -19,6 +19,7 @@ from graphmem.model.times import END
 from graphmem.patterns import types
 from graphmem.patterns.themes import ThemeSession, recurring, rising
 from graphmem.patterns.types import (
+    LIMIT,
     MOST_ROWS,
     Pattern,
     PatternAnswer,
@@ -129,17 +130,19 @@ async def answer(
     """Return the rows that a pattern, of the catalogue or not, finds with checked parameters."""
     sent = (defaults(found.lender, now=now) if found.lender else {}) | chosen
     sent |= await _fill(found, sent, now, context)
+    limit = chosen[LIMIT]
+    sent[LIMIT] = limit + 1  # tells whether there are more
     # A borrowed query does not know the parameters of the borrower that only the detector uses.
     known = {name: value for name, value in sent.items() if name in found.query.parameters}
     rows = await context.graph.limited(found.query, seconds=SECONDS, most=MOST_ROWS + 1, **known)
     if found.pattern.detector:
         sessions = msgspec.convert(rows, list[ThemeSession])
         detect = DETECTORS[found.pattern.detector]
-        rows = (await asyncio.to_thread(detect, sessions, chosen))[: chosen["limit"]]
+        rows = await asyncio.to_thread(detect, sessions, chosen)
     return PatternAnswer(
         columns=[column.name for column in found.pattern.columns],
-        rows=rows[:MOST_ROWS],
-        truncated=len(rows) > MOST_ROWS,
+        rows=rows[:limit],
+        truncated=len(rows) > limit,
     )
 
 

@@ -80,7 +80,7 @@ class PatternAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class PatternAnswer(Struct, frozen=True, kw_only=True):
     """The rows that a pattern found: one map per row, with `memory_ids`, the memories behind it.
 
-    `truncated` is true if there may be more than the 1,000 rows of an answer.
+    `truncated` is true if there are more than its `limit`.
     """
 
     columns: list[str]

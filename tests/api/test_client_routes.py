@@ -38,6 +38,15 @@ def test_every_method_has_a_route_or_is_made_of_others() -> None:
         assert getattr(RemoteRuns, name) is not getattr(RunEnvironment, name)
 
 
+@pytest.mark.parametrize("name", sorted(methods(Graphmem)))
+def test_a_docstring_explains_arguments_of_its_method_alone(name: str) -> None:
+    method = getattr(Graphmem, name)
+    _, _, explained = (inspect.getdoc(method) or "").partition("\nArgs:\n")
+    named = re.findall(r"^ {4}(\w+(?:, \w+)*): ", explained, re.MULTILINE)
+    arguments = {one for names in named for one in names.split(", ")}
+    assert arguments <= set(inspect.signature(method).parameters)
+
+
 @pytest.fixture(scope="module")
 def paths(offline: Runtime) -> dict[str, Any]:
     """The paths of the OpenAPI document, without the names of their parameters."""

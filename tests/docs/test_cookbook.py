@@ -130,6 +130,46 @@ def test_there_is_much_to_ask_and_each_question_is_explained() -> None:
         assert "$client_id" in recipe.query
 
 
+async def test_sessions_of_one_name_in_several_conversations_are_not_taken_for_one(
+    memory: Graphmem,
+) -> None:
+    """The days of `apr` are within those of `all`; each conversation has a session `same`."""
+    for conversation_id, session, day, said in (
+        (
+            "a",
+            "same",
+            "2025-03-01",
+            "They asked Zanzibar Freight about a crane in Zanzibar Freight.",
+        ),
+        ("a", "same", "2025-03-02", "We wrote to Zanzibar Freight, and to Quayside Crane."),
+        ("b", "same", "2025-03-05", "A letter from Zanzibar Freight. We asked Quayside Crane."),
+        ("b", "all", "2025-04-01", "It goes on."),
+        ("b", "all", "2025-04-20", "As said by Marlow Dock, the owner of Marlow Dock."),
+        ("a", "apr", "2025-04-02", "Meanwhile somebody saw Gantry Hill there."),
+        ("a", "apr", "2025-04-03", "He was seen by Gantry Hill again."),
+        ("a", "may", "2025-05-01", "The end."),
+    ):
+        message = {
+            "role": "user",
+            "session_id": session,
+            "content": said,
+            "occurred_at": f"{day}T12:00:00Z",
+        }
+        await memory.remember(conversation_id, [message], create=True)
+    asked = {recipe.heading: recipe.query for recipe in RECIPES}
+
+    async def rows(heading: str) -> list[list[Any]]:
+        found = await memory.cypher(asked[heading], {"client_id": memory.client_id})
+        return [list(row.values()) for row in found.rows]
+
+    assert await rows("Where was nothing said for a long time?") == [
+        ["same", "all", 27],
+        ["all", "may", 11],
+        ["same", "same", 3],
+    ]
+    assert await rows("What came up once and never again?") == [["Gantry Hill", 2, "apr"]]
+
+
 async def test_the_answers_are_what_the_story_gives(kitchen: Kitchen) -> None:
     written = {one.heading: one.answer for one in recipes(DOCUMENT.read_text("utf-8"))}
     wrong = [

@@ -314,6 +314,30 @@ async def test_versions_in_other_conversations_stay_one_chain(
     assert newer.version == left[-1] + 1
 
 
+async def test_a_correction_that_is_deleted_ends_no_version_any_more(memory: Graphmem):
+    await memory.open_conversation("corrections")
+    first = await memory.remember_fact("The lamp is red.", valid_at="2025-01-01T00:00:00Z")
+    second = await memory.supersede_fact(
+        first.id, "The lamp is blue.", valid_at="2025-03-01T00:00:00Z"
+    )
+    await memory.supersede_fact(
+        second.id,
+        "The lamp is green.",
+        valid_at="2025-02-01T00:00:00Z",
+        conversation_id="corrections",
+    )
+    red, blue = [await memory.memory(id) for id in (first.id, second.id)]
+    assert red.invalid_at == datetime(2025, 2, 1, tzinfo=UTC)
+    assert blue.invalid_at == blue.valid_at
+
+    await memory.delete_conversation("corrections")
+
+    red, blue = [await memory.memory(id) for id in (first.id, second.id)]
+    assert (red.invalid_at, blue.invalid_at) == (blue.valid_at, None)
+    then = await memory.memories(as_of="2025-02-15T00:00:00Z")
+    assert [one.id for one in then.memories] == [first.id]
+
+
 async def test_conversations_of_one_chain_can_be_deleted_at_once(memory: Graphmem):
     for name in "xyz":
         conversations = [f"{name}{number}" for number in range(4)]

@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -97,6 +98,27 @@ async def test_a_version_from_the_past_replaces_all_of_the_old_one(
     await supersede_with(runtime, memory, old, new)
     replaced = await memory.memory(old)
     assert replaced.invalid_at == replaced.valid_at
+
+
+def ends(valid_at: Sequence[datetime]) -> list[datetime | None]:
+    """Return when each version of a chain ends: where a newer one begins first, never before itself."""
+    return [
+        max(began, min(newer)) if (newer := valid_at[place:]) else None
+        for place, began in enumerate(valid_at, start=1)
+    ]
+
+
+async def test_a_correction_of_a_correction_ends_all_versions_before_it(memory: Graphmem) -> None:
+    valid_at = [NOW + timedelta(days=days) for days in (0, 60, 31, 45, -3, 50, 31, 40)]
+    first = await memory.remember_fact("The lamp has colour 0.", valid_at=valid_at[0])
+    ids = [first.id]
+    for number, began in enumerate(valid_at[1:], start=1):
+        newer = await memory.supersede_fact(
+            ids[-1], f"The lamp has colour {number}.", valid_at=began
+        )
+        ids.append(newer.id)
+        stored = [await memory.memory(id) for id in ids]
+        assert [one.invalid_at for one in stored] == ends(valid_at[: number + 1])
 
 
 async def test_an_end_that_was_there_already_is_kept(runtime: Runtime, memory: Graphmem) -> None:

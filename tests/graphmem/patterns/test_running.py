@@ -351,6 +351,23 @@ async def test_duplicates_are_told_with_how_near_they_lie(lived: Lived) -> None:
     assert row["same_text"] is True
 
 
+async def test_the_same_text_is_a_duplicate_whoever_says_it(memory: Graphmem) -> None:
+    said = ["We move Grafana to Frankfurt.", "we move Grafana to Frankfurt. ", "The cat sleeps."]
+    names = ["Mara Lindqvist", "李伟", "Mara Lindqvist"]
+    messages = [
+        {"role": "user", "name": name, "content": text}
+        for name, text in zip(names, said, strict=True)
+    ]
+    ids = (await memory.remember("c", messages, create=True)).ids
+
+    found = await memory.pattern("duplicates", {"kind": "message", "cosine": 1.0})
+
+    [row] = found.rows
+    assert set(row["memory_ids"]) == set(ids[:2])
+    assert row["same_text"] is True
+    assert row["cosine"] < 0.95
+
+
 @pytest.mark.parametrize("name", ASKED)
 async def test_every_row_has_the_columns_of_the_header_and_its_memories(
     name: str, lived: Lived
@@ -381,9 +398,9 @@ def entry(text: str, **change: Any) -> running.CataloguePattern:
     return running.CataloguePattern(known.pattern, query, frozenset({"client_id"}))
 
 
-async def run(memory: Graphmem, text: str) -> Any:
+async def run(memory: Graphmem, text: str, *, limit: int = 5) -> Any:
     context = memory.runtime.context(memory.client_id)
-    return await running.answer(entry(text), {"limit": 5}, datetime.now(UTC), context)
+    return await running.answer(entry(text), {"limit": limit}, datetime.now(UTC), context)
 
 
 async def test_a_pattern_that_takes_too_long_is_cut_off_by_the_server(
@@ -402,8 +419,25 @@ async def test_a_pattern_that_takes_too_long_is_cut_off_by_the_server(
 
 async def test_no_answer_has_more_than_a_thousand_rows(memory: Graphmem) -> None:
     many = "UNWIND range(1, 5000) AS n RETURN n, $client_id AS c, $limit AS l"
-    answer = await run(memory, many)
+    answer = await run(memory, many, limit=MOST_ROWS)
     assert (len(answer.rows), answer.truncated) == (MOST_ROWS, True)
+
+
+@pytest.mark.parametrize(("limit", "truncated"), [(5, True), (6, False), (7, False)])
+async def test_an_answer_tells_that_its_limit_leaves_rows_out(
+    memory: Graphmem, limit: int, truncated: bool
+) -> None:
+    six = "UNWIND range(1, 6) AS n RETURN n, $client_id AS c ORDER BY n LIMIT $limit"
+    answer = await run(memory, six, limit=limit)
+    assert [row["n"] for row in answer.rows] == list(range(1, min(limit, 6) + 1))
+    assert answer.truncated is truncated
+
+
+async def test_themes_tell_that_their_limit_leaves_some_out(told: Graphmem) -> None:
+    every = await told.pattern("recurring_themes")
+    fewer = await told.pattern("recurring_themes", {"limit": len(every.rows) - 1})
+    assert (every.truncated, fewer.truncated) == (False, True)
+    assert fewer.rows == every.rows[:-1]
 
 
 async def test_a_pattern_cannot_write(memory: Graphmem) -> None:
