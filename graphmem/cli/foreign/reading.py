@@ -259,14 +259,16 @@ def recognised(path: Path, conversation_id: str | None = None) -> ForeignFile | 
                 raise
     if not looked:
         return None
-    if all(map(_is_own, looked)):
+    form = next((one for one in FORMS if any(map(one.looks, looked))), None)
+    # A key too many in one line does not make all lines those of another program.
+    misspelt = form is not None and form.read is lists.messages and any(map(_names_place, looked))
+    if misspelt or all(map(_is_own, looked)):
         if not never_ours:
             return None
         with opened(path) as files:
             _require_chat(records(files), path)
-    for form in FORMS:
-        if any(map(form.looks, looked)):
-            return ForeignFile(path, form, conversation_id)
+    if form:
+        return ForeignFile(path, form, conversation_id)
     raise InvalidInput(path.name, _resemblance(looked[0]))
 
 
@@ -283,8 +285,16 @@ CHAT = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 """The keys of our own form that OpenAI's messages have too."""
 
 
+PLACE = frozenset({"conversation_id", "session_id", "occurred_at", "external_id"})
+"""The keys of our own form that say where a message belongs, which no reader of OpenAI's messages keeps."""
+
+
 def _is_own(record: Any) -> bool:
     return isinstance(record, dict) and "role" in record and record.keys() <= OWN
+
+
+def _names_place(record: Any) -> bool:
+    return isinstance(record, dict) and "role" in record and bool(record.keys() & PLACE)
 
 
 def _require_chat(read: Iterable[Any], path: Path) -> None:

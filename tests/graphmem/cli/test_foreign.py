@@ -294,6 +294,19 @@ def test_lines_in_our_own_form_are_left_to_their_reader(tmp_path):
     assert recognised(own) is None
 
 
+@pytest.mark.parametrize("place", ["conversation_id", "session_id", "occurred_at", "external_id"])
+def test_a_misspelt_key_does_not_make_our_lines_those_of_another_program(place, tmp_path):
+    own = tmp_path / "own.jsonl"
+    lines = [
+        {"role": "user", "content": "Hi", place: "2026-03-02T09:30:00Z"},
+        {"role": "user", "content": "Hi", "occured_at": "2026-03-02T09:31:00Z"},
+    ]
+    own.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert recognised(own) is None
+    with pytest.raises(InvalidInput, match=rf"own form \({place}\): write one message on a line"):
+        recognised(written(tmp_path / "own.json", lines))
+
+
 def test_an_array_of_roles_and_contents_is_recognised_as_messages(tmp_path):
     listed = [
         {"role": "user", "content": "When do we deploy?"},
