@@ -6,6 +6,7 @@ nothing of the file is imported or called.
 """
 
 import json
+import re
 import sqlite3
 import zipfile
 from collections import defaultdict
@@ -187,7 +188,7 @@ def _items(file: BinaryIO) -> Iterator[Any]:
 def _objects(file: BinaryIO) -> Iterator[Any]:
     first = file.readline(MOST_LINE_BYTES).removeprefix(BYTE_ORDER_MARK)
     try:
-        yield msgspec.json.decode(first)
+        yield _json(first)
     except (msgspec.DecodeError, UnicodeDecodeError):
         yield _document(first + file.read(MOST_LINE_BYTES), _name(file))
         return
@@ -195,16 +196,33 @@ def _objects(file: BinaryIO) -> Iterator[Any]:
         if not line.strip():
             continue
         try:
-            yield msgspec.json.decode(line)
+            yield _json(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as problem:
             # A program may be writing the last line; the next import gets it.
             if line.endswith(b"\n"):
                 raise BadLine(number, "body", f"is not JSON in UTF-8 ({problem})") from problem
 
 
-def _document(text: bytes, name: str) -> Any:
+ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>u[dD][89a-fA-F]..)|.)", re.DOTALL
+)
+"""An escape in JSON: a pair of surrogates, half of one, or any other."""
+
+
+def _json(text: bytes) -> Any:
+    """Decode JSON; half of a pair, which a program that cuts texts may write, becomes a question mark."""
     try:
         return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        mended = ESCAPE.sub(lambda escape: b"?" if escape["half"] else escape[0], text)
+        if mended == text:
+            raise
+        return msgspec.json.decode(mended)
+
+
+def _document(text: bytes, name: str) -> Any:
+    try:
+        return _json(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise InvalidInput(name, f"is not JSON in UTF-8 ({problem})") from problem
 

@@ -384,6 +384,22 @@ def test_a_broken_line_is_told_with_its_number(tmp_path):
             next(windows)
 
 
+@pytest.mark.parametrize("indent", [None, 1])
+def test_half_of_a_pair_of_surrogates_does_not_end_an_import(indent, tmp_path):
+    said = [
+        "whole \U0001f6a2",
+        "cut \ud83d",
+        "\udea2 cut",
+        r"a path \ud83d",
+        'quote \ud83d" \ud83d',
+    ]
+    talk = {"messages": [{"role": "user", "content": text} for text in said]}
+    path = tmp_path / "talk.jsonl"
+    path.write_text(json.dumps(talk, indent=indent))
+    found = ["whole \U0001f6a2", "cut ?", "? cut", r"a path \ud83d", 'quote ?" ?']
+    assert [text for *_, text in rows(lines_of(path))] == found
+
+
 def test_a_line_that_is_being_written_is_left_for_the_next_import(tmp_path):
     path = tmp_path / "codex.jsonl"
     path.write_text((FILES / "codex.jsonl").read_text(encoding="utf-8") + '{"timestamp": "2025')
