@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
+from zipfile import is_zipfile
 
 import msgspec
 from msgspec import Struct, field
@@ -248,8 +249,8 @@ def recognised(path: Path, conversation_id: str | None = None) -> ForeignFile | 
     Raises `InvalidInput`, naming the form that a file resembles.
     """
     looked: list[Any] = []
+    never_ours = _is_never_ours(path)
     with opened(path) as files:
-        never_ours = _is_never_ours(files)
         try:
             for record in islice(records(files), LOOKED_AT):
                 looked.append(record)  # noqa: PERF402, those before an error are kept
@@ -257,6 +258,8 @@ def recognised(path: Path, conversation_id: str | None = None) -> ForeignFile | 
             # Our own reader tells a mistake with its line; what stands before one may be recognised.
             if not looked and never_ours:
                 raise
+    if not looked and never_ours:
+        raise InvalidInput(path.name, "holds nothing that could be imported")
     if not looked:
         return None
     form = next((one for one in FORMS if any(map(one.looks, looked))), None)
@@ -272,11 +275,12 @@ def recognised(path: Path, conversation_id: str | None = None) -> ForeignFile | 
     raise InvalidInput(path.name, _resemblance(looked[0]))
 
 
-def _is_never_ours(files: list[BinaryIO]) -> bool:
-    """Return whether a file begins as an array or as a file of SQLite, which our own form never does."""
-    head = files[0].read(64)
-    files[0].seek(0)
-    return head.startswith(MAGIC) or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+def _is_never_ours(path: Path) -> bool:
+    """Return whether a file is an archive, an array or a file of SQLite, which our own form never is."""
+    with path.open("rb") as file:
+        head = file.read(64)
+    begins_array = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    return begins_array or head.startswith(MAGIC) or is_zipfile(path)
 
 
 OWN = frozenset(Message.__struct_fields__)

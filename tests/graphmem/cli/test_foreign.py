@@ -1,5 +1,6 @@
 """Files of other programs; where their shapes come from is in tests/imports/README.md."""
 
+import gzip
 import json
 import zipfile
 from collections.abc import Iterable
@@ -273,6 +274,52 @@ def test_an_archive_is_read(tmp_path):
         file.writestr("user.json", "{}")
     with pytest.raises(InvalidInput, match=r"archive without a conversations\.json"):
         recognised(tmp_path / "other.zip")
+
+
+def archived(path: Path, content: bytes, *, flags: int = 0) -> bytes:
+    """Write an archive with a conversations.json, and return its bytes."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("conversations.json", content)
+    whole = bytearray(path.read_bytes())
+    # The general purpose flags, which are in both headers of the file.
+    whole[6] |= flags
+    whole[whole.index(b"PK\x01\x02") + 8] |= flags
+    path.write_bytes(whole)
+    return bytes(whole)
+
+
+@pytest.mark.parametrize(
+    ("mark", "after"),
+    [(b"conversations.json", 40), (b"PK\x01\x02", 16), (b"PK\x03\x04", 0), (b"PK\x01\x02", 0)],
+)
+def test_a_damaged_archive_is_told_where_it_is_read(mark, after, tmp_path):
+    path = tmp_path / "export.zip"
+    whole = archived(path, (FILES / "chatgpt.json").read_bytes())
+    # Of what is packed, of the checksum that is compared at the end, and of both headers.
+    place = whole.index(mark) + after
+    path.write_bytes(whole[:place] + bytes(4) + whole[place + 4 :])
+    with pytest.raises(InvalidInput, match=r"damaged in its archive \(.+\): download or copy"):
+        lines_of(path)
+
+
+def test_a_file_that_cannot_be_read_as_it_is_is_told_with_its_remedy(tmp_path):
+    content = (FILES / "chatgpt.json").read_bytes()
+    path = tmp_path / "export.zip"
+    archived(path, content, flags=1)
+    with pytest.raises(InvalidInput, match=r"export\.zip: is encrypted: unpack it"):
+        recognised(path)
+    half = archived(path, content)[:-200]
+    for head, remedy in (
+        (half, "is a part of a zip archive: download or copy it again"),
+        (gzip.compress(content), "is compressed: `gunzip` it first"),
+        (content.decode().encode("utf-16"), "is text in UTF-16: save it in UTF-8"),
+        (b"[]", "holds nothing that could be imported"),
+        (archived(path, b"[]"), "holds nothing that could be imported"),
+        (archived(path, b""), "holds nothing that could be imported"),
+    ):
+        path.write_bytes(head)
+        with pytest.raises(InvalidInput, match=remedy):
+            recognised(path)
 
 
 @pytest.mark.parametrize("indent", [None, 2])
