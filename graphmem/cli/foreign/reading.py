@@ -36,6 +36,8 @@ LOOKED_AT = 50
 
 MOST_ID, MOST_LABEL, MOST_TITLE = 128, 256, 1024
 
+UNKNOWN_TIME = "time in an unknown form: its message has the time before it, or that of the import"
+
 
 class Form(Struct, frozen=True):
     """A form of file: how to know it, the keys that are typical of it, and its reader."""
@@ -184,6 +186,9 @@ class ForeignFile:
             if isinstance(found, NoMessage):
                 self.seen.left_out[found.reason] += 1
             elif found is not None:
+                assert isinstance(event, ForeignMessage)
+                if event.at not in (None, "") and _moment(event.at) is None:
+                    self.seen.left_out[UNKNOWN_TIME] += 1
                 self.seen.take(place.conversation_id, found, place.at)
                 yield place, found
 
@@ -343,12 +348,14 @@ def _plain_label(given: str) -> str:
 
 
 def _moment(given: Any) -> datetime | None:
-    """Return a time of another program: Unix seconds or milliseconds, or ISO 8601, in UTC without a zone."""
+    """Return a time of another program: Unix, down to nanoseconds, or ISO 8601, without a zone in UTC."""
     try:
         if isinstance(given, str) and not re.fullmatch(r"-?\d+(\.\d+)?", given):
             read = datetime.fromisoformat(given)
             return read if read.tzinfo else read.replace(tzinfo=UTC)
         seconds = float(given)
-        return datetime.fromtimestamp(seconds / 1000 if seconds >= MILLISECONDS else seconds, UTC)
+        for _ in range(3):
+            seconds = seconds / 1000 if seconds >= MILLISECONDS else seconds
+        return datetime.fromtimestamp(seconds, UTC)
     except (TypeError, ValueError, OverflowError, OSError):
         return None

@@ -4,12 +4,13 @@ import gzip
 import json
 import zipfile
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from graphmem.cli.foreign.reading import LOOKED_AT, recognised
+from graphmem.cli.foreign.reading import LOOKED_AT, UNKNOWN_TIME, recognised
 from graphmem.cli.lines import BEGINNING, BadLine, FileChanged, FilePosition, Line
 from graphmem.conversations.forms import plain
 from graphmem.errors import InvalidInput
@@ -482,6 +483,28 @@ def test_a_message_that_cannot_be_remembered_is_left_out_with_its_reason(tmp_pat
     assert any("lies in the future" in reason for reason in found.seen.left_out)
     of_role = "role: invalid enum value 'boss'; it is one of ai, assistant, developer, function"
     assert any(of_role in reason for reason in found.seen.left_out)
+
+
+@pytest.mark.parametrize("unit", [1, 10**3, 10**6, 10**9])
+def test_a_unix_time_may_be_finer_than_seconds(unit, tmp_path):
+    said = {"role": "user", "content": "Hi", "created_at": 1_709_287_200 * unit}
+    (line,) = lines_of(written(tmp_path / "talk.json", [said]))
+    assert line.message.occurred_at == datetime(2024, 3, 1, 10, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("time", ["03/01/2024", "Fri Mar 01 2024 10:00:00 GMT+0100", {"s": 1}])
+def test_a_time_in_an_unknown_form_is_counted(time, tmp_path):
+    said = [
+        {"role": "user", "content": "Hi", "created_at": "2024-03-01T10:00:00Z"},
+        {"role": "user", "content": "Ho", "created_at": time},
+        {"role": "user", "content": "Hey", "created_at": ""},
+    ]
+    found = recognised(written(tmp_path / "talk.json", said))
+    assert found is not None
+    with found.opened() as files:
+        lines = [line for window in found.windows(files) for line in window]
+    assert {line.message.occurred_at for line in lines} == {datetime(2024, 3, 1, 10, tzinfo=UTC)}
+    assert dict(found.seen.left_out) == {UNKNOWN_TIME: 1}
 
 
 def test_the_position_in_bytes_ends_with_the_file():
