@@ -208,14 +208,16 @@ def said_in(entries: Iterable[Any], session_id: str) -> Iterator[dict[str, Any]]
 
 def _text(content: Any) -> str:
     if isinstance(content, str):
-        return content.strip()
-    parts = content if isinstance(content, list) else []
-    texts = [
-        str(part.get("text", ""))
-        for part in parts
-        if isinstance(part, dict) and part.get("type") == "text"
-    ]
-    return "\n".join(texts).strip()
+        texts = [content]
+    else:
+        parts = content if isinstance(content, list) else []
+        texts = [
+            str(part.get("text", ""))
+            for part in parts
+            if isinstance(part, dict) and part.get("type") == "text"
+        ]
+    # A program that cuts a text may leave half of an emoji, which no request may have.
+    return "\n".join(texts).strip().encode(errors="replace").decode()
 
 
 class Embedded:

@@ -82,6 +82,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
     skipped_lines: int
     messages: int
+    known_messages: int
     conversations: int
     new_conversations: int
     embedding_truncated: int
@@ -365,6 +366,9 @@ def _show(report: Report) -> None:
         f"{counted(report.messages, 'message')} in "
         f"{counted(report.conversations, 'conversation')}{new} in {report.seconds:.1f} s"
     )
+    if report.known_messages:
+        were = "was" if report.known_messages == 1 else "were"
+        click.echo(f"{report.known_messages:,} of them {were} there already")
     if report.skipped_lines:
         skipped = counted(report.skipped_lines, "message" if report.form else "line")
         click.echo(f"{skipped} skipped, which were imported before the interruption")

@@ -20,6 +20,7 @@ from graphmem.config import Settings
 from graphmem.conversations.forms import plain
 from graphmem.conversations.types import NewMessage
 from graphmem.errors import InvalidInput
+from graphmem.exports.lines import BEGINNING as EXPORT
 from graphmem.model.times import present
 from graphmem.model.validation import counted, invalid
 from graphmem.model.vocabulary import MESSAGE_BYTES, Id
@@ -144,6 +145,9 @@ def read_lines(
 
 
 def _line(content: bytes, number: int, end: int, sha256: str, conversation_id: str | None) -> Line:
+    if content.startswith(EXPORT):
+        # An export is read several times, which no pipe can be.
+        raise BadLine(number, "body", "begins an export: write it to a file, and import that")
     try:
         read = _decoded(content)
         # So that a whole window is valid.

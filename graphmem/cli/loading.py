@@ -37,6 +37,8 @@ class Imported(Struct, kw_only=True):
     skipped_lines: int = 0
     """Lines that an interrupted import had stored before."""
     messages: int = 0
+    known_messages: int = 0
+    """Those of them that were stored before, by another import or by whoever remembered them."""
     conversations: int = 0
     new_conversations: int = 0
     embedding_truncated: int = 0
@@ -176,6 +178,7 @@ class Writing:
                 imported.conversations += 1
                 imported.new_conversations += batch.is_first
             imported.messages += len(batch.given)
+            imported.known_messages += len(batch.given) - len(batch.messages)
             imported.embedding_truncated += len(one.embedding_truncated)
         written(remembered[-1].ids[-1])
 

@@ -77,6 +77,7 @@ async def _reembed(settings: Settings, *, wait: bool) -> str:
 async def _cancel(settings: Settings) -> str:
     from graphmem.cli.running import show_progress
     from graphmem.context import random_id
+    from graphmem.graph.installation import installation
     from graphmem.model.times import present
     from graphmem.reembedding import give_up
     from graphmem.runtime import database
@@ -84,7 +85,11 @@ async def _cancel(settings: Settings) -> str:
     with show_progress(transient=True) as progress:
         async with database(settings, progress) as graph:
             given_up = await give_up(id=random_id(), now=present(), graph=graph)
-    return "the change is given up" if given_up else "no change is under way that could be given up"
+            stored = await installation(graph)
+    if given_up:
+        return "the change is given up"
+    told = "no change is under way that could be given up"
+    return f"{told}: the memories are embedded with {stored.embedding_model}" if stored else told
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from graphmem.graph.driver import Graph
 from graphmem.graph.installation import (
     STORED_CALIBRATION,
     STORED_INSTALLATION,
+    EmbeddingModel,
     Installation,
     how_to_name,
     knowledge,
@@ -246,7 +247,7 @@ def _named(chosen: str) -> str:
 
 def _by_name(stored: Installation, name: str) -> Installation:
     """Return the installation of a process whose model has this name; only names are compared."""
-    known = next((one for one in stored.known if one.name == name), stored.model)
+    known = next((one for one in stored.known if one.name == name), EmbeddingModel(name, "", 0))
     return Installation(name, known.sha256, known.dimensions, TOKENIZER)
 
 

@@ -329,12 +329,17 @@ def require_same(stored: Installation, ours: Installation) -> None:
         )
     if not any(one.is_like(ours.model) for one in stored.known):
         raise ModelMismatch(
-            f"the memories in this database were embedded with {stored.embedding_model!r} "
-            f"(sha256 {stored.embedding_sha256[:12]}…, {stored.dimensions} dimensions), not with "
-            f"{ours.embedding_model!r} (sha256 {ours.embedding_sha256[:12]}…, {ours.dimensions}), "
-            f"{_choice(ours.model)}: {how_to_name(stored.model)}, embed them anew with "
-            "`graphmem reembed`, or use another database or data folder"
+            f"the memories in this database were embedded with {_described(stored.model)}, not with "
+            f"{_described(ours.model)}, {_choice(ours.model)}: {how_to_name(stored.model)}, embed them "
+            "anew with `graphmem reembed`, or use another database or data folder"
         )
+
+
+def _described(model: EmbeddingModel) -> str:
+    """Return a model's name, with its hash and dimensions where they are known."""
+    if not model.sha256:
+        return repr(model.name)
+    return f"{model.name!r} (sha256 {model.sha256[:12]}…, {model.dimensions} dimensions)"
 
 
 def how_to_name(model: EmbeddingModel) -> str:

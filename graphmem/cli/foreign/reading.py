@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
+from zipfile import is_zipfile
 
 import msgspec
 from msgspec import Struct, field
@@ -34,6 +35,8 @@ LOOKED_AT = 50
 """Records that are looked at to recognise a form: a transcript may begin with other lines."""
 
 MOST_ID, MOST_LABEL, MOST_TITLE = 128, 256, 1024
+
+UNKNOWN_TIME = "time in an unknown form: its message has the time before it, or that of the import"
 
 
 class Form(Struct, frozen=True):
@@ -183,6 +186,9 @@ class ForeignFile:
             if isinstance(found, NoMessage):
                 self.seen.left_out[found.reason] += 1
             elif found is not None:
+                assert isinstance(event, ForeignMessage)
+                if event.at not in (None, "") and _moment(event.at) is None:
+                    self.seen.left_out[UNKNOWN_TIME] += 1
                 self.seen.take(place.conversation_id, found, place.at)
                 yield place, found
 
@@ -248,8 +254,8 @@ def recognised(path: Path, conversation_id: str | None = None) -> ForeignFile | 
     Raises `InvalidInput`, naming the form that a file resembles.
     """
     looked: list[Any] = []
+    never_ours = _is_never_ours(path)
     with opened(path) as files:
-        never_ours = _is_never_ours(files)
         try:
             for record in islice(records(files), LOOKED_AT):
                 looked.append(record)  # noqa: PERF402, those before an error are kept
@@ -257,24 +263,29 @@ def recognised(path: Path, conversation_id: str | None = None) -> ForeignFile | 
             # Our own reader tells a mistake with its line; what stands before one may be recognised.
             if not looked and never_ours:
                 raise
+    if not looked and never_ours:
+        raise InvalidInput(path.name, "holds nothing that could be imported")
     if not looked:
         return None
-    if all(map(_is_own, looked)):
+    form = next((one for one in FORMS if any(map(one.looks, looked))), None)
+    # A key too many in one line does not make all lines those of another program.
+    misspelt = form is not None and form.read is lists.messages and any(map(_names_place, looked))
+    if misspelt or all(map(_is_own, looked)):
         if not never_ours:
             return None
         with opened(path) as files:
             _require_chat(records(files), path)
-    for form in FORMS:
-        if any(map(form.looks, looked)):
-            return ForeignFile(path, form, conversation_id)
+    if form:
+        return ForeignFile(path, form, conversation_id)
     raise InvalidInput(path.name, _resemblance(looked[0]))
 
 
-def _is_never_ours(files: list[BinaryIO]) -> bool:
-    """Return whether a file begins as an array or as a file of SQLite, which our own form never does."""
-    head = files[0].read(64)
-    files[0].seek(0)
-    return head.startswith(MAGIC) or head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+def _is_never_ours(path: Path) -> bool:
+    """Return whether a file is an archive, an array or a file of SQLite, which our own form never is."""
+    with path.open("rb") as file:
+        head = file.read(64)
+    begins_array = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    return begins_array or head.startswith(MAGIC) or is_zipfile(path)
 
 
 OWN = frozenset(Message.__struct_fields__)
@@ -283,8 +294,16 @@ CHAT = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 """The keys of our own form that OpenAI's messages have too."""
 
 
+PLACE = frozenset({"conversation_id", "session_id", "occurred_at", "external_id"})
+"""The keys of our own form that say where a message belongs, which no reader of OpenAI's messages keeps."""
+
+
 def _is_own(record: Any) -> bool:
     return isinstance(record, dict) and "role" in record and record.keys() <= OWN
+
+
+def _names_place(record: Any) -> bool:
+    return isinstance(record, dict) and "role" in record and bool(record.keys() & PLACE)
 
 
 def _require_chat(read: Iterable[Any], path: Path) -> None:
@@ -329,12 +348,14 @@ def _plain_label(given: str) -> str:
 
 
 def _moment(given: Any) -> datetime | None:
-    """Return a time of another program: Unix seconds or milliseconds, or ISO 8601, in UTC without a zone."""
+    """Return a time of another program: Unix, down to nanoseconds, or ISO 8601, without a zone in UTC."""
     try:
         if isinstance(given, str) and not re.fullmatch(r"-?\d+(\.\d+)?", given):
             read = datetime.fromisoformat(given)
             return read if read.tzinfo else read.replace(tzinfo=UTC)
         seconds = float(given)
-        return datetime.fromtimestamp(seconds / 1000 if seconds >= MILLISECONDS else seconds, UTC)
+        for _ in range(3):
+            seconds = seconds / 1000 if seconds >= MILLISECONDS else seconds
+        return datetime.fromtimestamp(seconds, UTC)
     except (TypeError, ValueError, OverflowError, OSError):
         return None

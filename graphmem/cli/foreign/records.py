@@ -6,8 +6,10 @@ nothing of the file is imported or called.
 """
 
 import json
+import re
 import sqlite3
 import zipfile
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -135,18 +137,54 @@ class NoMessage(Struct, frozen=True):
 Event = Begins | ForeignMessage | NoMessage
 
 
+UNREADABLE = {
+    b"PK\x03\x04": "is a part of a zip archive: download or copy it again, whole",
+    b"\x1f\x8b": "is compressed: `gunzip` it first",
+    b"\xff\xfe": "is text in UTF-16: save it in UTF-8",
+    b"\xfe\xff": "is text in UTF-16: save it in UTF-8",
+}
+"""The first bytes of files that cannot be read as they are, and what to do."""
+
+ENCRYPTED = 1
+"""The flag of an encrypted file in a zip archive."""
+
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError)
+"""What reading from a zip archive raises that is not whole, or packed in a way that Python does not know."""
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[list[BinaryIO]]:
-    """Open a file; of a zip archive those files in it that hold conversations."""
+    """Open a file; of a zip archive those files in it that hold conversations. Raises `InvalidInput`."""
     if not zipfile.is_zipfile(path):
         with path.open("rb") as file:
+            head = file.read(4)
+            for beginning, remedy in UNREADABLE.items():
+                if head.startswith(beginning):
+                    raise InvalidInput(path.name, remedy)
+            file.seek(0)
             yield [file]
         return
-    with zipfile.ZipFile(path) as archive:
-        names = sorted(name for name in archive.namelist() if _holds_conversations(name))
-        if not names:
-            raise InvalidInput(path.name, "is an archive without a conversations.json")
-        yield [archive.open(name) for name in names]  # type: ignore[misc]
+    try:
+        archive = zipfile.ZipFile(path)
+        files = _conversations(archive, path.name)
+    except DAMAGED as problem:
+        raise _damaged(path.name, problem) from problem
+    with archive:
+        yield files
+
+
+def _conversations(archive: zipfile.ZipFile, name: str) -> list[Any]:
+    """Open those files of an archive that hold conversations, by name. Raises `InvalidInput`."""
+    found = [one for one in archive.infolist() if _holds_conversations(one.filename)]
+    if not found:
+        raise InvalidInput(name, "is an archive without a conversations.json")
+    if any(one.flag_bits & ENCRYPTED for one in found):
+        raise InvalidInput(name, "is encrypted: unpack it, and import the file in it")
+    return [archive.open(one) for one in sorted(found, key=lambda one: one.filename)]
+
+
+def _damaged(name: str, problem: Exception) -> InvalidInput:
+    return InvalidInput(name, f"is damaged in its archive ({problem}): download or copy that again")
 
 
 def _holds_conversations(name: str) -> bool:
@@ -161,16 +199,23 @@ def records(files: Iterable[BinaryIO]) -> Iterator[Any]:
     several lines is read at once. Raises `BadLine` and `InvalidInput`.
     """
     for file in files:
-        head = file.read(HEAD_BYTES)
-        if head.startswith(MAGIC):
-            yield from checkpoints(Path(str(file.name)))
-            continue
-        head = head.removeprefix(BYTE_ORDER_MARK).lstrip()
-        file.seek(0)
-        if head.startswith(b"["):
-            yield from _items(file)
-        elif head.startswith(b"{"):
-            yield from _objects(file)
+        try:
+            yield from _records(file)
+        except DAMAGED as problem:
+            raise _damaged(_name(file), problem) from problem
+
+
+def _records(file: BinaryIO) -> Iterator[Any]:
+    head = file.read(HEAD_BYTES)
+    if head.startswith(MAGIC):
+        yield from checkpoints(Path(str(file.name)))
+        return
+    head = head.removeprefix(BYTE_ORDER_MARK).lstrip()
+    file.seek(0)
+    if head.startswith(b"["):
+        yield from _items(file)
+    elif head.startswith(b"{"):
+        yield from _objects(file)
 
 
 def _items(file: BinaryIO) -> Iterator[Any]:
@@ -187,7 +232,7 @@ def _items(file: BinaryIO) -> Iterator[Any]:
 def _objects(file: BinaryIO) -> Iterator[Any]:
     first = file.readline(MOST_LINE_BYTES).removeprefix(BYTE_ORDER_MARK)
     try:
-        yield msgspec.json.decode(first)
+        yield _json(first)
     except (msgspec.DecodeError, UnicodeDecodeError):
         yield _document(first + file.read(MOST_LINE_BYTES), _name(file))
         return
@@ -195,16 +240,33 @@ def _objects(file: BinaryIO) -> Iterator[Any]:
         if not line.strip():
             continue
         try:
-            yield msgspec.json.decode(line)
+            yield _json(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as problem:
             # A program may be writing the last line; the next import gets it.
             if line.endswith(b"\n"):
                 raise BadLine(number, "body", f"is not JSON in UTF-8 ({problem})") from problem
 
 
-def _document(text: bytes, name: str) -> Any:
+ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>u[dD][89a-fA-F]..)|.)", re.DOTALL
+)
+"""An escape in JSON: a pair of surrogates, half of one, or any other."""
+
+
+def _json(text: bytes) -> Any:
+    """Decode JSON; half of a pair, which a program that cuts texts may write, becomes a question mark."""
     try:
         return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        mended = ESCAPE.sub(lambda escape: b"?" if escape["half"] else escape[0], text)
+        if mended == text:
+            raise
+        return msgspec.json.decode(mended)
+
+
+def _document(text: bytes, name: str) -> Any:
+    try:
+        return _json(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise InvalidInput(name, f"is not JSON in UTF-8 ({problem})") from problem
 

@@ -32,6 +32,7 @@ class Taking(Graphmem):
             SimpleNamespace(
                 conversation_id=batch.conversation_id,
                 given=batch.messages,
+                messages=batch.messages,
                 title=batch.title,
                 is_first=batch.conversation_id == "new",
             )

@@ -1,14 +1,16 @@
 """Files of other programs; where their shapes come from is in tests/imports/README.md."""
 
+import gzip
 import json
 import zipfile
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from graphmem.cli.foreign.reading import LOOKED_AT, recognised
+from graphmem.cli.foreign.reading import LOOKED_AT, UNKNOWN_TIME, recognised
 from graphmem.cli.lines import BEGINNING, BadLine, FileChanged, FilePosition, Line
 from graphmem.conversations.forms import plain
 from graphmem.errors import InvalidInput
@@ -275,6 +277,52 @@ def test_an_archive_is_read(tmp_path):
         recognised(tmp_path / "other.zip")
 
 
+def archived(path: Path, content: bytes, *, flags: int = 0) -> bytes:
+    """Write an archive with a conversations.json, and return its bytes."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("conversations.json", content)
+    whole = bytearray(path.read_bytes())
+    # The general purpose flags, which are in both headers of the file.
+    whole[6] |= flags
+    whole[whole.index(b"PK\x01\x02") + 8] |= flags
+    path.write_bytes(whole)
+    return bytes(whole)
+
+
+@pytest.mark.parametrize(
+    ("mark", "after"),
+    [(b"conversations.json", 40), (b"PK\x01\x02", 16), (b"PK\x03\x04", 0), (b"PK\x01\x02", 0)],
+)
+def test_a_damaged_archive_is_told_where_it_is_read(mark, after, tmp_path):
+    path = tmp_path / "export.zip"
+    whole = archived(path, (FILES / "chatgpt.json").read_bytes())
+    # Of what is packed, of the checksum that is compared at the end, and of both headers.
+    place = whole.index(mark) + after
+    path.write_bytes(whole[:place] + bytes(4) + whole[place + 4 :])
+    with pytest.raises(InvalidInput, match=r"damaged in its archive \(.+\): download or copy"):
+        lines_of(path)
+
+
+def test_a_file_that_cannot_be_read_as_it_is_is_told_with_its_remedy(tmp_path):
+    content = (FILES / "chatgpt.json").read_bytes()
+    path = tmp_path / "export.zip"
+    archived(path, content, flags=1)
+    with pytest.raises(InvalidInput, match=r"export\.zip: is encrypted: unpack it"):
+        recognised(path)
+    half = archived(path, content)[:-200]
+    for head, remedy in (
+        (half, "is a part of a zip archive: download or copy it again"),
+        (gzip.compress(content), "is compressed: `gunzip` it first"),
+        (content.decode().encode("utf-16"), "is text in UTF-16: save it in UTF-8"),
+        (b"[]", "holds nothing that could be imported"),
+        (archived(path, b"[]"), "holds nothing that could be imported"),
+        (archived(path, b""), "holds nothing that could be imported"),
+    ):
+        path.write_bytes(head)
+        with pytest.raises(InvalidInput, match=remedy):
+            recognised(path)
+
+
 @pytest.mark.parametrize("indent", [None, 2])
 def test_json_may_be_on_one_line_or_on_many_and_begin_with_a_mark(indent, tmp_path):
     path = tmp_path / "anthropic.json"
@@ -292,6 +340,19 @@ def test_lines_in_our_own_form_are_left_to_their_reader(tmp_path):
     assert recognised(own) is None
     own.write_text("oops\n")
     assert recognised(own) is None
+
+
+@pytest.mark.parametrize("place", ["conversation_id", "session_id", "occurred_at", "external_id"])
+def test_a_misspelt_key_does_not_make_our_lines_those_of_another_program(place, tmp_path):
+    own = tmp_path / "own.jsonl"
+    lines = [
+        {"role": "user", "content": "Hi", place: "2026-03-02T09:30:00Z"},
+        {"role": "user", "content": "Hi", "occured_at": "2026-03-02T09:31:00Z"},
+    ]
+    own.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert recognised(own) is None
+    with pytest.raises(InvalidInput, match=rf"own form \({place}\): write one message on a line"):
+        recognised(written(tmp_path / "own.json", lines))
 
 
 def test_an_array_of_roles_and_contents_is_recognised_as_messages(tmp_path):
@@ -371,6 +432,22 @@ def test_a_broken_line_is_told_with_its_number(tmp_path):
             next(windows)
 
 
+@pytest.mark.parametrize("indent", [None, 1])
+def test_half_of_a_pair_of_surrogates_does_not_end_an_import(indent, tmp_path):
+    said = [
+        "whole \U0001f6a2",
+        "cut \ud83d",
+        "\udea2 cut",
+        r"a path \ud83d",
+        'quote \ud83d" \ud83d',
+    ]
+    talk = {"messages": [{"role": "user", "content": text} for text in said]}
+    path = tmp_path / "talk.jsonl"
+    path.write_text(json.dumps(talk, indent=indent))
+    found = ["whole \U0001f6a2", "cut ?", "? cut", r"a path \ud83d", 'quote ?" ?']
+    assert [text for *_, text in rows(lines_of(path))] == found
+
+
 def test_a_line_that_is_being_written_is_left_for_the_next_import(tmp_path):
     path = tmp_path / "codex.jsonl"
     path.write_text((FILES / "codex.jsonl").read_text(encoding="utf-8") + '{"timestamp": "2025')
@@ -406,6 +483,28 @@ def test_a_message_that_cannot_be_remembered_is_left_out_with_its_reason(tmp_pat
     assert any("lies in the future" in reason for reason in found.seen.left_out)
     of_role = "role: invalid enum value 'boss'; it is one of ai, assistant, developer, function"
     assert any(of_role in reason for reason in found.seen.left_out)
+
+
+@pytest.mark.parametrize("unit", [1, 10**3, 10**6, 10**9])
+def test_a_unix_time_may_be_finer_than_seconds(unit, tmp_path):
+    said = {"role": "user", "content": "Hi", "created_at": 1_709_287_200 * unit}
+    (line,) = lines_of(written(tmp_path / "talk.json", [said]))
+    assert line.message.occurred_at == datetime(2024, 3, 1, 10, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("time", ["03/01/2024", "Fri Mar 01 2024 10:00:00 GMT+0100", {"s": 1}])
+def test_a_time_in_an_unknown_form_is_counted(time, tmp_path):
+    said = [
+        {"role": "user", "content": "Hi", "created_at": "2024-03-01T10:00:00Z"},
+        {"role": "user", "content": "Ho", "created_at": time},
+        {"role": "user", "content": "Hey", "created_at": ""},
+    ]
+    found = recognised(written(tmp_path / "talk.json", said))
+    assert found is not None
+    with found.opened() as files:
+        lines = [line for window in found.windows(files) for line in window]
+    assert {line.message.occurred_at for line in lines} == {datetime(2024, 3, 1, 10, tzinfo=UTC)}
+    assert dict(found.seen.left_out) == {UNKNOWN_TIME: 1}
 
 
 def test_the_position_in_bytes_ends_with_the_file():

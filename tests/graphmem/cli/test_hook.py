@@ -72,6 +72,15 @@ def test_only_what_was_said_is_taken() -> None:
     assert found[0]["occurred_at"] == "2026-03-02T09:01:00.000Z"
 
 
+def test_half_of_an_emoji_is_a_question_mark_and_costs_no_session() -> None:
+    cut = [
+        entry(1, "user", "A \U0001f6a2, a \ud83d"),
+        entry(2, "user", [{"type": "text", "text": "\ude00"}]),
+    ]
+    found = list(said(map(json.dumps, cut), "s1"))
+    assert [one["content"] for one in found] == ["A \U0001f6a2, a ?", "?"]
+
+
 def test_a_folder_has_a_conversation_of_its_own() -> None:
     import re
 

@@ -27,8 +27,14 @@ def test_again_changes_nothing(invoke, client_id, story):
     again = json.loads(invoke("import", str(story), "--client", client_id, "--json").stdout)
     assert (first["messages"], first["new_conversations"]) == (3, 2)
     assert (again["messages"], again["new_conversations"]) == (3, 0)
+    assert (first["known_messages"], again["known_messages"]) == (0, 3)
     recalled = invoke("recall", "lighthouse pancakes", "--client", client_id, "--json")
     assert len(json.loads(recalled.stdout)["items"]) == 3
+    with story.open("a") as file:
+        file.write('{"session_id": "s", "role": "user", "content": "A new line."}\n')
+    told = invoke("import", str(story), "--client", client_id, "--conversation", "tidewater").stdout
+    assert told.startswith("4 messages in ")
+    assert told.endswith(" s\n3 of them were there already\n")
 
 
 def test_a_bad_line_is_one_sentence_and_what_stood_before_it_stays(invoke, client_id, story):

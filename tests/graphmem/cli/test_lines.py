@@ -49,6 +49,7 @@ def test_a_byte_order_mark_carriage_returns_and_blank_lines_are_tolerated():
     [
         (b"{oops", "line 2: is not JSON in UTF-8 (expecting property name enclosed in double"),
         (b"[]", "line 2: expected an object, got a list"),
+        (b'{"graphmem_export":1}', "line 2: begins an export: write it to a file, and import that"),
         (b'{"session_id": "s", "role": "user", "content": "\xff"}', "line 2: is not JSON in UTF-8"),
         (
             MESSAGE | {"role": "robot"},

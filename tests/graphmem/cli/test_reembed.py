@@ -1,4 +1,4 @@
-"""`graphmem reembed` and `graphmem migrate` check the model of the settings before they connect."""
+"""`graphmem reembed` and `graphmem migrate`: the model of the settings is checked before they connect."""
 
 import pytest
 from click.testing import CliRunner
@@ -26,3 +26,14 @@ def test_a_wrong_model_is_told_before_the_database_is_asked(
     assert result.exit_code == 2
     assert "Error: GRAPHMEM_EMBEDDING_MODEL: " in result.stderr
     assert sentence in result.stderr
+
+
+def test_a_change_that_is_not_under_way_is_not_given_up_and_the_model_is_told(invoke) -> None:
+    assert invoke("migrate").exit_code == 0
+    result = invoke("reembed", "--cancel")
+
+    assert result.exit_code == 0, result.output
+    assert result.stdout == (
+        "no change is under way that could be given up: the memories are embedded with "
+        "graphmem/bge-small-en-v1.5-q\n"
+    )

@@ -82,6 +82,8 @@ async def test_a_model_that_would_have_to_be_fetched_is_compared_by_its_name():
     assert (finding.severity, "not compared" in finding.what) == ("ok", True)
     [finding] = await agreement(holding(OURS), named)
     assert finding.severity == "problem"
+    # What is not known of it is not told: neither the stored model's hash nor its dimensions.
+    assert "not with 'some/model', which" in finding.what
 
 
 def test_files_of_the_bundled_model_that_changed_are_a_problem(tmp_path):
