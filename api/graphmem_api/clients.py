@@ -38,7 +38,7 @@ from graphmem_api.admission import STREAMED, visit_of
 from graphmem_api.bodies import StrictRequest
 from graphmem_api.keys import Keys, RequestClient
 from graphmem_api.problems import failures
-from graphmem_api.queries import query
+from graphmem_api.queries import query, refuse_unread
 from graphmem_api.roles import require_role
 
 HEADER = "X-Client-Id"
@@ -93,6 +93,8 @@ class Guard:
         if visit is None:
             return
         visit.client_id = client.id
+        if isinstance(connection, StrictRequest):
+            refuse_unread(connection)
         if handler.parsed_data_field is None:
             if isinstance(connection, StrictRequest) and connection.method == "POST":
                 # While it waits for its turn only its end is looked for: nothing else would be read then.

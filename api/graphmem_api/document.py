@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any
@@ -15,6 +15,7 @@ import msgspec
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import OpenAPI, Schema
 from litestar.plugins import OpenAPISchemaPlugin
+from litestar.serialization import default_serializer, encode_json
 from litestar.typing import FieldDefinition
 from msgspec import Struct
 
@@ -132,6 +133,11 @@ class Document(OpenAPI):
     @property
     def _exclude_fields(self) -> set[str]:
         return {"structs"}
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """The document as JSON, made once: it takes a tenth of a second, and whoever asks needs no key."""
+        return encode_json(self.to_schema(), default_serializer)
 
     def to_schema(self) -> Described:
         """Return the document."""

@@ -48,9 +48,21 @@ def query(wanted: type[Struct], lists: Mapping[str, ReadItems] | None = None) ->
     }
 
 
+def refuse_unread(request: AnyRequest) -> None:
+    """Raise `InvalidInput` for a query string that the route does not read: `?dry_run=true` would delete."""
+    if request.query_params and request.route_handler.resolve_before_request() is None:
+        raise InvalidInput(
+            next(iter(request.query_params)),
+            "is not read in the query string here; leave it out, or send it in the body if that has it",
+        )
+
+
 async def _refuse_body(request: AnyRequest) -> None:
     """Raise `InvalidInput` for a body that says something: nobody would read it."""
-    if request.method == "POST" and (await Request.body(request)).strip() not in (b"", b"{}"):
+    if request.method in {"POST", "DELETE"} and (await Request.body(request)).strip() not in (
+        b"",
+        b"{}",
+    ):
         raise InvalidInput("body", "is not read here; send the options in the query string")
 
 

@@ -116,9 +116,12 @@ b.method {display: inline-block; min-width: 4.5rem}
 class DocumentPage(OpenAPIRenderPlugin):
     """The description as one page of plain HTML: no script, no font, no network."""
 
+    _rendered = b""
+
     def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
-        """Return the page."""
-        return "".join(page(openapi_schema)).encode()
+        """Return the page, which is made once."""
+        self._rendered = self._rendered or "".join(page(openapi_schema)).encode()
+        return self._rendered
 
 
 def description(version: str, structs: Structs, guard: Guard) -> OpenAPIConfig:
@@ -203,12 +206,11 @@ def _operation_id(handler: HTTPRouteHandler, method: object, path: object) -> st
     return handler.handler_name.rpartition(".")[2]
 
 
-def _for_programs(request: Request[Any, Any, Any]) -> Response[dict[str, Any]] | None:
+def _for_programs(request: Request[Any, Any, Any]) -> Response[bytes] | None:
     """Return the document unless the request asks for HTML; raise for an unknown path."""
     if request.scope["path"] not in {PATH, DOCUMENT}:
         raise NotFoundException
     if "text/html" in request.headers.get("accept", ""):
         return None
-    return Response(
-        request.app.openapi_schema.to_schema(), media_type=OpenAPIMediaType.OPENAPI_JSON
-    )
+    document: Any = request.app.openapi_schema
+    return Response(document.encoded, media_type=OpenAPIMediaType.OPENAPI_JSON)

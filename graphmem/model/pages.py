@@ -71,7 +71,7 @@ class Listing(Struct, frozen=True):
             moment, id = self.opened(given).split(" ", 1)
             found = datetime.fromisoformat(moment)
             # Only the offset of our cursors: Neo4j does not accept all offsets of Python.
-            if found.utcoffset() != timedelta(0):
+            if found.utcoffset() != timedelta(0) or not BEGINNING <= found <= END:
                 raise ValueError(moment)
         except ValueError as problem:
             raise foreign() from problem

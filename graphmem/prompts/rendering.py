@@ -88,8 +88,8 @@ def from_day(since: date | None) -> str:
 
 
 def prefix(speaker: str, since: date | None = None) -> str:
-    """Return the prefix of a memory's text, with the day from which it holds, if that is shown."""
-    return (f"{speaker}: " if speaker else "- ") + from_day(since)
+    """Return the prefix of a memory's text, one line, with the day from which it holds, if that is shown."""
+    return (f"{one_line(speaker)}: " if speaker else "- ") + from_day(since)
 
 
 def markdown(entries: Iterable[Entry], zone: tzinfo = UTC) -> str:
@@ -175,8 +175,8 @@ class Utterance(Struct, frozen=True, kw_only=True):
 
     @property
     def speaker(self) -> str:
-        """The speaker's name, else the role."""
-        return self.name or self.role
+        """The speaker's name on one line, else the role."""
+        return one_line(self.name or "") or self.role
 
 
 class Description(Struct, frozen=True):

@@ -36,7 +36,7 @@ from graphmem.runs.types import (
     check_labels,
     continued,
 )
-from graphmem.search.ask import Hit, first_matching, ordered, weigh_first, weighed
+from graphmem.search.ask import Hit, first_matching, ordered, own_words, weigh_first, weighed
 from graphmem.text.languages import language
 from graphmem.text.words import terms, weights
 
@@ -345,13 +345,14 @@ def _foreign() -> InvalidInput:
 async def _understand(question: RunQuestion, context: Context) -> Understood:
     if not isinstance(question.query, str):
         return Understood("", question.query, [], {}, [])
-    embedding, shares = await asyncio.gather(
+    embedding, sample = await asyncio.gather(
         context.embedder.query(question.query),
-        context.vocabulary.shares(context.client_id, context.graph),
+        context.vocabulary.sample(context.client_id, context.graph),
     )
     spoken = language(question.query)
     words = terms(question.query, spoken)
-    return Understood(question.query, embedding, words, weights(words, shares), [], spoken)
+    weight = weights(words, sample.shares)
+    return Understood(question.query, embedding, words, weight, [], spoken, sample=sample)
 
 
 async def _hits(
@@ -381,7 +382,8 @@ async def _hits(
         if len(new) > POOL or _is_all(candidates) or wanted >= MOST_SEEN:
             break
         wanted = min(wanted * GROWTH, MOST_SEEN)
-    hits = await asyncio.to_thread(weighed, new, _words(understood), context.calibration)
+    own = own_words(understood)
+    hits = await asyncio.to_thread(weighed, new, _words(understood), context.calibration, own)
     return [hit for hit in hits if hit.passes(question.min_relevance or 0.0)]
 
 
@@ -420,7 +422,7 @@ async def _first_hits(
     hits, _ = await weigh_first(
         first_matching(new, question.sort_by, context.calibration),
         _words(understood),
-        understood.embedding,
+        understood,
         least=question.min_relevance or 0.0,
         wanted=POOL + 1,
         context=context,

@@ -30,6 +30,7 @@ from graphmem.retrieval.finding import (
     find_pool,
     together,
     unmarked,
+    with_own_words,
     with_texts,
 )
 from graphmem.retrieval.fusion import best_first
@@ -45,6 +46,7 @@ from graphmem.retrieval.relevance import (
     meaning,
 )
 from graphmem.retrieval.understanding import Understood, understand
+from graphmem.retrieval.weighing import WeighedWords, weighed_words
 from graphmem.search.types import (
     FoundSpan,
     LeftOut,
@@ -300,7 +302,8 @@ async def _match_relevant(
         ),
     )
     scale, least = context.calibration, query.min_relevance or 0.0
-    hits = await asyncio.to_thread(weighed, candidates.found, query.query, scale)
+    own = own_words(question)
+    hits = await asyncio.to_thread(weighed, candidates.found, query.query, scale, own)
     matching = [hit for hit in hits if hit.passes(least)]
     is_all = _is_all(candidates, scale, least, question.embedding)
     if is_all or by_relevance:
@@ -382,7 +385,7 @@ async def _match_first(
     hits, count = await weigh_first(
         candidates,
         query.query,
-        question.embedding,
+        question,
         least=least,
         wanted=query.max_results + (TRIED if query.max_tokens else OMITTED_SHOWN),
         context=context,
@@ -414,29 +417,49 @@ def first_matching(
 async def weigh_first(
     candidates: Sequence[Candidate],
     query: str | None,
-    embedding: Vector | None,
+    question: Understood,
     *,
     least: float,
     wanted: int,
     context: Context,
 ) -> tuple[list[Hit], int]:
-    """Return the first `wanted` of ranked candidates that match, and the number weighed."""
-    ranks = _ranks(candidates)
+    """Return the first `wanted` of ranked candidates that match, and the number weighed.
+
+    They have no rank by words: it would be the index's, which depends on all clients.
+    """
+    ranks = _ranks([replace(one, bm25=None) for one in candidates])
+    own = own_words(question)
     hits: list[Hit] = []
     count = 0
     while count < len(candidates) and len(hits) < wanted:
-        some = await load_whole(candidates[count : count + WEIGHED_AT_ONCE], embedding, context)
-        count = min(count + WEIGHED_AT_ONCE, len(candidates))
-        found = await asyncio.to_thread(weighed, some, query, context.calibration)
+        some = candidates[count : count + WEIGHED_AT_ONCE]
+        whole = await load_whole(some, question.embedding, context)
+        count += len(some)
+        found = await asyncio.to_thread(weighed, whole, query, context.calibration, own)
         hits += [replace(hit, ranks=ranks.get(hit.id, {})) for hit in found if hit.passes(least)]
     return hits, count
 
 
-def weighed(found: Sequence[Candidate], query: str | None, calibration: Calibration) -> list[Hit]:
+def own_words(question: Understood) -> WeighedWords | None:
+    """Return the words of a question as the client's own statistics weigh them; None if it has none."""
+    if not question.words:
+        return None
+    return weighed_words(question.words, question.weight, question.spoken, question.sample)
+
+
+def weighed(
+    found: Sequence[Candidate],
+    query: str | None,
+    calibration: Calibration,
+    own: WeighedWords | None,
+) -> list[Hit]:
     """Return the candidates with their relevance, and their rank in each leg.
 
-    Without a query they were found only by a vector, and there are no words to match.
+    Without a query they were found only by a vector, and there are no words to match. The scores by words are
+    those of `own`: the index's would tell which words occur in the memories of other clients.
     """
+    if own is not None:
+        found = with_own_words(found, own)
     asked = asked_words(query or "", calibration.knowledge)
     ranks = _ranks(found)
     hits = []

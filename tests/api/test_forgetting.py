@@ -92,6 +92,30 @@ async def test_an_unclear_request_is_refused(
     assert (answer.status_code, answer.json()["field"]) == (400, field)
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/forget"),
+        ("DELETE", "/memories/m"),
+        ("DELETE", "/conversations/c"),
+        ("DELETE", "/contexts/x"),
+    ],
+)
+async def test_a_dry_run_that_a_deletion_does_not_read_in_the_query_string_deletes_nothing(
+    method: str, path: str, refusing: httpx.AsyncClient
+) -> None:
+    body = {"name": "Mara"} if method == "POST" else None
+    answer = await refusing.request(
+        method, f"{PREFIX}{path}", params={"dry_run": "true"}, json=body
+    )
+    assert (answer.status_code, answer.json()["field"]) == (400, "dry_run")
+
+
+async def test_a_dry_run_of_forgetting_a_client_is_no_body(refusing: httpx.AsyncClient) -> None:
+    answer = await refusing.request("DELETE", f"{PREFIX}/clients/refused", json={"dry_run": True})
+    assert (answer.status_code, answer.json()["field"]) == (400, "body")
+
+
 async def test_the_document_tells_of_every_deletion_that_a_legal_hold_refuses(
     http: httpx.AsyncClient, memory: Graphmem
 ) -> None:

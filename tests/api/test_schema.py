@@ -2,15 +2,18 @@
 
 import json
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from typing import Any
 
 import httpx
 import msgspec
 import pytest
+from graphmem_api import schema
+from graphmem_api.app import create_app
 from graphmem_api.bodies import decoded
 from graphmem_api.conversations import BATCH, NEW
-from graphmem_api.document import DocumentConfig, Structs
+from graphmem_api.document import Document, DocumentConfig, Structs
 from graphmem_api.recall import QUESTION
 from litestar import Litestar, get
 from litestar.handlers import HTTPRouteHandler
@@ -18,6 +21,8 @@ from litestar.openapi.spec import Example
 
 from graphmem.conversations.types import Batch, NewConversation
 from graphmem.recall.types import Question
+from graphmem.runtime import Runtime
+from tests.api.conftest import client_of
 
 ROUTES = {
     ("post", "/api/v0/conversations"),
@@ -162,6 +167,29 @@ async def test_a_program_gets_the_document_and_a_browser_a_page(
     assert page.headers["content-type"].startswith("text/html")
     for _, path in ROUTES:
         assert path in page.text
+
+
+async def test_the_document_and_its_page_are_made_once(
+    offline: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def counted(what: str, make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def making(given: Any) -> Any:
+            made.append(what)
+            return make(given)
+
+        return making
+
+    monkeypatch.setattr(Document, "to_schema", counted("document", Document.to_schema))
+    monkeypatch.setattr(schema, "page", counted("page", schema.page))
+    async with client_of(create_app(offline)) as client:
+        for _ in range(2):
+            for path in ("/schema", "/schema/openapi.json"):
+                assert (await client.get(path)).json()["openapi"]
+            assert "<h1>" in (await client.get("/schema", headers={"Accept": "text/html"})).text
+    # Litestar keeps the one for the page.
+    assert sorted(made) == ["document", "document", "page"]
 
 
 class Links(HTMLParser):

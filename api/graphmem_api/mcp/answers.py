@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 
 from graphmem.client import Graphmem
 from graphmem.memories.types import Memory
+from graphmem.prompts.rendering import one_line
 from graphmem.tokens import TokenCounter
 
 Group = Literal["memory", "runs"]
@@ -77,7 +78,7 @@ def listed(memory: Memory) -> str:
     """Return a memory as a line of a list: its kind, its time, its text, its id."""
     about: list[str] = [memory.kind, *filter(None, (memory.category, memory.role, memory.name))]
     when = f"{memory.occurred_at:%Y-%m-%d}"
-    return f"- [{', '.join([*about, when])}] {clipped(memory.text)} (id {memory.id})"
+    return f"- [{one_line(', '.join([*about, when]))}] {clipped(memory.text)} (id {memory.id})"
 
 
 def compact(value: Any) -> str:

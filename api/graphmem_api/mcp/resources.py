@@ -9,6 +9,7 @@ from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput
 from graphmem.memories.types import Memory
 from graphmem.model.validation import counted
+from graphmem.prompts.rendering import one_line
 from graphmem_api.mcp.answers import NOTHING, fitting
 
 SCHEME = "graphmem://"
@@ -136,7 +137,7 @@ def _known() -> str:
 def _told(messages: Sequence[Memory], memory: Graphmem) -> str:
     """Return messages in their order; of many, the latest that fit."""
     lines = [
-        f"{one.occurred_at:%Y-%m-%d %H:%M} {one.name or one.role or one.kind}: {one.text}"
+        f"{one.occurred_at:%Y-%m-%d %H:%M} {one_line(one.name or one.role or one.kind)}: {one.text}"
         for one in messages
     ]
     fit = fitting(lines[::-1], RESOURCE_TOKENS, memory.runtime.tokens)
@@ -156,7 +157,7 @@ def _card(one: Memory) -> str:
         "version": one.version,
         "time": f"{one.occurred_at:%Y-%m-%d %H:%M} UTC",
     }
-    head = [f"{name}: {value}" for name, value in about.items() if value is not None]
+    head = [f"{name}: {one_line(str(value))}" for name, value in about.items() if value is not None]
     return "\n".join([*head, "", one.text])
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from graphmem.errors import InvalidInput
 from graphmem.model.pages import FIRST, Listing, listing, page
+from graphmem.model.times import BEGINNING, END
 from graphmem.references.types import ReferencesAsked
 from graphmem.summaries.types import SummariesAsked
 
@@ -19,7 +20,10 @@ def sealed(place: bytes) -> str:
     return urlsafe_b64encode(place).decode()
 
 
-@given(st.datetimes(timezones=st.just(UTC)), st.text(st.characters(codec="utf-8")))
+@given(
+    st.datetimes(BEGINNING.replace(tzinfo=None), END.replace(tzinfo=None), timezones=st.just(UTC)),
+    st.text(st.characters(codec="utf-8")),
+)
 def test_a_cursor_leads_to_where_it_was_taken(moment: datetime, id: str):
     assert LISTED.position(LISTED.cursor(moment, id)) == (moment, id)
 
@@ -30,7 +34,17 @@ def test_without_a_cursor_a_list_begins_at_its_beginning():
 
 @pytest.mark.parametrize(
     "given",
-    ["", "x", "ä", sealed(b"\xff x"), sealed(b"k"), sealed(b"k now x"), sealed(b"other now x")],
+    [
+        "",
+        "x",
+        "ä",
+        sealed(b"\xff x"),
+        sealed(b"k"),
+        sealed(b"k now x"),
+        sealed(b"other now x"),
+        sealed(b"k 9999-12-31T23:59:59.999999+00:00 x"),
+        sealed(b"k 0001-01-01T00:00:00+00:00 x"),
+    ],
 )
 def test_what_no_list_has_given_is_refused(given: str):
     with pytest.raises(InvalidInput, match="cursor: is not one that this list has given"):

@@ -357,6 +357,39 @@ async def test_without_vectors_the_words_decide_and_the_answer_says_so(
     assert all(set(item.ranks) == {"bm25"} for item in found.items)
 
 
+@pytest.mark.parametrize("sort_by", ["relevance", "recency", "combined"])
+async def test_no_score_tells_of_the_words_of_another_client(
+    memory: Graphmem, rival: Graphmem, sort_by: SortBy
+):
+    texts = ["The quastel is in the harbour.", "The quastel leaks.", "A harbour.", "Boats"]
+    await memory.register_spans(
+        {
+            "source_type": "offer",
+            "source_id": "o",
+            "start_byte": 100 * place,
+            "end_byte": 100 * place + len(text),
+            "content": text,
+        }
+        for place, text in enumerate(texts)
+    )
+
+    async def ask() -> list[Any]:
+        found = await memory.search("quastel harbour", sort_by=sort_by)
+        spans = await memory.search_spans("quastel harbour")
+        async with memory.run(agent_type="a", episode_id="e") as run:
+            read = await run.retrieve("quastel harbour", max_tokens=500)
+        return [
+            [(one.scores, one.ranks) for one in (*found.items, *spans.items)],
+            [one.scores for one in read.spans],
+        ]
+
+    before = await ask()
+    await rival.remember_facts([{"fact": f"quastel {n} quastel"} for n in range(40)])
+
+    assert await ask() == before
+    assert all(scores["bm25"] > 0.0 for scores, _ in before[0] if scores["words"] == 1.0)
+
+
 async def test_words_match_whatever_their_case(memory: Graphmem):
     texts = ["Große Straße", "GROSSE STRASSE", "Grosse Strasse", "Quiet ΟΔΟΣ", "quiet οδος"]
     await memory.add_references([card(text, text) for text in texts])
@@ -517,7 +550,7 @@ def test_equal_scores_rank_by_newer_time_then_by_id_in_each_leg() -> None:
         )
         for id, day in (("a", 0), ("c", 1), ("b", 1))
     ]
-    hits = module.weighed(found, "anything", Calibration(low=0.5, high=0.8))
+    hits = module.weighed(found, "anything", Calibration(low=0.5, high=0.8), None)
     wanted = {"b": 1, "c": 2, "a": 3}
     assert {hit.id: hit.ranks for hit in hits} == {
         id: {"vector": rank, "bm25": rank} for id, rank in wanted.items()
