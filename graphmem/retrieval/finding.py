@@ -22,7 +22,7 @@ from graphmem.model.vocabulary import KINDS, Kind, Role, bare_id, owner_of
 from graphmem.retrieval.filters import Filters, Sources, conditions, ranges, scope_groups
 from graphmem.retrieval.fusion import DENSE_SHARE, best_first, by_maximum, min_max, weighted
 from graphmem.retrieval.relevance import weighed_stems
-from graphmem.retrieval.understanding import Sample
+from graphmem.retrieval.understanding import K1, Sample
 from graphmem.retrieval.weighing import (
     WeighedWords,
     counted_words,
@@ -327,7 +327,7 @@ def with_own_words(found: Sequence[Candidate], weighed: WeighedWords) -> list[Ca
     lengths = {id: min(len(text), PASSAGE_CHARACTERS) for id, text in texts.items()}
     scores = scores_by_words(counted, lengths, weighed)
     # What is too long to be read keeps the index's score, on the scale of the others.
-    scale = _scale([(scores[one.id], one.bm25) for one in found if one.bm25 and one.id in scores])
+    scale = _scale({one.id: one.bm25 for one in found if one.bm25}, scores, weighed)
     return [
         replace(
             one,
@@ -338,9 +338,18 @@ def with_own_words(found: Sequence[Candidate], weighed: WeighedWords) -> list[Ca
     ]
 
 
-def _scale(pairs: Sequence[tuple[float, float]]) -> float:
-    """Return the client's own scores divided by those of the index."""
-    return sum(own for own, _ in pairs) / sum(other for _, other in pairs) if pairs else 1.0
+def _scale(of_index: Mapping[str, float], own: Mapping[str, float], weighed: WeighedWords) -> float:
+    """Return the client's own scores divided by those of the index.
+
+    Without a text that has both, the best has the score of a usual text with each word once: the index's
+    scores, as they are, would tell which words occur in the memories of other clients.
+    """
+    if not of_index:
+        return 1.0
+    both = [id for id in of_index if id in own]
+    if not both:
+        return sum(weighed.weights.values()) / (1 + K1) / max(of_index.values())
+    return sum(own[id] for id in both) / sum(of_index[id] for id in both)
 
 
 def with_own_passages(found: Sequence[Candidate], weighed: WeighedWords) -> list[Candidate]:

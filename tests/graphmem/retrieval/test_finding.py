@@ -169,6 +169,22 @@ def test_scores_of_the_index_become_the_clients_own(candidate: Callable[..., Can
     assert own["without"].stems == own["too long"].stems == frozenset()
 
 
+@pytest.mark.parametrize("of_index", [0.5, 8.0])
+def test_what_is_too_long_to_be_read_alone_tells_nothing_of_the_index(
+    candidate: Callable[..., Candidate], of_index: float
+) -> None:
+    found = [
+        candidate("best", bm25=of_index, text=""),
+        candidate("half", bm25=of_index / 2, text=""),
+        candidate("near", cosine=0.9, text="It is blue."),
+    ]
+
+    best, half, near = with_own_words(found, WEIGHED)
+
+    once = sum(WEIGHED.weights.values()) / 2.2
+    assert (best.bm25, half.bm25, near.bm25) == pytest.approx((once, once / 2, None))
+
+
 def test_scores_of_passages_become_the_clients_own(candidate: Callable[..., Candidate]) -> None:
     passages = [
         FoundPassage(place=0, start=0, end=9, bm25=9.0, text="The boat is blue."),
