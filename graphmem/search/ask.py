@@ -459,7 +459,9 @@ def weighed(
     those of `own`: the index's would tell which words occur in the memories of other clients.
     """
     if own is not None:
-        found = with_own_words(found, own)
+        worded = with_own_words([one for one in found if one.bm25 is not None], own)
+        by_id = {one.id: one for one in worded}
+        found = [by_id.get(one.id, one) for one in found]
     asked = asked_words(query or "", calibration.knowledge)
     ranks = _ranks(found)
     hits = []
