@@ -24,7 +24,8 @@ CYPHER 25
 MATCH (newest:Fact {client_id: $client_id})
 WHERE newest.conversation_id IS NOT NULL AND newest.valid_at IS NOT NULL // else no index is used
   AND ($conversation_id = '' OR newest.conversation_id = $conversation_id)
-  AND ($category = '' OR newest.category = $category)
+  AND ($category = '' OR newest.category = $category
+    OR $category IN coalesce(newest.other_categories, []))
   AND NOT EXISTS { (newest)<-[:SUPERSEDES]-(:Memory {client_id: $client_id}) }
 MATCH (newest)-[last:SUPERSEDES]->(:Memory {client_id: $client_id})
 WHERE last.created_at >= $since

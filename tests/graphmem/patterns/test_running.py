@@ -287,6 +287,24 @@ async def test_a_reversed_decision_shows_its_chain_with_reasons(lived: Lived) ->
     assert await lived.rows("decisions_reversed", least=3) == []
 
 
+async def test_a_reversed_decision_is_found_under_each_of_its_categories(memory: Graphmem) -> None:
+    said = "The lamp in the harbour is red"
+    first = await memory.remember_fact(said, category="architectural_decision")
+    again = await memory.remember_fact(said, category="project_convention")
+    assert again.id == first.id
+    await memory.supersede_fact(first.id, "The lamp in the harbour is green")
+
+    for category, times in (
+        ("architectural_decision", [1]),
+        ("project_convention", [1]),
+        ("goal", []),
+    ):
+        listed = await memory.memories(category=category)
+        found = await memory.pattern("decisions_reversed", {"category": category})
+        assert [row["times"] for row in found.rows] == times
+        assert listed.total == len(times)
+
+
 async def test_a_decision_that_was_reversed_again_after_a_period_is_one_of_that_period(
     memory: Graphmem,
 ) -> None:
