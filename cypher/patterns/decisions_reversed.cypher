@@ -24,13 +24,15 @@ CYPHER 25
 MATCH (newest:Fact {client_id: $client_id})
 WHERE newest.conversation_id IS NOT NULL AND newest.valid_at IS NOT NULL // else no index is used
   AND ($conversation_id = '' OR newest.conversation_id = $conversation_id)
-  AND ($category = '' OR newest.category = $category)
+  AND ($category = '' OR newest.category = $category
+    OR $category IN coalesce(newest.other_categories, []))
   AND NOT EXISTS { (newest)<-[:SUPERSEDES]-(:Memory {client_id: $client_id}) }
 MATCH (newest)-[last:SUPERSEDES]->(:Memory {client_id: $client_id})
-WHERE last.created_at >= $since AND last.created_at < $until
+WHERE last.created_at >= $since
 MATCH chain = (newest)(()-[:SUPERSEDES]->(:Memory {client_id: $client_id})){1,100}(oldest)
 WHERE NOT EXISTS { (oldest)-[:SUPERSEDES]->(:Memory {client_id: $client_id}) }
   AND length(chain) >= $least
+  AND any(edge IN relationships(chain) WHERE edge.created_at >= $since AND edge.created_at < $until)
 WITH newest, last, oldest, reverse(nodes(chain)) AS versions, reverse(relationships(chain)) AS edges
 RETURN
   newest.text AS now,

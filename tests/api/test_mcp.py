@@ -184,6 +184,24 @@ async def test_text_stays_within_its_budget(connect: Connect, memory: Graphmem) 
             assert page.endswith("A larger max_tokens shows more.")
 
 
+async def test_rows_beyond_the_limit_of_a_pattern_are_told(
+    connect: Connect, memory: Graphmem
+) -> None:
+    said = [{"role": "user", "content": "The ferry leaves at nine."}] * 4
+    await memory.remember("c", said, create=True)
+    asked = {"name": "duplicates", "parameters": {"kind": "message", "limit": 5}}
+
+    async with connect() as agent:
+        whole = await told(agent, "patterns", **asked)
+        part = await told(agent, "patterns", **asked, max_tokens=200)
+
+    assert whole.count('"same_text"') == 5
+    assert whole.splitlines()[-1] == "(more rows: raise `limit`)"
+    shown = part.count('"same_text"')
+    assert 0 < shown < 5
+    assert part.splitlines()[-1] == f"(at least {6 - shown} more rows)"
+
+
 async def test_a_list_without_facts_says_what_else_is_there(
     connect: Connect, memory: Graphmem
 ) -> None:

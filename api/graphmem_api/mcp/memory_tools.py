@@ -473,8 +473,11 @@ async def patterns(asked: PatternsAsked, memory: Graphmem) -> ToolAnswer:
     found = await memory.pattern(asked.name, asked.parameters)
     if not found.rows:
         return ToolAnswer(NOTHING, PatternsFound(found=found))
-    lines = [compact(_row(row)) for row in found.rows]
-    text = within(lines, asked.max_tokens, tokens, "({} more rows)")
+    lines, more = [compact(_row(row)) for row in found.rows], "({} more rows)"
+    if found.truncated:
+        # Where it does not fit it stands for one more row at least.
+        lines, more = [*lines, "(more rows: raise `limit`)"], "(at least {} more rows)"
+    text = within(lines, asked.max_tokens, tokens, more)
     return ToolAnswer(text, PatternsFound(found=found))
 
 

@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -285,6 +285,42 @@ async def test_a_reversed_decision_shows_its_chain_with_reasons(lived: Lived) ->
     assert row["memory_ids"] == [lived.ids[name] for name in ("first", "second", "third")]
     assert await lived.rows("decisions_reversed", category="preference") == []
     assert await lived.rows("decisions_reversed", least=3) == []
+
+
+async def test_a_reversed_decision_is_found_under_each_of_its_categories(memory: Graphmem) -> None:
+    said = "The lamp in the harbour is red"
+    first = await memory.remember_fact(said, category="architectural_decision")
+    again = await memory.remember_fact(said, category="project_convention")
+    assert again.id == first.id
+    await memory.supersede_fact(first.id, "The lamp in the harbour is green")
+
+    for category, times in (
+        ("architectural_decision", [1]),
+        ("project_convention", [1]),
+        ("goal", []),
+    ):
+        listed = await memory.memories(category=category)
+        found = await memory.pattern("decisions_reversed", {"category": category})
+        assert [row["times"] for row in found.rows] == times
+        assert listed.total == len(times)
+
+
+async def test_a_decision_that_was_reversed_again_after_a_period_is_one_of_that_period(
+    memory: Graphmem,
+) -> None:
+    first = await memory.remember_fact("The lamp is red")
+    second = await memory.supersede_fact(first.id, "The lamp is blue")
+    await memory.supersede_fact(second.id, "The lamp is green")
+    chain = (await memory.versions(first.id)).versions
+    red, blue, green = [one.created_at for one in chain]
+    later = green + timedelta(days=1)
+
+    async def times(since: datetime, until: datetime) -> list[int]:
+        period = {"since": since, "until": until}
+        return [row["times"] for row in (await memory.pattern("decisions_reversed", period)).rows]
+
+    assert await times(blue, green) == await times(green, later) == await times(red, later) == [2]
+    assert await times(red, blue) == await times(green + datetime.resolution, later) == []
 
 
 async def test_a_contradiction_is_open_until_one_side_is_replaced(memory: Graphmem) -> None:
