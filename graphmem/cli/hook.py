@@ -190,7 +190,7 @@ def _entries(lines: Iterable[str]) -> Iterator[Any]:
 def said_in(entries: Iterable[Any], session_id: str) -> Iterator[dict[str, Any]]:
     """Yield what user and assistant said in the entries of a transcript of Claude Code."""
     for entry in entries:
-        if not isinstance(entry, dict) or entry.get("type") not in {"user", "assistant"}:
+        if not isinstance(entry, dict) or entry.get("type") not in ("user", "assistant"):
             continue
         message = entry.get("message")
         if entry.get("isSidechain") or entry.get("isMeta") or not isinstance(message, dict):

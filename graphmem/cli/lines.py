@@ -166,6 +166,8 @@ def _line(content: bytes, number: int, end: int, sha256: str, conversation_id: s
 def _decoded(content: bytes) -> Message:
     try:
         return msgspec.json.decode(content, type=Message)
+    except RecursionError as problem:
+        raise InvalidInput("body", "is nested too deeply to be read") from problem
     except msgspec.ValidationError as problem:
         raise invalid(problem, Message) from problem
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:

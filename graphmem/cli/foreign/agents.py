@@ -9,13 +9,22 @@ from typing import Any
 from msgspec import Struct
 
 from graphmem.cli.foreign.chats import HIDDEN, NO_TEXT, REASONED
-from graphmem.cli.foreign.records import Begins, Event, ForeignMessage, NoMessage, converted
+from graphmem.cli.foreign.records import (
+    Begins,
+    Event,
+    ForeignMessage,
+    NoMessage,
+    as_list,
+    as_object,
+    as_text,
+    converted,
+)
 from graphmem.cli.hook import project, said_in
 
 NOT_SAID = "line that is nothing said"
 TOOLS = "call or result of a tool"
 
-CODEX_LINES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
+CODEX_LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 CODEX_NOISE = (
     "<environment_context>",
     "<user_instructions>",
@@ -31,7 +40,7 @@ def is_claude_code(record: Any) -> bool:
     """Return whether a record is a line of a transcript of Claude Code."""
     return (
         isinstance(record, dict)
-        and record.get("type") in {"user", "assistant"}
+        and record.get("type") in ("user", "assistant")
         and isinstance(record.get("message"), dict)
         and bool({"sessionId", "uuid"} & record.keys())
     )
@@ -69,7 +78,9 @@ def codex(records: Iterable[Any], name: str) -> Iterator[Event]:
     for record in records:
         payload = record.get("payload") if is_codex(record) else None
         if payload and record["type"] == "session_meta" and not begun:
-            yield Begins(project(str(payload.get("cwd") or name)), session=payload.get("id"))
+            yield Begins(
+                project(str(payload.get("cwd") or name)), session=as_text(payload.get("id"))
+            )
             begun = True
         elif payload and record["type"] == "response_item":
             yield _codex_message(payload, record.get("timestamp"))
@@ -80,9 +91,9 @@ def codex(records: Iterable[Any], name: str) -> Iterator[Event]:
 def _codex_message(payload: dict[str, Any], at: Any) -> Event:
     if payload.get("type") != "message":
         return NoMessage(TOOLS)
-    parts = [part for part in payload.get("content") or () if isinstance(part, dict)]
+    parts = [part for part in as_list(payload.get("content")) if isinstance(part, dict)]
     text = "\n".join(str(part["text"]) for part in parts if part.get("text")).strip()
-    if payload.get("role") not in {"user", "assistant"} or text.startswith(CODEX_NOISE):
+    if payload.get("role") not in ("user", "assistant") or text.startswith(CODEX_NOISE):
         return NoMessage(HIDDEN)
     return ForeignMessage(role=payload["role"], content=text, at=at) if text else NoMessage(NO_TEXT)
 
@@ -243,11 +254,11 @@ def is_letta(record: Any) -> bool:
 
 def letta(records: Iterable[Any], name: str) -> Iterator[Event]:
     """Yield what was said to and by Letta's agents, and the blocks of their core memory."""
-    for record in records:
+    for record in map(as_object, records):
         listed = record.get("agents") if "agents" in record else [record]
-        blocks = [converted(one, LettaBlock) for one in record.get("blocks") or ()]
+        blocks = [converted(one, LettaBlock) for one in as_list(record.get("blocks"))]
         known = {one.id: one for one in blocks if isinstance(one, LettaBlock)}
-        for agent in listed or ():
+        for agent in as_list(listed):
             found = converted(agent, LettaAgent)
             if isinstance(found, NoMessage):
                 yield NoMessage(f"agent {found.reason}")
@@ -293,7 +304,7 @@ def _letta_message(message: LettaMessage) -> Iterator[Event]:
 
 def _letta_call(call: dict[str, Any], at: Any) -> Event:
     """Return what an agent said: to do so it calls a tool."""
-    function = call.get("function") or {}
+    function = as_object(call.get("function"))
     given = _json_object(function.get("arguments")) or {}
     if function.get("name") != "send_message" or not given.get("message"):
         return NoMessage(TOOLS)

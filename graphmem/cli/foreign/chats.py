@@ -5,7 +5,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from graphmem.cli.foreign.records import Begins, Event, ForeignMessage, NoMessage, converted
+from graphmem.cli.foreign.records import (
+    Begins,
+    Event,
+    ForeignMessage,
+    NoMessage,
+    as_list,
+    converted,
+)
 
 OTHER_BRANCH = "message of another branch"
 NO_TEXT = "message without text"
@@ -138,7 +145,7 @@ def _chatgpt_texts(content: ChatGPTContent) -> Iterator[str | None]:
 
 
 def _attached(metadata: dict[str, Any]) -> Iterator[str]:
-    for one in metadata.get("attachments") or ():
+    for one in as_list(metadata.get("attachments")):
         if isinstance(one, dict) and one.get("name"):
             yield f"[{one['name']}]"
 

@@ -4,7 +4,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from graphmem.cli.foreign.chats import NO_TEXT, REASONED
-from graphmem.cli.foreign.records import Begins, Event, ForeignMessage, NoMessage
+from graphmem.cli.foreign.records import (
+    Begins,
+    Event,
+    ForeignMessage,
+    NoMessage,
+    as_list,
+    as_object,
+)
 
 TIMES = ("created_at", "timestamp", "createdAt", "create_time", "ts")
 IDS = ("thread_id", "conversation_id", "session_id", "id")
@@ -24,7 +31,7 @@ def is_message(record: Any) -> bool:
     if not isinstance(record, dict):
         return False
     has_text = bool({"content", "tool_calls", "function_call", "refusal"} & record.keys())
-    return (isinstance(record.get("role"), str) and has_text) or record.get("type") in CALLS
+    return (isinstance(record.get("role"), str) and has_text) or str(record.get("type")) in CALLS
 
 
 def is_message_list(record: Any) -> bool:
@@ -62,8 +69,8 @@ def _listed(
 def _message(item: Any) -> Event:
     if not isinstance(item, dict):
         return NoMessage("item that is no message")
-    if item.get("type") in CALLS:
-        return CALLS[item["type"]](item)
+    if call := CALLS.get(str(item.get("type"))):
+        return call(item)
     if not isinstance(item.get("role"), str):
         return NoMessage(f"item of type {item.get('type', 'unknown')!s:.40}")
     content, calls = _content(item.get("content")), item.get("tool_calls")
@@ -139,8 +146,8 @@ def _messages_of(record: Any) -> list[Any] | None:
     return record if isinstance(record, list) else None
 
 
-def _has(listed: list[Any] | None, looks: Any) -> bool:
-    return bool(listed) and any(map(looks, (listed or [])[:20]))
+def _has(listed: Any, looks: Any) -> bool:
+    return any(map(looks, as_list(listed)[:20]))
 
 
 def _id_of(record: Any) -> str | None:
@@ -187,12 +194,12 @@ def _langchain_message(record: Any) -> Event:
         body = record["data"]
     elif "lc" in record and isinstance(record.get("kwargs"), dict):
         # langchain.schema.messages.HumanMessage
-        body, kind = record["kwargs"], str((record.get("id") or [""])[-1])
+        body, kind = record["kwargs"], [None, *as_list(record.get("id"))][-1]
     role = _langchain_role(kind, body)
     if role is None or "content" not in body:
         return NoMessage(f"item of type {kind!s:.40}")
     content = _content(body["content"]) or ""
-    calls = body.get("tool_calls") or (body.get("additional_kwargs") or {}).get("tool_calls")
+    calls = body.get("tool_calls") or as_object(body.get("additional_kwargs")).get("tool_calls")
     if not content and not calls:
         return NoMessage(NO_TEXT)
     name, id, at = body.get("name"), body.get("id"), _time(body)
@@ -220,7 +227,7 @@ def langgraph(records: Iterable[Any], name: str) -> Iterator[Event]:
     """
     for record in sorted(records, key=lambda one: str(_checkpoint_time(one) or "")):
         yield Begins(_thread(record) or name, at=_checkpoint_time(record))
-        for one in _state(record).get("messages") or ():
+        for one in as_list(_state(record).get("messages")):
             yield _langchain_message(one) if is_langchain_message(one) else _message(one)
 
 
@@ -247,6 +254,6 @@ def _checkpoint_time(record: Any) -> Any:
 def _thread(record: Any) -> str | None:
     if not isinstance(record, dict):
         return None
-    configurable = (record.get("config") or {}).get("configurable") or {}
-    places = (record, configurable, record.get("metadata") or {}, _checkpoint(record))
+    configurable = as_object(as_object(record.get("config")).get("configurable"))
+    places = (record, configurable, as_object(record.get("metadata")), _checkpoint(record))
     return next((str(one["thread_id"]) for one in places if one.get("thread_id")), None)

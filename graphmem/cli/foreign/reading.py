@@ -219,7 +219,10 @@ class ForeignConversation:
 
     def message(self, said: ForeignMessage) -> NewMessage | NoMessage | None:
         """Return a message to remember, why it is none, or None if it was there before."""
-        self._chain = _digest(self._chain, said.role, said.content, said.tool_calls)
+        try:
+            self._chain = _digest(self._chain, said.role, said.content, said.tool_calls)
+        except RecursionError:
+            return NoMessage("message that is nested too deeply to be read")
         id = (said.id and _plain_label(str(said.id))) or f"import:{self._chain[:DIGITS]}"
         if id in self._known:
             return None

@@ -5,7 +5,6 @@ msgpack in which objects are extensions: the module, the class and the fields. O
 nothing of the file is imported or called.
 """
 
-import json
 import re
 import sqlite3
 import zipfile
@@ -63,18 +62,18 @@ def checkpoints(path: Path) -> Iterator[dict[str, Any]]:
         )
 
 
-def _decoded(form: str | None, content: bytes, name: str) -> dict[str, Any]:
+def _decoded(form: str | None, content: Any, name: str) -> dict[str, Any]:
     """Return a checkpoint. Raises `InvalidInput`."""
     try:
         if form == "msgpack":
             decoded = msgspec.msgpack.decode(content, ext_hook=_fields)
         elif form == "json":
-            decoded = json.loads(content)
+            decoded = _json(content.encode() if isinstance(content, str) else content)
         else:
             raise InvalidInput(
                 name, f"has checkpoints of type {form}, which are not read: msgpack and json are"
             )
-    except ValueError as problem:
+    except (ValueError, TypeError) as problem:
         raise InvalidInput(name, f"has a checkpoint that is damaged: {problem}") from problem
     return decoded if isinstance(decoded, dict) else {}
 
@@ -203,6 +202,8 @@ def records(files: Iterable[BinaryIO]) -> Iterator[Any]:
             yield from _records(file)
         except DAMAGED as problem:
             raise _damaged(_name(file), problem) from problem
+        except RecursionError as problem:
+            raise InvalidInput(_name(file), "is nested too deeply to be read") from problem
 
 
 def _records(file: BinaryIO) -> Iterator[Any]:
@@ -279,6 +280,21 @@ def _first_line(problem: Exception) -> str:
     text = problem.args[0] if problem.args else problem
     shown = text.decode(errors="replace") if isinstance(text, bytes) else str(text)
     return shown.partition("\n")[0].strip()
+
+
+def as_object(value: Any) -> dict[str, Any]:
+    """Return an object of JSON, an empty one for all else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return an array of JSON, an empty one for all else."""
+    return value if isinstance(value, list) else []
+
+
+def as_text(value: Any) -> str | None:
+    """Return a text or a number of JSON as text, None for all else."""
+    return str(value) if isinstance(value, str | int | float) else None
 
 
 def converted(record: Any, to: type[Value]) -> Value | NoMessage:

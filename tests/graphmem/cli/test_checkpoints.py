@@ -126,3 +126,13 @@ def test_a_file_of_sqlite_without_checkpoints_is_told(tmp_path):
         database.execute("CREATE TABLE other (id TEXT)")
     with pytest.raises(InvalidInput, match="without checkpoints of LangGraph"):
         recognised(path)
+
+
+@pytest.mark.parametrize("form", ["msgpack", "json"])
+def test_a_checkpoint_without_contents_is_damaged(tmp_path, form):
+    path = stored(tmp_path / "checkpoints.sqlite", {"messages": TALK}, form=form)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE checkpoints SET checkpoint = NULL")
+        database.commit()
+    with pytest.raises(InvalidInput, match="has a checkpoint that is damaged"):
+        recognised(path)

@@ -3,7 +3,8 @@
 import gzip
 import json
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -505,6 +506,55 @@ def test_a_time_in_an_unknown_form_is_counted(time, tmp_path):
         lines = [line for window in found.windows(files) for line in window]
     assert {line.message.occurred_at for line in lines} == {datetime(2024, 3, 1, 10, tzinfo=UTC)}
     assert dict(found.seen.left_out) == {UNKNOWN_TIME: 1}
+
+
+ODD = (7, ["x"], {"a": 1})
+"""Values that a reader may not expect, of each kind of JSON."""
+
+
+def changed_once(value: Any, odd: Any) -> Iterator[Any]:
+    """Yield a value of JSON as often as it has values in it, each time with an odd one in place of one."""
+    yield odd
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value if isinstance(value, list) else ())
+    )
+    for key, one in list(inner):
+        for other in changed_once(one, odd):
+            value[key] = other
+            yield value
+        value[key] = one
+
+
+@pytest.mark.parametrize("odd", ODD, ids=str)
+@pytest.mark.parametrize("name", sorted(READ))
+def test_an_odd_value_anywhere_is_read_counted_or_told(name, odd, tmp_path):
+    path, text = tmp_path / name, (FILES / name).read_text(encoding="utf-8")
+    lines = text.splitlines() if name.endswith("jsonl") else [text]
+    for changed in changed_once([json.loads(line) for line in lines], odd):
+        path.write_text(
+            "\n".join(map(json.dumps, changed if isinstance(changed, list) else [changed]))
+        )
+        with suppress(InvalidInput):
+            if found := recognised(path):
+                with found.opened() as files:
+                    list(found.windows(files))
+
+
+def test_what_is_nested_too_deeply_is_counted_or_told(tmp_path):
+    path = tmp_path / "talk.jsonl"
+    path.write_text('[{"role": "user", "content": ' + "[" * 3000 + "]" * 3000 + "}]")
+    found = recognised(path)
+    assert found is not None
+    with found.opened() as files:
+        assert list(found.windows(files)) == []
+    assert list(found.seen.left_out) == ["message that is nested too deeply to be read"]
+    # After a line that tells the form.
+    whole = (FILES / "openai.jsonl").read_text(encoding="utf-8")
+    path.write_text(whole + '{"messages": ' + "[" * 100_000 + "]" * 100_000 + "}\n")
+    with pytest.raises(InvalidInput, match=r"talk\.jsonl: is nested too deeply to be read"):
+        lines_of(path)
 
 
 def test_the_position_in_bytes_ends_with_the_file():

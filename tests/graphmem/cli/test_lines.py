@@ -72,6 +72,7 @@ def test_a_byte_order_mark_carriage_returns_and_blank_lines_are_tolerated():
             "line 2: tags[1]: does not have the form that it must have; 1–64 characters without commas",
         ),
         (MESSAGE | {"importance": 2}, "line 2: importance: expected a number <= 1.0; 0–1"),
+        (b'{"metadata": {"a":' + b"[" * 100_000, "line 2: is nested too deeply to be read"),
         (b" " * 8_000_001, "line 2: is longer than 8,000,000 bytes"),
     ],
 )
