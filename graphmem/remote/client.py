@@ -1,8 +1,9 @@
 """The public API for a running service: `Graphmem` whose methods are requests over HTTP."""
 
 import inspect
+import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from types import TracebackType, UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
@@ -15,10 +16,12 @@ from graphmem.model.validation import listed, validated
 from graphmem.model.vocabulary import ClientId
 from graphmem.remote.connection import (
     EXPORT,
+    MOST_CANCELLED,
     RAW,
     RENAMED,
     ROUTES,
     RUN_ROUTES,
+    Connections,
     Fields,
     Route,
     ServiceConnection,
@@ -73,13 +76,22 @@ class AsyncClient(Graphmem):
             raise InvalidInput(
                 "key", "has a character that cannot be sent; give one of printable ASCII"
             )
-        http = httpx.AsyncClient(
-            base_url=url,
-            timeout=httpx.Timeout(timeout, connect=CONNECT_SECONDS),
-            transport=transport,
+        connections = Connections(
+            partial(
+                httpx.AsyncClient,
+                base_url=url,
+                timeout=httpx.Timeout(timeout, connect=CONNECT_SECONDS),
+                transport=transport,
+            ),
+            # The caller's own transport is the only one.
+            most_cancelled=MOST_CANCELLED if transport is None else math.inf,
         )
         named = None if client_id is None else validated(client_id, ClientId, "client_id")
-        self._use(ServiceConnection(http=http, key=key, client_id=named, retries=retries))
+        self._use(
+            ServiceConnection(
+                connections=connections, url=url, key=key, client_id=named, retries=retries
+            )
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -94,7 +106,7 @@ class AsyncClient(Graphmem):
 
     async def close(self) -> None:
         """Close the connections, also those of `for_client`."""
-        await self._connection.http.aclose()
+        await self._connection.connections.close()
 
     def for_client(self, client_id: str) -> "AsyncClient":
         """Return the same service as another client sees it; without keys, or with an operator's."""
