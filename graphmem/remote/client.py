@@ -25,6 +25,7 @@ from graphmem.remote.connection import (
     Fields,
     Route,
     ServiceConnection,
+    decoded,
     given,
 )
 from graphmem.runs.environment import RunEnvironment
@@ -237,10 +238,7 @@ def _of_one_client(
 async def _ask(connection: ServiceConnection, fields: Fields, route: Route, answer: Any) -> Any:
     """Return the answer to a request as the type that the method returns."""
     raw = fields.pop("raw", False)
-    response = await connection.ask(RAW if raw else route, fields)
-    if answer is type(None):
-        return None
-    return response.text if answer is str else msgspec.json.decode(response.content, type=answer)
+    return decoded(await connection.ask(RAW if raw else route, fields), answer)
 
 
 def _refuse(name: str, value: object, remedy: str) -> None:

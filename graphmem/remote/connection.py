@@ -385,16 +385,16 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
         async with self.connections.lend() as http:
             try:
                 response = await http.send(request, stream=True)
+                try:
+                    self.latest.keep(self.client_id, response)
+                    if not response.is_success:
+                        await response.aread()
+                        raise failure_of(response, fields)
+                    yield response
+                finally:
+                    await response.aclose()
             except httpx.TransportError as problem:
                 raise self.unreachable(problem) from problem
-            try:
-                self.latest.keep(self.client_id, response)
-                if not response.is_success:
-                    await response.aread()
-                    raise failure_of(response, fields)
-                yield response
-            finally:
-                await response.aclose()
 
     def request(self, route: Route, fields: Fields) -> httpx.Request:
         """Return the request: path, query string, body and headers."""
@@ -466,10 +466,28 @@ def failure_of(response: httpx.Response, fields: Fields) -> GraphmemError:
 
 def _unnamed(response: httpx.Response) -> GraphmemError:
     """Return the error for an answer that does not come from graphmem, but from a proxy before it."""
-    told = f"{response.request.url} answered {response.status_code} {response.reason_phrase}"
     if response.status_code in {502, 503, 504}:
-        return Unavailable(told, retry_after=int(_retry_after(response) or 2))
-    return GraphmemError(f"{told}, which is not an answer of graphmem; check the address")
+        return Unavailable(_told(response), retry_after=int(_retry_after(response) or 2))
+    return GraphmemError(
+        f"{_told(response)}, which is not an answer of graphmem; check the address"
+    )
+
+
+def _told(response: httpx.Response) -> str:
+    return f"{response.request.url} answered {response.status_code} {response.reason_phrase}"
+
+
+def decoded(response: httpx.Response, answer: Any) -> Any:
+    """Return a successful answer as a type. Raises `GraphmemError` if another program has answered."""
+    if answer is str:
+        return response.text
+    try:
+        return msgspec.json.decode(response.content or b"null", type=answer)
+    except msgspec.DecodeError as problem:
+        raise GraphmemError(
+            f"{_told(response)} with what this version of graphmem does not read ({problem}); check the "
+            "address, and the version of the service"
+        ) from problem
 
 
 def _class_of(code: str, status: int) -> type[GraphmemError]:

@@ -6,7 +6,7 @@ import itertools
 import math
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -412,6 +412,50 @@ async def test_the_bookmarks_of_the_latest_clients_are_kept(
     for name in ("ada", "bob", "ada", "bob"):
         await client.for_client(name).categories()
     assert marks(service) == [None, None, None, "two"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        httpx.Response(200, text="<html>"),
+        httpx.Response(200, json={"categories": 5}),
+        httpx.Response(200, text='{"categories": ['),
+        httpx.Response(200),
+    ],
+    ids=str,
+)
+async def test_a_success_of_another_program_is_an_error_of_graphmem(
+    other: httpx.Response, serving: Callable[..., Service]
+) -> None:
+    with pytest.raises(graphmem.GraphmemError, match="answered 200 OK with what") as caught:
+        await serving(other).client().categories()
+    assert "check the address, and the version of the service" in str(caught.value)
+
+
+async def test_a_success_of_another_program_is_not_taken_for_a_deletion(
+    serving: Callable[..., Service],
+) -> None:
+    service = serving(httpx.Response(200, text="<html>"), httpx.Response(204))
+    with pytest.raises(graphmem.GraphmemError, match="answered 200 OK with what"):
+        await service.client().end_hold()
+    await service.client().end_hold()
+
+
+class Cut(httpx.AsyncByteStream):
+    """An answer that breaks off."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield b"{}\n"
+        raise httpx.RemoteProtocolError("cut")
+
+
+async def test_an_export_that_breaks_off_is_an_error_of_graphmem(
+    serving: Callable[..., Service],
+) -> None:
+    parts = await serving(httpx.Response(200, stream=Cut())).client().export()
+    assert await anext(parts) == b"{}\n"
+    with pytest.raises(graphmem.Unavailable, match="does not answer"):
+        await anext(parts)
 
 
 class KeptAlive(BaseHTTPRequestHandler):
