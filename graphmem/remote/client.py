@@ -5,12 +5,14 @@ import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import cache, partial, wraps
 from types import TracebackType, UnionType
-from typing import Any, Self, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Self, get_args, get_origin, get_type_hints
 
 import httpx
 import msgspec
+from msgspec import Meta
 
 from graphmem.client import DEFAULT_CLIENT, Graphmem
+from graphmem.config import is_address
 from graphmem.errors import InvalidInput
 from graphmem.model.validation import listed, validated
 from graphmem.model.vocabulary import ClientId
@@ -27,6 +29,7 @@ from graphmem.remote.connection import (
     ServiceConnection,
     decoded,
     given,
+    without_password,
 )
 from graphmem.runs.environment import RunEnvironment
 from graphmem.runs.types import OnAccess, RetrievalBudget
@@ -38,6 +41,9 @@ TIMEOUT = 310.0
 LOCAL_SERVICE = "http://127.0.0.1:8000"
 CONNECT_SECONDS = 5.0
 RETRIES = 3
+
+Retries = Annotated[int, Meta(ge=0)]
+Timeout = Annotated[float, Meta(gt=0)]
 
 Method = Callable[..., Any]
 
@@ -71,26 +77,31 @@ class AsyncClient(Graphmem):
             transport: another transport of httpx, such as one with a proxy or certificates of its own.
 
         Raises:
-            InvalidInput: the client's id or the key has characters that none has.
+            InvalidInput: an argument cannot be used; names it.
         """
-        if key is not None and not (key.isascii() and key.isprintable()):
-            raise InvalidInput(
-                "key", "has a character that cannot be sent; give one of printable ASCII"
-            )
+        address = _address(url)
         connections = Connections(
             partial(
                 httpx.AsyncClient,
-                base_url=url,
-                timeout=httpx.Timeout(timeout, connect=CONNECT_SECONDS),
+                base_url=address,
+                timeout=httpx.Timeout(
+                    None if timeout is None else validated(timeout, Timeout, "timeout"),
+                    connect=CONNECT_SECONDS,
+                ),
                 transport=transport,
             ),
             # The caller's own transport is the only one.
             most_cancelled=MOST_CANCELLED if transport is None else math.inf,
         )
-        named = None if client_id is None else validated(client_id, ClientId, "client_id")
         self._use(
             ServiceConnection(
-                connections=connections, url=url, key=key, client_id=named, retries=retries
+                connections=connections,
+                url=without_password(address),
+                key=None if key is None else _sendable(key),
+                client_id=None
+                if client_id is None
+                else validated(client_id, ClientId, "client_id"),
+                retries=validated(retries, Retries, "retries"),
             )
         )
 
@@ -175,6 +186,28 @@ class RemoteRuns(RunEnvironment):
     def max_concurrent_sessions(self) -> int:
         """Raise `AttributeError`: a service does not tell its settings."""
         raise AttributeError("max_concurrent_sessions is a setting of the service")
+
+
+def _address(url: str) -> str:
+    """Return the address of a service; the error does not repeat it, since it may have a password."""
+    given = validated(url, str, "url")
+    if not (given.lower().startswith(("http://", "https://")) and is_address(given)):
+        raise InvalidInput(
+            "url", f"is no address of a service; give one with its scheme, such as {LOCAL_SERVICE}"
+        )
+    return given
+
+
+def _sendable(key: str) -> str:
+    """Return a key that a header can have."""
+    given = validated(key, str, "key")
+    if not given:
+        raise InvalidInput("key", "is empty; give the key, or None for a service without keys")
+    if not (given.isascii() and given.isprintable()):
+        raise InvalidInput(
+            "key", "has a character that cannot be sent; give one of printable ASCII"
+        )
+    return given
 
 
 def _as_request(method: Method, route: Route, renamed: Mapping[str, str]) -> Method:

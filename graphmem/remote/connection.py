@@ -473,8 +473,14 @@ def _unnamed(response: httpx.Response) -> GraphmemError:
     )
 
 
+def without_password(url: str | httpx.URL) -> str:
+    """Return an address as errors show it."""
+    return str(httpx.URL(url).copy_with(userinfo=b""))
+
+
 def _told(response: httpx.Response) -> str:
-    return f"{response.request.url} answered {response.status_code} {response.reason_phrase}"
+    url = without_password(response.request.url)
+    return f"{url} answered {response.status_code} {response.reason_phrase}"
 
 
 def decoded(response: httpx.Response, answer: Any) -> Any:

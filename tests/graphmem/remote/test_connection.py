@@ -245,6 +245,34 @@ def test_a_key_that_no_header_can_have_is_refused_before_anything_is_sent(key: s
     assert key not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        *(("url", wrong) for wrong in ("", "127.0.0.1:8000", "ftp://a", "http://", None, 5)),
+        *(("key", wrong) for wrong in ("", 5)),
+        *(("retries", wrong) for wrong in (-1, 1.5, "3", None)),
+        *(("timeout", wrong) for wrong in (0, -1, "3")),
+    ],
+)
+def test_what_no_client_can_use_is_refused_before_anything_is_sent(name: str, wrong: Any) -> None:
+    with pytest.raises(graphmem.InvalidInput) as refused:
+        graphmem.AsyncClient(**{name: wrong})
+    assert refused.value.field == name
+
+
+async def test_no_error_shows_a_password_in_the_address(serving: Callable[..., Service]) -> None:
+    service = serving(httpx.ReadError("cut"), httpx.Response(502), httpx.Response(404))
+    transport = httpx.MockTransport(service.answer)
+    client = graphmem.AsyncClient("http://ada:secret@service", transport=transport, retries=0)
+    for _ in range(3):
+        with pytest.raises(graphmem.GraphmemError, match="http://service") as failed:
+            await client.categories()
+        assert "secret" not in str(failed.value)
+    with pytest.raises(graphmem.InvalidInput) as refused:
+        graphmem.AsyncClient("ada:secret@service")
+    assert "secret" not in str(refused.value)
+
+
 async def test_an_id_stays_one_part_of_the_path(serving: Callable[..., Service]) -> None:
     service = serving(*itertools.repeat(problem(404, "memory_not_found"), 3))
     client = service.client()
