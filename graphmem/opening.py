@@ -9,7 +9,7 @@ import httpx
 
 from graphmem import config
 from graphmem.background import working
-from graphmem.blocking.event_loop import EventLoop, in_event_loop
+from graphmem.blocking.event_loop import EventLoop, in_event_loop, runs_here
 from graphmem.blocking.generated import BlockingGraphmem
 from graphmem.client import DEFAULT_CLIENT, Graphmem
 from graphmem.config import SettingsGiven
@@ -53,7 +53,7 @@ class Opening(AbstractAsyncContextManager[Graphmem]):
         with ExitStack() as stack:
             portal = stack.enter_context(EventLoop())
             memory = stack.enter_context(portal.wrap_async_context_manager(self))
-            self._blocking = stack.pop_all()
+            self._blocking, self._portal = stack.pop_all(), portal
         return BlockingGraphmem(memory, portal)
 
     def __exit__(
@@ -62,7 +62,8 @@ class Opening(AbstractAsyncContextManager[Graphmem]):
         problem: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        return self._blocking.__exit__(kind, problem, trace)
+        # A fork leaves it to the process that has opened it.
+        return runs_here(self._portal) and self._blocking.__exit__(kind, problem, trace)
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise `AttributeError` for a method that is called before the block."""
@@ -144,5 +145,6 @@ class Client(BlockingGraphmem):
         self.close()
 
     def close(self) -> None:
-        """Close the connections, also those of `for_client`, and end the thread."""
-        self._opened.close()
+        """Close the connections, also those of `for_client`, and end the thread; not in a fork."""
+        if runs_here(self._portal):
+            self._opened.close()

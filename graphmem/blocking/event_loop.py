@@ -1,10 +1,12 @@
 """An event loop in a thread, for programs that have none, and what waits for it."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from threading import Thread
 from typing import Any, Generic, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 import anyio
 from anyio.from_thread import BlockingPortal
@@ -14,6 +16,12 @@ from graphmem.client import AnyPage
 Source = TypeVar("Source")
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
+
+_PROCESSES: WeakKeyDictionary[BlockingPortal, int] = WeakKeyDictionary()
+"""The process in which each event loop runs: a fork has no thread of it."""
+
+ENDED = 0
+"""Stands for the process of an event loop that has ended."""
 
 
 class EventLoop:
@@ -34,9 +42,11 @@ class EventLoop:
         self._thread = Thread(target=anyio.run, args=(run,), name="graphmem", daemon=True)
         self._thread.start()
         self._portal = started.result()
+        _PROCESSES[self._portal] = os.getpid()
         return self._portal
 
     def __exit__(self, *problem: object) -> None:
+        _PROCESSES[self._portal] = ENDED
         self._portal.call(self._portal.stop, True)
         self._thread.join()
 
@@ -48,6 +58,27 @@ def in_event_loop() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def runs_here(portal: BlockingPortal) -> bool:
+    """Tell whether an event loop runs in this process, and not in the one that this was forked from."""
+    return _PROCESSES.get(portal, os.getpid()) == os.getpid()
+
+
+def wait_for(portal: BlockingPortal, work: Callable[[], Awaitable[Result]]) -> Result:
+    """Return what work in an event loop returns; it is cancelled if its caller is interrupted.
+
+    Raises `RuntimeError` if the event loop has ended, or is another process's.
+    """
+    if _PROCESSES.get(portal) == ENDED:
+        raise RuntimeError("the memory is closed: use it in its block, or before its `close`")
+    if not runs_here(portal):
+        raise RuntimeError("the memory was opened before a fork: open another one in this process")
+    future = portal.start_task_soon(work)
+    try:
+        return future.result()
+    finally:
+        future.cancel()
 
 
 class Blocking(Generic[Source]):
@@ -68,7 +99,7 @@ class Blocking(Generic[Source]):
         async def called() -> Result:
             return await call(*args, **kwargs)
 
-        return self._portal.call(called)
+        return wait_for(self._portal, called)
 
     def _each(self, values: AsyncIterator[Result]) -> Iterator[Result]:
         """Yield the values as they come."""
@@ -79,7 +110,7 @@ class Blocking(Generic[Source]):
             except StopAsyncIteration:
                 return ()
 
-        while value := self._portal.call(following):
+        while value := wait_for(self._portal, following):
             yield value[0]
 
     @staticmethod

@@ -1,28 +1,35 @@
 """The public API for a running service: `Graphmem` whose methods are requests over HTTP."""
 
 import inspect
+import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from types import TracebackType, UnionType
-from typing import Any, Self, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Self, get_args, get_origin, get_type_hints
 
 import httpx
 import msgspec
+from msgspec import Meta
 
 from graphmem.client import DEFAULT_CLIENT, Graphmem
+from graphmem.config import is_address
 from graphmem.errors import InvalidInput
 from graphmem.model.validation import listed, validated
 from graphmem.model.vocabulary import ClientId
 from graphmem.remote.connection import (
     EXPORT,
+    MOST_CANCELLED,
     RAW,
     RENAMED,
     ROUTES,
     RUN_ROUTES,
+    Connections,
     Fields,
     Route,
     ServiceConnection,
+    decoded,
     given,
+    without_password,
 )
 from graphmem.runs.environment import RunEnvironment
 from graphmem.runs.types import OnAccess, RetrievalBudget
@@ -34,6 +41,9 @@ TIMEOUT = 310.0
 LOCAL_SERVICE = "http://127.0.0.1:8000"
 CONNECT_SECONDS = 5.0
 RETRIES = 3
+
+Retries = Annotated[int, Meta(ge=0)]
+Timeout = Annotated[float, Meta(gt=0)]
 
 Method = Callable[..., Any]
 
@@ -67,19 +77,33 @@ class AsyncClient(Graphmem):
             transport: another transport of httpx, such as one with a proxy or certificates of its own.
 
         Raises:
-            InvalidInput: the client's id or the key has characters that none has.
+            InvalidInput: an argument cannot be used; names it.
         """
-        if key is not None and not (key.isascii() and key.isprintable()):
-            raise InvalidInput(
-                "key", "has a character that cannot be sent; give one of printable ASCII"
-            )
-        http = httpx.AsyncClient(
-            base_url=url,
-            timeout=httpx.Timeout(timeout, connect=CONNECT_SECONDS),
-            transport=transport,
+        address = _address(url)
+        connections = Connections(
+            partial(
+                httpx.AsyncClient,
+                base_url=address,
+                timeout=httpx.Timeout(
+                    None if timeout is None else validated(timeout, Timeout, "timeout"),
+                    connect=CONNECT_SECONDS,
+                ),
+                transport=transport,
+            ),
+            # The caller's own transport is the only one.
+            most_cancelled=MOST_CANCELLED if transport is None else math.inf,
         )
-        named = None if client_id is None else validated(client_id, ClientId, "client_id")
-        self._use(ServiceConnection(http=http, key=key, client_id=named, retries=retries))
+        self._use(
+            ServiceConnection(
+                connections=connections,
+                url=without_password(address),
+                key=None if key is None else _sendable(key),
+                client_id=None
+                if client_id is None
+                else validated(client_id, ClientId, "client_id"),
+                retries=validated(retries, Retries, "retries"),
+            )
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -94,7 +118,7 @@ class AsyncClient(Graphmem):
 
     async def close(self) -> None:
         """Close the connections, also those of `for_client`."""
-        await self._connection.http.aclose()
+        await self._connection.connections.close()
 
     def for_client(self, client_id: str) -> "AsyncClient":
         """Return the same service as another client sees it; without keys, or with an operator's."""
@@ -164,6 +188,28 @@ class RemoteRuns(RunEnvironment):
         raise AttributeError("max_concurrent_sessions is a setting of the service")
 
 
+def _address(url: str) -> str:
+    """Return the address of a service; the error does not repeat it, since it may have a password."""
+    given = validated(url, str, "url")
+    if not (given.lower().startswith(("http://", "https://")) and is_address(given)):
+        raise InvalidInput(
+            "url", f"is no address of a service; give one with its scheme, such as {LOCAL_SERVICE}"
+        )
+    return given
+
+
+def _sendable(key: str) -> str:
+    """Return a key that a header can have."""
+    given = validated(key, str, "key")
+    if not given:
+        raise InvalidInput("key", "is empty; give the key, or None for a service without keys")
+    if not (given.isascii() and given.isprintable()):
+        raise InvalidInput(
+            "key", "has a character that cannot be sent; give one of printable ASCII"
+        )
+    return given
+
+
 def _as_request(method: Method, route: Route, renamed: Mapping[str, str]) -> Method:
     """Return a method with the same signature that sends its arguments as a request."""
     signature = inspect.signature(method)
@@ -225,10 +271,7 @@ def _of_one_client(
 async def _ask(connection: ServiceConnection, fields: Fields, route: Route, answer: Any) -> Any:
     """Return the answer to a request as the type that the method returns."""
     raw = fields.pop("raw", False)
-    response = await connection.ask(RAW if raw else route, fields)
-    if answer is type(None):
-        return None
-    return response.text if answer is str else msgspec.json.decode(response.content, type=answer)
+    return decoded(await connection.ask(RAW if raw else route, fields), answer)
 
 
 def _refuse(name: str, value: object, remedy: str) -> None:

@@ -282,10 +282,76 @@ class Latest(Struct):
         self.bookmarks.pop(client_id, None)
 
 
+MOST_CANCELLED = 32
+"""The cancelled requests after which new connections are made."""
+
+
+class Lent:
+    """Connections that are lent to requests: how many have them now, and how many were cancelled."""
+
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self.http = http
+        self.requests = self.cancelled = 0
+
+
+class Connections:
+    """The connections to a service: an event loop has its own, and new ones after many cancelled requests.
+
+    Of httpx's hundred connections, some whose requests were cancelled stay in use for ever (httpcore 1.0.9):
+    in the end every request would wait for one.
+    """
+
+    def __init__(
+        self, make: Callable[[], httpx.AsyncClient], *, most_cancelled: float = MOST_CANCELLED
+    ) -> None:
+        self._make = make
+        self._most_cancelled = most_cancelled
+        self._of_loop: dict[asyncio.AbstractEventLoop, Lent] = {}
+        self._is_closed = False
+
+    def current(self) -> Lent:
+        """Return those of the running event loop. Raises `RuntimeError` after `close`."""
+        if self._is_closed:
+            raise RuntimeError(
+                "the client is closed: make another one, and close it after its last use"
+            )
+        loop = asyncio.get_running_loop()
+        lent = self._of_loop.get(loop)
+        if lent is None or lent.cancelled >= self._most_cancelled:
+            # Nobody can close the connections of an event loop that has ended.
+            running = {one: kept for one, kept in self._of_loop.items() if not one.is_closed()}
+            lent = Lent(self._make())
+            self._of_loop = running | {loop: lent}
+        return lent
+
+    @asynccontextmanager
+    async def lend(self) -> AsyncIterator[httpx.AsyncClient]:
+        """Provide connections for one request."""
+        lent = self.current()
+        lent.requests += 1
+        try:
+            yield lent.http
+        except asyncio.CancelledError:
+            lent.cancelled += 1
+            raise
+        finally:
+            lent.requests -= 1
+            if lent.cancelled >= self._most_cancelled and not lent.requests:
+                await lent.http.aclose()
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop; no others are made."""
+        if not self._is_closed:
+            closing = self.current()
+            self._is_closed = True
+            await closing.http.aclose()
+
+
 class ServiceConnection(Struct, frozen=True, kw_only=True):
     """The way to one service for one client."""
 
-    http: httpx.AsyncClient
+    connections: Connections
+    url: str
     key: str | None
     client_id: str | None
     retries: int
@@ -316,18 +382,19 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
     async def stream(self, route: Route, fields: Fields) -> AsyncIterator[httpx.Response]:
         """Send a request once, and provide the answer before its body has arrived."""
         request = self.request(route, fields)
-        try:
-            response = await self.http.send(request, stream=True)
-        except httpx.TransportError as problem:
-            raise self.unreachable(problem) from problem
-        try:
-            self.latest.keep(self.client_id, response)
-            if not response.is_success:
-                await response.aread()
-                raise failure_of(response, fields)
-            yield response
-        finally:
-            await response.aclose()
+        async with self.connections.lend() as http:
+            try:
+                response = await http.send(request, stream=True)
+                try:
+                    self.latest.keep(self.client_id, response)
+                    if not response.is_success:
+                        await response.aread()
+                        raise failure_of(response, fields)
+                    yield response
+                finally:
+                    await response.aclose()
+            except httpx.TransportError as problem:
+                raise self.unreachable(problem) from problem
 
     def request(self, route: Route, fields: Fields) -> httpx.Request:
         """Return the request: path, query string, body and headers."""
@@ -336,17 +403,18 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
         params = {name: _text(name, value) for name, value in rest.items() if name in in_query}
         body = {name: value for name, value in rest.items() if name not in in_query}
         headers = self._headers(route)
+        http = self.connections.current().http
         if route.method in {"GET", "DELETE"}:
-            return self.http.build_request(route.method, path, params=params, headers=headers)
+            return http.build_request(route.method, path, params=params, headers=headers)
         content = msgspec.json.encode(body[route.whole] if route.whole else body)
-        return self.http.build_request(
+        return http.build_request(
             route.method, path, params=params, headers=headers, content=content
         )
 
     def unreachable(self, problem: httpx.TransportError) -> Unavailable:
         """Return an error of the network as ours."""
         return Unavailable(
-            f"the service at {self.http.base_url} does not answer ({type(problem).__name__}); check the "
+            f"the service at {self.url} does not answer ({type(problem).__name__}); check the "
             "address, and that `graphmem serve` runs there"
         )
 
@@ -370,7 +438,8 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
 
     async def _send(self, request: httpx.Request, fields: Fields) -> httpx.Response:
         try:
-            response = await self.http.send(request)
+            async with self.connections.lend() as http:
+                response = await http.send(request)
         except httpx.TransportError as problem:
             undone = isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout)
             raise FailedRequest(self.unreachable(problem), undone=undone) from problem
@@ -397,10 +466,34 @@ def failure_of(response: httpx.Response, fields: Fields) -> GraphmemError:
 
 def _unnamed(response: httpx.Response) -> GraphmemError:
     """Return the error for an answer that does not come from graphmem, but from a proxy before it."""
-    told = f"{response.request.url} answered {response.status_code} {response.reason_phrase}"
     if response.status_code in {502, 503, 504}:
-        return Unavailable(told, retry_after=int(_retry_after(response) or 2))
-    return GraphmemError(f"{told}, which is not an answer of graphmem; check the address")
+        return Unavailable(_told(response), retry_after=int(_retry_after(response) or 2))
+    return GraphmemError(
+        f"{_told(response)}, which is not an answer of graphmem; check the address"
+    )
+
+
+def without_password(url: str | httpx.URL) -> str:
+    """Return an address as errors show it."""
+    return str(httpx.URL(url).copy_with(userinfo=b""))
+
+
+def _told(response: httpx.Response) -> str:
+    url = without_password(response.request.url)
+    return f"{url} answered {response.status_code} {response.reason_phrase}"
+
+
+def decoded(response: httpx.Response, answer: Any) -> Any:
+    """Return a successful answer as a type. Raises `GraphmemError` if another program has answered."""
+    if answer is str:
+        return response.text
+    try:
+        return msgspec.json.decode(response.content or b"null", type=answer)
+    except msgspec.DecodeError as problem:
+        raise GraphmemError(
+            f"{_told(response)} with what this version of graphmem does not read ({problem}); check the "
+            "address, and the version of the service"
+        ) from problem
 
 
 def _class_of(code: str, status: int) -> type[GraphmemError]:

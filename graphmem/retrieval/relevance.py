@@ -19,7 +19,15 @@ from graphmem.graph.installation import (
 )
 from graphmem.retrieval.knowledge import KNOWN, Knowledge, knows, measure_knowledge
 from graphmem.retrieval.understanding import runs
-from graphmem.text.languages import ENGLISH, UNSPACED, function_words, language, stem_in
+from graphmem.text.languages import (
+    ENGLISH,
+    LONGEST_KEPT,
+    STEMS_KEPT,
+    UNSPACED,
+    function_words,
+    language,
+    stem_in,
+)
 from graphmem.text.names import names
 from graphmem.text.words import folded, pairs, stem, terms, words_of
 
@@ -40,8 +48,6 @@ NAMES_SHARE = 0.35
 
 Texts about others may be much alike; a question about Melanie is not answered by Maria's memories.
 """
-
-STEMS_KEPT = 65_536
 
 
 def relevance(cosine: float, matched: float, scale: Calibration) -> float:
@@ -158,9 +164,14 @@ def asked_names(question: str) -> list[str]:
     return [name for _, _, name in names(question[:NAMED_CHARACTERS])]
 
 
-@lru_cache(STEMS_KEPT)
 def stemmed(word: str) -> str:
     """Return a word's stem, whatever apostrophe it is written with; cached, since texts repeat words."""
+    find = _stemmed if len(word) <= LONGEST_KEPT else _stemmed.__wrapped__
+    return find(word)
+
+
+@lru_cache(STEMS_KEPT)
+def _stemmed(word: str) -> str:
     return stem(word.replace("’", "'"))
 
 

@@ -118,7 +118,8 @@ export class Client {
 
   /** `latest` is for `forClient`, which shares it. */
   constructor(settings: Settings = {}, latest: Latest = new Latest()) {
-    const { timeout = TIMEOUT, retries = RETRIES } = settings;
+    const { url = LOCAL_SERVICE, timeout = TIMEOUT, retries = RETRIES } = settings;
+    check("url", isAddress(url), `expected an address such as ${LOCAL_SERVICE}, without a user or a password`);
     check("timeout", timeout >= 0 && timeout <= LONGEST_TIMEOUT, `expected 0–${LONGEST_TIMEOUT} seconds`);
     check("retries", Number.isInteger(retries) && retries >= 0, "expected a whole number >= 0");
     this.#settings = settings;
@@ -1110,6 +1111,15 @@ function sendable(name: "key" | "clientId", value: string): string {
   const remedy = "has a character that cannot be sent; give one of ASCII letters, digits and signs";
   check(name, /^[\x20-\x7e]*$/.test(value), remedy);
   return value;
+}
+
+/** Return whether `fetch` takes an address; for others it would throw a bare `TypeError`. */
+function isAddress(url: string): boolean {
+  try {
+    return /^https?:/.test(new Request(url).url);
+  } catch {
+    return false;
+  }
 }
 
 /** Refuse a setting that cannot be used. */

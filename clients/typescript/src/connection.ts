@@ -193,6 +193,8 @@ async function send(request: Request, sending: Sending): Promise<Response> {
 /** Return the answer with its body read: what is lost on the way is lost here, where it is asked for again. */
 async function whole(response: Response, request: Request): Promise<Response> {
   if (response.status === 204) return response;
+  // A page of another program, at an address that is not graphmem's.
+  if (response.headers.get("Content-Type")?.startsWith("text/html")) throw foreign(request, response);
   try {
     const body = await response.arrayBuffer();
     return new Response(body, { status: response.status, headers: response.headers });
@@ -224,16 +226,21 @@ async function failure(request: Request, response: Response): Promise<GraphmemEr
   const retryAfter = /^\d+$/.test(asked) ? Number(asked) : undefined;
   const problem = await problemOf(response);
   if (problem === undefined) {
-    const sentence = `${request.url} answered ${status}, which is not an answer of graphmem; check the address`;
-    return new (BY_STATUS[status] === Unavailable ? Unavailable : GraphmemError)(sentence, {
-      code: BY_STATUS[status] === Unavailable ? "unavailable" : "graphmem_error",
-      status,
-      retryAfter,
-    });
+    return foreign(request, response, retryAfter);
   }
   const refused = status === 403 && problem.code.startsWith("cypher_");
   const kind = refused ? CypherRefused : (BY_STATUS[status] ?? GraphmemError);
   return new kind(problem.detail, { problem, retryAfter });
+}
+
+/** Return the error for an answer that does not come from graphmem, but from a proxy or another program. */
+function foreign({ url }: Request, { status }: Response, retryAfter?: number): GraphmemError {
+  const sentence = `${url} answered ${status}, which is not an answer of graphmem; check the address`;
+  return new (BY_STATUS[status] === Unavailable ? Unavailable : GraphmemError)(sentence, {
+    code: BY_STATUS[status] === Unavailable ? "unavailable" : "graphmem_error",
+    status,
+    retryAfter,
+  });
 }
 
 async function problemOf(response: Response): Promise<Problem | undefined> {

@@ -172,6 +172,28 @@ test("what is no answer of graphmem says so", async () => {
   });
 });
 
+test("a page of another program is no answer, and no deletion that was done", async () => {
+  const page = () => new Response("<html>", { headers: { "Content-Type": "text/html; charset=utf-8" } });
+  const { client } = stubbed(page(), page(), page());
+  for (const asked of [client.recall("pump"), client.conversations(), client.endHold()]) {
+    await assert.rejects(Promise.resolve(asked), (error: GraphmemError) => {
+      assert.equal(error.constructor, GraphmemError);
+      assert.match(error.message, /answered 200, which is not an answer of graphmem; check the address/);
+      return true;
+    });
+  }
+});
+
+test("an address that cannot be asked is refused with the name of the option", () => {
+  for (const url of ["", "127.0.0.1:8000", "memory", "ftp://memory.test", "http://ada:secret@memory.test"]) {
+    assert.throws(() => new Client({ url }), (error: InvalidInput) => {
+      assert.equal(error.constructor, InvalidInput);
+      assert.ok(!error.message.includes("secret"));
+      return error.field === "url";
+    });
+  }
+});
+
 test("a request that its caller ends is not sent again", async () => {
   const control = new AbortController();
   const { client, sent } = stubbed(failedFetch("ECONNRESET"));

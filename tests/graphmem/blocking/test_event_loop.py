@@ -1,7 +1,12 @@
 """The event loop in a thread, and what waits for it."""
 
+import asyncio
+import multiprocessing
+import os
+import signal
 import subprocess
 import sys
+import threading
 
 import httpx
 import pytest
@@ -31,10 +36,45 @@ def test_a_program_that_closes_nothing_ends(whole_program: None) -> None:
 def test_a_closed_client_answers_no_more() -> None:
     with graphmem.Client(transport=httpx.MockTransport(answer)) as client:
         assert client.categories().categories == ["goal"]
-    with pytest.raises(RuntimeError, match="not running"):
+    with pytest.raises(RuntimeError, match="the memory is closed: use it in its block"):
         client.categories()
 
 
 async def test_a_plain_block_is_refused_inside_of_an_event_loop() -> None:
     with pytest.raises(TypeError, match="async with"), graphmem.open():
         pass
+
+
+def use_and_close(client: graphmem.Client) -> None:
+    """End with 7 if the client says that it belongs to another process."""
+    with client, pytest.raises(RuntimeError, match="opened before a fork: open another one"):
+        client.categories()
+    sys.exit(7)
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_fork_is_told_to_open_its_own() -> None:
+    with graphmem.Client(transport=httpx.MockTransport(answer)) as client:
+        child = multiprocessing.get_context("fork").Process(target=use_and_close, args=[client])
+        child.start()
+        child.join(30)
+        child.kill()
+        assert child.exitcode == 7
+        assert client.categories().categories == ["goal"]
+
+
+def test_what_the_user_interrupts_is_cancelled() -> None:
+    ended = threading.Event()
+
+    async def wait(request: httpx.Request) -> httpx.Response:
+        threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT]).start()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+        return answer(request)
+
+    with graphmem.Client(transport=httpx.MockTransport(wait)) as client:
+        with pytest.raises(KeyboardInterrupt):
+            client.categories()
+        assert ended.wait(30)

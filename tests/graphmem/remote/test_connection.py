@@ -1,9 +1,15 @@
 """Requests of a client: sent again where that is safe and not elsewhere, and their failures named."""
 
+import asyncio
+import gc
 import itertools
 import math
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 from uuid import UUID
 
@@ -239,6 +245,34 @@ def test_a_key_that_no_header_can_have_is_refused_before_anything_is_sent(key: s
     assert key not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        *(("url", wrong) for wrong in ("", "127.0.0.1:8000", "ftp://a", "http://", None, 5)),
+        *(("key", wrong) for wrong in ("", 5)),
+        *(("retries", wrong) for wrong in (-1, 1.5, "3", None)),
+        *(("timeout", wrong) for wrong in (0, -1, "3")),
+    ],
+)
+def test_what_no_client_can_use_is_refused_before_anything_is_sent(name: str, wrong: Any) -> None:
+    with pytest.raises(graphmem.InvalidInput) as refused:
+        graphmem.AsyncClient(**{name: wrong})
+    assert refused.value.field == name
+
+
+async def test_no_error_shows_a_password_in_the_address(serving: Callable[..., Service]) -> None:
+    service = serving(httpx.ReadError("cut"), httpx.Response(502), httpx.Response(404))
+    transport = httpx.MockTransport(service.answer)
+    client = graphmem.AsyncClient("http://ada:secret@service", transport=transport, retries=0)
+    for _ in range(3):
+        with pytest.raises(graphmem.GraphmemError, match="http://service") as failed:
+            await client.categories()
+        assert "secret" not in str(failed.value)
+    with pytest.raises(graphmem.InvalidInput) as refused:
+        graphmem.AsyncClient("ada:secret@service")
+    assert "secret" not in str(refused.value)
+
+
 async def test_an_id_stays_one_part_of_the_path(serving: Callable[..., Service]) -> None:
     service = serving(*itertools.repeat(problem(404, "memory_not_found"), 3))
     client = service.client()
@@ -406,3 +440,151 @@ async def test_the_bookmarks_of_the_latest_clients_are_kept(
     for name in ("ada", "bob", "ada", "bob"):
         await client.for_client(name).categories()
     assert marks(service) == [None, None, None, "two"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        httpx.Response(200, text="<html>"),
+        httpx.Response(200, json={"categories": 5}),
+        httpx.Response(200, text='{"categories": ['),
+        httpx.Response(200),
+    ],
+    ids=str,
+)
+async def test_a_success_of_another_program_is_an_error_of_graphmem(
+    other: httpx.Response, serving: Callable[..., Service]
+) -> None:
+    with pytest.raises(graphmem.GraphmemError, match="answered 200 OK with what") as caught:
+        await serving(other).client().categories()
+    assert "check the address, and the version of the service" in str(caught.value)
+
+
+async def test_a_success_of_another_program_is_not_taken_for_a_deletion(
+    serving: Callable[..., Service],
+) -> None:
+    service = serving(httpx.Response(200, text="<html>"), httpx.Response(204))
+    with pytest.raises(graphmem.GraphmemError, match="answered 200 OK with what"):
+        await service.client().end_hold()
+    await service.client().end_hold()
+
+
+class Cut(httpx.AsyncByteStream):
+    """An answer that breaks off."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield b"{}\n"
+        raise httpx.RemoteProtocolError("cut")
+
+
+async def test_an_export_that_breaks_off_is_an_error_of_graphmem(
+    serving: Callable[..., Service],
+) -> None:
+    parts = await serving(httpx.Response(200, stream=Cut())).client().export()
+    assert await anext(parts) == b"{}\n"
+    with pytest.raises(graphmem.Unavailable, match="does not answer"):
+        await anext(parts)
+
+
+class KeptAlive(BaseHTTPRequestHandler):
+    """Answers requests, and keeps their connections open."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Give an answer."""
+        body = b'{"categories": ["general"]}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Log nothing."""
+
+
+@pytest.fixture
+def listening() -> Iterator[str]:
+    """The address of a service behind a real socket."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), KeptAlive) as server:
+        server.daemon_threads = True
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+CANCELLING = """
+import asyncio, sys, httpx, graphmem
+from functools import partial
+
+httpx.AsyncClient = partial(httpx.AsyncClient, limits=httpx.Limits(max_connections=8))
+
+async def main():
+    async with graphmem.AsyncClient(sys.argv[1], timeout=5, retries=0) as client:
+        # Wherever a request may be interrupted, ten times.
+        for steps in [*range(60)] * 10:
+            task = asyncio.create_task(client.categories())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+        print((await client.categories()).categories)
+
+asyncio.run(main())
+"""
+
+
+def test_cancelled_requests_do_not_use_up_the_connections(
+    listening: str, whole_program: None
+) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", CANCELLING, listening],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert ended.stdout == "['general']\n"
+
+
+async def test_connections_are_closed_once_the_last_request_has_given_them_back() -> None:
+    made: list[httpx.AsyncClient] = []
+
+    def make() -> httpx.AsyncClient:
+        made.append(httpx.AsyncClient(transport=httpx.MockTransport(lambda _: FINE)))
+        return made[-1]
+
+    connections = connection.Connections(make, most_cancelled=2)
+
+    async def wait() -> None:
+        async with connections.lend():
+            await asyncio.sleep(60)
+
+    requests = [asyncio.create_task(wait()) for _ in range(3)]
+    for request in requests:
+        await asyncio.sleep(0)
+        assert connections.current().http is made[-1]
+        request.cancel()
+        await asyncio.wait([request])
+    assert [one.is_closed for one in made] == [True, False]
+    await connections.close()
+
+
+# Nobody can close the connections of an event loop that has ended.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_client_may_be_used_in_one_event_loop_after_the_other(listening: str) -> None:
+    client = graphmem.AsyncClient(listening)
+    for _ in range(3):
+        assert asyncio.run(client.categories()).categories == ["general"]
+    asyncio.run(client.close())
+    gc.collect()
+
+
+async def test_a_closed_client_says_so(serving: Callable[..., Service]) -> None:
+    client = serving(FINE).client()
+    other = client.for_client("other")
+    await client.close()
+    await client.close()
+    for one in (client, other):
+        with pytest.raises(RuntimeError, match="the client is closed: make another one"):
+            await one.categories()

@@ -1,5 +1,8 @@
 """Relevance is absolute: what else was found does not move it."""
 
+import tracemalloc
+from functools import partial
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -15,7 +18,9 @@ from graphmem.retrieval.relevance import (
     matched_share,
     meaning,
     relevance,
+    stemmed,
 )
+from graphmem.text.languages import stem_in
 
 SCALE = Calibration(low=0.5, high=0.9)
 shares = st.floats(0, 1)
@@ -133,3 +138,14 @@ def test_a_question_in_a_known_language_is_compared_as_ever():
         assert (asked.letters, asked.trust) == (frozenset(), 1.0)
         assert asked.share("It leaks.") == matched_share(asked_stems(query), "It leaks.")
         assert asked.relevance(0.8, 0.5, SCALE) == relevance(0.8, 0.5, SCALE)
+
+
+@pytest.mark.parametrize("find", [stemmed, partial(stem_in, "de")])
+def test_no_data_that_looks_like_a_word_is_kept(find):
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    for number in range(50):
+        assert len(find(f"x{number}" * 20_000)) > 20_000
+    after, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert after - before < 500_000
