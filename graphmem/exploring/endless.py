@@ -30,6 +30,9 @@ Neo4j writes an expression out to name its column; from 157 on its stack overflo
 
 UNIONS = 100
 
+PARTS = 500
+"""The maximum number of commas outside of brackets: 2,000 columns keep the planner for a minute."""
+
 NUMBERS = 1_000_000
 """The maximum steps of loops inside one expression: a million plain steps take a quarter of a second."""
 
@@ -38,7 +41,8 @@ REDUCED = 100_000
 
 RULES: Mapping[str, str] = {
     "cypher_nesting": f"brackets, CASE and NOT may stand {DEPTH} deep, braces {SUBQUERIES}, with {JOINED} "
-    f"operators in one expression and {UNIONS} UNIONs: send long lists as a parameter, join steps by WITH",
+    f"operators in one expression, {UNIONS} UNIONs and {PARTS} commas outside of brackets: send long lists "
+    "as a parameter, join steps by WITH",
     "cypher_regex": "after =~ stands a text, or a parameter, with at most two of `*`, `+` and `{n,}`, no "
     "repetition of what repeats or has alternatives, and few alternatives: CONTAINS, STARTS WITH and ENDS "
     "WITH take anything",
@@ -200,12 +204,13 @@ def _check_depth(sequence: Sequence[Word]) -> None:
     """Raise for a text on which the parser, or the planner, would not end."""
     opened: list[str] = []
     joined, unions = [Joined()], 0
-    nots = cases = 0
+    nots = cases = parts = 0
     for word in sequence:
         upper = word.upper
         nots = nots + 1 if upper == "NOT" else nots if upper == "(" else 0
         cases += (upper == "CASE") - (upper == "END")
         unions += upper == "UNION"
+        parts += upper == "," and (not opened or opened[-1] == "{")
         joined[-1].add(upper)
         if upper in CLOSED_BY:
             opened.append(upper)
@@ -219,6 +224,7 @@ def _check_depth(sequence: Sequence[Word]) -> None:
             or opened.count("{") > SUBQUERIES
             or joined[-1].most > JOINED
             or unions > UNIONS
+            or parts > PARTS
         ):
             raise _Endless("cypher_nesting", word)
 

@@ -363,6 +363,7 @@ REFUSED: list[tuple[str, str]] = [
     ("cypher_nesting", "RETURN " + "CASE WHEN true THEN " * 60 + "1" + " END" * 60 + " AS x"),
     ("cypher_nesting", "RETURN 1" + " + 1" * 600 + " AS x"),
     ("cypher_nesting", "RETURN 1 AS x" + " UNION RETURN 1 AS x" * 101),
+    ("cypher_nesting", "RETURN " + ", ".join(f"1 AS c{place}" for place in range(2_000))),
     (
         "cypher_nesting",
         "MATCH (n) WHERE "

@@ -133,10 +133,12 @@ def test_what_comes_to_an_end_is_let_pass(query: str) -> None:
         (50, lambda many: "RETURN [1" + " || 1" * 25 + ", 2][0]" + " + 1" * many),
         (97, lambda many: "RETURN EXISTS { (n) WHERE n.a = 1" + " AND n.a = 1" * many + " }"),
         (100, lambda many: "RETURN 1 AS x" + " UNION RETURN 1 AS x" * many),
+        (500, lambda many: "RETURN [1, 2] AS x" + ", [1, 2] AS x" * many),
+        (500, lambda many: "RETURN COUNT { MATCH (n)" + ", (n)" * many + " } AS x"),
     ],
     ids=[
         *("brackets", "NOT", "CASE", "subqueries", "operators", "properties"),
-        *("sum of a sum", "sum of a list", "conditions", "unions"),
+        *("sum of a sum", "sum of a list", "conditions", "unions", "columns", "patterns"),
     ],
 )
 def test_what_nests_is_let_pass_up_to_its_bound(most: int, nested: Callable[[int], str]) -> None:
