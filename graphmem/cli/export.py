@@ -86,6 +86,10 @@ def export_file(
         say_json(report)
     else:
         _show(report)
+        if not report.nodes:
+            click.echo(
+                f"nothing is stored of a client {client_id!r}: the file is empty; --client names another"
+            )
 
 
 async def _to_stdout(client_id: str, vectors: bool, settings: Settings) -> None:

@@ -29,6 +29,16 @@ def told(result: Any) -> Any:
     return json.loads(result.stdout)
 
 
+def test_the_export_of_a_client_that_has_nothing_says_so(invoke, client_id, tmp_path):
+    result = invoke("export", str(tmp_path / "x.jsonl"), "--client", client_id)
+    assert result.exit_code == 0, result.output
+    told = result.stdout.splitlines()[-1]
+    assert (
+        told
+        == f"nothing is stored of a client {client_id!r}: the file is empty; --client names another"
+    )
+
+
 def test_a_client_is_exported_and_imported_under_another_name(invoke, client_id, story, tmp_path):
     told(invoke("import", str(story), "--client", client_id, "--json"))
     file = tmp_path / "client.jsonl"
