@@ -29,7 +29,7 @@ WHERE newest.conversation_id IS NOT NULL AND newest.valid_at IS NOT NULL // else
   AND NOT EXISTS { (newest)<-[:SUPERSEDES]-(:Memory {client_id: $client_id}) }
 MATCH (newest)-[last:SUPERSEDES]->(:Memory {client_id: $client_id})
 WHERE last.created_at >= $since
-MATCH chain = (newest)(()-[:SUPERSEDES]->(:Memory {client_id: $client_id})){1,100}(oldest)
+MATCH chain = (newest)(()-[:SUPERSEDES]->(:Memory {client_id: $client_id})){1,}(oldest)
 WHERE NOT EXISTS { (oldest)-[:SUPERSEDES]->(:Memory {client_id: $client_id}) }
   AND length(chain) >= $least
   AND any(edge IN relationships(chain) WHERE edge.created_at >= $since AND edge.created_at < $until)

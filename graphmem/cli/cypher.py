@@ -1,5 +1,6 @@
 """`graphmem cypher`: statements that read, once or one after the other."""
 
+import re
 import sys
 from difflib import get_close_matches
 from typing import Any
@@ -23,6 +24,9 @@ Examples:
   graphmem cypher --show retrieval/hop           one of its own queries, to paste and change
   graphmem cypher
 """
+
+BORROWED = re.compile(r"^// query +(\w+)$", re.MULTILINE)
+"""The header of a pattern that has the query of another, whose name it gives."""
 
 
 @click.command(cls=Command, epilog=EPILOG)
@@ -82,11 +86,15 @@ def cypher(
 
 
 def _own_query(name: str) -> str:
-    """Return the text of a query file, with its includes. Raises `Wrong`."""
+    """Return the text of a query file, with its includes and with what it borrows. Raises `Wrong`."""
     from graphmem.cli.typed_statements import Wrong
 
     if name in names():
-        return expanded(name, read(name)).rstrip("\n")
+        text = expanded(name, read(name)).rstrip("\n")
+        if lender := BORROWED.search(text):
+            _, _, query = _own_query(f"patterns/{lender[1]}").partition("\n")
+            return f"{text}\n{query}"
+        return text
     near = [one for one in names() if one.endswith(f"/{name}")] or get_close_matches(name, names())
     hint = f"perhaps {' or '.join(near)}" if near else "`graphmem cypher --show` lists all names"
     raise Wrong(f"there is no query {name!r}: {hint}")

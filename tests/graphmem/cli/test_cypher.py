@@ -82,6 +82,15 @@ def test_one_of_graphmem_s_own_queries_is_shown_as_it_is_run(invoke):
     assert "$ending" in shown.stdout
 
 
+def test_a_pattern_that_borrows_its_query_is_shown_with_it(invoke):
+    shown = invoke("cypher", "--show", "patterns/themes_rising_and_fading").stdout
+    lender = invoke("cypher", "--show", "patterns/recurring_themes").stdout
+
+    assert shown.startswith("CYPHER 25\n// The themes that occur more often than before")
+    assert shown.endswith(lender.removeprefix("CYPHER 25\n"))
+    assert shown.count("CYPHER 25") == 1
+
+
 def test_without_a_name_all_queries_are_listed(invoke):
     listed = invoke("cypher", "--show").stdout.splitlines()
 

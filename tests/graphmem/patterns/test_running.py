@@ -323,6 +323,34 @@ async def test_a_decision_that_was_reversed_again_after_a_period_is_one_of_that_
     assert await times(red, blue) == await times(green + datetime.resolution, later) == []
 
 
+LONG_CHAIN = """
+MATCH (first:Memory {client_id: $client_id, id: $id})
+UNWIND range(2, 150) AS number
+CREATE (next:Memory:Fact)
+SET next = first {.*, id: first.id + '-' + number, text: 'The rate is ' + number, version: number}
+WITH first, next
+ORDER BY next.version
+WITH first, collect(next) AS newer
+WITH [first] + newer AS versions
+UNWIND range(1, 149) AS place
+WITH versions[place] AS newer, versions[place - 1] AS older
+CREATE (newer)-[:SUPERSEDES {created_at: newer.created_at}]->(older)
+"""
+"""Gives a fact 149 newer versions."""
+
+
+async def test_a_decision_that_was_reversed_most_often_is_not_missing(
+    runtime: Runtime, memory: Graphmem
+) -> None:
+    first = await memory.remember_fact("The rate is 1")
+    await runtime.graph.execute(LONG_CHAIN, client_id=memory.client_id, id=first.id)
+
+    [row] = (await memory.pattern("decisions_reversed")).rows
+
+    assert (row["before"], row["now"]) == ("The rate is 1", "The rate is 150")
+    assert (row["times"], len(row["steps"]), len(row["memory_ids"])) == (149, 150, 150)
+
+
 async def test_a_contradiction_is_open_until_one_side_is_replaced(memory: Graphmem) -> None:
     tea = await memory.remember_fact("Mara drinks only tea", category="preference")
     coffee = await memory.remember_fact("Mara drinks coffee every day", category="preference")
