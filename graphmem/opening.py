@@ -30,8 +30,14 @@ class Opening(AbstractAsyncContextManager[Graphmem]):
 
     def __init__(self, client_id: str, progress: Progress, settings: config.Settings) -> None:
         self._running = _run(settings, progress, client_id)
+        self._was_opened = False
 
     async def __aenter__(self) -> Graphmem:
+        if self._was_opened:
+            raise TypeError(
+                "it was opened already: call graphmem.open(...) again for another block"
+            )
+        self._was_opened = True
         return await self._running.__aenter__()
 
     async def __aexit__(

@@ -8,12 +8,13 @@ framework's name; what does not fit there is cut out of it and read from the tex
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
-from graphmem.blocking.event_loop import in_event_loop
+from graphmem.blocking.event_loop import begin, in_event_loop, wait_for
 from graphmem.blocking.generated import BlockingGraphmem
 from graphmem.client import Graphmem
 from graphmem.errors import ConversationNotFound, InvalidInput, MemoryNotFound
@@ -56,7 +57,7 @@ class MemoryAccess:
     async def ask(self, call: Callable[[Graphmem], Awaitable[Result]]) -> Result:
         """Return what a call of the memory returns."""
         if self._portal is not None:
-            return await asyncio.wrap_future(self._portal.start_task_soon(call, self._memory))
+            return await asyncio.wrap_future(begin(self._portal, partial(call, self._memory)))
         here = asyncio.get_running_loop()
         if self._loop is None or self._loop.is_closed():
             self._loop = here
@@ -72,7 +73,7 @@ class MemoryAccess:
         when that does not run.
         """
         if self._portal is not None:
-            return self._portal.call(call, self._memory)
+            return wait_for(self._portal, partial(call, self._memory))
         if self._loop is None or not self._loop.is_running():
             raise InvalidInput(
                 "memory",

@@ -65,16 +65,18 @@ def runs_here(portal: BlockingPortal) -> bool:
     return _PROCESSES.get(portal, os.getpid()) == os.getpid()
 
 
-def wait_for(portal: BlockingPortal, work: Callable[[], Awaitable[Result]]) -> Result:
-    """Return what work in an event loop returns; it is cancelled if its caller is interrupted.
-
-    Raises `RuntimeError` if the event loop has ended, or is another process's.
-    """
+def begin(portal: BlockingPortal, work: Callable[[], Awaitable[Result]]) -> Future[Result]:
+    """Begin work in an event loop. Raises `RuntimeError` if that has ended, or is another process's."""
     if _PROCESSES.get(portal) == ENDED:
         raise RuntimeError("the memory is closed: use it in its block, or before its `close`")
     if not runs_here(portal):
         raise RuntimeError("the memory was opened before a fork: open another one in this process")
-    future = portal.start_task_soon(work)
+    return portal.start_task_soon(work)
+
+
+def wait_for(portal: BlockingPortal, work: Callable[[], Awaitable[Result]]) -> Result:
+    """Return what work in an event loop returns; it is cancelled if its caller is interrupted."""
+    future = begin(portal, work)
     try:
         return future.result()
     finally:

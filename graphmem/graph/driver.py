@@ -442,7 +442,8 @@ class Graph:
         await apart.close()
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection; calls raise `Unavailable` from now on."""
+        self._link.away = Unavailable("graphmem is closed: use the memory inside of its block")
         await self._link.driver.close()
         await self._link.apart.close()
 
@@ -615,9 +616,16 @@ def _is_kept_out(problem: Exception) -> bool:
     return isinstance(problem, AuthError) or _name(problem) in KEPT_OUT
 
 
+DRIVER_CLOSED = "Driver closed"
+"""The driver's sentence of its own end; the error has no code."""
+
+
 def _passes(problem: Exception) -> bool:
     """Tell whether the same call may succeed later."""
     if isinstance(problem, OSError | IncompleteCommit | ConnectionPoolError):
+        return True
+    if type(problem) is DriverError and str(problem) == DRIVER_CLOSED:
+        # By `reconnect`, so that there is another one, or by `close`.
         return True
     if isinstance(problem, Neo4jError) and problem.code == DELETED_MEANWHILE:
         return True

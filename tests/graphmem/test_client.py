@@ -1,7 +1,8 @@
 """The public class: its arguments are the fields of its requests, and a block is opened rightly."""
 
 import inspect
-from typing import Any, get_type_hints
+from pathlib import Path
+from typing import Any, NoReturn, get_type_hints
 
 import msgspec
 import pytest
@@ -144,6 +145,18 @@ async def test_open_without_a_block_says_what_to_do() -> None:
         opening.__enter__()
     with pytest.raises(AttributeError, match=r"not running yet.*recall.*async with"):
         await opening.recall("When?")
+
+
+async def test_a_block_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unset(*_: object) -> NoReturn:
+        raise graphmem.SettingError("GRAPHMEM_DATA_DIR", "is unusable")
+
+    monkeypatch.setattr("graphmem.opening.running", unset)
+    opening = graphmem.open(data_dir=tmp_path)
+    with pytest.raises(graphmem.SettingError):
+        await opening.__aenter__()
+    with pytest.raises(TypeError, match=r"opened already: call graphmem.open\(\.\.\.\) again"):
+        await opening.__aenter__()
 
 
 def test_a_client_that_cannot_be_one_is_refused_by_its_name() -> None:

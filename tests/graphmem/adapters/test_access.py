@@ -44,6 +44,18 @@ async def test_a_blocking_memory_works_in_its_own_thread_for_both(asleep: Graphm
     await asyncio.to_thread(use)
 
 
+async def test_an_adapter_of_a_closed_memory_says_so(asleep: Graphmem) -> None:
+    def use() -> MemoryAccess:
+        with EventLoop() as portal:
+            return MemoryAccess(BlockingGraphmem(asleep, portal))
+
+    access = await asyncio.to_thread(use)
+    with pytest.raises(RuntimeError, match="the memory is closed: use it in its block"):
+        await access.ask(loop_of_work)
+    with pytest.raises(RuntimeError, match="the memory is closed: use it in its block"):
+        await asyncio.to_thread(access.wait, loop_of_work)
+
+
 def test_an_adapter_made_outside_of_a_loop_belongs_to_the_first_that_awaits_it(
     asleep: Graphmem,
 ) -> None:

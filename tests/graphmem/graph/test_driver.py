@@ -17,6 +17,7 @@ import pytest
 from neo4j import AsyncGraphDatabase
 from neo4j.exceptions import (
     ClientError,
+    DriverError,
     IncompleteCommit,
     Neo4jError,
     ServiceUnavailable,
@@ -382,6 +383,17 @@ async def test_a_database_that_is_gone_is_unavailable_for_every_kind_of_call(fre
         with pytest.raises(Unavailable):
             await call
     await graph.close()
+    for call in (graph.rows(ONE), graph.write(work), graph.execute("RETURN 1")):
+        with pytest.raises(Unavailable, match="graphmem is closed: use the memory inside of its"):
+            await call
+
+
+async def test_a_call_that_meets_a_driver_which_is_being_replaced_goes_on_with_the_next(
+    graph: Graph, failing_reads
+):
+    failing = failing_reads(Failing(DriverError("Driver closed"), times=1))
+    assert [one.text for one in await graph.rows(ONE)] == ["one"]
+    assert failing.calls == 2
 
 
 async def test_a_commit_whose_answer_got_lost_is_done_once(
