@@ -347,6 +347,10 @@ class Connections:
             await closing.http.aclose()
 
 
+NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
+"""The errors of the network after which the service has certainly done nothing."""
+
+
 class ServiceConnection(Struct, frozen=True, kw_only=True):
     """The way to one service for one client."""
 
@@ -412,10 +416,16 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
         )
 
     def unreachable(self, problem: httpx.TransportError) -> Unavailable:
-        """Return an error of the network as ours."""
+        """Return an error of the network as ours: nothing was asked for, or the answer was lost."""
+        name = type(problem).__name__
+        if isinstance(problem, NOT_SENT):
+            return Unavailable(
+                f"the service at {self.url} does not answer ({name}); check the address, and that "
+                "`graphmem serve` runs there"
+            )
         return Unavailable(
-            f"the service at {self.url} does not answer ({type(problem).__name__}); check the "
-            "address, and that `graphmem serve` runs there"
+            f"the answer of the service at {self.url} is lost ({name}): what was asked for may have been "
+            "done; look before you write the same again"
         )
 
     def _headers(self, route: Route) -> dict[str, str]:

@@ -207,9 +207,13 @@ async function whole(response: Response, request: Request): Promise<Response> {
 export function unreachable(url: string, signal: AbortSignal | undefined, cause: unknown): unknown {
   if (signal?.aborted) return signal.reason;
   const { origin } = new URL(url);
-  const sentence =
-    `the service at ${origin} does not answer (${reasonOf(cause)}); check the address, and that ` +
-    "`graphmem serve` runs there";
+  const reason = reasonOf(cause);
+  // A browser does not tell why it has no answer.
+  const isLost = reason !== "TypeError" && !NOT_CONNECTED.has(reason);
+  const sentence = isLost
+    ? `the answer of the service at ${origin} is lost (${reason}): what was asked for may have been done; ` +
+      "look before you write the same again"
+    : `the service at ${origin} does not answer (${reason}); check the address, and that \`graphmem serve\` runs there`;
   return new Unavailable(sentence, { code: "unavailable", cause });
 }
 

@@ -101,6 +101,12 @@ test("a lost answer is asked for again where that is safe, with longer pauses", 
   await assert.rejects(spent.client.recall("pump"), Unavailable);
 });
 
+test("a lost answer is told from a service that was not reached", async () => {
+  const told = (code: string) => stubbed(...Array(4).fill(failedFetch(code))).client.rememberFact("The lamp is red.");
+  await assert.rejects(told("ECONNRESET"), /is lost \(ECONNRESET\): what was asked for may have been done/);
+  await assert.rejects(told("ECONNREFUSED"), /does not answer \(ECONNREFUSED\); check the address/);
+});
+
 test("a lost answer to what may not be done twice is reported", async () => {
   const lost = [
     (client: Client) => client.remember("talk", [NAMED, UNNAMED]),

@@ -482,8 +482,25 @@ async def test_an_export_that_breaks_off_is_an_error_of_graphmem(
 ) -> None:
     parts = await serving(httpx.Response(200, stream=Cut())).client().export()
     assert await anext(parts) == b"{}\n"
-    with pytest.raises(graphmem.Unavailable, match="does not answer"):
+    with pytest.raises(graphmem.Unavailable, match="is lost \\(RemoteProtocolError\\)"):
         await anext(parts)
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (httpx.ReadError("cut"), r"is lost \(ReadError\): what was asked for may have been done"),
+        (httpx.ReadTimeout("late"), r"is lost \(ReadTimeout\): what was asked for may have"),
+        (httpx.ConnectError("refused"), r"does not answer \(ConnectError\); check the address"),
+    ],
+    ids=str,
+)
+async def test_a_lost_answer_is_told_from_a_service_that_was_not_reached(
+    failure: httpx.TransportError, said: str, serving: Callable[..., Service]
+) -> None:
+    service = serving(failure)
+    with pytest.raises(graphmem.Unavailable, match=said):
+        await service.client(retries=0).remember_fact("The lamp is red.")
 
 
 class KeptAlive(BaseHTTPRequestHandler):
