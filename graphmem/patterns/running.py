@@ -174,7 +174,15 @@ async def _of_text(name: str, chosen: Values, embedder: Embedder) -> Any:
     return await embedder.query(text) if text else []
 
 
+_BACKGROUNDS: dict[str, Vector] = {}
+"""By the key of an embedding model, the mean vector of unrelated texts: the same for every question."""
+
+
 async def background(embedder: Embedder) -> Vector:
-    """Return the mean of the vectors of unrelated texts."""
-    vectors = [one.vector for one in await embedder.passages([answer for _, answer in RELATED])]
-    return [statistics.fmean(values) for values in zip(*vectors, strict=True)]
+    """Return the mean of the vectors of unrelated texts; they are embedded once for each model."""
+    if embedder.key not in _BACKGROUNDS:
+        vectors = [one.vector for one in await embedder.passages([answer for _, answer in RELATED])]
+        _BACKGROUNDS[embedder.key] = [
+            statistics.fmean(values) for values in zip(*vectors, strict=True)
+        ]
+    return _BACKGROUNDS[embedder.key]

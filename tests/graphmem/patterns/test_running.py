@@ -507,3 +507,22 @@ async def test_themes_tell_that_their_limit_leaves_some_out(told: Graphmem) -> N
 async def test_a_pattern_cannot_write(memory: Graphmem) -> None:
     with pytest.raises(Exception, match=r"(?i)read access mode|writing in read"):
         await run(memory, "CREATE (n:Forged {client_id: $client_id}) RETURN $limit AS l")
+
+
+async def test_the_unrelated_texts_are_embedded_once(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(running, "_BACKGROUNDS", {})
+    embedded = []
+    passages = runtime.embedder.passages
+
+    async def counted(texts, **options):
+        embedded.append(len(texts))
+        return await passages(texts, **options)
+
+    monkeypatch.setattr(runtime.embedder, "passages", counted)
+
+    first = await running.background(runtime.embedder)
+    assert await running.background(runtime.embedder) == first
+    assert len(first) == runtime.embedder.model.dimensions
+    assert len(embedded) == 1
