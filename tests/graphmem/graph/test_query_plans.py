@@ -253,7 +253,8 @@ async def test_the_schema_s_files_hold_administration_marks_for_jobs_and_repairs
         for name, (text, statement) in statements.items():
             explained = await session.run(f"EXPLAIN {statement}", examples(text))
             marks = re.search(
-                r"_due = true|NOT span\.scope_words CONTAINS|MERGE \(job:Job|timezone: 'Z'",
+                r"_due = true|NOT span\.scope_words CONTAINS|MERGE \(job:Job|timezone: 'Z'"
+                r"|SET memory\.invalid_at",
                 statement,
             )
             expected = "w" if marks else "s"
