@@ -31,7 +31,8 @@ def query(wanted: type[Struct], lists: Mapping[str, ReadItems] | None = None) ->
     lists = lists or {}
 
     async def read(request: AnyRequest) -> None:
-        await _refuse_body(request)
+        if request.method == "POST":
+            await refuse_body(request)
         given = request.query_params
         for name in given:
             if len(given.getall(name)) > 1 and name not in lists:
@@ -57,13 +58,10 @@ def refuse_unread(request: AnyRequest) -> None:
         )
 
 
-async def _refuse_body(request: AnyRequest) -> None:
+async def refuse_body(request: AnyRequest) -> None:
     """Raise `InvalidInput` for a body that says something: nobody would read it."""
-    if request.method in {"POST", "DELETE"} and (await Request.body(request)).strip() not in (
-        b"",
-        b"{}",
-    ):
-        raise InvalidInput("body", "is not read here; send the options in the query string")
+    if (await Request.body(request)).strip() not in (b"", b"{}"):
+        raise InvalidInput("body", "is not read here; what can be said stands in the query string")
 
 
 def _provider(wanted: type[Struct], lists: Collection[str]) -> Callable[..., Struct]:

@@ -1,6 +1,6 @@
 CYPHER 25
-// Active memories of one kind with nearly the same meaning or the same text, nearest pair first, among the
-// newest. The vector of a message has its speaker too, that of a fact its keywords.
+// Active memories of one kind with the same text, or with nearly the same meaning, nearest pair first, among
+// the newest. The vector of a message has its speaker too, that of a fact its keywords.
 //
 // title    Duplicates
 // example  {"kind": "reference", "cosine": 0.95}
@@ -28,15 +28,19 @@ WHERE memory.client_id = $client_id AND memory.active = true AND memory.kind = $
 WITH memory
 ORDER BY memory.occurred_at DESC, memory.id
 LIMIT $newest
-WITH collect({memory: memory, words: toLower(trim(memory.text))}) AS seen
+// Whole copies of long texts would exceed the memory of a transaction.
+WITH collect({memory: memory, begins: toLower(left(trim(memory.text), 500))}) AS seen
 UNWIND range(0, size(seen) - 1) AS place
 WITH seen, seen[place] AS one, place
 UNWIND seen[place + 1..] AS other
-WITH one.memory AS newer, other.memory AS older, one.words = other.words AS same_text
+WITH one.memory AS newer, other.memory AS older, one.begins = other.begins AS same_beginning
 WITH
   newer,
   older,
-  same_text,
+  CASE
+    WHEN same_beginning THEN toLower(trim(newer.text)) = toLower(trim(older.text))
+    ELSE false
+  END AS same_text,
   2 * vector.similarity.cosine(newer.embedding, older.embedding) - 1 AS cosine
 WHERE cosine >= $cosine OR same_text
 RETURN
@@ -47,5 +51,5 @@ RETURN
   newer.occurred_at AS newer_at,
   older.occurred_at AS older_at,
   [newer.id, older.id] AS memory_ids
-ORDER BY cosine DESC, newer_at DESC, memory_ids[0], memory_ids[1]
+ORDER BY same_text DESC, cosine DESC, newer_at DESC, memory_ids[0], memory_ids[1]
 LIMIT $limit

@@ -31,7 +31,15 @@ Neo4j writes an expression out to name its column; from 157 on its stack overflo
 UNIONS = 100
 
 PARTS = 500
-"""The maximum number of commas outside of brackets: 2,000 columns keep the planner for a minute."""
+"""The maximum number of columns and patterns between UNIONs: 2,000 keep the planner for a minute.
+
+Counted are the words MATCH, and the commas outside of brackets, of maps and lists that is.
+"""
+
+SUBQUERY_BEGINS = {"CALL", "COLLECT", "COUNT", "EXISTS", ")"}
+"""What stands before the brace of a subquery; another brace is that of a map, or tells a number of hops."""
+
+SUBQUERY = "{ of a subquery"
 
 NUMBERS = 1_000_000
 """The maximum steps of loops inside one expression: a million plain steps take a quarter of a second."""
@@ -41,8 +49,8 @@ REDUCED = 100_000
 
 RULES: Mapping[str, str] = {
     "cypher_nesting": f"brackets, CASE and NOT may stand {DEPTH} deep, braces {SUBQUERIES}, with {JOINED} "
-    f"operators in one expression, {UNIONS} UNIONs and {PARTS} commas outside of brackets: send long lists "
-    "as a parameter, join steps by WITH",
+    f"operators in one expression, {UNIONS} UNIONs and {PARTS} columns and patterns: send long lists as a "
+    "parameter, join steps by WITH",
     "cypher_regex": "after =~ stands a text, or a parameter, with at most two of `*`, `+` and `{n,}`, no "
     "repetition of what repeats or has alternatives, and few alternatives: CONTAINS, STARTS WITH and ENDS "
     "WITH take anything",
@@ -205,28 +213,35 @@ def _check_depth(sequence: Sequence[Word]) -> None:
     opened: list[str] = []
     joined, unions = [Joined()], 0
     nots = cases = parts = 0
+    before = ""
     for word in sequence:
         upper = word.upper
         nots = nots + 1 if upper == "NOT" else nots if upper == "(" else 0
         cases += (upper == "CASE") - (upper == "END")
         unions += upper == "UNION"
-        parts += upper == "," and (not opened or opened[-1] == "{")
+        parts = 0 if upper == "UNION" else parts + _begins_part(upper, opened)
         joined[-1].add(upper)
         if upper in CLOSED_BY:
-            opened.append(upper)
+            opened.append(SUBQUERY if upper == "{" and before in SUBQUERY_BEGINS else upper)
             joined.append(Joined())
         elif upper in CLOSED_BY.values() and opened:
             opened.pop()
             inner = joined.pop().most
             joined[-1].deepen(inner)
+        before = upper
         if (
             len(opened) + max(cases, 0) + nots > DEPTH
-            or opened.count("{") > SUBQUERIES
+            or opened.count("{") + opened.count(SUBQUERY) > SUBQUERIES
             or joined[-1].most > JOINED
             or unions > UNIONS
             or parts > PARTS
         ):
             raise _Endless("cypher_nesting", word)
+
+
+def _begins_part(upper: str, opened: Sequence[str]) -> bool:
+    """Tell whether a word begins another column or pattern, inside of these brackets."""
+    return upper == "MATCH" or (upper == "," and (not opened or opened[-1] == SUBQUERY))
 
 
 def _check_regexes(sequence: Sequence[Word], parameters: Mapping[str, Any]) -> None:

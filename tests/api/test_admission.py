@@ -194,10 +194,10 @@ async def test_the_wait_for_a_turn_counts(slow: Slow, limited: Callable[..., Lit
     assert slow.cancelled >= 1
 
 
-def scope_of(path: str, *headers: tuple[bytes, bytes]) -> dict[str, Any]:
+def scope_of(path: str, *headers: tuple[bytes, bytes], method: str = "POST") -> dict[str, Any]:
     return {
         "type": "http",
-        "method": "POST",
+        "method": method,
         "path": path,
         "raw_path": path.encode(),
         "query_string": b"",
@@ -233,8 +233,8 @@ class Caller:
         self.answers.append(message)
 
 
-async def ask(app: Any, caller: Caller, path: str = RECALL) -> None:
-    await app(scope_of(path), caller.receive, caller.send)
+async def ask(app: Any, caller: Caller, path: str = RECALL, method: str = "POST") -> None:
+    await app(scope_of(path, method=method), caller.receive, caller.send)
 
 
 async def test_a_caller_who_hangs_up_cancels_the_work(
@@ -288,21 +288,31 @@ async def test_a_caller_who_hangs_up_while_it_waits_leaves_its_place(
 
 
 @pytest.mark.parametrize("body", [b"", b"{}"])
+@pytest.mark.parametrize(
+    ("method", "path", "name"),
+    [
+        ("POST", "/api/v0/conversations/c/segment", "graphmem.episodes.segment.segment"),
+        ("DELETE", "/api/v0/contexts/x", "graphmem.contexts.context.delete_context"),
+    ],
+)
 async def test_a_request_without_a_struct_is_read_before_it_waits(
+    method: str,
+    path: str,
+    name: str,
     body: bytes,
     slow: Slow,
     limited: Callable[..., Litestar],
     monkeypatch: pytest.MonkeyPatch,
 ):
-    async def segment(id: str, context: Any, **_: Any) -> Any:
+    async def work(id: str, context: Any, **_: Any) -> Any:
         return await slow(id, context)
 
-    monkeypatch.setattr("graphmem.episodes.segment.segment", segment)
+    monkeypatch.setattr(name, work)
     app = limited(requests_at_once=1)
     async with asking(app, 1):
         await until(lambda: slow.begun)
         caller = Caller(body)
-        asked = asyncio.create_task(ask(app, caller, "/api/v0/conversations/c/segment"))
+        asked = asyncio.create_task(ask(app, caller, path, method))
         await asyncio.sleep(0.02)
         slow.open.set()
         async with asyncio.timeout(60):

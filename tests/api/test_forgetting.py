@@ -111,8 +111,11 @@ async def test_a_dry_run_that_a_deletion_does_not_read_in_the_query_string_delet
     assert (answer.status_code, answer.json()["field"]) == (400, "dry_run")
 
 
-async def test_a_dry_run_of_forgetting_a_client_is_no_body(refusing: httpx.AsyncClient) -> None:
-    answer = await refusing.request("DELETE", f"{PREFIX}/clients/refused", json={"dry_run": True})
+@pytest.mark.parametrize("path", ["memories/m", "conversations/c", "contexts/x", "clients/refused"])
+async def test_a_dry_run_in_the_body_of_a_deletion_deletes_nothing(
+    path: str, refusing: httpx.AsyncClient
+) -> None:
+    answer = await refusing.request("DELETE", f"{PREFIX}/{path}", json={"dry_run": True})
     assert (answer.status_code, answer.json()["field"]) == (400, "body")
 
 

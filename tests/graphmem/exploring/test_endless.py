@@ -109,6 +109,10 @@ def test_a_refusal_names_the_word(query: str, word: str) -> None:
         "MATCH (n) WHERE n.idx IN range(1, 20) RETURN n.range, range",
         "RETURN 'range(1, 999999999999)' AS x // range(1, 99999999999)",
         "MATCH (n) WHERE n.a = 1 AND n.b = 2 RETURN n" + ", n.a + n.b" * 400,
+        "UNWIND [" + ", ".join(["{id: 0, a: 'x', b: 2}"] * 400) + "] AS one RETURN one",
+        "RETURN {" + ", ".join(f"k{number}: {number}" for number in range(600)) + "} AS one",
+        "MATCH (n {client_id: $c, kind: 'x', id: 'i'}) " * 300 + "RETURN 1 AS x",
+        " UNION ALL ".join(["RETURN 1 AS a, 2 AS b, 3 AS c, 4 AS d, 5 AS e, 6 AS f, 7 AS g"] * 90),
     ],
 )
 def test_what_comes_to_an_end_is_let_pass(query: str) -> None:
@@ -134,11 +138,12 @@ def test_what_comes_to_an_end_is_let_pass(query: str) -> None:
         (97, lambda many: "RETURN EXISTS { (n) WHERE n.a = 1" + " AND n.a = 1" * many + " }"),
         (100, lambda many: "RETURN 1 AS x" + " UNION RETURN 1 AS x" * many),
         (500, lambda many: "RETURN [1, 2] AS x" + ", [1, 2] AS x" * many),
-        (500, lambda many: "RETURN COUNT { MATCH (n)" + ", (n)" * many + " } AS x"),
+        (499, lambda many: "RETURN COUNT { MATCH (n)" + ", (n)" * many + " } AS x"),
+        (500, lambda many: "MATCH (n) " * many + "RETURN 1 AS x"),
     ],
     ids=[
         *("brackets", "NOT", "CASE", "subqueries", "operators", "properties"),
-        *("sum of a sum", "sum of a list", "conditions", "unions", "columns", "patterns"),
+        *("sum of a sum", "sum of a list", "conditions", "unions", "columns", "patterns", "MATCH"),
     ],
 )
 def test_what_nests_is_let_pass_up_to_its_bound(most: int, nested: Callable[[int], str]) -> None:

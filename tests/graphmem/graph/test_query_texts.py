@@ -292,7 +292,7 @@ def test_a_statement_of_the_schema_may_be_repeated() -> None:
         and not re.search(r"ENDS WITH ']'.* timezone: 'Z'", statement, re.DOTALL)
         # An end that is early enough is left as it is.
         and not re.search(
-            r"replaced < memory.invalid_at.* SET memory.invalid_at", statement, re.DOTALL
+            r"newer.valid_at < memory.invalid_at.* SET memory.invalid_at", statement, re.DOTALL
         )
     ]
     assert not wrong, "\n".join(wrong)
