@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from graphmem.client import DEFAULT_CLIENT, Graphmem
 from graphmem.config import is_address
-from graphmem.errors import InvalidInput
+from graphmem.errors import GraphmemError, InvalidInput
 from graphmem.model.validation import listed, validated
 from graphmem.model.vocabulary import ClientId
 from graphmem.remote.connection import (
@@ -85,7 +85,7 @@ class AsyncClient(Graphmem):
                 httpx.AsyncClient,
                 base_url=address,
                 timeout=httpx.Timeout(
-                    None if timeout is None else validated(timeout, Timeout, "timeout"),
+                    None if timeout in (None, math.inf) else validated(timeout, Timeout, "timeout"),
                     connect=CONNECT_SECONDS,
                 ),
                 transport=transport,
@@ -151,7 +151,11 @@ class AsyncClient(Graphmem):
         """Return everything of this client as the lines of a file, as they arrive; see `Graphmem.export`."""
         fields: Fields = {"vectors": vectors} | ({} if cursor is None else {"cursor": cursor})
         lines = self._lines(fields)
-        first = await anext(lines)
+        first = await anext(lines, b"")
+        if not first:
+            raise GraphmemError(
+                f"the service at {self._connection.url} answered nothing; check the address"
+            )
         return _chained(first, lines)
 
     async def _lines(self, fields: Fields) -> AsyncIterator[bytes]:
@@ -191,11 +195,22 @@ class RemoteRuns(RunEnvironment):
 def _address(url: str) -> str:
     """Return the address of a service; the error does not repeat it, since it may have a password."""
     given = validated(url, str, "url")
-    if not (given.lower().startswith(("http://", "https://")) and is_address(given)):
+    if not (
+        given.lower().startswith(("http://", "https://")) and is_address(given) and _fits(given)
+    ):
         raise InvalidInput(
             "url", f"is no address of a service; give one with its scheme, such as {LOCAL_SERVICE}"
         )
     return given
+
+
+def _fits(address: str) -> bool:
+    """Tell whether httpx can ask an address."""
+    try:
+        httpx.URL(address)
+    except httpx.InvalidURL:
+        return False
+    return True
 
 
 def _sendable(key: str) -> str:
@@ -203,9 +218,10 @@ def _sendable(key: str) -> str:
     given = validated(key, str, "key")
     if not given:
         raise InvalidInput("key", "is empty; give the key, or None for a service without keys")
-    if not (given.isascii() and given.isprintable()):
+    if not (given.isascii() and given.isprintable()) or given != given.strip():
         raise InvalidInput(
-            "key", "has a character that cannot be sent; give one of printable ASCII"
+            "key",
+            "has a character, or a space at its end, that cannot be sent; give one of printable ASCII",
         )
     return given
 

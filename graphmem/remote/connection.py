@@ -340,14 +340,25 @@ class Connections:
                 await lent.http.aclose()
 
     async def close(self) -> None:
-        """Close the connections of the running event loop; no others are made."""
-        if not self._is_closed:
-            closing = self.current()
-            self._is_closed = True
-            await closing.http.aclose()
+        """Close the connections of all event loops that run; no others are made."""
+        self._is_closed = True
+        here, every = asyncio.get_running_loop(), self._of_loop
+        self._of_loop = {}
+        for loop, lent in every.items():
+            if loop is here:
+                await lent.http.aclose()
+            elif loop.is_running():
+                asyncio.run_coroutine_threadsafe(lent.http.aclose(), loop)
 
 
-NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
+NOT_SENT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.LocalProtocolError,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+)
 """The errors of the network after which the service has certainly done nothing."""
 
 
@@ -370,7 +381,7 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
         while True:
             request = self.request(route, fields)
             try:
-                return await self._send(request, fields)
+                return await self._send(request, route, fields)
             except FailedRequest as failed:
                 if self._is_about_bookmark(failed.error, request):
                     self.latest.forget(self.client_id)
@@ -394,6 +405,7 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
                     if not response.is_success:
                         await response.aread()
                         raise failure_of(response, fields)
+                    refuse_page(response)
                     yield response
                 finally:
                     await response.aclose()
@@ -415,18 +427,20 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
             route.method, path, params=params, headers=headers, content=content
         )
 
-    def unreachable(self, problem: httpx.TransportError) -> Unavailable:
-        """Return an error of the network as ours: nothing was asked for, or the answer was lost."""
+    def unreachable(self, problem: httpx.TransportError, *, may_write: bool = False) -> Unavailable:
+        """Return an error of the network as ours: the service was not reached, or its answer was lost."""
         name = type(problem).__name__
         if isinstance(problem, NOT_SENT):
             return Unavailable(
                 f"the service at {self.url} does not answer ({name}); check the address, and that "
                 "`graphmem serve` runs there"
             )
-        return Unavailable(
-            f"the answer of the service at {self.url} is lost ({name}): what was asked for may have been "
-            "done; look before you write the same again"
+        remedy = (
+            "what was asked for may have been done; look before you write the same again"
+            if may_write
+            else "ask again"
         )
+        return Unavailable(f"the answer of the service at {self.url} is lost ({name}): {remedy}")
 
     def _headers(self, route: Route) -> dict[str, str]:
         headers = {"Accept": f"{route.accept}, application/problem+json"}
@@ -446,13 +460,15 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
         named = getattr(error, "field", None) == BOOKMARK
         return named and isinstance(error, InvalidInput) and BOOKMARK in request.headers
 
-    async def _send(self, request: httpx.Request, fields: Fields) -> httpx.Response:
+    async def _send(self, request: httpx.Request, route: Route, fields: Fields) -> httpx.Response:
         try:
             async with self.connections.lend() as http:
                 response = await http.send(request)
         except httpx.TransportError as problem:
             undone = isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout)
-            raise FailedRequest(self.unreachable(problem), undone=undone) from problem
+            may_write = not route.may_be_repeated(fields)
+            error: GraphmemError = self.unreachable(problem, may_write=may_write)
+            raise FailedRequest(error, undone=undone) from problem
         self.latest.keep(self.client_id, response)
         if response.is_success:
             return response
@@ -461,11 +477,15 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
         raise FailedRequest(error, undone=undone, pause=_retry_after(response))
 
 
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for a text that is no JSON of ours."""
+
+
 def failure_of(response: httpx.Response, fields: Fields) -> GraphmemError:
     """Return the error of Python for a failed answer of the service."""
     try:
         problem = msgspec.json.decode(response.content, type=ReceivedProblem)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return _unnamed(response)
     error = _made(_class_of(problem.code, response.status_code), problem, fields)
     pause = _retry_after(response)
@@ -495,15 +515,22 @@ def _told(response: httpx.Response) -> str:
 
 def decoded(response: httpx.Response, answer: Any) -> Any:
     """Return a successful answer as a type. Raises `GraphmemError` if another program has answered."""
+    refuse_page(response)
     if answer is str:
         return response.text
     try:
         return msgspec.json.decode(response.content or b"null", type=answer)
-    except msgspec.DecodeError as problem:
+    except UNREADABLE as problem:
         raise GraphmemError(
             f"{_told(response)} with what this version of graphmem does not read ({problem}); check the "
             "address, and the version of the service"
         ) from problem
+
+
+def refuse_page(response: httpx.Response) -> None:
+    """Raise `GraphmemError` for a page of another program, at an address that is not graphmem's."""
+    if response.headers.get("Content-Type", "").startswith("text/html"):
+        raise GraphmemError(f"{_told(response)} with a page; check the address")
 
 
 def _class_of(code: str, status: int) -> type[GraphmemError]:

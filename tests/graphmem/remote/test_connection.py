@@ -3,13 +3,14 @@
 import asyncio
 import gc
 import itertools
+import json
 import math
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 from uuid import UUID
 
@@ -237,7 +238,7 @@ async def test_the_key_and_the_client_are_sent(serving: Callable[..., Service]) 
         service.client(client_id="two words")
 
 
-@pytest.mark.parametrize("key", ["ключ", "“sesame”", "bücher", "two\nlines"])
+@pytest.mark.parametrize("key", ["ключ", "“sesame”", "bücher", "two\nlines", "sesame "])
 def test_a_key_that_no_header_can_have_is_refused_before_anything_is_sent(key: str) -> None:
     with pytest.raises(graphmem.InvalidInput) as refused:
         graphmem.AsyncClient(key=key)
@@ -248,7 +249,10 @@ def test_a_key_that_no_header_can_have_is_refused_before_anything_is_sent(key: s
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
-        *(("url", wrong) for wrong in ("", "127.0.0.1:8000", "ftp://a", "http://", None, 5)),
+        *(
+            ("url", wrong)
+            for wrong in ("", "127.0.0.1:8000", "ftp://a", "http://", "http://h\0", None, 5)
+        ),
         *(("key", wrong) for wrong in ("", 5)),
         *(("retries", wrong) for wrong in (-1, 1.5, "3", None)),
         *(("timeout", wrong) for wrong in (0, -1, "3")),
@@ -448,6 +452,7 @@ async def test_the_bookmarks_of_the_latest_clients_are_kept(
         httpx.Response(200, text="<html>"),
         httpx.Response(200, json={"categories": 5}),
         httpx.Response(200, text='{"categories": ['),
+        httpx.Response(200, content=b'{"categories": ["\xff"]}'),
         httpx.Response(200),
     ],
     ids=str,
@@ -501,6 +506,63 @@ async def test_a_lost_answer_is_told_from_a_service_that_was_not_reached(
     service = serving(failure)
     with pytest.raises(graphmem.Unavailable, match=said):
         await service.client(retries=0).remember_fact("The lamp is red.")
+
+
+async def test_a_lost_answer_to_what_may_be_asked_again_is_told_so(
+    serving: Callable[..., Service],
+) -> None:
+    service = serving(httpx.ReadError("cut"))
+    with pytest.raises(graphmem.Unavailable, match=r"is lost \(ReadError\): ask again"):
+        await service.client(retries=0).categories()
+
+
+@pytest.mark.parametrize("failed", [False, True])
+async def test_a_page_is_no_text_and_no_export(
+    failed: bool, serving: Callable[..., Service]
+) -> None:
+    html = httpx.Response(200, html="<p>log in</p>")
+    wrong = {"detail": "\xff", "code": "x"}
+    problem = httpx.Response(500, content=json.dumps(wrong, ensure_ascii=False).encode("latin-1"))
+    client = serving(*[problem if failed else html] * 2).client()
+    with pytest.raises(graphmem.GraphmemError, match="check the address"):
+        await client.compose_context("c")
+    with pytest.raises(graphmem.GraphmemError, match="check the address"):
+        await client.export()
+
+
+async def test_an_export_of_nothing_is_none(serving: Callable[..., Service]) -> None:
+    with pytest.raises(graphmem.GraphmemError, match="answered nothing; check the address"):
+        await serving(httpx.Response(200)).client().export()
+
+
+async def test_no_end_of_time_is_no_limit(serving: Callable[..., Service]) -> None:
+    client = serving(FINE).client(timeout=math.inf)
+    assert (await client.categories()).categories == ["general"]
+
+
+async def test_a_client_closes_the_connections_of_all_event_loops(
+    serving: Callable[..., Service],
+) -> None:
+    client = serving(FINE, FINE).client()
+    await client.categories()
+    used, done = Event(), Event()
+    elsewhere: list[httpx.AsyncClient] = []
+
+    async def use() -> None:
+        await client.categories()
+        elsewhere.append(client._connection.connections.current().http)
+        used.set()
+        async with asyncio.timeout(60):
+            while not elsewhere[0].is_closed:
+                await asyncio.sleep(0.01)
+        done.set()
+
+    thread = Thread(target=asyncio.run, args=[use()])
+    thread.start()
+    await asyncio.to_thread(used.wait, 60)
+    await client.close()
+    await asyncio.to_thread(thread.join)
+    assert done.is_set()
 
 
 class KeptAlive(BaseHTTPRequestHandler):
