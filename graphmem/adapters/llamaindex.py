@@ -10,6 +10,7 @@ from graphmem.client import Graphmem
 from graphmem.errors import ExtraMissing
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import GivenRole, Kind
+from graphmem.prompts.rendering import one_line
 from graphmem.recall.types import Item
 from graphmem.tokens import TokenCounter
 
@@ -224,7 +225,7 @@ def remembered(
     """Return memories under a heading as a text of at most so many tokens; empty if there are none."""
     text = ""
     for item in items:
-        speaker = item.name or item.role or item.kind
+        speaker = one_line(item.name or item.role or item.kind)
         line = f"{item.occurred_at:%Y-%m-%d} {speaker}: {item.text}"
         longer = "\n".join(part for part in (text or heading, line) if part)
         if tokens.count(longer) <= most:

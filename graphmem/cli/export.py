@@ -88,7 +88,7 @@ def export_file(
         _show(report)
         if not report.nodes:
             click.echo(
-                f"nothing is stored of a client {client_id!r}: the file is empty; --client names another"
+                f"nothing is stored of a client {client_id!r}: the file has no memory; --client names another"
             )
 
 

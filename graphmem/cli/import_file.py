@@ -368,7 +368,7 @@ def _show(report: Report) -> None:
     )
     if report.known_messages:
         were = "was" if report.known_messages == 1 else "were"
-        click.echo(f"{report.known_messages:,} of them {were} there already")
+        click.echo(f"{report.known_messages:,} of them {were} there already, or twice in the file")
     if report.skipped_lines:
         skipped = counted(report.skipped_lines, "message" if report.form else "line")
         click.echo(f"{skipped} skipped, which were imported before the interruption")

@@ -38,7 +38,7 @@ class Imported(Struct, kw_only=True):
     """Lines that an interrupted import had stored before."""
     messages: int = 0
     known_messages: int = 0
-    """Those of them that were stored before, by another import or by whoever remembered them."""
+    """Those of them that were stored before, or that the file has twice."""
     conversations: int = 0
     new_conversations: int = 0
     embedding_truncated: int = 0

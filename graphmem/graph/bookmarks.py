@@ -1,6 +1,8 @@
-"""Bookmarks: the states of a database that a request depends on, and those that it reached.
+"""Bookmarks: a read in a cluster waits for the writes that came before it, also those of other processes.
 
-A caller gets the states as the text of a header, and any process of the service answers from there on.
+A member may lag behind its leader. A bookmark names a state of the database; a transaction that is given one
+waits until its member has reached that state. `Bookmarks` keeps those of a process. Those of a request travel
+with its answer as a text: the caller's next request sees that state in any process.
 """
 
 import base64

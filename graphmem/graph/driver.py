@@ -214,13 +214,6 @@ class DriverInUse(Struct):
         log.log(level if is_new else logging.DEBUG, said, fault)
 
 
-# Bookmarks: a read in a cluster waits for the writes that came before it, also those of other processes.
-#
-# A member may lag behind its leader. A bookmark names a state of the database; a transaction that is given
-# one waits until its member has reached that state. `Bookmarks` keeps those of a process. Those of a request
-# travel with its answer as a text: the caller's next request sees that state in any process.
-
-
 class Graph:
     """One database of one Neo4j, which runs query files on one side of its embeddings."""
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.model.vocabulary import Kind, SourceType, kind_label
+from graphmem.prompts.rendering import one_line
 from graphmem.retrieval.heads import Head, by_found_id
 
 SNIPPET_CHARACTERS = 200
@@ -202,7 +203,7 @@ def _plan(stored: StoredCard) -> str:
 
 
 def _message(stored: StoredCard) -> str:
-    speaker = stored.name or stored.role or "message"
+    speaker = one_line(stored.name or stored.role or "message")
     return f"{speaker}, {stored.occurred_at:%Y-%m-%d %H:%M}"
 
 

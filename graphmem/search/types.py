@@ -137,8 +137,8 @@ class SearchItem(Struct, frozen=True, kw_only=True):
     occurred_at: datetime
     scores: dict[str, float]
     ranks: dict[Leg, int]
-    """Its rank in each search that has found it, from 1: `vector` by meaning, `bm25` by words. The first of
-    an order by time or importance have none by words."""
+    """Its rank in each search that has found it, from 1: `vector` by meaning, `bm25` by words. With
+    `sort_by` recency or importance it has none by words."""
     hop: int = 0
     hop_from: str | None = None
     client_id: str | None = None

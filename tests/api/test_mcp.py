@@ -196,7 +196,7 @@ async def test_rows_beyond_the_limit_of_a_pattern_are_told(
         part = await told(agent, "patterns", **asked, max_tokens=200)
 
     assert whole.count('"same_text"') == 5
-    assert whole.splitlines()[-1] == "(more rows: raise `limit`)"
+    assert whole.splitlines()[-1] == "(more rows: raise `limit`, or ask for less)"
     shown = part.count('"same_text"')
     assert 0 < shown < 5
     assert part.splitlines()[-1] == f"(at least {6 - shown} more rows)"

@@ -476,7 +476,10 @@ async def patterns(asked: PatternsAsked, memory: Graphmem) -> ToolAnswer:
     lines, more = [compact(_row(row)) for row in found.rows], "({} more rows)"
     if found.truncated:
         # Where it does not fit it stands for one more row at least.
-        lines, more = [*lines, "(more rows: raise `limit`)"], "(at least {} more rows)"
+        lines, more = (
+            [*lines, "(more rows: raise `limit`, or ask for less)"],
+            "(at least {} more rows)",
+        )
     text = within(lines, asked.max_tokens, tokens, more)
     return ToolAnswer(text, PatternsFound(found=found))
 

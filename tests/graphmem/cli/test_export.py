@@ -35,7 +35,7 @@ def test_the_export_of_a_client_that_has_nothing_says_so(invoke, client_id, tmp_
     told = result.stdout.splitlines()[-1]
     assert (
         told
-        == f"nothing is stored of a client {client_id!r}: the file is empty; --client names another"
+        == f"nothing is stored of a client {client_id!r}: the file has no memory; --client names another"
     )
 
 
