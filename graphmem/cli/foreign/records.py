@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, TypeVar
 
@@ -163,12 +163,12 @@ def opened(path: Path) -> Iterator[list[BinaryIO]]:
             file.seek(0)
             yield [file]
         return
-    try:
-        archive = zipfile.ZipFile(path)
-        files = _conversations(archive, path.name)
-    except DAMAGED as problem:
-        raise _damaged(path.name, problem) from problem
-    with archive:
+    with ExitStack() as stack:
+        try:
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            files = _conversations(archive, path.name)
+        except DAMAGED as problem:
+            raise _damaged(path.name, problem) from problem
         yield files
 
 
