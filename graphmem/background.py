@@ -301,12 +301,15 @@ class Background:
         self.stop()
         if self._task is None:
             return
-        for beside in self._beside:
-            beside.cancel()
-            await asyncio.wait([beside])
-        _, late = await asyncio.wait([self._task], timeout=END_SECONDS)
-        if late:
-            log.error("the worker does not end and is cut off; its job comes due again")
+        try:
+            for beside in self._beside:
+                beside.cancel()
+                await asyncio.wait([beside])
+            _, late = await asyncio.wait([self._task], timeout=END_SECONDS)
+            if late:
+                log.error("the worker does not end and is cut off; its job comes due again")
+        finally:
+            # Also where a second signal cuts this off: no job goes on in a database that is being closed.
             self._task.cancel()
             await asyncio.wait([self._task])
 

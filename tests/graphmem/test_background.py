@@ -262,6 +262,30 @@ async def test_a_worker_that_does_not_end_is_cut_off(
     assert "cut off" in caplog.text
 
 
+async def test_a_worker_whose_end_is_cut_off_does_not_go_on(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = asyncio.Event()
+
+    async def run(self: Worker) -> None:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(Worker, "run", run)
+    running = Background(runtime)
+    running.start()
+    await asyncio.sleep(0.01)
+    ending = asyncio.create_task(running.end())
+    await asyncio.sleep(0.01)
+    assert not ended.is_set()
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
+    assert ended.is_set()
+
+
 async def test_what_never_started_ends_too(runtime: Runtime) -> None:
     await Background(runtime).end()
 
