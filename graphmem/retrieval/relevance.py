@@ -2,7 +2,6 @@
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,9 +18,9 @@ from graphmem.graph.installation import (
 )
 from graphmem.retrieval.knowledge import KNOWN, Knowledge, knows, measure_knowledge
 from graphmem.retrieval.understanding import runs
+from graphmem.text.common_words import kept
 from graphmem.text.languages import (
     ENGLISH,
-    LONGEST_KEPT,
     STEMS_KEPT,
     UNSPACED,
     function_words,
@@ -164,14 +163,9 @@ def asked_names(question: str) -> list[str]:
     return [name for _, _, name in names(question[:NAMED_CHARACTERS])]
 
 
+@kept(STEMS_KEPT)
 def stemmed(word: str) -> str:
     """Return a word's stem, whatever apostrophe it is written with; cached, since texts repeat words."""
-    find = _stemmed if len(word) <= LONGEST_KEPT else _stemmed.__wrapped__
-    return find(word)
-
-
-@lru_cache(STEMS_KEPT)
-def _stemmed(word: str) -> str:
     return stem(word.replace("’", "'"))
 
 

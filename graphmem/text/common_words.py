@@ -1,9 +1,32 @@
 """Words that tell names from other words: English ones that name nothing, and those of German sentences."""
 
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Any, TypeVar, cast
 
 from graphmem.tokens import vocabulary_place
+
+Cached = TypeVar("Cached", bound=Callable[..., Any])
+
+LONGEST_KEPT = 64
+"""The characters of the longest word about which something is kept: a longer one is data, such as Base64."""
+
+
+def kept(words: int) -> Callable[[Cached], Cached]:
+    """Cache what a function finds of a word, its last argument, for so many words of usual length."""
+
+    def caching(find: Cached) -> Cached:
+        cached = lru_cache(words)(find)
+
+        @wraps(find)
+        def found(*args: str) -> Any:
+            return (cached if len(args[-1]) <= LONGEST_KEPT else find)(*args)
+
+        return cast(Cached, found)
+
+    return caching
+
 
 GIVEN_NAMES = frozenset(
     """
@@ -235,7 +258,7 @@ OPENING_WORDS = frozenset(
 )
 
 
-@lru_cache(16_384)
+@kept(16_384)
 def is_ordinary(word: str) -> bool:
     """Tell whether a capitalised word is written in lower case as a rule; of a compound, each part of it.
 
@@ -395,7 +418,7 @@ _LONGEST_GERMAN = 12
 """The letters of the longest word that is no compound."""
 
 
-@lru_cache(16_384)
+@kept(16_384)
 def is_german_noun(word: str) -> bool:
     """Tell whether a capitalised word of a German text is an ordinary noun by its form or a list."""
     base = word.lower()

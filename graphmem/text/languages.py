@@ -15,7 +15,7 @@ from pathlib import Path
 
 from py_rust_stemmers import SnowballStemmer
 
-from graphmem.text.common_words import FUNCTION_WORDS
+from graphmem.text.common_words import FUNCTION_WORDS, kept
 
 ENGLISH = "en"
 
@@ -250,20 +250,12 @@ def function_words(spoken: str | None) -> frozenset[str]:
 
 STEMS_KEPT = 65_536
 
-LONGEST_KEPT = 64
-"""The characters of the longest word whose stem is kept: a longer one is data, such as Base64."""
 
-
+@kept(STEMS_KEPT)
 def stem_in(spoken: str, word: str) -> str:
     """Return the stem of a lower-case word in a language; the word itself where no stemmer is known."""
     if spoken not in _STEMMERS:
         return word
-    find = _stem_in if len(word) <= LONGEST_KEPT else _stem_in.__wrapped__
-    return find(spoken, word)
-
-
-@lru_cache(STEMS_KEPT)
-def _stem_in(spoken: str, word: str) -> str:
     return str(_stemmer(spoken).stem_word(word))
 
 
