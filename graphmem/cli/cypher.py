@@ -1,6 +1,5 @@
 """`graphmem cypher`: statements that read, once or one after the other."""
 
-import re
 import sys
 from difflib import get_close_matches
 from typing import Any
@@ -24,9 +23,6 @@ Examples:
   graphmem cypher --show retrieval/hop           one of its own queries, to paste and change
   graphmem cypher
 """
-
-BORROWED = re.compile(r"^// query +(\w+)$", re.MULTILINE)
-"""The header of a pattern that has the query of another, whose name it gives."""
 
 
 @click.command(cls=Command, epilog=EPILOG)
@@ -68,9 +64,6 @@ def cypher(
     settings: Settings,
 ) -> None:
     """Explore the graph with Cypher that only reads: a STATEMENT, piped input, or a shell."""
-    from graphmem.cli.running import run
-    from graphmem.cli.typed_statements import parameter
-
     if show is not None:
         if statement is not None:
             raise click.UsageError("--show prints a query and runs none: leave out the statement")
@@ -78,6 +71,10 @@ def cypher(
         return
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other")
+
+    from graphmem.cli.running import run
+    from graphmem.cli.typed_statements import parameter
+
     parameters = dict(parameter(one) for one in param)
     limits = {"max_rows": max_rows, "timeout_ms": max(round(1000 * timeout), 1)}
     shape = "json" if as_json else "csv" if as_csv else "table"
@@ -87,17 +84,24 @@ def cypher(
 
 def _own_query(name: str) -> str:
     """Return the text of a query file, with its includes and with what it borrows. Raises `Wrong`."""
-    from graphmem.cli.typed_statements import Wrong
+    if name not in names():
+        from graphmem.cli.typed_statements import Wrong
 
-    if name in names():
-        text = expanded(name, read(name)).rstrip("\n")
-        if lender := BORROWED.search(text):
-            _, _, query = _own_query(f"patterns/{lender[1]}").partition("\n")
+        near = [one for one in names() if one.endswith(f"/{name}")]
+        near = near or get_close_matches(name, names())
+        hint = (
+            f"perhaps {' or '.join(near)}" if near else "`graphmem cypher --show` lists all names"
+        )
+        raise Wrong(f"there is no query {name!r}: {hint}")
+    text = expanded(name, read(name)).rstrip("\n")
+    folder, _, pattern = name.rpartition("/")
+    if folder == "patterns":
+        from graphmem.patterns.types import header
+
+        if lender := header(pattern, text).query:
+            _, _, query = _own_query(f"{folder}/{lender}").partition("\n")
             return f"{text}\n{query}"
-        return text
-    near = [one for one in names() if one.endswith(f"/{name}")] or get_close_matches(name, names())
-    hint = f"perhaps {' or '.join(near)}" if near else "`graphmem cypher --show` lists all names"
-    raise Wrong(f"there is no query {name!r}: {hint}")
+    return text
 
 
 def _piped() -> str | None:
