@@ -38,7 +38,7 @@ from graphmem_api.admission import STREAMED, visit_of
 from graphmem_api.bodies import StrictRequest
 from graphmem_api.keys import Keys, RequestClient
 from graphmem_api.problems import failures
-from graphmem_api.queries import query, refuse_body, refuse_unread
+from graphmem_api.queries import query, refuse_unread
 from graphmem_api.roles import require_role
 
 HEADER = "X-Client-Id"
@@ -93,14 +93,13 @@ class Guard:
         if visit is None:
             return
         visit.client_id = client.id
+        has_struct = handler.parsed_data_field is not None
         if isinstance(connection, StrictRequest):
-            refuse_unread(connection)
-        if handler.parsed_data_field is None:
-            if isinstance(connection, StrictRequest) and connection.method in {"POST", "DELETE"}:
+            if connection.method in {"POST", "DELETE"} and not has_struct:
                 # While it waits for its turn only its end is looked for: nothing else would be read then.
                 await connection.whole_body()
-            if isinstance(connection, StrictRequest) and connection.method == "DELETE":
-                await refuse_body(connection)
+            await refuse_unread(connection)
+        if not has_struct:
             await visit.begin(handler)
 
 

@@ -31,8 +31,6 @@ def query(wanted: type[Struct], lists: Mapping[str, ReadItems] | None = None) ->
     lists = lists or {}
 
     async def read(request: AnyRequest) -> None:
-        if request.method == "POST":
-            await refuse_body(request)
         given = request.query_params
         for name in given:
             if len(given.getall(name)) > 1 and name not in lists:
@@ -49,18 +47,16 @@ def query(wanted: type[Struct], lists: Mapping[str, ReadItems] | None = None) ->
     }
 
 
-def refuse_unread(request: AnyRequest) -> None:
-    """Raise `InvalidInput` for a query string that the route does not read: `?dry_run=true` would delete."""
-    if request.query_params and request.route_handler.resolve_before_request() is None:
+async def refuse_unread(request: AnyRequest) -> None:
+    """Raise `InvalidInput` for what the route does not read, as `?dry_run=true`: it would delete."""
+    reads_query = request.route_handler.resolve_before_request() is not None
+    if request.query_params and not reads_query:
         raise InvalidInput(
             next(iter(request.query_params)),
             "is not read in the query string here; leave it out, or send it in the body if that has it",
         )
-
-
-async def refuse_body(request: AnyRequest) -> None:
-    """Raise `InvalidInput` for a body that says something: nobody would read it."""
-    if (await Request.body(request)).strip() not in (b"", b"{}"):
+    reads_no_body = request.method == "DELETE" or (request.method == "POST" and reads_query)
+    if reads_no_body and (await Request.body(request)).strip() not in (b"", b"{}"):
         raise InvalidInput("body", "is not read here; what can be said stands in the query string")
 
 
