@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from graphmem.config import has_secret, is_address
 from graphmem.errors import SettingError, Unavailable
+from graphmem.model.validation import NO_JSON
 
 Result = TypeVar("Result")
 Vector = list[float]
@@ -265,7 +266,7 @@ class ApiModel:
         """Return the unit vectors of a response. Raises `RequestRefused` for one that is not usable."""
         try:
             items = msgspec.json.decode(answer, type=Reply).data
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        except NO_JSON as problem:
             raise RequestRefused("did not answer as an embeddings API", passing=True) from problem
         places = [place if one.index is None else one.index for place, one in enumerate(items)]
         if sorted(places) != list(range(texts)):

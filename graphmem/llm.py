@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 
 from graphmem.config import Settings
 from graphmem.errors import ModelFailed
+from graphmem.model.validation import NO_JSON
 from graphmem.observing.spans import span
 
 Answer = TypeVar("Answer")
@@ -153,7 +154,7 @@ def _text(answer: bytes) -> str:
     """Return the text of a response. Raises `ModelFailed`."""
     try:
         completion = msgspec.json.decode(answer, type=Completion)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+    except NO_JSON as problem:
         raise ModelFailed("not_understood") from problem
     content = completion.choices[0].message.content
     if not content or not content.strip():

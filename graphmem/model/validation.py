@@ -18,6 +18,9 @@ Checked = TypeVar("Checked")
 WHOLE = "body"
 """The name in errors of what is no argument, but a whole request."""
 
+NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for bytes that are no JSON, or no JSON of the wanted type."""
+
 WORDS = {
     "str": "a text",
     "int": "a whole number",

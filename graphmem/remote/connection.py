@@ -25,7 +25,7 @@ from graphmem.errors import (
     Unauthorized,
     Unavailable,
 )
-from graphmem.model.validation import as_json, settled, validated
+from graphmem.model.validation import NO_JSON, as_json, settled, validated
 from graphmem.model.vocabulary import Id
 
 Fields = dict[str, Any]
@@ -477,15 +477,11 @@ class ServiceConnection(Struct, frozen=True, kw_only=True):
         raise FailedRequest(error, undone=undone, pause=_retry_after(response))
 
 
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises for a text that is no JSON of ours."""
-
-
 def failure_of(response: httpx.Response, fields: Fields) -> GraphmemError:
     """Return the error of Python for a failed answer of the service."""
     try:
         problem = msgspec.json.decode(response.content, type=ReceivedProblem)
-    except UNREADABLE:
+    except NO_JSON:
         return _unnamed(response)
     error = _made(_class_of(problem.code, response.status_code), problem, fields)
     pause = _retry_after(response)
@@ -520,7 +516,7 @@ def decoded(response: httpx.Response, answer: Any) -> Any:
         return response.text
     try:
         return msgspec.json.decode(response.content or b"null", type=answer)
-    except UNREADABLE as problem:
+    except NO_JSON as problem:
         raise GraphmemError(
             f"{_told(response)} with what this version of graphmem does not read ({problem}); check the "
             "address, and the version of the service"
