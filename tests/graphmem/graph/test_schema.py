@@ -277,18 +277,26 @@ async def test_a_file_that_came_later_is_applied_alone(fresh: Graph, copied: Pat
     assert await migrated(fresh, copied) == NAMES[-1:]
 
 
-async def test_an_expiry_with_the_name_of_a_zone_is_stored_in_utc(fresh: Graph, copied: Path):
-    mend = copied / "020_expiries.cypher"
+async def mended(fresh: Graph, copied: Path, file: str, stored: str) -> None:
+    """Apply a file of the schema to a store of before, in which a statement has stored something."""
+    mend = copied / f"{file}.cypher"
     kept = mend.read_text()
     mend.unlink()
     await migrated(fresh, copied)
-    await fresh.execute(
-        "UNWIND ['2027-01-01T01:00:00+01:00', '2027-01-01T00:00:00[UTC]'] AS expiry "
-        "CREATE (:Memory {client_id: 'x', id: expiry, expires_at: datetime(expiry)})"
-    )
+    await fresh.execute(stored)
 
     mend.write_text(kept)
     await migrated(fresh, copied)
+
+
+async def test_an_expiry_with_the_name_of_a_zone_is_stored_in_utc(fresh: Graph, copied: Path):
+    await mended(
+        fresh,
+        copied,
+        "020_expiries",
+        "UNWIND ['2027-01-01T01:00:00+01:00', '2027-01-01T00:00:00[UTC]'] AS expiry "
+        "CREATE (:Memory {client_id: 'x', id: expiry, expires_at: datetime(expiry)})",
+    )
 
     rows = await fresh.execute("MATCH (one:Memory) RETURN toString(one.expires_at) AS at")
     assert {row["at"] for row in rows} == {"2027-01-01T01:00:00+01:00", "2027-01-01T00:00:00Z"}
@@ -297,21 +305,17 @@ async def test_an_expiry_with_the_name_of_a_zone_is_stored_in_utc(fresh: Graph, 
 async def test_a_version_that_a_later_correction_ends_earlier_gets_that_end(
     fresh: Graph, copied: Path
 ):
-    mend = copied / "021_ends.cypher"
-    kept = mend.read_text()
-    mend.unlink()
-    await migrated(fresh, copied)
-    await fresh.execute(
+    await mended(
+        fresh,
+        copied,
+        "021_ends",
         "UNWIND [[1, 3, false], [3, 3, false], [2, 9, true]] AS one "
         "CREATE (:Memory {client_id: 'x', id: toString(one[0]), active: one[2], "
         "valid_at: datetime({year: 2020 + one[0]}), invalid_at: datetime({year: 2020 + one[1]})}) "
         "WITH count(*) AS made "
         "MATCH (first:Memory {id: '1'}), (second:Memory {id: '3'}), (third:Memory {id: '2'}) "
-        "CREATE (first)<-[:SUPERSEDES]-(second)<-[:SUPERSEDES]-(third)"
+        "CREATE (first)<-[:SUPERSEDES]-(second)<-[:SUPERSEDES]-(third)",
     )
-
-    mend.write_text(kept)
-    await migrated(fresh, copied)
 
     rows = await fresh.execute("MATCH (one:Memory) RETURN one.id AS id, one.invalid_at.year AS end")
     assert {row["id"]: row["end"] for row in rows} == {"1": 2022, "3": 2023, "2": 2029}
