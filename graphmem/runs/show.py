@@ -149,12 +149,12 @@ async def _tree_rows(run_id: str, context: Context, now: datetime) -> list[TreeR
 
 
 def _balances(rows: Sequence[TreeRunRow]) -> bool:
-    """Tell whether each run has given what its children have and have not returned."""
+    """Tell whether no run has used more than it has, and each gave what its children did not return."""
     given = Counter[str]()
     for row in rows:
         if row.parent_session_id is not None:
             given[row.parent_session_id] += row.max_tokens - row.returned
-    return all(row.given == given[row.id] for row in rows)
+    return all(row.remaining >= 0 and row.given == given[row.id] for row in rows)
 
 
 def tree(rows: Sequence[TreeRunRow]) -> TreeRun:

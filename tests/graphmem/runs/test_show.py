@@ -7,7 +7,9 @@ from tests.scripted import ScriptedGraph, scripted_context
 DAY = datetime(2026, 3, 2, tzinfo=UTC)
 
 
-def row(id: str, parent: str | None, *, given: int, returned: int) -> TreeRunRow:
+def row(
+    id: str, parent: str | None, *, given: int, returned: int, spent: int = 0, held: int = 0
+) -> TreeRunRow:
     """Return an ended run of 100 tokens."""
     return TreeRunRow(
         id=id,
@@ -17,10 +19,10 @@ def row(id: str, parent: str | None, *, given: int, returned: int) -> TreeRunRow
         status="completed",
         outcome="success",
         max_tokens=100,
-        spent=0,
-        held=0,
+        spent=spent,
+        held=held,
         given=given,
-        remaining=100 - given,
+        remaining=100 - spent - held - given,
         returned=returned,
         retries_used=0,
         started_at=DAY,
@@ -47,6 +49,21 @@ async def test_a_tree_that_was_read_in_the_middle_of_a_change_is_read_again() ->
     graph = ScriptedGraph({"runs/run_tree": read})
     tree = await show_tree("root", scripted_context(graph))
     assert (tree.given, tree.children[0].returned) == (40, 60)
+    assert len(graph.asked) == 2
+
+
+async def test_a_tree_with_an_operation_that_is_both_reserved_and_spent_is_read_again() -> None:
+    def read(**asked: Any) -> list[TreeRunRow]:
+        return next(answers)
+
+    answers = iter(
+        [
+            [row("root", None, given=0, returned=0, spent=80, held=80)],
+            [row("root", None, given=0, returned=0, spent=80)],
+        ]
+    )
+    graph = ScriptedGraph({"runs/run_tree": read})
+    assert (await show_tree("root", scripted_context(graph))).remaining == 20
     assert len(graph.asked) == 2
 
 
