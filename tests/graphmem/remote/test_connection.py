@@ -650,7 +650,7 @@ async def test_connections_are_closed_once_the_last_request_has_given_them_back(
 
 
 # Nobody can close the connections of an event loop that has ended.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:unclosed transport:ResourceWarning")
 def test_a_client_may_be_used_in_one_event_loop_after_the_other(listening: str) -> None:
     client = graphmem.AsyncClient(listening)
     for _ in range(3):
