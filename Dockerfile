@@ -22,7 +22,7 @@ COPY cypher cypher
 COPY seed seed
 RUN /opt/build/bin/python -m hatchling build -t wheel -d dist
 RUN /opt/graphmem/bin/python -m pip install --disable-pip-version-check --no-cache-dir --no-deps --no-index dist/*.whl
-RUN /opt/graphmem/bin/python -m graphmem.artifacts embedding
+RUN /opt/graphmem/bin/graphmem fetch embedding
 RUN mkdir -p -m 700 /var/lib/graphmem
 
 FROM ${PYTHON}

@@ -138,7 +138,7 @@ async def served(settings: Settings) -> AsyncIterator[tuple[httpx.AsyncClient, p
         "GRAPHMEM_LOG_LEVEL": "warning",
     }
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "graphmem.cli.main", "serve", "--port", str(port), env=environment,
+        sys.executable, "-m", "graphmem", "serve", "--port", str(port), env=environment,
         stdout=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
     try:

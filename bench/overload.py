@@ -53,7 +53,7 @@ def sentences(number: int, seed: int) -> list[str]:
 async def serving(folder: Path) -> AsyncIterator[str]:
     """Run the service as its own program for the length of the block, and provide its URL."""
     program = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "graphmem.cli.main", "serve", "--port", "0"),
+        *(sys.executable, "-m", "graphmem", "serve", "--port", "0"),
         env=os.environ | {"GRAPHMEM_DATA_DIR": str(folder), "GRAPHMEM_LOG_LEVEL": "error"},
         stdout=asyncio.subprocess.PIPE,
     )

@@ -75,7 +75,7 @@ class Service:
         """Start it, and return once it has said its address. Raises `RuntimeError` with its log."""
         with self.log.open("ab") as log:
             self.process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "graphmem.cli.main", "serve", "--port", str(self.port)),
+                *(sys.executable, "-m", "graphmem", "serve", "--port", str(self.port)),
                 env=self.environment(),
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,

@@ -63,7 +63,7 @@ class Service:
         }
         self.process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-m", "graphmem.cli.main", "serve", "--port", str(self.port)),
+            *("-m", "graphmem", "serve", "--port", str(self.port)),
             env=environment,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,

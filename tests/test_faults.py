@@ -114,7 +114,7 @@ async def service(shared: Service) -> Service:
 async def run(service: Service, *arguments: str) -> tuple[int, str]:
     """Run a command of graphmem on the service's data; return its exit code, and all that it printed."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "graphmem.cli.main", *arguments),
+        *(sys.executable, "-m", "graphmem", *arguments),
         env=service.environment(),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

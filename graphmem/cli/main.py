@@ -24,7 +24,7 @@ from graphmem.cli.options import shows_debug
 from graphmem.cli.recall import recall
 from graphmem.cli.reembed import migrate, reembed
 from graphmem.cli.running import Interrupted
-from graphmem.cli.serve import serve, stop
+from graphmem.cli.serve import fetch, serve, stop
 from graphmem.errors import GraphmemError
 from graphmem.observing.logs import shows_json, traced
 
@@ -133,6 +133,7 @@ COMMANDS = (
     migrate,
     reembed,
     doctor,
+    fetch,
     stop,
 )
 
@@ -186,7 +187,3 @@ def _unusable(problem: OSError) -> str | None:
         reason = UNUSABLE.get(problem.errno or 0, f"cannot be used ({problem.strerror})")
         return f"{os.fsdecode(path)}: {reason}; if you named this path, name another one"
     return "a disk is full: free some space" if problem.errno in FULL else None
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""`graphmem serve` and `graphmem stop`: the API over HTTP, and the private Neo4j that may outlive it."""
+"""`graphmem serve`, `stop` and `fetch`: the API over HTTP, a private Neo4j, and what a first start needs."""
 
 import errno
 import logging
@@ -14,6 +14,9 @@ from graphmem.cli.options import LISTENING, RUNNING, Command, settings_options
 from graphmem.cli.showing import say_json
 from graphmem.config import Settings, records
 from graphmem.observing.logs import FIELDS, shows_json
+
+FILES = ("embedding", "neo4j")
+"""What a first start fetches."""
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +43,17 @@ The last command that uses the private Neo4j stops it. A command that was killed
 Examples:
   graphmem stop
   graphmem stop --data-dir ./memory --json
+"""
+
+EPILOG_OF_FETCH = """\b
+Without a name it fetches both. A first start fetches them by itself; an image, or a machine that will
+have no network, gets them before, in the folder that GRAPHMEM_CACHE_DIR names.
+
+\b
+Examples:
+  graphmem fetch
+  graphmem fetch embedding
+  GRAPHMEM_CACHE_DIR=./cache graphmem fetch
 """
 
 
@@ -118,3 +132,22 @@ def stop(as_json: bool, settings: Settings) -> None:
         click.echo(f"the private Neo4j of {settings.data_dir} is stopped")
     else:
         click.echo(f"no private Neo4j runs in {settings.data_dir}")
+
+
+@click.command(cls=Command, epilog=EPILOG_OF_FETCH)
+@click.argument("names", nargs=-1, metavar="[embedding] [neo4j]", type=click.Choice(FILES))
+@settings_options("cache_dir", "maven_repository")
+def fetch(names: tuple[str, ...], settings: Settings) -> None:
+    """Fetch the files of a first start in advance: the embedding model and Neo4j."""
+    from graphmem.artifacts.fetch import fetch
+    from graphmem.artifacts.model import bundled_model
+    from graphmem.cli.running import show_progress
+
+    with show_progress() as progress:
+        for name in names or FILES:
+            if name == "embedding":
+                bundled_model(settings.cache_dir, progress, repository=settings.maven_repository)
+            else:
+                fetch(name, settings.cache_dir, progress, repository=settings.maven_repository)
+    names = names or FILES
+    click.echo(f"{' and '.join(names)} {'are' if names[1:] else 'is'} in {settings.cache_dir}")

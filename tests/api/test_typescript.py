@@ -192,7 +192,7 @@ def test_the_types_are_what_the_generator_makes(
 @pytest.fixture
 def url(neo4j_settings: Any, whole_program: None, tmp_path: Path) -> Iterator[str]:
     """The address of `graphmem serve`, started as a program on a free port."""
-    command = ["-m", "graphmem.cli.main", "serve", "--port", "0", "--jobs", "off"]
+    command = ["-m", "graphmem", "serve", "--port", "0", "--jobs", "off"]
     process = subprocess.Popen(
         [sys.executable, *command],
         env=environment_of(neo4j_settings) | {"PYTHONUNBUFFERED": "1"},

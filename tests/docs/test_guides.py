@@ -54,7 +54,7 @@ MAKE = re.compile(r"^ +(make [^#\n]*)", re.MULTILINE)
 PASTED = ("README.md", "docs/guides/bring-your-history.md")
 PROGRAM = """\
 #!/bin/sh
-exec {python} -m graphmem.cli.main "$@"
+exec {python} -m graphmem "$@"
 """
 COMMAND = re.compile(r"^ +(?:\.venv/bin/)?graphmem ([^#\n]*)", re.MULTILINE)
 

@@ -104,4 +104,4 @@ def story(tmp_path: Path) -> Path:
 
 def program(*arguments: str) -> list[str]:
     """Return the command line of a graphmem program."""
-    return [sys.executable, "-m", "graphmem.cli.main", *arguments]
+    return [sys.executable, "-m", "graphmem", *arguments]

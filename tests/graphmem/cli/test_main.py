@@ -30,6 +30,7 @@ SETTINGS = {
     "serve": LISTENING + RUNNING,
     "demo": LISTENING + RUNNING,
     "stop": ("data_dir",),
+    "fetch": ("cache_dir", "maven_repository"),
     "install": (),
     "uninstall": (),
     "cypher": NEO4J,
@@ -60,6 +61,7 @@ def test_there_are_these_commands():
         "demo",
         "doctor",
         "export",
+        "fetch",
         "hook",
         "import",
         "install",
@@ -203,7 +205,7 @@ def test_an_error_of_the_system_without_a_path_is_unexpected():
 
 def test_the_program_ends_quietly_when_its_reader_left():
     with subprocess.Popen(
-        [sys.executable, "-m", "graphmem.cli.main", "--help"],
+        [sys.executable, "-m", "graphmem", "--help"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
@@ -225,3 +227,10 @@ def test_help_loads_nothing_heavy_of_its_own():
     )
     loaded = {name.partition(".")[0] for name in done.stderr.split()}
     assert loaded.isdisjoint(HEAVY)
+
+
+def test_the_module_is_the_command() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "graphmem", "--version"], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.startswith("graphmem, version ")

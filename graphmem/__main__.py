@@ -1,0 +1,5 @@
+"""`python -m graphmem`: the command `graphmem` of this Python."""
+
+from graphmem.cli.main import main
+
+main()
