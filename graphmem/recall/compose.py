@@ -223,6 +223,7 @@ class Packing:
         self._excerpts: dict[str, Excerpt] = {}
         self._exact: dict[str, Parcel] = {}
         self._headings: dict[tuple[str, str], int] = {}
+        self._prefixes: dict[tuple[str, date | None], int] = {}
         self._repeated = repeated_shares(one.candidate for one in ranking) if by_worth else {}
         self._chosen: list[str] = []
         self._context = ""
@@ -342,14 +343,20 @@ class Packing:
 
     def _estimate(self, candidate: Candidate) -> Parcel:
         """Return the cost by the stored token count; a text after its prefix may cost a token less."""
-        cost = self._text_tokens(candidate) + self._tokens.count_again(self._prefix(candidate)) + 1
-        kind, session_id, begins = candidate.kind, candidate.session_id, candidate.occurred_at
+        kind, session_id, owner = candidate.kind, candidate.session_id, candidate.owner
         return Parcel(
             candidate.id,
-            cost,
-            group(kind, session_id, begins, self._zone, candidate.owner),
-            self._heading_tokens(kind, bool(session_id), candidate.owner),
+            self._text_tokens(candidate) + self._prefix_tokens(candidate) + 1,
+            group(kind, session_id, candidate.occurred_at, self._zone, owner),
+            self._heading_tokens(kind, bool(session_id), owner),
         )
+
+    def _prefix_tokens(self, candidate: Candidate) -> int:
+        """Return the tokens of a memory's prefix; a few speakers say everything."""
+        key = (speaker(candidate), self._since(candidate))
+        if key not in self._prefixes:
+            self._prefixes[key] = self._tokens.count_again(prefix(*key))
+        return self._prefixes[key]
 
     def _heading_tokens(self, kind: Kind, of_session: bool, owner: str) -> int:
         """Return the tokens of a heading with its empty line; every time has as many."""

@@ -68,8 +68,11 @@ def weighted(parts: Sequence[tuple[float, Mapping[str, float]]]) -> Scores:
 
 def best_first(found: Iterable[Hit], score: Callable[[Hit], float]) -> list[Hit]:
     """Return memories by descending score; ties go to the newer, then to the lower id."""
-    # Three stable sorts, the last of which counts most.
+    return sorted(newest_first(found), key=score, reverse=True)
+
+
+def newest_first(found: Iterable[Hit]) -> list[Hit]:
+    """Return memories in the order of those with the same score: the newer first, then the lower id."""
     order = sorted(found, key=lambda one: one.id)
     order.sort(key=lambda one: one.occurred_at, reverse=True)
-    order.sort(key=score, reverse=True)
     return order

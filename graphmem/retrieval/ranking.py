@@ -13,9 +13,9 @@ from graphmem.retrieval.finding import Candidate
 from graphmem.retrieval.fusion import (
     DENSE_SHARE,
     Scores,
-    best_first,
     by_maximum,
     min_max,
+    newest_first,
     reciprocal_rank,
     weighted,
 )
@@ -222,12 +222,12 @@ def ranked(
     """
     cosines = {c.id: c.cosine for c in found if c.cosine is not None}
     bm25 = {c.id: c.bm25 for c in found if c.bm25 is not None}
-    near = (c for c in found if c.by_vector and c.id in cosines)
-    by_vector = best_first(near, lambda c: cosines[c.id])
-    by_words = best_first((c for c in found if c.id in bm25), lambda c: bm25[c.id])
+    newest = newest_first(found)
+    near = [c.id for c in newest if c.by_vector and c.id in cosines]
+    worded = [c.id for c in newest if c.id in bm25]
     legs: dict[Leg, list[str]] = {
-        "vector": [candidate.id for candidate in by_vector],
-        "bm25": [candidate.id for candidate in by_words],
+        "vector": sorted(near, key=cosines.__getitem__, reverse=True),
+        "bm25": sorted(worded, key=bm25.__getitem__, reverse=True),
     }
     signals: dict[str, Scores] = {"vector": cosines, "bm25": bm25}
     weights: dict[str, float] = {}
@@ -247,7 +247,8 @@ def ranked(
     places: dict[Leg, dict[str, int]] = {
         leg: {id: rank for rank, id in enumerate(ids, start=1)} for leg, ids in legs.items()
     }
-    order = best_first((c for c in found if c.id in scores), lambda c: scores[c.id])
+    scored = [c for c in newest if c.id in scores]
+    order = sorted(scored, key=lambda c: scores[c.id], reverse=True)
     return [
         Ranked(
             candidate=candidate,

@@ -127,7 +127,10 @@ def matched_share(asked: frozenset[str], text: str) -> float:
     """Return the share of the query's stems that occur in a text, 0–1; 0 for a query without stems."""
     if not asked:
         return 0.0
-    return len(asked & stems_in(text)) / len(asked)
+    initials = {stem[0] for stem in asked}
+    # A stem begins as its word does, unless that begins with a joined letter, such as ﬁ.
+    alike = (word for word in words_of(text) if word[0] in initials or not word.isascii())
+    return len(asked.intersection(map(stemmed, alike))) / len(asked)
 
 
 def stems_in(text: str, spoken: str | None = None) -> frozenset[str]:

@@ -151,3 +151,7 @@ def test_no_data_that_looks_like_a_word_is_kept(find):
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert after - before < 500_000
+
+
+def test_a_word_that_begins_with_a_joined_letter_is_the_same_word() -> None:
+    assert matched_share(frozenset({"find"}), "ﬁnd the other") == 1.0
