@@ -88,8 +88,9 @@ async def supersede_fact(
 ) -> FactVersion:
     """Write the next version of a fact, valid from now on or since `valid_at`.
 
-    Omitted fields keep their values. The old version is no longer found, except by time or with
-    `include_superseded`. If another version was first, the problem's `head_id` names it (409).
+    Omitted fields keep their values, and it has the links of the version before, except `contradicts` and
+    `derived_from`. That one is no longer found, except by time or with `include_superseded`. If another
+    version was first, the problem's `head_id` names it (409).
     """
     return await supersede.supersede_fact(fact_id, data, context)
 

@@ -953,6 +953,8 @@ class BlockingGraphmem(Blocking[Graphmem]):
     ) -> FactVersion:
         """Write the next version of a fact; omitted fields keep their value, except the sources.
 
+        It has the links of the fact too, except those of the types `contradicts` and `derived_from`.
+
         Raises `MemoryNotFound`, `ConversationNotFound`, and `NotHead` when another version was written first.
 
         Args:

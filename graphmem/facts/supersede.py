@@ -48,7 +48,7 @@ PRIOR_FACT = Query("facts/prior_fact", PriorFact)
 
 
 async def supersede_fact(fact_id: str, new: NextFact, context: Context) -> FactVersion:
-    """Write the next version of a fact; omitted fields keep their value.
+    """Write the next version of a fact, with its links; omitted fields keep their value.
 
     Raises `InvalidInput`, `TooLarge`, `MemoryNotFound` for the fact or a source, `ConversationNotFound`,
     `NotHead` when another version was written first, `Unavailable`.

@@ -18,7 +18,7 @@ from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_word
 from graphmem.memories.write import Draft, Prepared, write
 from graphmem.model.times import END, Time, after, utc
-from graphmem.model.vocabulary import Kind
+from graphmem.model.vocabulary import LINK_TYPES, Kind, LinkType, stored_type
 
 
 class VersionsAsked(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,7 +79,12 @@ class LockedHead(Struct, frozen=True):
 
 LOCK_VERSION = Query("memories/lock_version", LockedHead, writes=True)
 SUPERSEDE = Query("memories/supersede", RowsWritten, writes=True)
+COPY_LINKS = Query("memories/copy_links", RowsWritten, writes=True)
 VERSIONS = Query("memories/versions", Versions)
+
+KEPT_LINKS: tuple[LinkType, ...] = ("relates_to", "references", "refines")
+"""The types of links that a new version has too. A changed text need not contradict what the old one did, and
+has sources of its own."""
 
 
 async def show_versions(memory_id: str, asked: VersionsAsked, context: Context) -> Versions:
@@ -111,7 +116,9 @@ async def supersede(
     now: datetime,
     reason: str | None = None,
 ) -> int:
-    """Write a new version of a memory and end the old one; return the new version's number.
+    """Write a new version of a memory, with its links, and end the old one; return the version's number.
+
+    A new version of a reference has all links, since it is a card of the same source.
 
     A chain's times only go forward: if the clock was set back, the version is recorded just after its head.
     Repeating it in another try of the same transaction changes nothing. Raises `MemoryNotFound`, `NotHead`
@@ -141,6 +148,13 @@ async def supersede(
         active_word=scope_word(client_id, "active"),
         reason=reason,
         now=recorded,
+    )
+    await transaction.rows(
+        COPY_LINKS,
+        client_id=client_id,
+        id=new.draft.id,
+        head_id=head.id,
+        types=list(map(stored_type, LINK_TYPES if head.kind == "reference" else KEPT_LINKS)),
     )
     return version
 

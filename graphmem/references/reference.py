@@ -84,7 +84,6 @@ LOCK_REFERENCE = Query("references/lock_reference", ReferenceHead, writes=True)
 KEEP_CONTENT = Query("references/keep_content", RowsWritten, writes=True)
 CONTENT_SPANS = Query("references/content_spans", StoredSpan)
 LINK_SPANS = Query("references/link_spans", RowsWritten, writes=True)
-COPY_LINKS = Query("references/copy_links", RowsWritten, writes=True)
 TAKE_APART = Query("references/take_apart", Gone, writes=True)
 
 
@@ -289,13 +288,12 @@ async def _supersede(
     client_id: str,
     now: datetime,
 ) -> Content:
-    """Write a version with its spans and the links of the previous version."""
+    """Write a version with its spans."""
     head_id, id = put.reference.id, version.draft.id
     done = bool(rows) and rows[0].superseded_by == [id]
     number = await supersede(transaction, head_id, version, client_id=client_id, now=now)
     if not done:
         await write_spans(transaction, id, put.spans, client_id=client_id)
-        await transaction.rows(COPY_LINKS, client_id=client_id, id=id, head_id=head_id)
     reference = replace(_written(version), version=number)
     return _answer(reference, [registered(span) for span in put.spans], changed=True)
 

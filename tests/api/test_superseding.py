@@ -222,3 +222,53 @@ async def test_from_python_as_over_http(memory: Graphmem) -> None:
     new = await memory.supersede_fact(old.id, "Orders are kept in SQLite", reason="smaller")
     assert (new.version, new.importance, new.reason) == (2, 0.7, "smaller")
     assert [one.id for one in (await memory.versions(old.id)).versions] == [old.id, new.id]
+
+
+async def linked(memory: Graphmem, id: str) -> set[tuple[str, str, str]]:
+    """Return the type, the direction and the other end of a memory's links."""
+    return {(one.type, one.direction, one.other_id) for one in (await memory.links(id)).links}
+
+
+async def remembered_facts(memory: Graphmem, *facts: str) -> list[str]:
+    return [(await memory.remember_fact(fact)).id for fact in facts]
+
+
+async def test_a_version_has_the_links_of_the_one_before_but_not_its_contradictions_and_sources(
+    memory: Graphmem,
+) -> None:
+    old, water, lunch, against, source = await remembered_facts(
+        memory,
+        "The ferry leaves at nine",
+        "Low water is at eight",
+        "Lunch is on board",
+        "Nothing sails on Sundays",
+        "A timetable hangs at the pier",
+    )
+    await memory.link(water, old, "relates_to")
+    await memory.link(old, lunch, "refines")
+    await memory.link(old, against, "contradicts")
+    await memory.link(old, source, "derived_from")
+
+    new = (await memory.supersede_fact(old, "The ferry leaves at half past nine")).id
+
+    assert await linked(memory, new) == {("relates_to", "in", water), ("refines", "out", lunch)}
+    assert {type for type, _, _ in await linked(memory, old)} == {
+        "relates_to",
+        "refines",
+        "contradicts",
+        "derived_from",
+    }
+    found = await memory.search("Low water is at eight", max_hops=1, max_results=2)
+    assert [one.id for one in found.items] == [water, new]
+
+
+async def test_two_linked_facts_that_are_superseded_at_once_stay_linked(memory: Graphmem) -> None:
+    red, round = await remembered_facts(memory, "The buoy is red", "The buoy is round")
+    await memory.link(red, round, "relates_to")
+
+    blue, square = await asyncio.gather(
+        memory.supersede_fact(red, "The buoy is blue"),
+        memory.supersede_fact(round, "The buoy is square"),
+    )
+
+    assert square.id in {other for _, _, other in await linked(memory, blue.id)}

@@ -1,17 +1,18 @@
 CYPHER 25
-// Copies the links of the previous version to a new one, since both are cards of the same source. Links of
-// others to byte ranges of the old content stay there.
+// Copies the links of the previous version to a new one: what the memory belongs to stays the same. Links of
+// others to byte ranges of the old text stay there.
 //
-// $client_id  string  the client
-// $id         string  the new version, written by this transaction
-// $head_id    string  the previous version, locked by this transaction
+// $client_id  string        the client
+// $id         string        the new version, written by this transaction
+// $head_id    string        the previous version, locked by this transaction
+// $types      list<string>  the types of the links that are copied
 MATCH (version:Memory {client_id: $client_id, id: $id})
 MATCH (head:Memory {client_id: $client_id, id: $head_id})
 CALL (version, head) {
   MATCH (head)-[link:
     // include link_types
   ]->(other:Memory {client_id: $client_id})
-  WHERE other <> version
+  WHERE other <> version AND type(link) IN $types
   CREATE (version)-[copy:$(type(link))]->(other)
   SET copy = properties(link)
   RETURN count(*) AS leaving
@@ -20,7 +21,7 @@ CALL (version, head) {
   MATCH (head)<-[link:
     // include link_types
   ]-(other:Memory {client_id: $client_id})
-  WHERE other <> version AND link.start_byte IS NULL
+  WHERE other <> version AND type(link) IN $types AND link.start_byte IS NULL
   CREATE (version)<-[copy:$(type(link))]-(other)
   SET copy = properties(link)
   RETURN count(*) AS coming
