@@ -10,6 +10,7 @@ CYPHER 25
 // $last       boolean       whether to return only memories that pass the filters
 // $since      datetime      the first occurred_at that passes
 // $until      datetime      the upper bound of occurred_at, exclusive
+// $scopes     list<string>  the scopes that pass; [''] for all
 // $timed      boolean       whether the times below apply, not the current state
 // $looked_at  int           the number of edges examined for each memory or entity
 // $hub        int           the greatest number of mentions of an entity that still joins memories
@@ -101,6 +102,7 @@ CALL (here) {
   ORDER BY factor DESC, strength DESC, type, entity
   WITH hub, there, head(collect({type: type, entity: entity, factor: factor, strength: strength})) AS edge,
     there.occurred_at >= $since AND there.occurred_at < $until
+    AND ('' IN $scopes OR there.scope IN $scopes)
     // include of_sources(there)
     AS passes
   WHERE passes OR NOT $last

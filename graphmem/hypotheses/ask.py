@@ -382,6 +382,7 @@ async def _follow_links(
         sources=sources_asked(
             ["fact"], None, asked.conversation_id, BEGINNING, END, validity=_validity(asked)
         ),
+        scopes=asked.scopes,
         client_id=context.client_id,
         graph=context.graph,
     )

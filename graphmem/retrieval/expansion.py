@@ -4,7 +4,7 @@ Breadth-first from the frontier only, along edges in either direction, each memo
 checked at each; an entity that two memories mention is one step between them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -18,7 +18,7 @@ from graphmem.model.vocabulary import (
     marked_row,
     stored_type,
 )
-from graphmem.retrieval.filters import Sources
+from graphmem.retrieval.filters import Sources, passing
 from graphmem.retrieval.finding import Candidate
 
 DECAY = 0.5
@@ -155,6 +155,7 @@ async def expand(
     hops: int,
     steps: Sequence[GivenStep] | None,
     sources: Sources,
+    scopes: Iterable[str] | None = None,
     titled_only: bool = False,
     client_id: str,
     graph: Graph,
@@ -163,9 +164,9 @@ async def expand(
 
     With `titled_only` a name leads to the memories that it is the title of, not to those that mention it.
 
-    Paths may lead through memories that do not pass the filters, but the last hop returns none of these. They
-    never lead through a memory that is not valid at the requested times, nor along SUPERSEDES. `own` is the
-    relevance of memories by their own match. Raises `Unavailable`.
+    `sources` and `scopes` are the filters. Paths may lead through memories that do not pass them, but the
+    last hop returns none of these. They never lead through a memory that is not valid at the requested
+    times, nor along SUPERSEDES. `own` is the relevance of memories by their own match. Raises `Unavailable`.
     """
     expansion = Expansion(own)
     frontier, seen = dict(seeds), set[str]()
@@ -184,6 +185,7 @@ async def expand(
             hub=0 if titled_only else HUB,
             edges=EDGES,
             limit=LEVEL_EDGES + 1,
+            scopes=passing(scopes),
             **sources.conditions,
         )
         if len(rows) > LEVEL_EDGES:

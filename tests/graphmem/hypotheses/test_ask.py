@@ -248,6 +248,21 @@ async def test_scopes_and_the_client_bound_what_is_found_hops_too(
     assert [one.id for one in turn.memories] == [mine.id]
 
 
+async def test_links_to_other_scopes_take_no_place_of_a_linked_fact(
+    asking: Graphmem, memory: Graphmem, facts: dict[str, str], monkeypatch: pytest.MonkeyPatch
+):  # S4.24
+    monkeypatch.setattr("graphmem.retrieval.expansion.EDGES", 2)
+    mine = await memory.remember_fact("Reviews need two people.", scope="repo", importance=0.1)
+    for text in ("The dog is called Bo.", "Rome is far.", "Ann has a red bicycle."):
+        other = await memory.remember_fact(text, scope="user", importance=0.9)
+        await memory.link(facts[SPACES], other.id, "relates_to")
+    await memory.link(facts[SPACES], mine.id, "relates_to")
+
+    turn = await asking.hyde_retrieve("turn-1", window=WINDOW, scopes=["repo"], top_k=2)
+
+    assert [one.id for one in turn.memories if one.hop] == [facts[STORE], mine.id]
+
+
 async def test_the_block_holds_its_budget_and_the_chain_comes_along(
     asking: Graphmem, memory: Graphmem, facts: dict[str, str]
 ):  # S4.28 S4.48 S4.49
