@@ -398,15 +398,18 @@ async def _follow_links(
 async def _load_facts(
     hits: Mapping[str, FactHit], asked: TurnAsked, context: Context
 ) -> list[TurnMemory]:
-    """Return the facts in their order, superseded ones replaced by their heads, without deleted ones."""
+    """Return the facts in their order, those replaced meanwhile as the present or that time has them.
+
+    Deleted ones, and those that did not hold at the requested times, are dropped.
+    """
     filters, validity = _filters(asked), _validity(asked)
     rows = await context.graph.rows(
         TURN_FACTS,
         client_id=context.client_id,
         ids=list(hits),
         now_only=validity.only_active,
-        known_as_of=validity.known_as_of or END,
         end=END,
+        **validity.conditions,
     )
     facts = {row.id: row for row in rows if not asked.scopes or row.scope in asked.scopes}
     heads = heads_of(rows)

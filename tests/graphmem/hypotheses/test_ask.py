@@ -304,6 +304,46 @@ async def test_a_turn_of_another_time_shows_what_was_true_and_known_then(
     assert [one.id for one in linked.memories] == [facts[TABS]], "the link was made later"
 
 
+@pytest.mark.parametrize(
+    ("valid_at", "shown"),
+    [
+        ("2026-04-30T00:00:00Z", "The user prefers spaces."),
+        ("2026-05-01T00:00:00Z", "The user prefers spaces."),
+        ("2026-05-01T00:00:00.000001Z", TABS),
+    ],
+)
+async def test_a_known_turn_of_another_time_shows_what_was_corrected_meanwhile(
+    asking: Graphmem, memory: Graphmem, valid_at: str, shown: str
+):  # S4.19
+    told = await memory.remember_fact(TABS, valid_at="2026-01-01T00:00:00Z")
+    linked = await memory.remember_fact("The dog is called Bo.", valid_at="2026-01-01T00:00:00Z")
+    await memory.link(told.id, linked.id, "relates_to")
+    ask: dict[str, Any] = {"window": WINDOW, "top_k": 1, "as_of": "2026-05-01T00:00:00Z"}
+    first = await asking.hyde_retrieve("turn-1", **ask)
+    newer = await memory.supersede_fact(told.id, "The user prefers spaces.", valid_at=valid_at)
+    await memory.supersede_fact(newer.id, "The user prefers both.", valid_at="2026-06-01T00:00:00Z")
+
+    again = await asking.hyde_retrieve("turn-1", **ask)
+
+    assert again.cached
+    assert [one.text for one in first.memories] == [TABS, "The dog is called Bo."]
+    assert [one.text for one in again.memories] == [shown, "The dog is called Bo."]
+    assert again.memories[1].hop_from == again.memories[0].id
+
+
+async def test_a_known_turn_of_another_time_shows_no_correction_of_another_scope(
+    asking: Graphmem, memory: Graphmem
+):
+    told = await memory.remember_fact(TABS, valid_at="2026-01-01T00:00:00Z", scope="repo")
+    ask: dict[str, Any] = {"window": WINDOW, "as_of": "2026-05-01T00:00:00Z", "scopes": ["repo"]}
+    assert (await asking.hyde_retrieve("turn-1", **ask)).memories
+    await memory.supersede_fact(told.id, SPACES, valid_at="2026-02-01T00:00:00Z", scope="user")
+
+    again = await asking.hyde_retrieve("turn-1", **ask)
+
+    assert (again.memories, again.injection) == ([], "")
+
+
 async def test_a_fact_that_lies_ahead_begins_with_its_day_in_the_block(
     asking: Graphmem, memory: Graphmem, stub: StubModel
 ):
