@@ -386,13 +386,11 @@ async def _follow_links(
         client_id=context.client_id,
         graph=context.graph,
     )
-    reached = {
-        id: FactHit(step.inherited, expansion.depth(id), step.from_id)
-        for id, step in expansion.reached().items()
-        if id not in hits and step.passes
+    reached = [step for id, step in expansion.reached().items() if id not in hits and step.passes]
+    return {
+        step.id: FactHit(step.inherited, expansion.depth(step.id), step.from_id)
+        for step in best_first(reached, lambda step: step.inherited)[:HOP_RESULTS]
     }
-    order = sorted(reached, key=lambda one: (-reached[one].score, one))
-    return {id: reached[id] for id in order[:HOP_RESULTS]}
 
 
 async def _load_facts(

@@ -263,6 +263,21 @@ async def test_links_to_other_scopes_take_no_place_of_a_linked_fact(
     assert [one.id for one in turn.memories if one.hop] == [facts[STORE], mine.id]
 
 
+async def test_of_equally_linked_facts_the_newest_come_first(
+    asking: Graphmem, memory: Graphmem, facts: dict[str, str], monkeypatch: pytest.MonkeyPatch
+):
+    texts = ["Rome is far.", "The dog is called Bo.", "Ann sings.", "Tea is hot.", "It snows."]
+    for year, text in zip((2022, 2025, 2021, 2024, 2023), texts, strict=True):
+        other = await memory.remember_fact(text, valid_at=datetime(year, 1, 1, tzinfo=UTC))
+        await memory.link(facts[SPACES], other.id, "relates_to")
+    monkeypatch.setattr("graphmem.hypotheses.ask.HOP_RESULTS", 4)
+
+    turn = await asking.hyde_retrieve("turn-1", window=WINDOW, top_k=2)
+
+    linked = [one.valid_at.year for one in turn.memories if one.hop_from == facts[SPACES]]
+    assert linked == [2025, 2024, 2023]
+
+
 async def test_the_block_holds_its_budget_and_the_chain_comes_along(
     asking: Graphmem, memory: Graphmem, facts: dict[str, str]
 ):  # S4.28 S4.48 S4.49
