@@ -48,6 +48,7 @@ from graphmem.retrieval.relevance import (
 from graphmem.retrieval.understanding import Understood, understand
 from graphmem.retrieval.weighing import WeighedWords, weighed_words
 from graphmem.search.types import (
+    MOST_RESULTS,
     FoundSpan,
     LeftOut,
     SearchItem,
@@ -156,7 +157,36 @@ async def _answer(query: SearchQuery, only: Kind | None, context: Context) -> Se
     by_relevance = query.sort_by in {None, "relevance"}
     query = replace(query, sort_by=query.sort_by or default)
     sources = _sources(query, only)
-    matches = await _match(query, sources, context, by_relevance=by_relevance)
+    answer = await _find(
+        query, sources, context, by_relevance=by_relevance, results=query.max_results
+    )
+    if by_relevance and _may_fit_more(query, answer):
+        answer = await _find(query, sources, context, by_relevance=True, results=MOST_RESULTS)
+    return answer
+
+
+def _may_fit_more(query: SearchQuery, answer: SearchResult) -> bool:
+    """Tell whether nothing found fits the budget, and a search for more results may find what does."""
+    return (
+        query.max_tokens is not None
+        and query.match == "relevance"
+        and not answer.items
+        and bool(answer.omitted)
+        and not answer.total_is_exact
+        and query.max_results < MOST_RESULTS
+    )
+
+
+async def _find(
+    query: SearchQuery,
+    sources: Sources,
+    context: Context,
+    *,
+    by_relevance: bool,
+    results: int,
+) -> SearchResult:
+    """Return the answer from as many candidates as `results` need."""
+    matches = await _match(query, sources, context, by_relevance=by_relevance, results=results)
     hits = ordered(matches.hits, query.sort_by)
     expansion = Expansion({})
     if query.max_hops and (query.query.strip() != EVERYTHING or query.match == "exact"):
@@ -169,7 +199,7 @@ async def _answer(query: SearchQuery, only: Kind | None, context: Context) -> Se
 
 
 async def _match(
-    query: SearchQuery, sources: Sources, context: Context, *, by_relevance: bool
+    query: SearchQuery, sources: Sources, context: Context, *, by_relevance: bool, results: int
 ) -> Matches:
     """Return the memories that match, before links are followed."""
     if query.match == "exact":
@@ -180,7 +210,9 @@ async def _match(
         )
     if query.query.strip() == EVERYTHING:
         return await _list_all(query, sources, context)
-    return await _match_relevant(query, sources, context, by_relevance=by_relevance)
+    return await _match_relevant(
+        query, sources, context, by_relevance=by_relevance, results=results
+    )
 
 
 async def _expand(
@@ -271,9 +303,9 @@ async def _list_all(query: SearchQuery, sources: Sources, context: Context) -> M
 
 
 async def _match_relevant(
-    query: SearchQuery, sources: Sources, context: Context, *, by_relevance: bool
+    query: SearchQuery, sources: Sources, context: Context, *, by_relevance: bool, results: int
 ) -> Matches:
-    """Return the memories that match by meaning or words, at least `max_results` if there are as many.
+    """Return the memories that match by meaning or words, at least `results` if there are as many.
 
     Unless the most relevant are sufficient, the first in the requested order are among them.
     """
@@ -294,7 +326,7 @@ async def _match_relevant(
             question.words,
             sources,
             client_id=one.client_id,
-            results=query.max_results,
+            results=results,
             weight=question.weight_in(one.client_id),
             spoken=question.spoken,
             graph=one.graph,

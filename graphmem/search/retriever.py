@@ -12,14 +12,14 @@ from graphmem.errors import MemoryNotFound
 from graphmem.memories.chunk import ChunkOptions, ChunkResult, PeekResult, Tokens
 from graphmem.model.validation import text_id, validated
 from graphmem.model.vocabulary import GivenStep, SourceType, TruncationStrategy
-from graphmem.search.types import Match, SearchQuery, SearchResult, SortBy
+from graphmem.search.types import MOST_RESULTS, Match, SearchQuery, SearchResult, SortBy
 from graphmem.tokens import TokenCounter
 
 
 class RetrieverDefaults(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The values that a retriever uses for omitted arguments."""
 
-    default_max_results: Annotated[int, Meta(ge=1, le=200)] = 10
+    default_max_results: Annotated[int, Meta(ge=1, le=MOST_RESULTS)] = 10
     default_max_tokens_per_chunk: Tokens = 500
 
 

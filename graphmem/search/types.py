@@ -28,6 +28,7 @@ Match = Literal["relevance", "exact"]
 SOURCE_IDS = 64
 """The maximum number of sources in one search."""
 
+MOST_RESULTS = 200
 MOST_HOPS = 3
 
 
@@ -62,7 +63,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
     include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False
-    max_results: Annotated[int, Meta(ge=1, le=200)] = 10
+    max_results: Annotated[int, Meta(ge=1, le=MOST_RESULTS)] = 10
     max_tokens: Annotated[int, Meta(ge=1, le=2**53)] | None = None
     min_relevance: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None
     sort_by: SortBy | None = None
@@ -87,7 +88,7 @@ class SpanQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     as_of: Annotated[Time, Meta(description=AS_OF)] | None = None
     known_as_of: Annotated[Time, Meta(description=KNOWN_AS_OF)] | None = None
     include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False
-    limit: Annotated[int, Meta(ge=1, le=200)] = 10
+    limit: Annotated[int, Meta(ge=1, le=MOST_RESULTS)] = 10
     min_relevance: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None
 
     @property

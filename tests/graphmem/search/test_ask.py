@@ -331,6 +331,22 @@ async def test_a_budget_holds_and_says_what_it_left_out(
     assert {one.reason for one in found.omitted} <= {"no_room"}
 
 
+@pytest.mark.parametrize("sort_by", [None, "recency", "importance", "combined"])
+async def test_what_fits_a_budget_is_found_behind_many_that_do_not(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch, sort_by: SortBy | None
+):  # S1.12
+    monkeypatch.setattr(finding, "LEAST_POOL", 2)
+    await memory.add_references([card(f"Pricing {n}", "all about pricing") for n in range(12)])
+    small = card("Parking", "less about pricing than about parking")
+    small["span_pointer"] = {"span_id": "s", "token_estimate": 20}
+    [short] = await memory.add_references([small])
+
+    found = await memory.search("pricing", max_results=1, max_tokens=60, sort_by=sort_by)
+
+    assert ids(found) == [short.id]
+    assert (found.tokens_used, found.total_count, found.omitted_total) == (20, 13, 12)
+
+
 async def test_there_are_never_more_than_asked_and_ten_unless_said(memory: Graphmem):
     await memory.add_references([card(f"Pricing {n}", "about pricing") for n in range(25)])
 
