@@ -1,5 +1,6 @@
 CYPHER 25
-// Records an operation that was refused or failed, charges its retries, and drops its reservation.
+// Records an operation that was refused or failed, charges its retries, and drops its reservation, unless
+// another attempt of the same operation is at work on it.
 //
 // $client_id     string    the client
 // $id            string    its id
@@ -15,7 +16,10 @@ MATCH (run:Run {client_id: $client_id, id: $id})
 SET run.locked = true
 WITH run
 OPTIONAL MATCH (hold:Hold {client_id: $client_id, run_id: $id, operation_id: $operation_id})
-DETACH DELETE hold
+SET hold.attempts = [one IN coalesce(hold.attempts, []) WHERE one <> $access_id]
+FOREACH (idle IN CASE WHEN size(hold.attempts) = 0 THEN [hold] ELSE [] END |
+  DETACH DELETE idle
+)
 WITH run
 OPTIONAL MATCH (known:Access {client_id: $client_id, id: $access_id})
 WITH run, known

@@ -4,6 +4,7 @@ CYPHER 25
 // $client_id     string    the client
 // $id            string    its id
 // $operation_id  string    the operation; if it is done, its record is the answer
+// $access_id     string    the attempt, by the id of its record; attempts of one operation share a reservation
 // $tokens        int       the number of tokens to reserve; 0 for none
 // $retries       int       the number of retries so far
 // $now           datetime  now
@@ -33,13 +34,24 @@ WITH run, done, own, held, CASE
 END AS verdict
 WITH run, done, own, held, verdict, verdict = 'granted' AND $tokens > 0 AS holding
 FOREACH (hold IN CASE WHEN holding THEN own ELSE [] END |
-  SET hold.tokens = $tokens, hold.expires_at = $expires_at
+  SET
+    // Another attempt may be at work on it, unless it has expired.
+    hold.tokens = CASE
+      WHEN hold.expires_at > $now AND hold.tokens > $tokens THEN hold.tokens
+      ELSE $tokens
+    END,
+    hold.attempts = CASE
+      WHEN hold.expires_at > $now
+        THEN [one IN coalesce(hold.attempts, []) WHERE one <> $access_id] + $access_id
+      ELSE [$access_id]
+    END,
+    hold.expires_at = $expires_at
 )
 FOREACH (_ IN CASE WHEN holding AND size(own) = 0 THEN [true] ELSE [] END |
   // No one else can create it, since the run is locked. MERGE would cost twice as much.
   CREATE (run)-[:HOLDS]->(:Hold {
     client_id: $client_id, run_id: $id, operation_id: $operation_id,
-    tokens: $tokens, expires_at: $expires_at
+    tokens: $tokens, expires_at: $expires_at, attempts: [$access_id]
   })
 )
 RETURN collect({

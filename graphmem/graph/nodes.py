@@ -472,13 +472,17 @@ class Run(AsyncStructuredNode):
 
 
 class Hold(AsyncStructuredNode):
-    """Tokens that an operation of a run has reserved until it is settled or `expires_at`."""
+    """Tokens that an operation of a run has reserved until it is settled or `expires_at`.
+
+    `attempts` names the records of the attempts that are at work on it.
+    """
 
     client_id = StringProperty(required=True)
     run_id = StringProperty(required=True)
     operation_id = StringProperty(required=True)
     tokens = IntegerProperty(required=True)
     expires_at = DateTimeNeo4jFormatProperty(required=True)
+    attempts = ArrayProperty(StringProperty())
 
 
 class Access(AsyncStructuredNode):

@@ -4,7 +4,8 @@
        └─ refused, failed ──┴─ record
 
 A repetition with the same `operation_id` returns the stored answer. Transient failures are retried, and each
-retry is charged. A hold that is never settled expires.
+retry is charged. Attempts of one operation share a hold, which goes with the last of them; one that is never
+settled expires.
 """
 
 import asyncio
@@ -345,6 +346,7 @@ async def reserve(
         client_id=client_id,
         id=operation.run_id,
         operation_id=operation.operation_id,
+        access_id=operation.access_id,
         tokens=operation.tokens,
         retries=retries,
         now=now,

@@ -1,7 +1,9 @@
 """Operations within a budget: exact under concurrency, once for each operation_id, released on failure."""
 
 import asyncio
+import itertools
 import random
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -24,8 +26,9 @@ from graphmem.errors import (
 )
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
-from graphmem.runs import performing
+from graphmem.runs import performing, retrieve
 from graphmem.runs.performing import SETTLE, Exhausted, RunOperation, Tries, reserve
+from graphmem.runs.types import RetrievalResult
 from tests.budgeted import below, check, check_stored, fill
 
 CALLERS = 64
@@ -315,6 +318,89 @@ async def test_a_caller_that_leaves_does_not_wait_for_a_database_that_hangs(
     answers.set()
     assert ended
     assert task.cancelled()
+
+
+class Attempts:
+    """Delivers for a run's retrievals, each when it is told to, and tells when each has its tokens."""
+
+    def __init__(self, deliver: Callable[..., Awaitable[Any]], count: int) -> None:
+        self._deliver = deliver
+        self.at_work = [asyncio.Event() for _ in range(count)]
+        self.goes_on = [asyncio.Event() for _ in range(count)]
+        self._begun = itertools.count()
+
+    async def deliver(self, *arguments: Any) -> Any:
+        number = next(self._begun)
+        self.at_work[number].set()
+        await self.goes_on[number].wait()
+        return await self._deliver(*arguments)
+
+
+@pytest.fixture
+def attempts(monkeypatch: pytest.MonkeyPatch) -> Attempts:
+    attempts = Attempts(retrieve._deliver, 3)
+    monkeypatch.setattr(retrieve, "_deliver", attempts.deliver)
+    return attempts
+
+
+async def test_a_caller_that_gave_up_and_asks_again_is_answered(
+    memory: Graphmem, attempts: Attempts
+) -> None:
+    await fill(memory, 1)
+    run = await memory.run(**about(1_000))
+
+    async def ask(number: int) -> asyncio.Task[RetrievalResult]:
+        asked = run.retrieve("pricing", max_tokens=900, operation_id="same")
+        task = asyncio.create_task(asked)
+        await attempts.at_work[number].wait()
+        return task
+
+    first, second = await ask(0), await ask(1)
+    first.cancel()
+    await asyncio.wait([first])
+    tree = await run.tree()
+    assert (tree.held, tree.remaining) == (900, 100)
+    attempts.goes_on[1].set()
+    answer = await second
+    assert answer.spans
+    tree = await run.tree()
+    assert (tree.held, tree.spent) == (0, answer.tokens_used)
+
+
+async def test_attempts_of_one_operation_let_its_tokens_go_with_the_last_of_them(
+    memory: Graphmem, attempts: Attempts
+) -> None:
+    run = await memory.run(**about(1_000))
+    tasks = []
+    for number in range(3):
+        asked = run.retrieve("pricing", max_tokens=900, operation_id="same")
+        tasks.append(asyncio.create_task(asked))
+        await attempts.at_work[number].wait()
+    held = []
+    for task in tasks:
+        task.cancel()
+        await asyncio.wait([task])
+        held.append((await run.tree()).held)
+    assert held == [900, 900, 0]
+
+
+async def test_a_refused_attempt_takes_no_tokens_from_the_one_at_work(
+    memory: Graphmem, attempts: Attempts
+) -> None:
+    await fill(memory, 1)
+    run = await memory.run(**about(1_000))
+    first = asyncio.create_task(run.retrieve("pricing", max_tokens=900, operation_id="same"))
+    await attempts.at_work[0].wait()
+    with pytest.raises(BudgetExhausted):
+        await run.retrieve("pricing", max_tokens=1_001, operation_id="same")
+    smaller = asyncio.create_task(run.retrieve("pricing", max_tokens=1, operation_id="same"))
+    await attempts.at_work[1].wait()
+    assert (await run.tree()).held == 900
+    attempts.goes_on[0].set()
+    assert (await first).spans
+    attempts.goes_on[1].set()
+    with pytest.raises(OperationReused):
+        await smaller
 
 
 def operation(run_id: str, tokens: int) -> RunOperation:
