@@ -84,7 +84,8 @@ async def _answer(asked: ExpansionAsked, context: Context) -> MoreTurns:
         first=middle.first,
         last=middle.last,
         shown=asked.shown,
-        limit=LOOKED_AT,
+        # One more than are examined: it tells that the session goes on.
+        limit=LOOKED_AT + 1,
         **validity.of_messages,
     )
     taken, omitted = packed(nearest(sizes, middle, asked.direction), asked.max_tokens)
@@ -116,17 +117,19 @@ async def _answer(asked: ExpansionAsked, context: Context) -> MoreTurns:
 
 
 def nearest(sizes: Sequence[TurnSize], middle: Middle, direction: Direction) -> list[TurnSize]:
-    """Return the messages in a direction, the nearest first, of two equally near ones the earlier."""
+    """Return the messages in a direction, the nearest first, of two equally near ones the earlier.
+
+    Of each side at most `LOOKED_AT`.
+    """
 
     def distance(one: TurnSize) -> int:
         return max(middle.first - one.idx, one.idx - middle.last, 0)
 
-    wanted = [
-        one
-        for one in sizes
-        if direction == "around"
-        or (one.idx < middle.first if direction == "earlier" else one.idx > middle.last)
-    ]
+    ordered = sorted(sizes, key=lambda one: one.idx)
+    earlier = [one for one in ordered if one.idx < middle.first][-LOOKED_AT:]
+    inside = [one for one in ordered if middle.first <= one.idx <= middle.last][:LOOKED_AT]
+    later = [one for one in ordered if one.idx > middle.last][:LOOKED_AT]
+    wanted = {"earlier": earlier, "later": later, "around": earlier + inside + later}[direction]
     return sorted(wanted, key=lambda one: (distance(one), one.idx))
 
 

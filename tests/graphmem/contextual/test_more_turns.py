@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from graphmem.client import Graphmem
+from graphmem.contextual import more_turns
 from graphmem.contextual.more_turns import Middle, TurnSize, nearest, packed
 from graphmem.contextual.types import MoreTurns
 from graphmem.errors import InvalidInput, MemoryNotFound, SessionNotFound
@@ -73,6 +74,22 @@ async def test_from_a_session_on_from_what_was_shown(memory: Graphmem) -> None:
     summary = await memory.summarize_session(ids["bug"])
     from_summary = await memory.expand_context(memory_id=summary.id)
     assert at(from_summary) == list(range(8))
+
+
+async def test_it_tells_that_the_session_goes_on_beyond_those_examined(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await tell(memory, "bug")
+    listed = await places(memory, ids["bug"])
+    monkeypatch.setattr(more_turns, "LOOKED_AT", 2)
+    for direction, expected in (("earlier", [1, 2]), ("later", [4, 5]), ("around", [1, 2, 4, 5])):
+        asked: Any = {"memory_id": listed[3], "shown": [listed[3]], "direction": direction}
+        more = await memory.expand_context(**asked)
+        assert (at(more), more.more_earlier, more.more_later) == (expected, True, True)
+    last = await memory.expand_context(memory_id=listed[2], shown=[listed[2], *listed[3:6]])
+    assert (at(last), last.more_earlier, last.more_later) == ([0, 1, 6, 7], False, False)
+    first = await memory.expand_context(session_id=ids["bug"])
+    assert (at(first), first.more_earlier, first.more_later) == ([0, 1], False, True)
 
 
 async def test_with_a_time_only_what_had_been_said_by_then_is_there(memory: Graphmem) -> None:
