@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -16,7 +16,7 @@ from graphmem.graph.query import Query
 from graphmem.model.pages import opened, sealed
 from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
-from graphmem.references.spans import fetch_spans
+from graphmem.references.spans import FullSpan, fetch_spans
 from graphmem.retrieval.filters import Sources
 from graphmem.retrieval.finding import Candidate, Findings, find_matching, find_pool
 from graphmem.retrieval.heads import Head, at_heads, fetch_heads, heads_of
@@ -282,17 +282,32 @@ async def _fetch_result(answer: str, context: Context) -> RetrievalResult:
     """Return the result of a retrieval that was charged before, with the texts that still exist."""
     kept = msgspec.json.decode(answer, type=RetrievalResult)
     texts = await fetch_spans([span.span_id for span in kept.spans], context)
+    left_out = {
+        span.span_id: reason
+        for span in kept.spans
+        if (reason := _withheld(span, texts.get(span.span_id)))
+    }
     spans = [
         replace(span, content=texts[span.span_id].text)
         for span in kept.spans
-        if span.span_id in texts
+        if span.span_id not in left_out
     ]
     gone = [
-        LeftOutSpan(span_id=span.span_id, token_count=span.token_count, reason="deleted")
+        LeftOutSpan(span_id=span.span_id, token_count=span.token_count, reason=reason)
         for span in kept.spans
-        if span.span_id not in texts
+        if (reason := left_out.get(span.span_id))
     ]
     return replace(kept, spans=spans, omitted=[*kept.omitted, *gone])
+
+
+def _withheld(span: RetrievedSpan, text: FullSpan | None) -> Literal["damaged", "deleted"] | None:
+    """Return the reason why a span that was charged before is not delivered again, None if it is.
+
+    Registered again with another number of tokens, it is not what the run has paid for.
+    """
+    if text is None or text.token_count != span.token_count:
+        return "deleted"
+    return None if text.sound else "damaged"
 
 
 def _previous(cursor: str | None) -> str:

@@ -169,7 +169,8 @@ class RetrievedSpan(SpanRef, frozen=True, kw_only=True):
 class LeftOutSpan(Struct, frozen=True, kw_only=True):
     """A span that was found and omitted: it did not fit, or its text does not match its stored hash.
 
-    In the answer to a repetition also a span that was delivered or written and has been deleted since.
+    In the answer to a repetition also a span that was delivered or written and since has been deleted, or
+    registered again with another number of tokens.
     """
 
     span_id: str

@@ -317,6 +317,25 @@ async def test_a_span_that_was_deleted_since_is_left_out_of_the_same_answer(
     assert (gone.span_id, gone.reason, gone.token_count > 0) == ("span-0", "deleted", True)
 
 
+async def test_the_same_answer_never_holds_more_than_was_paid_for(memory: Graphmem) -> None:
+    await many(memory, 3)
+    run = await run_of(memory)
+    first = await run.retrieve("product pricing", max_tokens=100, operation_id="a")
+    assert sorted(ids(first)) == ["span-0", "span-1", "span-2"]
+    await memory.register_spans([span(0, "Product pricing: " + "the price list. " * 50)])
+    await memory.runtime.graph.execute(
+        "MATCH (m:Memory {client_id: $c, id: 'span-1'}) SET m.text = 'forged'", c=memory.client_id
+    )
+
+    again = await run.retrieve("product pricing", max_tokens=100, operation_id="a")
+
+    assert (ids(again), again.tokens_used) == (["span-2"], first.tokens_used)
+    assert {one.span_id: one.reason for one in again.omitted} == {
+        "span-0": "deleted",
+        "span-1": "damaged",
+    }
+
+
 async def test_a_question_in_a_language_that_the_model_does_not_know_is_answered_by_its_spelling(
     memory: Graphmem,
 ) -> None:
