@@ -177,7 +177,7 @@ async def _start_child(
     operation = new_operation(
         run_id,
         "subcall",
-        types.of_subcall(asked),
+        types.of_subcall(asked, episode_id),
         context,
         operation_id=asked.operation_id,
     )

@@ -430,12 +430,14 @@ def of_write(new: NewWrite, run_id: str) -> Parameters:
     return kept
 
 
-def of_subcall(asked: SubcallAsked) -> Parameters:
-    """Return the parameters of a sub-call."""
+def of_subcall(asked: SubcallAsked, episode_id: str | None = None) -> Parameters:
+    """Return the parameters of a sub-call; `episode_id` is that of a child that has one of its own."""
     kept: Parameters = {
         "agent_type": asked.agent_type,
         "budget_fraction": asked.budget_fraction,
     }
+    if episode_id is not None:
+        kept["episode_id"] = episode_id
     if asked.fixed_budget is not None:
         kept["fixed_budget"] = _given(asked.fixed_budget)
     return kept

@@ -170,6 +170,11 @@ async def test_a_write_and_a_subcall_are_done_once_for_each_operation_id(memory:
     assert starts[0].id == starts[1].id
     with pytest.raises(OperationReused):
         await memory.run(**about(501), operation_id="begin")
+    under = {"parent_session_id": run.id, "operation_id": "under"}
+    child = await memory.run(**about(100) | under)
+    assert (await memory.run(**about(100) | under)).id == child.id
+    with pytest.raises(OperationReused):
+        await memory.run(**about(100) | under | {"episode_id": "ep-124"})
 
 
 class Flaky(Graph):
