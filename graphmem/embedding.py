@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from operator import mul
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -473,6 +474,11 @@ def sha256_of(weights: Path) -> str:
     """Return the hash of a model's weights."""
     with weights.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    """Return the cosine, -1 to 1, of two unit vectors of one model."""
+    return float(sum(map(mul, one, other)))
 
 
 def _unit(vector: Vector) -> Vector:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from graphmem.context import Context
 from graphmem.conversations.remember import lock_conversation
+from graphmem.embedding import cosine
 from graphmem.errors import ConversationNotFound, InvalidInput, MemoryNotFound
 from graphmem.facts.types import (
     BATCH_FACTS,
@@ -34,7 +35,6 @@ from graphmem.model.times import BEGINNING, END, utc
 from graphmem.model.validation import checked_text, told
 from graphmem.model.vocabulary import CATEGORIES, Kind
 from graphmem.retrieval.filters import Filters, scope_groups
-from graphmem.text.extraction import cosine
 from graphmem.text.words import composed, lucene_query, terms
 
 SAME = 0.95

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.embedding import Embedder, Vector
+from graphmem.embedding import Embedder, Vector, cosine
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
 from graphmem.graph.scope import SCOPED, Property, scope_word
@@ -398,7 +398,7 @@ async def look_closer(
     }
     vectors = await embedder.queries(list(closest.values())) if closest else []
     cosines = {
-        at: max(_dot(vector, asked) for asked in query.embeddings)
+        at: max(cosine(vector, asked) for asked in query.embeddings)
         for at, vector in zip(closest, vectors, strict=True)
     }
     return [
@@ -413,10 +413,6 @@ async def look_closer(
         )
         for one in found
     ]
-
-
-def _dot(one: Vector, other: Vector) -> float:
-    return sum(a * b for a, b in zip(one, other, strict=True))
 
 
 def best_passages_first(found: Sequence[Candidate]) -> list[Candidate]:
@@ -786,11 +782,10 @@ def united(found: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _joined(first: Candidate, other: Candidate) -> Candidate:
-    scores = [score for score in (first.bm25, other.bm25) if score is not None]
     return replace(
         first,
         by_vector=first.by_vector or other.by_vector,
-        bm25=max(scores, default=None),
+        bm25=_best([first.bm25, other.bm25]),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.embedding import Embedder, Vector
+from graphmem.embedding import Embedder, Vector, cosine
 from graphmem.embedding_api import ApiModel
 from graphmem.graph.driver import Graph
 from graphmem.graph.installation import (
@@ -281,11 +281,6 @@ async def _asked(questions: Sequence[str], embedder: Embedder) -> list[Vector]:
     if isinstance(embedder.model, ApiModel):
         return await embedder.queries(questions, patient=True)
     return [await embedder.query(question, patient=True) for question in questions]
-
-
-def cosine(one: Vector, other: Vector) -> float:
-    """Return the cosine of two unit vectors."""
-    return sum(a * b for a, b in zip(one, other, strict=True))
 
 
 def _below(cosines: list[float]) -> float:

@@ -7,9 +7,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from operator import mul
 
-from graphmem.embedding import Vector
+from graphmem.embedding import Vector, cosine
 from graphmem.text.segmenting import sentence_ends
 from graphmem.text.words import QUESTION_WORDS, stem
 
@@ -197,11 +196,6 @@ def centroid(vectors: Sequence[Vector]) -> Vector:
     total = [sum(values) for values in zip(*vectors, strict=True)]
     length = math.sqrt(sum(value * value for value in total))
     return [value / length for value in total] if length else total
-
-
-def cosine(one: Vector, other: Vector) -> float:
-    """Return the cosine of two unit vectors, -1 to 1."""
-    return float(sum(map(mul, one, other)))
 
 
 def _told(places: Sequence[int], shown: Sequence[str], speakers: Sequence[str] | None) -> str:

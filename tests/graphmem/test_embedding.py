@@ -24,6 +24,7 @@ from graphmem.embedding import (
     Embedder,
     Vector,
     batched,
+    cosine,
     load_model,
 )
 from graphmem.errors import SettingError, Unavailable
@@ -90,8 +91,8 @@ async def begun(model: StandIn) -> None:
     assert await asyncio.to_thread(model.began.wait, 10)
 
 
-def cosine(one: Vector, other: Vector) -> float:
-    return sum(a * b for a, b in zip(one, other, strict=True))
+def test_the_cosine_of_two_unit_vectors() -> None:
+    assert cosine([1.0, 0.0], [0.6, 0.8]) == pytest.approx(0.6)
 
 
 async def test_vectors_are_of_unit_length(embedder: Embedder) -> None:

@@ -5,13 +5,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from graphmem.embedding import cosine
 from graphmem.graph.installation import (
     Calibration,
     StoredKnowledge,
     calibration,
     keep_calibration,
 )
-from graphmem.retrieval.relevance import RELATED, calibrate, calibrate_languages, cosine, measure
+from graphmem.retrieval.relevance import RELATED, calibrate, calibrate_languages, measure
 from graphmem.runtime import Runtime
 from tests.scripted import ScriptedGraph
 

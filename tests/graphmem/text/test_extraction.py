@@ -12,7 +12,6 @@ from graphmem.text.extraction import (
     TITLE_CHARACTERS,
     central,
     centroid,
-    cosine,
     key_points,
     phrases,
     sentences,
@@ -102,7 +101,6 @@ def test_surprise_grows_with_the_distance_to_what_came_before(nearest, expected)
 def test_the_centre_of_what_cancels_out_is_nothing() -> None:
     assert centroid([[1.0, 0.0], [-1.0, 0.0]]) == [0.0, 0.0]
     assert centroid([]) == []
-    assert cosine([1.0, 0.0], [0.6, 0.8]) == pytest.approx(0.6)
 
 
 def test_between_phrases_of_one_meaning_the_one_said_more_often_is_the_title() -> None:
