@@ -36,7 +36,7 @@ from graphmem.memories.passages import (
     write_passages,
 )
 from graphmem.model.times import END
-from graphmem.model.vocabulary import Kind, kind_label
+from graphmem.model.vocabulary import Kind, Side, kind_label
 from graphmem.text.aliases import SpelledOut, met, spelled_out
 from graphmem.text.entities import Entity, entities, normalized, titles
 from graphmem.text.passages import Passage
@@ -321,26 +321,14 @@ async def write_grown(
     after = await prepare([draft for _, draft in grown], embedder=embedder, tokens=tokens)
     for one in (embedder, embedder.beside):
         if one is not None:
-            await _replace_embeddings(transaction, after, one, client_id=client_id)
+            embeddings = [memory.embeddings[one.key] for memory in after]
+            await _keep_embeddings(
+                transaction, after, embeddings, side=one.side, client_id=client_id
+            )
     known = [_analysed(draft, tokens).mentions for draft, _ in grown]
     besides = map(_mentioning_besides, after, known)
     if rows := _mentions((memory.draft.id, memory) for memory in besides):
         await transaction.rows(WRITE_MENTIONS, client_id=client_id, rows=rows)
-
-
-async def _replace_embeddings(
-    transaction: Transaction, memories: Sequence[Prepared], embedder: Embedder, *, client_id: str
-) -> None:
-    rows = [
-        {
-            "client_id": client_id,
-            "id": memory.draft.id,
-            "vector": memory.embeddings[embedder.key].vector,
-            "truncated": memory.embeddings[embedder.key].truncated,
-        }
-        for memory in memories
-    ]
-    await transaction.rows(KEEP_EMBEDDINGS, rows=rows, property=embedder.side.embedding)
 
 
 def _mentioning_besides(memory: Prepared, known: Iterable[Entity]) -> Prepared:
@@ -381,19 +369,30 @@ async def _add_embeddings(
     # Inside the transaction, which holds locks: it happens once, in a process that has just learned of the
     # model.
     embeddings = await embedder.passages([one.draft.embedded_text for one in memories])
-    await transaction.rows(
-        KEEP_EMBEDDINGS,
-        rows=[
-            {
-                "client_id": client_id,
-                "id": memory.draft.id,
-                "vector": embedding.vector,
-                "truncated": embedding.truncated,
-            }
-            for memory, embedding in zip(memories, embeddings, strict=True)
-        ],
-        property=embedder.side.embedding,
+    await _keep_embeddings(
+        transaction, memories, embeddings, side=embedder.side, client_id=client_id
     )
+
+
+async def _keep_embeddings(
+    transaction: Transaction,
+    memories: Sequence[Prepared],
+    embeddings: Sequence[Embedding],
+    *,
+    side: Side,
+    client_id: str,
+) -> None:
+    """Write the vectors of memories that exist, on one side, in place of those that they have there."""
+    rows = [
+        {
+            "client_id": client_id,
+            "id": memory.draft.id,
+            "vector": embedding.vector,
+            "truncated": embedding.truncated,
+        }
+        for memory, embedding in zip(memories, embeddings, strict=True)
+    ]
+    await transaction.rows(KEEP_EMBEDDINGS, rows=rows, property=side.embedding)
 
 
 def _analysed(draft: Draft, tokens: TokenCounter) -> TextAnalysis:
