@@ -127,10 +127,10 @@ async def ask(
     `measured` is its calibration, which becomes the installation's with the switch. Does nothing if it is
     the current model. Raises `ModelMismatch` while another change is under way, `Unavailable`.
     """
-    stored = await _store(graph)
+    stored = await _load(graph)
     if stored.change is None and not stored.model.is_like(wanted):
         await begin_change(graph, wanted, await measured(), id=id, now=now)
-        stored = await _store(graph)
+        stored = await _load(graph)
     if stored.change is None:
         return stored
     if not stored.change.wanted.is_like(wanted) or is_given_up(stored):
@@ -146,7 +146,7 @@ async def ask(
 async def give_up(*, id: str, now: datetime, graph: Graph) -> bool:
     """Give up a change before its switch; return whether there was one."""
     while True:
-        stored = await _store(graph)
+        stored = await _load(graph)
         if stored.change is None or stored.change.state not in ("announced", "embedding"):
             return stored.change is not None and is_given_up(stored)
         # It may move on between reading and writing: then it is read again.
@@ -184,26 +184,32 @@ async def advance(work: Reembedding) -> timedelta | None:
 
     Raises `Unavailable`.
     """
-    stored = await _store(work.graph)
-    if stored.change is None:
+    stored = await _load(work.graph)
+    change = stored.change
+    if change is None:
         return None
-    if stored.change.state == "announced":
-        return await _announce(work, stored, stored.change)
-    if stored.change.state == "embedding":
-        return await _embedding(work, stored, stored.change)
-    if stored.change.state == "switched":
-        return await _switch(work, stored, stored.change)
-    return await _cleaning(work, stored, stored.change)
+    match change.state:
+        case "announced":
+            return await _begin_embedding_once_loaded(work, stored, change)
+        case "embedding":
+            return await _embed_some(work, stored, change)
+        case "switched":
+            return await _begin_cleaning_once_noticed(work, stored, change)
+        case "cleaning":
+            return await _clean_some(work, stored, change)
 
 
-async def _store(graph: Graph) -> Installation:
+async def _load(graph: Graph) -> Installation:
+    """Return the installation. Raises `ModelMismatch` if the database holds none."""
     stored = await installation(graph)
     if stored is None:
         raise ModelMismatch("this database holds no installation: start `graphmem serve` once")
     return stored
 
 
-async def _announce(work: Reembedding, stored: Installation, change: Change) -> timedelta:
+async def _begin_embedding_once_loaded(
+    work: Reembedding, stored: Installation, change: Change
+) -> timedelta:
     """Wait for the processes to load the model, then require both vectors of every write."""
     left = change.at + ANNOUNCED - work.now()
     if left > SOON:
@@ -215,7 +221,7 @@ async def _announce(work: Reembedding, stored: Installation, change: Change) -> 
     return SOON
 
 
-async def _embedding(work: Reembedding, stored: Installation, change: Change) -> timedelta:
+async def _embed_some(work: Reembedding, stored: Installation, change: Change) -> timedelta:
     """Embed some of the earlier memories, and switch if none is left."""
     target = other(stored.side)
     if not change.indexed:
@@ -245,7 +251,7 @@ async def _embedding(work: Reembedding, stored: Installation, change: Change) ->
 
 async def _finish(work: Reembedding, target: Side) -> timedelta:
     """Switch, once every memory has its vector and the index holds them all."""
-    stored = await _store(work.graph)
+    stored = await _load(work.graph)
     [lacking] = await work.graph.on(target).rows(MEMORIES_NOT_EMBEDDED)
     if lacking.memories and stored.change is not None:
         # A foreign writer may have left such a memory; the walk starts again and finds it.
@@ -257,7 +263,9 @@ async def _finish(work: Reembedding, target: Side) -> timedelta:
     return SOON
 
 
-async def _switch(work: Reembedding, stored: Installation, change: Change) -> timedelta:
+async def _begin_cleaning_once_noticed(
+    work: Reembedding, stored: Installation, change: Change
+) -> timedelta:
     """Wait until every process has noticed the switch, then require only the new vector of writes."""
     left = change.at + LAGGING - work.now()
     if left > SOON:
@@ -266,8 +274,8 @@ async def _switch(work: Reembedding, stored: Installation, change: Change) -> ti
     return SOON
 
 
-async def _cleaning(work: Reembedding, stored: Installation, change: Change) -> timedelta | None:
-    """Remove the other side, its index first: dropping it waits for its last writers."""
+async def _clean_some(work: Reembedding, stored: Installation, change: Change) -> timedelta:
+    """Remove some of the other side, its indexes first: dropping them waits for their last writers."""
     target = other(stored.side)
     await _drop_indexes(work.graph.on(target))
     switched = not is_given_up(stored)
@@ -294,9 +302,9 @@ async def _cleaning(work: Reembedding, stored: Installation, change: Change) -> 
 
     if not await _walk(work, change, forget):
         return SOON
-    now = await _store(work.graph)
-    if now.change is not None:
-        await end_change(work.graph, now.change)
+    latest = await _load(work.graph)
+    if latest.change is not None:
+        await end_change(work.graph, latest.change)
     return SOON
 
 
