@@ -16,13 +16,18 @@ Row = TypeVar("Row")
 PAGE_CHARACTERS = 4_000_000
 """The characters of texts together with which a page ends: one text has up to a million of them."""
 
-PageSize = Annotated[int, Meta(ge=1, le=200, description="entries on a page, 1–200")]
+MOST_ENTRIES = 200
+"""The maximum number of entries on a page."""
+
+PageSize = Annotated[
+    int, Meta(ge=1, le=MOST_ENTRIES, description=f"entries on a page, 1–{MOST_ENTRIES}")
+]
 TextPageSize = Annotated[
     int,
     Meta(
         ge=1,
-        le=200,
-        description="entries on a page, 1–200; fewer if their texts have more than "
+        le=MOST_ENTRIES,
+        description=f"entries on a page, 1–{MOST_ENTRIES}; fewer if their texts have more than "
         f"{PAGE_CHARACTERS:,} characters: `cursor` tells whether there are others",
     ),
 ]

@@ -23,7 +23,7 @@ from graphmem.forgetting.types import Receipt
 from graphmem.hypotheses.types import Turn
 from graphmem.memories.lists import Memories
 from graphmem.model.annotations import WantedTags
-from graphmem.model.pages import Order
+from graphmem.model.pages import MOST_ENTRIES, Order
 from graphmem.model.times import AS_OF, INCLUDE_SUPERSEDED, KNOWN_AS_OF, Time
 from graphmem.model.validation import counted
 from graphmem.model.vocabulary import (
@@ -207,7 +207,7 @@ class WhatDoYouKnowAsked(Struct, frozen=True, kw_only=True, forbid_unknown_field
     known_as_of: KnownAsOf | None = None
     include_superseded: Annotated[bool, Meta(description=INCLUDE_SUPERSEDED)] = False
     order: Order = "newest"
-    limit: Annotated[int, Meta(ge=1, le=200)] = 20
+    limit: Annotated[int, Meta(ge=1, le=MOST_ENTRIES)] = 20
     cursor: (
         Annotated[str, Meta(description="the cursor of the last answer, for the next page")] | None
     ) = None

@@ -8,6 +8,7 @@ import mcp_types as types
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput
 from graphmem.memories.types import Memory
+from graphmem.model.pages import MOST_ENTRIES
 from graphmem.model.validation import counted
 from graphmem.prompts.rendering import one_line
 from graphmem_api.mcp.answers import NOTHING, fitting
@@ -118,11 +119,11 @@ async def read_resource(uri: str, memory: Graphmem) -> types.ReadResourceResult:
 async def _text(kind: str, id: str, memory: Graphmem) -> str:
     match kind:
         case "conversation":
-            messages = (await memory.messages(id, order="newest", limit=200)).messages
-            return _told(messages[::-1], memory)
+            latest = await memory.messages(id, order="newest", limit=MOST_ENTRIES)
+            return _told(latest.messages[::-1], memory)
         case "session":
             listed = await memory.memories(
-                kinds=["message"], session_id=id, order="newest", limit=200
+                kinds=["message"], session_id=id, order="newest", limit=MOST_ENTRIES
             )
             return _told(listed.memories[::-1], memory)
         case "memory":

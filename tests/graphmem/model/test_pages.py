@@ -1,19 +1,25 @@
 """Cursors: what a list gives leads on in that list; what it never gave is refused."""
 
+import re
 from base64 import urlsafe_b64encode
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from graphmem.errors import InvalidInput
-from graphmem.model.pages import FIRST, Listing, listing, page
+from graphmem.model.pages import FIRST, MOST_ENTRIES, Listing, listing, page
 from graphmem.model.times import BEGINNING, END
 from graphmem.references.types import ReferencesAsked
 from graphmem.summaries.types import SummariesAsked
 
 LISTED = Listing("k")
+
+ROOT = Path(__file__).parents[3]
+LARGEST = re.compile(r"page of 1–(\d+)|entries on a page, 1–(\d+)|1–(\d+) a page")
+"""The wordings in which a docstring names the largest page."""
 
 
 def sealed(place: bytes) -> str:
@@ -26,6 +32,22 @@ def sealed(place: bytes) -> str:
 )
 def test_a_cursor_leads_to_where_it_was_taken(moment: datetime, id: str):
     assert LISTED.position(LISTED.cursor(moment, id)) == (moment, id)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "graphmem/client.py",
+        "graphmem/runs/environment.py",
+        "clients/typescript/src/client.ts",
+    ],
+)
+def test_the_methods_name_the_largest_page(file: str):
+    named = LARGEST.findall((ROOT / file).read_text("utf-8"))
+
+    # The list of clients counts for each entry, and has smaller pages.
+    numbers = {number for groups in named for number in groups if number} - {"100"}
+    assert numbers == {str(MOST_ENTRIES)}
 
 
 def test_without_a_cursor_a_list_begins_at_its_beginning():

@@ -18,6 +18,7 @@ from graphmem.facts.types import NewFact
 from graphmem.jobs.outbox import JobsAsked
 from graphmem.memories.links import LinksAsked
 from graphmem.model.annotations import ChangedAnnotations
+from graphmem.model.pages import MOST_ENTRIES
 from graphmem.model.validation import MOST_NESTED, as_json, invalid, listed, text_id, validated
 from graphmem.model.vocabulary import KINDS, ClientId
 from graphmem.recall.types import Question
@@ -251,13 +252,13 @@ LISTS = [
 ]
 
 
-@pytest.mark.parametrize("limit", [0, 201, 5.5, "5"])
+@pytest.mark.parametrize("limit", [0, MOST_ENTRIES + 1, 5.5, "5"])
 @pytest.mark.parametrize("asked", LISTS)
-def test_a_page_of_a_list_holds_1_to_200(asked: type[Any], limit: Any) -> None:
+def test_a_page_of_a_list_has_a_largest_size(asked: type[Any], limit: Any) -> None:
     with pytest.raises(InvalidInput) as raised:
         validated({"limit": limit}, asked)
     assert raised.value.field == "limit"
-    assert validated({"limit": 200}, asked).limit == 200
+    assert validated({"limit": MOST_ENTRIES}, asked).limit == MOST_ENTRIES
 
 
 def nested(levels: int) -> dict[str, Any]:
