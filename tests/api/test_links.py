@@ -1,4 +1,4 @@
-"""Links over HTTP: five types, made once, seen from both ends, between memories of one client."""
+"""Links over HTTP: of each type, made once, seen from both ends, between memories of one client."""
 
 import asyncio
 import uuid
@@ -8,11 +8,12 @@ import httpx
 import msgspec
 import pytest
 from graphmem_api.bodies import decoded
-from graphmem_api.links import LINK
+from graphmem_api.links import LINK, add_links
 
 from graphmem.client import Graphmem
 from graphmem.errors import LinkNotFound
 from graphmem.memories.links import NewLink
+from graphmem.model.vocabulary import LINK_TYPES, LinkType
 
 PATH = "/api/v0/links"
 GOOD = {"from": str(uuid.UUID(int=1)), "to": str(uuid.UUID(int=2)), "type": "refines"}
@@ -44,9 +45,13 @@ def test_the_example_can_be_sent() -> None:
     assert decoded(msgspec.json.encode(LINK.value), NewLink)
 
 
-@pytest.mark.parametrize(
-    "type", ["relates_to", "references", "refines", "contradicts", "derived_from"]
-)
+@pytest.mark.parametrize("type", LINK_TYPES)
+def test_the_method_and_the_route_name_the_type(type: LinkType) -> None:
+    assert f"`{type}`" in (Graphmem.link.__doc__ or "")
+    assert f"`{type}`" in (add_links.fn.__doc__ or "")
+
+
+@pytest.mark.parametrize("type", LINK_TYPES)
 async def test_a_link_is_seen_from_both_ends_and_made_once(
     type: str, http: httpx.AsyncClient, memory, three: list[str]
 ) -> None:
