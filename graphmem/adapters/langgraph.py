@@ -18,6 +18,7 @@ from graphmem.client import Graphmem
 from graphmem.errors import ExtraMissing, InvalidInput, MemoryNotFound, TooLarge
 from graphmem.memories.types import ListedMemory
 from graphmem.model.annotations import TAG_PATTERN
+from graphmem.model.pages import MOST_ENTRIES
 from graphmem.model.validation import as_json, validated
 from graphmem.model.vocabulary import Kind
 from graphmem.references.types import DESCRIPTION_BYTES, METADATA_BYTES
@@ -53,7 +54,6 @@ MARK = "langgraph"
 """The name of what belongs to a store, in its metadata and its tags."""
 
 KIND: list[Kind] = ["reference"]
-PAGE = 200
 MOST_RANKED = 200
 DEEPEST = 31
 """The greatest number of labels of a namespace: a memory has at most 32 tags, one for each beginning."""
@@ -349,14 +349,14 @@ def _ordered(value: Any, wanted: Any, sign: int) -> bool:
 async def _cards_of(namespace: Sequence[str], key: str, memory: Graphmem) -> list[FoundItem]:
     """Return the cards of one item, the newest first: more than one only while it is being put."""
     place = tuple(namespace), key
-    page = await memory.memories(kinds=KIND, source_id=_target(*place), limit=PAGE)
+    page = await memory.memories(kinds=KIND, source_id=_target(*place), limit=MOST_ENTRIES)
     cards = [card for one in page.memories if (card := _card(one)) and card.place == place]
     return sorted(cards, key=lambda card: (card.updated_at, card.id), reverse=True)
 
 
 async def _cards_under(prefix: Namespace, memory: Graphmem) -> AsyncIterator[FoundItem]:
     """Yield the cards of all items under a prefix, the newest first."""
-    asked = memory.pages(memory.memories, kinds=KIND, tags=[_tag(prefix)], limit=PAGE)
+    asked = memory.pages(memory.memories, kinds=KIND, tags=[_tag(prefix)], limit=MOST_ENTRIES)
     async for page in asked:
         for one in page.memories:
             if card := _card(one):

@@ -20,6 +20,7 @@ from graphmem.client import Graphmem
 from graphmem.errors import ConversationNotFound, InvalidInput, MemoryNotFound
 from graphmem.memories.types import ListedMemory
 from graphmem.model.annotations import METADATA_BYTES
+from graphmem.model.pages import MOST_ENTRIES
 from graphmem.model.validation import validated
 from graphmem.model.vocabulary import BATCH_MESSAGES, GivenRole, Id
 
@@ -98,7 +99,6 @@ class MemoryAccess:
 Count = Annotated[int, Meta(ge=0, description="0 for none")]
 """The greatest number of items or tokens that a framework asks for: below 0 it would count from the end."""
 
-PAGE = 200
 SHORT = 64
 """Texts up to this length stay in the metadata."""
 
@@ -173,7 +173,7 @@ class History:
                 memory.messages,
                 self.conversation_id,
                 order="newest",
-                limit=PAGE if limit is None else min(limit, PAGE),
+                limit=MOST_ENTRIES if limit is None else min(limit, MOST_ENTRIES),
             )
             async for page in pages:
                 found += [self._item(message) for message in page.messages]

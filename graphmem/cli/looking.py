@@ -12,6 +12,7 @@ import msgspec
 from graphmem.cli.options import RUNNING, Command, client_option, settings_options
 from graphmem.cli.showing import bar, branches, cut, drawable, lane, say_json, stacked, width
 from graphmem.config import Settings
+from graphmem.model.pages import MOST_ENTRIES
 from graphmem.model.validation import counted
 from graphmem.runs.types import RUN_STATUSES, Run, RunStatus, TreeRun
 
@@ -75,7 +76,7 @@ def patterns(
 @click.command(cls=Command, epilog=RUNS_EPILOG)
 @click.argument("run_id", required=False)
 @click.option("--status", type=click.Choice(RUN_STATUSES), help="Only runs of this status.")
-@click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True)
+@click.option("--limit", type=click.IntRange(1, MOST_ENTRIES), default=20, show_default=True)
 @client_option
 @click.option("--json", "as_json", is_flag=True, help="Print what the API answers.")
 @settings_options(*RUNNING)
