@@ -27,7 +27,7 @@ from bench.reporting import arguments, write
 from bench.store import corpus
 from graphmem import config
 from graphmem.client import Graphmem
-from graphmem.hypotheses.ask import new_turns, prepare
+from graphmem.hypotheses.ask import new_turns, prepare_turns
 from graphmem.llm import LanguageModel
 from graphmem.runtime import Runtime, running
 from tests.stub_llm import Misbehaviour, StubModel, stub_model
@@ -63,7 +63,7 @@ async def timed(http: httpx.AsyncClient, body: dict[str, Any]) -> tuple[float, l
 async def ways(runtime: Runtime, stub: StubModel, turns: int) -> dict[str, Any]:
     """Time every way in which the server may answer, without and with the window to fall back on."""
     model = LanguageModel(stub.url, "stub")
-    await prepare(replace(runtime, llm=model).context(CLIENT))
+    await prepare_turns(replace(runtime, llm=model).context(CLIENT))
     figures: dict[str, Any] = {}
     async with over_http(replace(runtime, llm=model, turns=new_turns()), CLIENT) as http:
         for mode in (None, *get_args(Misbehaviour)):

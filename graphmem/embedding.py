@@ -272,8 +272,8 @@ def discard(model: Model) -> None:
         model.close()
 
 
-async def loaded(model: str, embedder: Embedder | None) -> Embedder:
-    """Return the embedder of a model beside the current one, once it is loaded. Raises `Unavailable`."""
+async def wait_for_embedder(model: str, embedder: Embedder | None) -> Embedder:
+    """Wait until the embedder of a model runs beside the current one; return it. Raises `Unavailable`."""
     for _ in range(round(LOAD_SECONDS / POLL_SECONDS)):
         beside = embedder.beside if embedder else None
         if beside is not None and beside.key == model:

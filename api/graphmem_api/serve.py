@@ -24,7 +24,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from graphmem.background import Backgrounds
 from graphmem.config import Settings, variable
 from graphmem.errors import SettingError
-from graphmem.hypotheses.ask import prepare
+from graphmem.hypotheses.ask import prepare_turns
 from graphmem.model.progress import Progress, silent
 from graphmem.observing.logs import log_lost
 from graphmem.observing.metrics import Refusal, count_refusal
@@ -158,7 +158,7 @@ async def _prepare(runtime: Runtime, background: Backgrounds | None, progress: P
     if runtime.places is not None:
         await runtime.places.at_each(warm)
     if runtime.llm is not None:
-        await prepare(runtime.context(client_id=""))
+        await prepare_turns(runtime.context(client_id=""))
 
 
 def listener(host: str, port: int) -> socket.socket:

@@ -119,7 +119,7 @@ def _size(findings: TurnFindings) -> int:
     return sum(map(getsizeof, findings.hypotheses)) + HIT_BYTES * len(findings.hits)
 
 
-async def prepare(context: Context) -> None:
+async def prepare_turns(context: Context) -> None:
     """Run the queries of a turn once, for no client, before the first turn. Never raises.
 
     A database that has just started needs longer to plan these queries than a turn may take.

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from graphmem.context import Context
-from graphmem.embedding import AGAIN, PASSAGES, Embedder, loaded
+from graphmem.embedding import AGAIN, PASSAGES, Embedder, wait_for_embedder
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_word
@@ -163,7 +163,7 @@ async def write_passages(
             WRITE_PASSAGES, client_id=client_id, active_word=active, rows=rows
         )
         for model in written.lacking:
-            other = await loaded(model, embedder)
+            other = await wait_for_embedder(model, embedder)
             embeddings = await other.passages([one.passage.text for one in chunk])
             await transaction.rows(
                 KEEP_PASSAGE_EMBEDDINGS,

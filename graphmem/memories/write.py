@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from graphmem.clients import CountedUsage, Written, check_room, day_of, hold_to_limits
 from graphmem.context import Context
-from graphmem.embedding import Embedder, Embedding, loaded
+from graphmem.embedding import Embedder, Embedding, wait_for_embedder
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.graph.scope import scope_words
@@ -214,7 +214,7 @@ async def prepare(
 ) -> list[Prepared]:
     """Embed memories and the first passages of long ones, count their tokens and find the names in them.
 
-    Off the event loop. Raises `Unavailable`.
+    None of it occupies the event loop. Raises `Unavailable`.
     """
     analysing = asyncio.to_thread(lambda: [_analysed(draft, tokens) for draft in drafts])
     texts = [draft.embedded_text for draft in drafts]
@@ -365,7 +365,7 @@ async def _add_embeddings(
     transaction: Transaction, memories: Sequence[Prepared], model: str, *, client_id: str
 ) -> None:
     """Embed just written memories a second time, with a model whose vectors they lack."""
-    embedder = await loaded(model, memories[0].embedder)
+    embedder = await wait_for_embedder(model, memories[0].embedder)
     # Inside the transaction, which holds locks: it happens once, in a process that has just learned of the
     # model.
     embeddings = await embedder.passages([one.draft.embedded_text for one in memories])

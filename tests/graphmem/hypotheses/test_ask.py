@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, Unavailable
 from graphmem.graph.driver import Graph
-from graphmem.hypotheses.ask import new_turns, prepare
+from graphmem.hypotheses.ask import new_turns, prepare_turns
 from graphmem.llm import LanguageModel
 from tests.stub_llm import Misbehaviour, StubModel, stub_model
 
@@ -384,7 +384,7 @@ async def test_preparing_asks_for_nobody_and_never_fails(
         return await rows(self, query, **parameters)
 
     monkeypatch.setattr(Graph, "rows", seen)
-    await prepare(context)
+    await prepare_turns(context)
     assert {client for _, client in planned} == {""}
     assert {name for name, _ in planned} == {
         "retrieval/found_of_kind",
@@ -402,7 +402,7 @@ async def test_preparing_asks_for_nobody_and_never_fails(
         raise Unavailable("not now")
 
     monkeypatch.setattr(Graph, "rows", fails)
-    await prepare(context)
+    await prepare_turns(context)
 
 
 async def test_without_a_model_it_says_so_and_can_search_with_the_window(
