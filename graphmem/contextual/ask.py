@@ -311,7 +311,7 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
         max_tokens=query.max_tokens or FALLBACK_TOKENS,
         zone=search.zone,
     )
-    composed = packing.composed()
+    composed = packing.compose()
     sessions = {one.id: bare_id(one.session_id) if one.owner else one.session_id for one in found}
     return ContextualResult(
         contexts=[],

@@ -68,7 +68,10 @@ HOP = "hop"
 
 
 def is_prose(ranking: Sequence[Ranked]) -> bool:
-    """Tell whether the memories are passages or long answers: names connect these, but all of a chat's."""
+    """Tell whether the memories are passages or long answers.
+
+    A name connects a few of these; in a chat it connects nearly all messages, and says nothing.
+    """
     return bool(ranking) and not chat_share(one.candidate.token_count for one in ranking)
 
 
@@ -227,7 +230,7 @@ class RankedSearch(Struct, frozen=True, kw_only=True):
 async def _answer(question: Question, context: Context) -> Recalled:
     watch = Stopwatch()
     search = await _search(question, context, watch)
-    composed = (await _pack(search, question, context)).composed()
+    composed = (await _pack(search, question, context)).compose()
     watch.lap("compose")
     items = search.judge.judged(composed.items, search.admitted.relevance)
     if question.explain:
@@ -452,7 +455,7 @@ async def _explain_ranked(
     if not is_admitted:
         return replace(explanation, stage="below_min_relevance")
     packing = await _pack(search, question, context)
-    items = packing.composed().items
+    items = packing.compose().items
     if any(item.id == one.id for item in items):
         return replace(explanation, stage="taken")
     last = compared(items[-1]) if items else None

@@ -69,7 +69,7 @@ class MemoryText(Struct, frozen=True):
     text: str = ""
     session_external_id: str | None = None
     has_text: bool = True
-    """Whether its text was wanted; of another it is known that it stands, or its head."""
+    """Whether its text was requested; any other row says only that the memory exists, or names its head."""
     metadata: str | None = None
     tags: list[str] = []
     parts: list[Part] = []
@@ -270,8 +270,8 @@ class Packing:
             self._chosen.pop()
             self._render()
 
-    def composed(self) -> ComposedContext:
-        """Return the text, its memories, and the omitted memories."""
+    def compose(self) -> ComposedContext:
+        """Give the remaining room to excerpts; return the text, its memories, and the omitted memories."""
         for id in list(self._chosen):
             if id in self._excerpts:
                 self._grow(id)

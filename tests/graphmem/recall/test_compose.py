@@ -141,7 +141,7 @@ async def packed(
 
 async def composed(texts: dict[str, str], **options: Any) -> tuple[ComposedContext, ScriptedGraph]:
     packing, graph = await packed(texts, **options)
-    return packing.composed(), graph
+    return packing.compose(), graph
 
 
 async def test_what_had_no_room_is_not_beyond_the_limit_that_others_filled():
@@ -225,7 +225,7 @@ async def test_an_episode_that_repeats_messages_does_not_take_their_room() -> No
         packing = await pack(
             both, Filters(), context, words={}, limit=None, max_tokens=9, by_worth=by_worth
         )
-        assert [item.id for item in packing.composed().items] == [taken]
+        assert [item.id for item in packing.compose().items] == [taken]
 
 
 async def test_a_text_pays_for_its_prefix_and_heading_too():
@@ -347,7 +347,7 @@ async def test_an_excerpt_is_worth_as_much_as_a_text_of_a_quarter_of_the_budget(
 async def test_what_had_no_room_tells_what_packing_needed_and_had_left():
     texts = {"a": "word " * 230, "b": LOG, "c": "short"}
     packing, _ = await packed(texts, limit=None, max_tokens=300, needles={"b": NEEDLE})
-    answer = packing.composed()
+    answer = packing.compose()
     [omitted] = answer.omitted
     needed, left = packing.room(ranked("b", 3_000).candidate)
 
