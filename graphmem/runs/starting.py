@@ -42,6 +42,18 @@ DEPTH = 4
 SWEEP_RUNS = "sweep_runs"
 """The kind of the job that ends overdue runs."""
 
+COUNTS = (
+    "spent",
+    "given",
+    "returned",
+    "retries",
+    "retries_given",
+    "retries_returned",
+    "retrievals",
+    "writes",
+)
+"""The properties of a run that count from 0."""
+
 
 class StartedRun(Struct, frozen=True):
     """A run that an earlier call of the same operation has started, and its parameters."""
@@ -300,7 +312,7 @@ async def _write(
         "max_tokens": draft.share.max_tokens,
         "max_time_ms": milliseconds(draft.share.deadline - draft.started_at),
         "max_retries": draft.share.max_retries,
-    } | dict.fromkeys(("spent", "given", "returned", "retries", "retries_given"), 0)
+    }
     access = {
         "id": operation.access_id,
         "run_id": operation.run_id,
@@ -311,7 +323,7 @@ async def _write(
         "params": operation.params,
     }
     row = {
-        "run": run | {"retries_returned": 0, "retrievals": 0, "writes": 0},
+        "run": run | dict.fromkeys(COUNTS, 0),
         "access": access,
         "parent_id": draft.parent_id,
     }
