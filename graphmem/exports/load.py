@@ -45,6 +45,11 @@ NODES, EDGES, VECTORS = "nodes", "edges", "vectors"
 NODES_AT_ONCE, EDGES_AT_ONCE = 2_000, 5_000
 """The least number of nodes and of edges of whole pages that one transaction writes."""
 
+EXPORTED_LABELS = frozenset(LABELS)
+
+KEYS = frozenset({"id", "normalized"})
+"""The properties that identify a node other than a memory within its client."""
+
 Value = TypeVar("Value")
 
 
@@ -323,7 +328,7 @@ def _nodes(page: Lines, loading: Loading) -> list[dict[str, Any]]:
     required = _required()
     rows = []
     for number, one in zip(page.numbers, _decoded(page, NodeLine), strict=True):
-        if frozenset(one.node) not in required or LABELS_OF.isdisjoint(one.node):
+        if frozenset(one.node) not in required or EXPORTED_LABELS.isdisjoint(one.node):
             raise Damaged(
                 f"it has a node with the labels {one.node!r}, which are not a client's", number
             )
@@ -341,12 +346,6 @@ def _nodes(page: Lines, loading: Loading) -> list[dict[str, Any]]:
             raise Damaged("the reason of its legal hold is no text", number)
         rows.append(_row(one, loading))
     return rows
-
-
-LABELS_OF = frozenset(LABELS)
-
-
-KEYS = frozenset({"id", "normalized"})
 
 
 @cache
