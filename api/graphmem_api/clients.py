@@ -160,7 +160,7 @@ def _by_key(connection: Connection, keys: Keys) -> RequestClient:
     return client
 
 
-# Async although it awaits nothing: as above.
+# Async although it awaits nothing: Litestar runs any other guard in a thread.
 async def refuse_foreign_origin(connection: Connection, _: BaseRouteHandler) -> None:
     """Raise 403 for a page of another origin than this server or this machine, also if it has a key.
 

@@ -75,9 +75,10 @@ async def remember_episode(new: NewEpisode, context: Context) -> KeptEpisode:
     """Remember a run of messages as an episode, together with those that are new; all or nothing.
 
     An existing episode with exactly these messages and the same given fields is returned instead; its
-    annotations stay. Raises
-    `InvalidInput`, `TooLarge`, `ConversationNotFound`, `SessionNotFound`, `MemoryNotFound` for a message that
-    is not in the conversation, `Unavailable`.
+    annotations stay.
+
+    Raises `InvalidInput`, `TooLarge`, `ConversationNotFound`, `SessionNotFound`, `MemoryNotFound` for a
+    message that is not in the conversation, `Unavailable`.
     """
     now = context.now()
     new, noted = _checked(new, now), stored_annotations(new, "", now)

@@ -1,9 +1,10 @@
 """Remembering facts: each is new, or repeats a known fact and reinforces it.
 
 Facts of one conversation, and those of none, have one writer at a time: of two equal facts that arrive
-together one is new and the other reinforces it. `duplicates` decides whether two facts are equal.
+together one is new and the other reinforces it. `same_words`, and for less similar facts `same_text`, decide
+whether two facts are equal.
 
-The last part are the categories that a client's facts may have.
+The last part of the module has the categories of a client's facts.
 """
 
 import re

@@ -193,7 +193,7 @@ class DriverInUse(Struct):
             raise self.full
 
     def note_failure(self, problem: Exception) -> None:
-        """Note the begin of an outage, if it is one."""
+        """Note the beginning of an outage if this failure shows one."""
         if self.lost_at is None and isinstance(problem, DriverError | OSError):
             self.lost_at = time.monotonic()
 
@@ -245,7 +245,7 @@ class Graph:
         return self._link.driver
 
     def impatient(self) -> "Graph":
-        """Return the same database without retries but after deadlocks, for callers that count their own."""
+        """Return the same database, retrying deadlocks only, for callers that count their own retries."""
         same = copy.copy(self)
         same._retry_seconds = 0.0
         return same

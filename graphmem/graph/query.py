@@ -134,6 +134,7 @@ ANSWERING = {
 
 
 ALSO_ANSWERING = {"memories/cards", "graph/answers"}
+"""The queries of other folders that only answer callers, too."""
 
 
 class RowsWritten(Struct, frozen=True):

@@ -298,7 +298,7 @@ def _tags(declared: inspect.UnionType, path: list[str]) -> str:
     """Return the allowed values of the tag field of a union of structs, if the path leads to it."""
     structs = [choice for choice in declared.types if isinstance(choice, inspect.StructType)]
     tags = [str(struct.tag) for struct in structs if path == [struct.tag_field]]
-    return f"; it is one of {', '.join(tags)}" if tags else ""
+    return f"{_CHOICES}{', '.join(tags)}" if tags else ""
 
 
 def checked_text(text: str, field: str, *, most_bytes: int) -> str:

@@ -1,4 +1,4 @@
-"""Memories as text: Markdown for a prompt, grouped by a session's days; a run's title and summary."""
+"""Memories as text: Markdown for a prompt, grouped by a session's days; titles and summaries of messages."""
 
 import logging
 import re
@@ -145,10 +145,10 @@ def _begins(entries: list[Entry]) -> datetime:
 
 
 MOST_SENTENCES = 60
-"""The number of a run's sentences that are considered: the first ones of each message."""
+"""The number of sentences that are considered for a summary: the first ones of each message."""
 
 SHOWN_CHARACTERS = 12_000
-"""The number of characters of a run that a language model receives."""
+"""The number of characters of messages that a language model receives."""
 
 MODEL_SECONDS = 30.0
 MODEL_TOKENS = 400
@@ -164,7 +164,7 @@ log = logging.getLogger(__name__)
 
 
 class Utterance(Struct, frozen=True, kw_only=True):
-    """A message of a run."""
+    """A message of an episode, or of a session."""
 
     id: str
     session_id: str
@@ -180,7 +180,7 @@ class Utterance(Struct, frozen=True, kw_only=True):
 
 
 class Description(Struct, frozen=True):
-    """A title and a summary of a run; `by_model` is true when a language model has written them."""
+    """A title and a summary of messages; `by_model` is true when a language model has written them."""
 
     title: str
     summary: str
@@ -195,7 +195,7 @@ class _Reply(Struct, frozen=True):
 async def describe(
     messages: Sequence[Utterance], *, embedder: Embedder, llm: LanguageModel | None = None
 ) -> Description:
-    """Return a title and a summary of a run; without a model, or if it fails, from its own sentences.
+    """Return a title and a summary of messages; without a model, or if it fails, of their own sentences.
 
     Raises `Unavailable`.
     """
@@ -208,7 +208,7 @@ async def describe(
 
 
 def transcript(messages: Sequence[Utterance], most_characters: int) -> str:
-    """Return a run as lines of speaker and text, each message cut so that all of them fit."""
+    """Return messages as lines of speaker and text, each message cut so that all of them fit."""
     each = max(most_characters // max(len(messages), 1) - 40, 80)
     lines = [f"{one.speaker}: {shortened(' '.join(one.text.split()), each)}" for one in messages]
     return shortened("\n".join(lines), most_characters)

@@ -570,7 +570,7 @@ async def _pack(
     cards: dict[str, Card] = {}
     asked: set[str] = set()
     taken: list[tuple[int, Hit, Card]] = []
-    # So many that of each that is named, taken or not, it is known what stands in its place.
+    # Enough for the head of each memory that the answer names, taken or omitted.
     step = query.max_results + OMITTED_SHOWN
     while not _is_full(taken, query) and (some := _next(found, asked, step)):
         stored = await context.each_of(

@@ -218,7 +218,7 @@ class ForeignConversation:
         self.at = _moment(begins.at)
 
     def message(self, said: ForeignMessage) -> NewMessage | NoMessage | None:
-        """Return a message to remember, why it is none, or None if it was there before."""
+        """Return a message to remember, the reason why it is none, or None if it was read before."""
         try:
             self._chain = _digest(self._chain, said.role, said.content, said.tool_calls)
         except RecursionError:
@@ -295,7 +295,6 @@ OWN = frozenset(Message.__struct_fields__)
 
 CHAT = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 """The keys of our own form that OpenAI's messages have too."""
-
 
 PLACE = frozenset({"conversation_id", "session_id", "occurred_at", "external_id"})
 """The keys of our own form that say where a message belongs, which no reader of OpenAI's messages keeps."""
