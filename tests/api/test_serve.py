@@ -352,10 +352,11 @@ class Export:
 
     async def __call__(self, *_: Any) -> AsyncIterator[bytes]:
         self.begun += 1
-        return self._lines()
+        # Read now: a line is made when its stream is first sent, which may be after `pages` has changed.
+        return self._lines(self.pages)
 
-    async def _lines(self) -> AsyncIterator[bytes]:
-        for _ in range(self.pages):
+    async def _lines(self, pages: int) -> AsyncIterator[bytes]:
+        for _ in range(pages):
             yield b"a" * 100_000
 
 
