@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from graphmem.cli.lines import BEGINNING, Acknowledged, Checkpoint, FilePosition, Line, windows
+from graphmem.cli.lines import BEGINNING, Acknowledged, Checkpoint, FilePosition, Line
 from graphmem.client import Graphmem
 from graphmem.context import Context
 from graphmem.conversations.forms import text_of
@@ -45,26 +45,6 @@ class Imported(Struct, kw_only=True):
     """Messages that are longer than the embedding model's input; the rest is found by its words."""
 
 
-async def load(
-    file: BinaryIO,
-    memory: Graphmem,
-    *,
-    conversation_id: str | None = None,
-    name: str = "",
-    checkpoint: Checkpoint | None = None,
-    heard: Callable[[int], None] = lambda end: None,
-) -> Imported:
-    """Remember every message of a file of JSON Lines, in order; `heard` gets the number of bytes done.
-
-    Raises `BadLine`, and what `load_windows` raises.
-    """
-
-    def read(after: FilePosition) -> Iterator[list[Line]]:
-        return windows(file, conversation_id, name=name, after=after)
-
-    return await load_windows(read, memory, checkpoint=checkpoint, heard=heard)
-
-
 async def load_windows(
     read: Callable[[FilePosition], Iterable[list[Line]]],
     memory: Graphmem,
@@ -73,7 +53,7 @@ async def load_windows(
     heard: Callable[[int], None] = lambda end: None,
     unit: str = "line",
 ) -> Imported:
-    """Remember every message that `read` yields after a position, in order.
+    """Remember every message that `read` yields after a position, in order; `heard` gets the bytes done.
 
     Missing conversations are opened. With a checkpoint, lines that an interrupted import of the same
     file has stored are skipped. An error carries a note about the stored messages. Raises `FileChanged`,

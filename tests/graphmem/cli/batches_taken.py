@@ -1,13 +1,14 @@
-"""A substitute for the database under an import: it takes what `graphmem.cli.loading` writes."""
+"""An import of lines, and a substitute for the database under it, which takes what is written."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
 from graphmem.cli import loading
+from graphmem.cli.lines import Checkpoint, FilePosition, Line, windows
 from graphmem.client import Graphmem
 from graphmem.conversations.remember import NewBatch
 from graphmem.conversations.types import Remembered
@@ -41,6 +42,23 @@ class Taking(Graphmem):
 
     async def append(self, batches: Sequence[Any]) -> list[Remembered]:
         raise NotImplementedError
+
+
+async def load(
+    file: BinaryIO,
+    memory: Graphmem,
+    *,
+    conversation_id: str | None = None,
+    name: str = "",
+    checkpoint: Checkpoint | None = None,
+    heard: Callable[[int], None] = lambda end: None,
+) -> loading.Imported:
+    """Remember every message of a file of JSON Lines, as the command does."""
+
+    def read(after: FilePosition) -> Iterator[list[Line]]:
+        return windows(file, conversation_id, name=name, after=after)
+
+    return await loading.load_windows(read, memory, checkpoint=checkpoint, heard=heard)
 
 
 @pytest.fixture(autouse=True)

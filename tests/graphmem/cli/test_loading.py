@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from graphmem.cli.lines import BadLine, Line
-from graphmem.cli.loading import BATCH_CHARACTERS, iterate_in_thread, load, load_windows
+from graphmem.cli.loading import BATCH_CHARACTERS, iterate_in_thread, load_windows
 from graphmem.conversations.remember import NewBatch
 from graphmem.conversations.types import NewMessage, Remembered
 from graphmem.errors import Unavailable
-from tests.graphmem.cli.batches_taken import Taking, taken_batches  # noqa: F401, a fixture
+from tests.graphmem.cli.batches_taken import Taking, load, taken_batches  # noqa: F401, a fixture
 
 
 class Listener(Taking):

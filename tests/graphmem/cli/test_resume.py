@@ -13,11 +13,10 @@ import pytest
 
 from graphmem.cli import lines
 from graphmem.cli.lines import Checkpoint, FileChanged, read_lines
-from graphmem.cli.loading import load
 from graphmem.conversations.types import Remembered
 from graphmem.errors import MemoryNotFound, Unavailable
 from graphmem.runtime import Runtime
-from tests.graphmem.cli.batches_taken import Taking, taken_batches  # noqa: F401, a fixture
+from tests.graphmem.cli.batches_taken import Taking, load, taken_batches  # noqa: F401, a fixture
 
 LINES = 3_000
 KILLED_AFTER = 500
