@@ -521,7 +521,7 @@ def faults(found: Reports) -> str:
     if "faults" not in found:
         return NO_REPORT
     return _table(
-        ("Fault", "Answers from its begin on", "Acknowledged writes", "Over"),
+        ("Fault", "Answers from its beginning on", "Acknowledged writes", "Over"),
         [
             (name, _seen(one["seen"]), _stored(one["stored"]), _over(one))
             for name, one in found["faults"].items()

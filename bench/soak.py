@@ -101,7 +101,7 @@ class Fault(Struct, frozen=True):
 
     @property
     def lasted(self) -> float:
-        """The seconds from its begin until the service was ready."""
+        """The seconds from its beginning until the service was ready."""
         return self.over - self.began
 
 
@@ -166,7 +166,7 @@ class Soak:
             self.tell(f"failed: {found}")
 
     async def _do_faults(self, until: float, every: float) -> None:
-        """Do one fault after the other, the next `every` seconds after the begin of the last."""
+        """Do one fault after the other, the next `every` seconds after the beginning of the last."""
         first = self.began + every / 2
         places = range(max(1, int((until - self.began) / every)))
         for place in places:
@@ -334,7 +334,7 @@ def shown(report: dict[str, Any]) -> str:
             "after the database"
             for one in report["faults"]
         ),
-        "failures by the seconds after the begin of a fault:",
+        "failures by the seconds after the beginning of a fault:",
         *(
             f"  {name:>11}  " + ", ".join(f"{count} x {code}" for code, count in codes.items())
             for name, codes in report["failures by seconds after a fault began"].items()

@@ -223,7 +223,7 @@ async def hold_to_limits(
             COUNT_USAGE,
             client_id=client_id,
             day=day_of(now),
-            begin=_begin_of_day(now),
+            begin=_midnight(now),
             now=now,
         )
     _refuse_excess(usage, transaction.limits, added, now)
@@ -234,7 +234,7 @@ def day_of(at: datetime) -> str:
     return at.date().isoformat()
 
 
-def _begin_of_day(at: datetime) -> datetime:
+def _midnight(at: datetime) -> datetime:
     return datetime.combine(at.date(), time(), tzinfo=at.tzinfo)
 
 
@@ -270,7 +270,7 @@ def _refuse_excess(
         count_reached(name)
         limit: int = getattr(limits, name)
         if name == "tokens_a_day":
-            left = _begin_of_day(now) + timedelta(days=1) - now
+            left = _midnight(now) + timedelta(days=1) - now
             raise DayLimitReached(
                 limit, usage.tokens - added.tokens, retry_after=int(left.total_seconds()) + 1
             )

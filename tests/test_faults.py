@@ -198,7 +198,7 @@ async def test_a_hanging_neo4j_holds_no_request_beyond_its_deadline_and_is_resta
         service,
         ledgers,
         since=began,
-        over=f"restarted by itself; ready {over - began:.0f} s after its begin",
+        over=f"restarted by itself; ready {over - began:.0f} s after it began",
         back_seconds=back,
     )
 
@@ -225,7 +225,7 @@ async def test_a_neo4j_that_lives_and_answers_nothing_but_failures_is_restarted(
         service,
         ledgers,
         since=began,
-        over=f"restarted by itself; ready {over - began:.0f} s after its begin",
+        over=f"restarted by itself; ready {over - began:.0f} s after it began",
         back_seconds=back,
     )
 
@@ -405,7 +405,7 @@ async def test_a_statement_that_takes_all_of_the_heap_harms_no_other_for_long(
         service,
         ledgers,
         since=began,
-        over=f"by itself; ready {over - began:.0f} s after its begin",
+        over=f"by itself; ready {over - began:.0f} s after it began",
         back_seconds=back,
     )
 

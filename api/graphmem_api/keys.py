@@ -28,7 +28,7 @@ from graphmem.model.vocabulary import MOST_READS, ClientId, OtherReads
 from graphmem_api.roles import ROLES, Role
 
 PREFIX = "gm_"
-"""The begin of every key that is made here, so that scanners for secrets can find it."""
+"""The beginning of every key that is made here, so that scanners for secrets can find it."""
 
 KEY_BYTES = 32
 ID_CHARACTERS = 12
@@ -58,7 +58,7 @@ class KeyEntry(Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """The name of the key for people: the begin of its digest, which does not reveal it."""
+        """The name of the key for people: the beginning of its digest, which does not reveal it."""
         return self.digest.hex()[:ID_CHARACTERS]
 
     def has_expired(self, now: datetime) -> bool:

@@ -89,7 +89,7 @@ def hook(
     wait: bool,
     settings: Settings,
 ) -> None:
-    """Recall at the begin of a session of an agent's program, or remember it at its end."""
+    """Recall at the beginning of a session of an agent's program, or remember it at its end."""
     from graphmem.cli.running import run
 
     given = sys.stdin.read()

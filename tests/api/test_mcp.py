@@ -315,7 +315,7 @@ async def test_a_call_that_is_cancelled_ends_and_the_session_goes_on(
 
 
 def slow_tool(monkeypatch: pytest.MonkeyPatch) -> tuple[asyncio.Event, asyncio.Event]:
-    """Offer a tool `slow`, which recalls once it may go on; return the events of its begin and of that."""
+    """Offer a tool `slow`, which recalls once it may go on; return the events of its start and of that."""
     begun, go_on = asyncio.Event(), asyncio.Event()
     recall = server.EVERY_TOOL[0]
 
