@@ -1,12 +1,12 @@
 """Reviews: the episodes of an answer are rated from later events, or by the caller."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from graphmem.context import Context
 from graphmem.errors import InvalidInput, MemoryNotFound
@@ -256,11 +256,9 @@ async def run_reviews(conversation_id: str | None, context: Context) -> ReviewsR
         ids = reviewed.conversation_ids
     total = ReviewsRun()
     for id in ids:
-        after: LockedReview | None = LockedReview("", BEGINNING)
-        while after is not None:
-            page = ReviewPage(client_id, id, now, shares, after)
-            run, after = await graph.write(page.rate)
-            total += run
+        first = ReviewPage(client_id, id, now, shares)
+        # A transaction for each page.
+        total += await _rate_pages(first, lambda one: graph.write(one.rate))
     return total
 
 
@@ -276,13 +274,12 @@ async def review_conversation(
 
     `shares` are `Vocabulary.shares` of the client.
     """
-    total = ReviewsRun()
-    after: LockedReview | None = LockedReview("", BEGINNING)
-    while after is not None:
-        page = ReviewPage(client_id, conversation_id, now, shares, after)
-        run, after = await page.rate(transaction)
-        total += run
-    return total
+    first = ReviewPage(client_id, conversation_id, now, shares)
+    return await _rate_pages(first, lambda one: one.rate(transaction))
+
+
+NO_REVIEW = LockedReview("", BEGINNING)
+"""The review before the first one."""
 
 
 class ReviewPage(Struct, frozen=True):
@@ -292,7 +289,7 @@ class ReviewPage(Struct, frozen=True):
     conversation_id: str
     now: datetime
     shares: Shares
-    after: LockedReview
+    after: LockedReview = NO_REVIEW
 
     async def rate(self, transaction: Transaction) -> tuple[ReviewsRun, LockedReview | None]:
         """Rate the page's reviews; return the review that the next page follows, None at the end.
@@ -356,6 +353,18 @@ class ReviewPage(Struct, frozen=True):
         rows = _rows(verdicts, episodes)
         await transaction.rows(APPLY_RATINGS, client_id=self.client_id, rows=rows)
         return rows
+
+
+async def _rate_pages(
+    first: ReviewPage,
+    rate: Callable[[ReviewPage], Awaitable[tuple[ReviewsRun, LockedReview | None]]],
+) -> ReviewsRun:
+    """Rate all pages of a conversation's pending reviews, from the first one on; return the counts."""
+    total, after = await rate(first)
+    while after is not None:
+        run, after = await rate(replace(first, after=after))
+        total += run
+    return total
 
 
 def judged(pending: Sequence[PendingReview], shares: Shares) -> list[Verdict]:
