@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
-from graphmem.artifacts.maven import list_hash, read_list, sha256_of
+from graphmem.artifacts.maven import Artifact, context, list_hash, read_list, sha256_of
 from graphmem.errors import FetchFailed, SetupError
 from graphmem.model.progress import Progress
 
@@ -107,9 +106,6 @@ def _sentence(fault: OSError, folder: Path) -> str:
     return f"{folder} cannot be used ({fault.strerror or fault}): mend it"
 
 
-if TYPE_CHECKING:
-    from graphmem.artifacts.maven import Artifact
-
 THREADS = 8
 
 
@@ -186,9 +182,6 @@ def _fetch_unless_remembered(
     known = read_stamp(stamp_file, list_hash(list_name))
     if known is not None:
         return known
-    # Imported here: the import is slow, and a start with a filled cache does not need it.
-    from graphmem.artifacts.maven import Artifact, context
-
     where = context(stamp_file.parent, repository)
     artifacts = [Artifact(coordinates, where) for coordinates in read_list(list_name)]
     _require_room(list_name, artifacts, stamp_file.parent)
@@ -197,12 +190,12 @@ def _fetch_unless_remembered(
     return files
 
 
-def _require_room(list_name: str, artifacts: "list[Artifact]", folder: Path) -> None:
+def _require_room(list_name: str, artifacts: list[Artifact], folder: Path) -> None:
     missing = sum(not artifact.path.exists() for artifact in artifacts)
     require_space(folder, LISTINGS[list_name].bytes_needed * missing // len(artifacts))
 
 
-def _fetch_all(artifacts: "list[Artifact]", stage: str, progress: Progress) -> list[Path]:
+def _fetch_all(artifacts: list[Artifact], stage: str, progress: Progress) -> list[Path]:
     with ThreadPoolExecutor(THREADS, "fetch") as pool:
         futures = [pool.submit(artifact.fetch) for artifact in artifacts]
         try:

@@ -7,12 +7,14 @@ import hashlib
 import logging
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import requests
-from jgo.maven import MavenContext
 from msgspec import Struct
 
 from graphmem.errors import FetchFailed
+
+if TYPE_CHECKING:  # jgo and requests are slow to import, and a filled cache needs neither
+    from jgo.maven import MavenContext
 
 FOLDER = Path(__file__).parent
 
@@ -61,8 +63,10 @@ logging.getLogger("jgo").addHandler(logging.NullHandler())
 logging.getLogger("jgo").propagate = False
 
 
-def context(folder: Path, repository: str | None) -> MavenContext:
+def context(folder: Path, repository: str | None) -> "MavenContext":
     """Return the source and target of files; `repository` replaces the central one."""
+    from jgo.maven import MavenContext
+
     mirrors = {"mirror": repository.rstrip("/")} if repository else None
     return MavenContext(repo_cache=folder, remote_repos=mirrors, timeout=TIMEOUT_SECONDS)
 
@@ -70,7 +74,7 @@ def context(folder: Path, repository: str | None) -> MavenContext:
 class Artifact:
     """One file of a list, and its download."""
 
-    def __init__(self, coordinates: Coordinates, context: MavenContext) -> None:
+    def __init__(self, coordinates: Coordinates, context: "MavenContext") -> None:
         project = context.project(coordinates.group, coordinates.artifact)
         self.coordinates = coordinates
         component = project.at_version(coordinates.version)
@@ -102,6 +106,8 @@ class Artifact:
             time.sleep(pause)
 
     def _attempt(self) -> Exception | None:
+        import requests
+
         try:
             self.source.resolve()
         # jgo raises RuntimeError for any status but 200, ValueError for a malformed Retry-After.

@@ -210,6 +210,19 @@ def test_what_progress_raises_ends_the_fetching(repository: Any, tmp_path: Path)
     assert [file.name for file in fetched(repository, tmp_path / "cache")] == NAMES
 
 
+def test_a_start_with_a_filled_cache_does_not_load_the_fetching_libraries() -> None:
+    program = (
+        "import sys; import graphmem.client;"
+        "print(*sorted({'jgo', 'requests'} & sys.modules.keys()), sep=', ')"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == ""
+
+
 def test_what_the_fetching_library_warns_of_stays_off_the_terminal() -> None:
     # In a process of its own, since pytest hears every logger.
     program = (
