@@ -3,7 +3,6 @@
 import asyncio
 import copy
 import difflib
-import hashlib
 import itertools
 import math
 import queue
@@ -19,6 +18,7 @@ import httpx
 import msgspec
 from msgspec import Struct
 
+from graphmem.artifacts.maven import sha256_of
 from graphmem.artifacts.model import BUNDLED, bundled_model
 from graphmem.config import Settings
 from graphmem.embedding_api import ApiModel, is_url, load_api_model, url_and_name
@@ -468,12 +468,6 @@ def _from_name(name: str, settings: Settings) -> FastembedModel:
     inner: Any = embedding.model
     weights = Path(inner._model_dir) / inner.model_description.model_file
     return FastembedModel(name, embedding, sha256_of(weights))
-
-
-def sha256_of(weights: Path) -> str:
-    """Return the hash of a model's weights."""
-    with weights.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def cosine(one: Vector, other: Vector) -> float:

@@ -1,7 +1,6 @@
 """The embedding model and the tokenizer of this process, compared with those of the database."""
 
 import asyncio
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from graphmem import llm
+from graphmem.artifacts.maven import sha256_of
 from graphmem.artifacts.model import BUNDLED, MEMBERS, NAME
 from graphmem.config import Settings
 from graphmem.doctor.findings import Finding, note, ok, problem, refused, warning
@@ -216,7 +216,7 @@ def installation(settings: Settings) -> Installation | None:
     try:
         config = msgspec.json.decode((folder / "config.json").read_bytes())
         length = config.get("hidden_size", BUNDLED_DIMENSIONS)
-        return Installation(f"folder/{folder.name}", _sha256(folder / WEIGHTS), length, TOKENIZER)
+        return Installation(f"folder/{folder.name}", sha256_of(folder / WEIGHTS), length, TOKENIZER)
     except (OSError, msgspec.DecodeError):
         return None
 
@@ -289,7 +289,7 @@ def _behind(stored: Installation, chosen: str | None) -> Finding:
 
 def _bundled(folder: Path) -> list[Finding]:
     for name, member in MEMBERS.items():
-        if (folder / name).exists() and _sha256(folder / name) != member.sha256:
+        if (folder / name).exists() and sha256_of(folder / name) != member.sha256:
             return [
                 problem(
                     "embedding model",
@@ -298,8 +298,3 @@ def _bundled(folder: Path) -> list[Finding]:
                 )
             ]
     return []
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from graphmem.artifacts.maven import sha256_of
 from graphmem.config import OFF, Settings
-from graphmem.embedding import Lane, ModelSetting, sha256_of
+from graphmem.embedding import Lane, ModelSetting
 from graphmem.errors import Unavailable
 from graphmem.graph.driver import Graph
 from graphmem.graph.query import Query
