@@ -44,8 +44,9 @@ HEADER_BYTES = 64 * 1024
 HEADER_SECONDS = 10.0
 """The time in which the line and the headers of a request must arrive."""
 
-IDLE_SECONDS = 5
-"""The time after which a connection without a request is closed."""
+IDLE_SECONDS = 120
+"""The time after which a connection without a request is closed. Proxies keep theirs for 60 s (nginx) or 90 s
+(those in Go): on one that is closed before, a request may be lost on its way."""
 
 GRACE_SECONDS = 10
 """The time that requests in progress have to end after a signal."""
@@ -259,18 +260,20 @@ class Protocol(H11Protocol):
 
     most_connections = 1_000
     refusals: Refusals
+    idle: "dict[Protocol, None]"
+    """The connections of the server without a request, the one that waits longest first."""
     _is_beyond = False
     _answered = False
     _headers_due: asyncio.TimerHandle | None = None
     _reading_due: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection; one beyond the limit only to answer it once it asks, or soon."""
+        """Take a connection, for that of one without a request; if none is, only to turn it away soon."""
         super().connection_made(transport)
         self.conn = Reader(h11.SERVER, HEADER_BYTES)
         # `pause_writing` and `resume_writing` tell then of every byte that waits for its caller.
         transport.set_write_buffer_limits(high=0)
-        if len(self.connections) > self.most_connections:
+        if len(self.connections) > self.most_connections and not self._end_idle():
             self._is_beyond = True
             self._headers_due = self.loop.call_later(LINGER_SECONDS, self._turn_away, b"")
         else:
@@ -278,9 +281,16 @@ class Protocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget a connection."""
+        self.idle.pop(self, None)
         self._forget_headers()
         self._forget_reading()
         super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        if self.timeout_keep_alive_task is not None and self.cycle.response_complete:
+            self.idle[self] = None
 
     def pause_writing(self) -> None:
         """Give a caller who does not read as fast as is written a limited time to read on."""
@@ -311,11 +321,22 @@ class Protocol(H11Protocol):
         """Take data; after a refusal only to let the caller finish sending and read the answer."""
         if self._answered:
             return
+        self.idle.pop(self, None)
         if self._is_beyond:
             self._turn_away(data)
         else:
             super().data_received(data)
             self._time_headers()
+
+    def _end_idle(self) -> bool:
+        """Close the connection that has been without a request for longest; False if each has one."""
+        for one in self.idle:
+            # What its caller has not read yet would keep it.
+            if not one.transport.get_write_buffer_size():
+                del self.idle[one]
+                one.shutdown()
+                return True
+        return False
 
     def _time_reading(self) -> None:
         unread = self.transport.get_write_buffer_size()
@@ -423,7 +444,7 @@ class Server(uvicorn.Server):
                 http=type(
                     "Limited",
                     (Protocol,),
-                    {"most_connections": connections, "refusals": self._refusals},
+                    {"most_connections": connections, "refusals": self._refusals, "idle": {}},
                 ),
                 ws="none",
                 lifespan="off",

@@ -247,6 +247,34 @@ async def test_connections_beyond_the_limit_are_refused_until_one_ends(
     assert b'"code":"overloaded"' in refused
 
 
+async def test_a_connection_without_a_request_gives_its_place_to_a_new_one(
+    offline_running: Settings,
+) -> None:
+    asking = LIVE + b"\r\n"
+    async with (
+        AsyncExitStack() as stack,
+        served(replace(offline_running, connections=3)) as (url, _),
+    ):
+        host, port = url.removeprefix("http://").split(":")
+        callers = [await asyncio.open_connection(host, int(port)) for _ in range(3)]
+        for _, writer in callers:
+            stack.callback(writer.close)
+        (first, ask_first), (second, ask_second), (_, begin_third) = callers
+        for reader, writer in ((second, ask_second), (first, ask_first), (second, ask_second)):
+            writer.write(asking)
+            await reader.readuntil(b'"live"}')
+        begin_third.write(LIVE)
+        # The first has waited for longest since its answer, the third has begun to ask.
+        assert (await exchange(url, NOWHERE)).startswith(b"HTTP/1.1 404")
+        assert await asyncio.wait_for(first.read(), 30) == b""
+        ask_second.write(asking)
+        assert (await second.readuntil(b'"live"}')).startswith(b"HTTP/1.1 200")
+
+
+def test_a_connection_is_kept_for_longer_than_proxies_keep_theirs() -> None:
+    assert graphmem_api.serve.IDLE_SECONDS > 90
+
+
 async def test_beyond_the_limit_of_connections_the_service_still_says_that_it_lives(
     offline_running: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
