@@ -5,6 +5,7 @@ import contextlib
 import errno
 import gc
 import logging
+import resource
 import signal
 import socket
 import sys
@@ -26,7 +27,7 @@ from graphmem.config import Settings, variable
 from graphmem.errors import SettingError
 from graphmem.hypotheses.ask import prepare_turns
 from graphmem.model.progress import Progress, silent
-from graphmem.observing.logs import log_lost
+from graphmem.observing.logs import LostErrors
 from graphmem.observing.metrics import Refusal, count_refusal
 from graphmem.observing.spans import exporting
 from graphmem.runtime import Runtime, running
@@ -69,6 +70,10 @@ LIVENESS = b"GET /health/live "
 
 BACKLOG = 512
 
+OTHER_FILES = 512
+"""The open files that are left beside callers' connections: for those to the database, which grow with the
+requests in progress, for those that are turned away, and for what libraries keep open."""
+
 SWITCH_SECONDS = 0.0005
 """The time after which a thread that computes lets another one run. With Python's 5 ms the event loop, which
 gives its turn away with each read and write of a socket, waits that long for it while texts are analysed."""
@@ -95,7 +100,7 @@ async def serve(
         contextlib.closing(listener(settings.host, settings.port)) as listening,
         GracefulEnd() as ending,
     ):
-        asyncio.get_running_loop().set_exception_handler(log_lost)
+        asyncio.get_running_loop().set_exception_handler(LostErrors().log)
         async with exporting(), running(settings, progress) as runtime:
             background = Backgrounds(runtime) if settings.jobs == "on" else None
             await _prepare(runtime, background, progress)
@@ -118,7 +123,7 @@ async def _serve(
         url(settings.host, listening),
         on_ready,
         background,
-        connections=settings.connections,
+        connections=connections_within_files(settings.connections),
         endpoint=app.state["mcp"],
         draining=Draining(app.state["closing"], settings.drain_seconds),
     )
@@ -129,6 +134,33 @@ async def _serve(
     finally:
         if background:
             await background.end()
+
+
+def connections_within_files(wanted: int) -> int:
+    """Let this process open as many files as its connections need; return how many it can keep.
+
+    Linux limits it to 1,024 unless it asks for more. A process that reaches its limit of open files neither
+    accepts a connection nor opens one to the database.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return wanted
+    admitted = needed if hard == resource.RLIM_INFINITY else max(soft, min(needed, hard))
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (admitted, hard))
+    except (OSError, ValueError):
+        admitted = soft
+    kept = min(wanted, max(admitted - OTHER_FILES, admitted // 2))
+    if kept < wanted:
+        log.warning(
+            "this process may open %d files: it keeps %d connections, not %d; raise `ulimit -n` to %d",
+            admitted,
+            kept,
+            wanted,
+            needed,
+        )
+    return kept
 
 
 @contextmanager

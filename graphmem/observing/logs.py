@@ -5,6 +5,7 @@ message, and libraries that would log queries are limited to warnings.
 """
 
 import asyncio
+import errno
 import logging
 import re
 import sys
@@ -29,6 +30,9 @@ TALKATIVE = ("neo4j", "neomodel", "fastembed", "httpx", "httpcore")
 
 At `debug` the driver logs every query with its parameters.
 """
+
+REPEATED_SECONDS = 10.0
+"""The time between two lines that say that no more files may be opened."""
 
 _UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -133,11 +137,22 @@ def traced(error: BaseException) -> str:
     return " from ".join(names) + (f" at {', '.join(places)}" if places else "")
 
 
-def log_lost(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log an exception that no task awaited; the default handler would quote its message."""
-    problem = context.get("exception")
-    said = str(context.get("message", "")).partition("\n")[0]
-    log.error("%s: %s", said, traced(problem) if problem else "no exception")
+class LostErrors:
+    """Logs exceptions that no task awaited; the default handler would quote their messages."""
+
+    def __init__(self) -> None:
+        self._files_told_at = -REPEATED_SECONDS
+
+    def log(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Log one. While no more files may be opened, asyncio tells it thousands of times a second."""
+        problem = context.get("exception")
+        if isinstance(problem, OSError) and problem.errno in (errno.EMFILE, errno.ENFILE):
+            if loop.time() - self._files_told_at >= REPEATED_SECONDS:
+                self._files_told_at = loop.time()
+                log.error("no connection is accepted: too many files are open; raise `ulimit -n`")
+            return
+        said = str(context.get("message", "")).partition("\n")[0]
+        log.error("%s: %s", said, traced(problem) if problem else "no exception")
 
 
 def _fields(record: logging.LogRecord) -> dict[str, str]:

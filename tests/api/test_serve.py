@@ -5,6 +5,7 @@ import contextlib
 import gc
 import logging
 import os
+import resource
 import signal
 import socket
 import sys
@@ -16,7 +17,15 @@ from typing import Any
 import graphmem_api.serve
 import httpx
 import pytest
-from graphmem_api.serve import HEADER_BYTES, Refusals, listener, responsive, serve
+from graphmem_api.serve import (
+    HEADER_BYTES,
+    OTHER_FILES,
+    Refusals,
+    connections_within_files,
+    listener,
+    responsive,
+    serve,
+)
 from litestar import Litestar
 from msgspec.structs import replace
 from prometheus_client import REGISTRY
@@ -269,6 +278,53 @@ async def test_a_connection_without_a_request_gives_its_place_to_a_new_one(
         assert await asyncio.wait_for(first.read(), 30) == b""
         ask_second.write(asking)
         assert (await second.readuntil(b'"live"}')).startswith(b"HTTP/1.1 200")
+
+
+class Files:
+    """The limits of open files of a process, which may not be raised beyond the second."""
+
+    def __init__(self, soft: int, hard: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.limits = soft, hard
+        monkeypatch.setattr(resource, "getrlimit", lambda _: self.limits)
+        monkeypatch.setattr(resource, "setrlimit", self.set)
+
+    def set(self, _: int, limits: tuple[int, int]) -> None:
+        if limits[0] > self.limits[1] != resource.RLIM_INFINITY:
+            raise ValueError("not allowed to raise maximum limit")
+        self.limits = limits
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "raised", "kept"),
+    [
+        (20_000, 20_000, 20_000, 1_000),
+        (1_024, 524_288, 1_000 + OTHER_FILES, 1_000),
+        (1_024, resource.RLIM_INFINITY, 1_000 + OTHER_FILES, 1_000),
+        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, resource.RLIM_INFINITY, 1_000),
+        (1_024, 1_024, 1_024, 1_024 - OTHER_FILES),
+        (256, 256, 256, 128),
+    ],
+)
+def test_a_process_keeps_no_more_connections_than_it_may_open_files(
+    soft: int,
+    hard: int,
+    raised: int,
+    kept: int,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    files = Files(soft, hard, monkeypatch)
+    assert connections_within_files(1_000) == kept
+    assert files.limits == (raised, hard)
+    assert ("raise `ulimit -n` to 1512" in caplog.text) == (kept < 1_000)
+
+
+async def test_a_service_says_that_it_may_open_too_few_files(
+    offline_running: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    Files(256, 256, monkeypatch)
+    async with served(offline_running):
+        assert "may open 256 files: it keeps 128 connections, not 1000" in caplog.text
 
 
 def test_a_connection_is_kept_for_longer_than_proxies_keep_theirs() -> None:

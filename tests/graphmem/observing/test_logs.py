@@ -1,6 +1,7 @@
 """The log: one line a record, whose request it is, and never what an exception quotes."""
 
 import asyncio
+import errno
 import json
 import logging
 import sys
@@ -12,10 +13,10 @@ from graphmem.observing.logs import (
     OURS,
     TALKATIVE,
     JsonFormatter,
+    LostErrors,
     Stderr,
     TextFormatter,
     about,
-    log_lost,
     name_client,
     show_log,
     traced,
@@ -121,9 +122,25 @@ async def test_what_nobody_waited_for_is_told_without_its_message(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     context = {"message": "never retrieved\nsesame", "exception": failure()}
-    log_lost(asyncio.get_running_loop(), context)
+    LostErrors().log(asyncio.get_running_loop(), context)
     assert "never retrieved: RuntimeError from KeyError" in caplog.text
     assert "sesame" not in caplog.text
+
+
+async def test_that_no_file_can_be_opened_is_told_once_within_some_seconds(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """asyncio tells it for each connection that it tries to accept."""
+    loop, lost = asyncio.get_running_loop(), LostErrors()
+    context = {"message": "accept", "exception": OSError(errno.EMFILE, "Too many open files")}
+    for _ in range(500):
+        lost.log(loop, context)
+    lost.log(loop, {"message": "another", "exception": OSError(errno.EPIPE, "Broken pipe")})
+    told = "no connection is accepted: too many files are open; raise `ulimit -n`"
+    assert [one.getMessage() for one in caplog.records] == [told, "another: BrokenPipeError"]
+    monkeypatch.setattr("graphmem.observing.logs.REPEATED_SECONDS", 0.0)
+    lost.log(loop, context)
+    assert caplog.messages.count(told) == 2
 
 
 def test_only_ours_follow_the_level(capsys: pytest.CaptureFixture[str]) -> None:
