@@ -48,6 +48,12 @@ class Written(Struct, frozen=True, kw_only=True):
     tokens: int
 
 
+class StoredTexts(Struct, frozen=True):
+    """The bytes of the texts of a client's memories and contexts."""
+
+    bytes: int
+
+
 class Used(Struct, frozen=True, kw_only=True):
     """What a client has of that which can be limited; None until its first write under limits."""
 
@@ -121,6 +127,7 @@ class ClientStore(Struct, frozen=True):
 
 NEXT_CLIENT = Query("clients/next_client", NextClient)
 USAGE = Query("clients/usage", CountedUsage)
+STORED_TEXTS = Query("clients/stored_texts", StoredTexts)
 COUNT_USAGE = Query("clients/count_usage", CountedUsage, writes=True)
 
 
@@ -227,6 +234,21 @@ async def hold_to_limits(
             now=now,
         )
     _refuse_excess(usage, transaction.limits, added, now)
+
+
+async def hold_context_to_limits(transaction: Transaction, added: int, *, client_id: str) -> None:
+    """Refuse `added` bytes of a context, at the end of their transaction, if the client has no room for them.
+
+    Texts of contexts are added up for each new one: they end within days, so they are no part of a count that
+    every write keeps. Raises `StoreLimitReached`.
+    """
+    limit = transaction.limits.bytes if transaction.limits else None
+    if limit is None or not added:
+        return
+    [stored] = await transaction.rows(STORED_TEXTS, client_id=client_id)
+    if stored.bytes > limit:
+        count_reached("bytes")
+        raise StoreLimitReached("bytes of text", limit, stored.bytes - added)
 
 
 def day_of(at: datetime) -> str:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from graphmem.clients import hold_context_to_limits
 from graphmem.context import Context
 from graphmem.errors import ContextNotFound, InvalidInput, ItemNotFound
 from graphmem.graph.driver import Transaction
@@ -211,10 +212,11 @@ async def create_context(options: CreateContextOptions, context: Context) -> Ret
     """Create a context, and queue the job that removes it after it has expired.
 
     Raises `InvalidInput` when system prompt and reserve together exceed `max_tokens`, `TooLarge` for the
-    system prompt, `Unavailable`.
+    system prompt, `StoreLimitReached`, `Unavailable`.
     """
     now = context.now()
     new, job_id = _new(options, f"ctx-{context.new_id()}", now), context.new_id()
+    text_bytes = len((new.system_prompt or "").encode())
     await asyncio.to_thread(_check_room, new, context.tokens)
 
     async def write(transaction: Transaction) -> None:
@@ -225,6 +227,7 @@ async def create_context(options: CreateContextOptions, context: Context) -> Ret
             max_tokens=new.max_tokens,
             reserved_for_response=new.reserved_for_response,
             system_prompt=new.system_prompt,
+            text_bytes=text_bytes,
             created_at=new.created_at,
             expires_at=new.expires_at,
         )
@@ -240,6 +243,7 @@ async def create_context(options: CreateContextOptions, context: Context) -> Ret
             now=now,
             run_at=hour + timedelta(hours=1),
         )
+        await hold_context_to_limits(transaction, text_bytes, client_id=context.client_id)
 
     await context.graph.write(write)
     return await asyncio.to_thread(shown, new, context.tokens)
@@ -267,7 +271,7 @@ async def add_to_context(context_id: str, addition: ContextAddition, context: Co
     """Add a chunk of a memory, at most 500 tokens; `added` is false if nothing of it fits.
 
     A memory that is already in the context is not charged again. Raises `ContextNotFound`, `ItemNotFound`,
-    `ContentDamaged`, `Unavailable`.
+    `ContentDamaged`, `StoreLimitReached`, `Unavailable`.
     """
     source = await load_chunk_source(addition.id, client_id=context.client_id, graph=context.graph)
     return await add_source(context_id, addition.id, source, context)
@@ -279,7 +283,7 @@ async def add_source(
     """Add a chunk of a memory that has been read, within the budget.
 
     The context is locked meanwhile, so that concurrent callers together stay within the budget. Raises
-    `ContextNotFound`, and `ItemNotFound` when `source` is None.
+    `ContextNotFound`, `StoreLimitReached`, and `ItemNotFound` when `source` is None.
     """
     client_id, tokens, now = context.client_id, context.tokens, context.now()
 
@@ -375,8 +379,12 @@ def _longer(
 
 
 async def _hold(transaction: Transaction, stored: StoredContext, client_id: str) -> None:
-    """Write the chunk that was added last. Raises `ItemNotFound` if its memory has been deleted."""
+    """Write the chunk that was added last.
+
+    Raises `ItemNotFound` if its memory has been deleted, `StoreLimitReached`.
+    """
     held = stored.held[-1]
+    text_bytes = len(held.content.encode())
     done = await transaction.rows(
         HOLD_MEMORY,
         client_id=client_id,
@@ -385,7 +393,9 @@ async def _hold(transaction: Transaction, stored: StoredContext, client_id: str)
         position=held.position,
         priority=held.priority,
         content=held.content,
+        text_bytes=text_bytes,
         tokens=held.tokens,
     )
     if not done[0].written:
         raise ItemNotFound(held.id)
+    await hold_context_to_limits(transaction, text_bytes, client_id=client_id)

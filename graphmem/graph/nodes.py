@@ -397,6 +397,7 @@ class Context(AsyncStructuredNode):
     max_tokens = IntegerProperty(required=True)
     reserved_for_response = IntegerProperty(required=True)
     system_prompt = StringProperty()
+    text_bytes = IntegerProperty()
     created_at = DateTimeNeo4jFormatProperty(required=True)
     expires_at = DateTimeNeo4jFormatProperty(required=True)
     locked = BooleanProperty()

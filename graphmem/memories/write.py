@@ -88,8 +88,9 @@ class Draft(Struct, frozen=True, kw_only=True):
 
     @property
     def text_bytes(self) -> int:
-        """The length of the text in bytes of UTF-8."""
-        return len(self.text.encode())
+        """The bytes of UTF-8 of its metadata and of the text that is searched, which has its own in it."""
+        texts = (max(self.text, self.search_text, key=len), self.own.get("metadata") or "")
+        return sum(len(text.encode()) for text in texts)
 
 
 class FoundNames(Struct, frozen=True):

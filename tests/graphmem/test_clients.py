@@ -182,6 +182,42 @@ async def test_bytes_are_those_of_utf_8(runtime: Runtime, memory: Graphmem) -> N
     assert await used(held) == (1, 14)
 
 
+async def test_metadata_and_all_searched_texts_count_as_bytes(
+    runtime: Runtime, memory: Graphmem
+) -> None:
+    held = limited(runtime, memory, bytes=1_000)
+    with pytest.raises(StoreLimitReached, match="1,000 bytes of text and has 0"):
+        await held.add_reference(
+            type="knowledge_base", target_id="r", label="A report", metadata={"all": "a" * 2_000}
+        )
+    with pytest.raises(StoreLimitReached):
+        await held.add_reference(
+            type="knowledge_base", target_id="r", label="a" * 2_000, description="A report"
+        )
+    await held.remember_fact("Mara drinks tea.", metadata={"a": 1})
+    assert await used(held) == await stored(memory) == (1, 16 + len('{"a":1}'))
+
+
+async def test_texts_of_contexts_count_while_there_are_any(
+    runtime: Runtime, memory: Graphmem
+) -> None:
+    held = limited(runtime, memory, bytes=200)
+    fact = await held.remember_fact("Mara drinks tea.")
+    first = await held.create_context(max_tokens=2_000, system_prompt="ä" * 40)
+    with pytest.raises(StoreLimitReached, match="200 bytes of text and has 96"):
+        await held.create_context(max_tokens=2_000, system_prompt="a" * 105)
+    assert (await held.add_to_context(first.id, fact.id)).added
+    chunk = (await held.context(first.id)).sections[1].content
+    other = await held.create_context(max_tokens=2_000, system_prompt="a" * (104 - len(chunk)))
+    with pytest.raises(StoreLimitReached, match="has 200"):
+        await held.add_to_context(other.id, fact.id)
+    assert (await held.context(other.id)).retrieved_ids == []
+
+    await held.delete_context(first.id)
+    assert (await held.add_to_context(other.id, fact.id)).added
+    await memory.create_context(max_tokens=2_000, system_prompt="a" * 1_000)
+
+
 async def test_tokens_count_for_a_day_and_stay_when_memories_go(
     runtime: Runtime, memory: Graphmem
 ) -> None:
