@@ -125,6 +125,12 @@ def test_every_rule_says_what_is_wrong_and_how_bad(repository: Path) -> None:
         assert rule["annotations"].keys() == {"summary", "description"}
 
 
+def test_an_alert_fires_where_no_metric_arrives(repository: Path) -> None:
+    """What is compared with a number is never true of a service that is gone."""
+    [rule] = [one for one in rules(repository) if "absent(" in one["expr"]]
+    assert rule["labels"]["severity"] == "critical"
+
+
 def test_the_alert_about_refusals_says_what_each_limit_means(repository: Path) -> None:
     [rule] = [one for one in rules(repository) if one["alert"] == "GraphmemRefusesRequests"]
     words = re.findall(r"\w+", rule["annotations"]["description"])
