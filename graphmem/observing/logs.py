@@ -9,6 +9,7 @@ import errno
 import logging
 import re
 import sys
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +33,7 @@ At `debug` the driver logs every query with its parameters.
 """
 
 REPEATED_SECONDS = 10.0
-"""The time between two lines that say that no more files may be opened."""
+"""The time between two lines that say that no file may be opened, or that a connection to Neo4j broke."""
 
 _UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -66,6 +67,7 @@ def show_log(level: str, form: Form = "text") -> None:
             root.removeHandler(handler)
     handler = Stderr()
     handler.setFormatter(FORMATTERS[form]())
+    handler.addFilter(BrokenConnections())
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
     for name in OURS:
@@ -78,6 +80,24 @@ def shows_json() -> bool:
     """Tell whether the log is written as JSON: what a service says of itself is a line of it then."""
     shown = [one for one in logging.getLogger().handlers if isinstance(one, Stderr)]
     return any(isinstance(one.formatter, JsonFormatter) for one in shown)
+
+
+class BrokenConnections(logging.Filter):
+    """Leaves out lines of the driver that follow another soon: an outage has one for each connection."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told_at = float("-inf")
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Tell whether a line is shown."""
+        if record.name != "neo4j.io":
+            return True
+        now = time.monotonic()
+        if now - self._told_at < REPEATED_SECONDS:
+            return False
+        self._told_at = now
+        return True
 
 
 class Stderr(logging.Handler):

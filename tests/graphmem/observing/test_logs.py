@@ -143,6 +143,19 @@ async def test_that_no_file_can_be_opened_is_told_once_within_some_seconds(
     assert caplog.messages.count(told) == 2
 
 
+def test_of_the_broken_connections_of_an_outage_one_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show_log("info")
+    for number in range(60):
+        logging.getLogger("neo4j.io").error("[#%d] defunct connection", number)
+    logging.getLogger("neo4j.pool").error("another")
+    monkeypatch.setattr("graphmem.observing.logs.REPEATED_SECONDS", 0.0)
+    logging.getLogger("neo4j.io").error("[#60] later")
+    shown = [line.split(": ", 1)[1] for line in capsys.readouterr().err.splitlines()]
+    assert shown == ["[#0] defunct connection", "another", "[#60] later"]
+
+
 def test_only_ours_follow_the_level(capsys: pytest.CaptureFixture[str]) -> None:
     show_log("debug")
     for name in ("graphmem.x", "graphmem_api.x", "neo4j.io", "fastembed", "httpx", "other"):
