@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -272,3 +273,33 @@ async def test_two_linked_facts_that_are_superseded_at_once_stay_linked(memory: 
     )
 
     assert square.id in {other for _, _, other in await linked(memory, blue.id)}
+
+
+async def test_with_each_correction_of_two_linked_facts_there_is_one_link_more(
+    memory: Graphmem,
+) -> None:
+    wind, tide = await remembered_facts(memory, "The wind is west", "The tide is low")
+    await memory.link(wind, tide, "relates_to")
+    for number in range(3):
+        wind = (await memory.supersede_fact(wind, f"The wind is {number} knots")).id
+        before = tide
+        tide = (await memory.supersede_fact(tide, f"The tide is {number} metres")).id
+
+    ends = [("relates_to", "out", before), ("relates_to", "out", tide)]
+    assert await linked(memory, wind) == set(ends)
+    assert await linked(memory, tide) == {("relates_to", "in", wind)}
+
+
+async def test_a_version_from_the_past_has_the_links_to_what_held_then(memory: Graphmem) -> None:
+    winter, spring = datetime(2026, 1, 10, tzinfo=UTC), datetime(2026, 3, 10, tzinfo=UTC)
+    keeper = (await memory.remember_fact("Ana keeps the light", valid_at=winter)).id
+    lamp = (await memory.remember_fact("The lamp burns oil", valid_at=winter)).id
+    await memory.link(keeper, lamp, "relates_to")
+    electric = await memory.supersede_fact(lamp, "The lamp is electric", valid_at=spring)
+
+    february = datetime(2026, 2, 10, tzinfo=UTC)
+    new = await memory.supersede_fact(keeper, "Tom keeps the light", valid_at=february)
+
+    assert {id for _, _, id in await linked(memory, new.id)} == {lamp, electric.id}
+    found = await memory.search("Tom keeps the light", as_of=february, max_hops=1, max_results=2)
+    assert [one.id for one in found.items] == [new.id, lamp]
