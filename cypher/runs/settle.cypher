@@ -1,6 +1,6 @@
 CYPHER 25
 // Locks a run, charges the tokens that an operation has delivered, records it, and releases the rest of its
-// reservation.
+// reservation. A refused attempt leaves it to others that are at work on it; `record` drops it after the last.
 //
 // $client_id     string        the client
 // $id            string        its id
@@ -40,7 +40,9 @@ WITH run, done, hold, others, CASE
   WHEN $held AND (hold IS NULL OR hold.expires_at <= $now OR hold.tokens < $tokens) THEN 'expired'
   ELSE 'granted'
 END AS verdict
-DETACH DELETE hold
+FOREACH (settled IN CASE WHEN verdict IN ['granted', 'done'] THEN [hold] ELSE [] END |
+  DETACH DELETE settled
+)
 WITH run, done, others, verdict
 CALL (run, verdict) {
   WITH run, verdict

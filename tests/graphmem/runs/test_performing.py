@@ -408,6 +408,31 @@ async def test_a_refused_attempt_takes_no_tokens_from_the_one_at_work(
         await smaller
 
 
+async def test_an_attempt_that_is_refused_at_its_end_leaves_the_tokens_to_the_other(
+    memory: Graphmem, attempts: Attempts
+) -> None:
+    await fill(memory, 1)
+    run_id = (await memory.run(**about(1_000, retries=1))).id
+    tasks = []
+    for number, caller in enumerate([flaky(memory, runs__reserve=1), memory]):
+        asked = caller.runs().retrieve(run_id, query="pricing", max_tokens=900, operation_id="same")
+        tasks.append(asyncio.create_task(asked))
+        await attempts.at_work[number].wait()
+    with pytest.raises(BudgetExhausted):
+        await (
+            flaky(memory, runs__reserve=1)
+            .runs()
+            .retrieve(run_id, query="pricing", max_tokens=1_001)
+        )
+    attempts.goes_on[0].set()
+    with pytest.raises(Unavailable, match="no retry left"):
+        await tasks[0]
+    attempts.goes_on[1].set()
+    answer = await tasks[1]
+    tree = await memory.runs().tree(run_id)
+    assert (tree.held, tree.spent) == (0, answer.tokens_used)
+
+
 def operation(run_id: str, tokens: int) -> RunOperation:
     return RunOperation(
         run_id=run_id,
