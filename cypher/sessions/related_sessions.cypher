@@ -58,7 +58,11 @@ CALL (session) {
       AND here.valid_at <= $valid_by AND here.created_at <= $created_by
       // include held_then(there)
     ))
-  WITH session, there.session_id AS other_id, count(DISTINCT link) AS links
+  // Each version of a summary has the links of the one before: they count once.
+  WITH session, there.session_id AS other_id, count(DISTINCT CASE WHEN there:Summary
+    THEN here.id + ' ' + type(link) + ' ' + there.source_type
+    ELSE elementId(link)
+  END) AS links
   MATCH (other:Session {client_id: $client_id, id: other_id})
   WHERE size($conversation_ids) = 0 OR other.conversation_id IN $conversation_ids
   WITH other, links

@@ -482,6 +482,22 @@ async def test_then_sessions_are_related_as_the_summaries_of_then_say(
         assert await alike("trip", holding) == ["bug"] * ("trip" in names), holding
 
 
+async def test_a_link_to_a_session_s_summary_counts_once_however_often_that_is_written(
+    memory: Graphmem,
+) -> None:
+    mine = await tell(memory, "garden", "trip")
+    pot = (await memory.messages("c")).messages[0]
+    for text in ("Vienna by train.", "Vienna by the night train.", "To Ljubljana by train."):
+        summary = await memory.add_summary(type="session", target_id=mine["trip"], text=text)
+        if summary.version == 1:
+            await memory.link(pot.id, summary.id, "references")
+
+    context = memory.runtime.context(memory.client_id)
+    found = await find_related_sessions([mine["garden"]], context)
+
+    assert [one.score for one in found if one.basis == "links"] == [0.5]
+
+
 async def test_then_everything_is_what_held_then(memory: Graphmem) -> None:
     await tell(memory, "garden")
     old = await memory.remember_fact("The neutron star merger is a rumour.", valid_at=LATE)
