@@ -27,7 +27,9 @@ CALL (here) {
     MATCH (here)-[link:SUMMARIZES|
       // include link_types
     ]-(there:Memory)
-    WHERE type(link) IN $types AND (NOT $timed OR coalesce(link.created_at <= $created_by, true))
+    // Each version of a memory has its links: those to old versions do not count as examined.
+    WHERE type(link) IN $types AND (there.active = true OR $timed)
+      AND (NOT $timed OR coalesce(link.created_at <= $created_by, true))
     RETURN there, type(link) AS type, null AS entity, 1.0 AS factor, coalesce(link.score, 1.0) AS strength
     LIMIT $looked_at
 

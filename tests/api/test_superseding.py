@@ -290,6 +290,20 @@ async def test_with_each_correction_of_two_linked_facts_there_is_one_link_more(
     assert await linked(memory, tide) == {("relates_to", "in", wind)}
 
 
+async def test_old_versions_take_no_place_among_the_links_that_a_hop_examines(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphmem.retrieval.expansion.LOOKED_AT", 2)
+    harbour, light = await remembered_facts(memory, "The harbour is old", "The light is red")
+    await memory.link(harbour, light, "relates_to")
+    for colour in ("green", "white", "off"):
+        light = (await memory.supersede_fact(light, f"The light is {colour}")).id
+
+    found = await memory.search("The harbour is old", max_hops=1, max_results=2)
+
+    assert ([one.id for one in found.items], found.degraded) == ([harbour, light], [])
+
+
 async def test_a_version_from_the_past_has_the_links_to_what_held_then(memory: Graphmem) -> None:
     winter, spring = datetime(2026, 1, 10, tzinfo=UTC), datetime(2026, 3, 10, tzinfo=UTC)
     keeper = (await memory.remember_fact("Ana keeps the light", valid_at=winter)).id
