@@ -143,11 +143,11 @@ def fetch(names: tuple[str, ...], settings: Settings) -> None:
     from graphmem.artifacts.model import bundled_model
     from graphmem.cli.running import show_progress
 
+    lists = tuple(dict.fromkeys(names)) or FILES
     with show_progress() as progress:
-        for name in names or FILES:
+        for name in lists:
             if name == "embedding":
                 bundled_model(settings.cache_dir, progress, repository=settings.maven_repository)
             else:
                 fetch(name, settings.cache_dir, progress, repository=settings.maven_repository)
-    names = names or FILES
-    click.echo(f"{' and '.join(names)} {'are' if names[1:] else 'is'} in {settings.cache_dir}")
+    click.echo(f"{' and '.join(lists)} {'are' if lists[1:] else 'is'} in {settings.cache_dir}")

@@ -1,3 +1,5 @@
+"""`graphmem fetch`: what a first start needs, before it."""
+
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,9 @@ def fetched(*names: str) -> Result:
     return CliRunner().invoke(commands, ["fetch", *names])
 
 
-def test_what_is_named_is_fetched_into_the_cache(cache: Path) -> None:
-    result = fetched("neo4j")
+@pytest.mark.parametrize("names", [["neo4j"], ["neo4j", "neo4j"]])
+def test_what_is_named_is_fetched_into_the_cache(cache: Path, names: list[str]) -> None:
+    result = fetched(*names)
     assert (result.exit_code, result.stdout) == (0, f"neo4j is in {cache}\n")
     assert len(list((cache / "maven").rglob("*.jar"))) == 3
 
