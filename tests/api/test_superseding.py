@@ -264,7 +264,11 @@ async def test_a_version_has_the_links_of_the_one_before_but_not_its_contradicti
 
 
 async def test_two_linked_facts_that_are_superseded_at_once_stay_linked(memory: Graphmem) -> None:
-    red, round = await remembered_facts(memory, "The buoy is red", "The buoy is round")
+    # Of one conversation one would wait for the other before it begins.
+    for conversation in ("colours", "shapes"):
+        await memory.open_conversation(conversation)
+    red = (await memory.remember_fact("The buoy is red", conversation_id="colours")).id
+    round = (await memory.remember_fact("The buoy is round", conversation_id="shapes")).id
     await memory.link(red, round, "relates_to")
 
     blue, square = await asyncio.gather(
