@@ -75,7 +75,7 @@ class FoundFact(Struct, frozen=True, kw_only=True):
     fact: str
     keywords: list[str]
     source_episodic_ids: list[str]
-    """The episodes that it is derived from, by their ends; messages are among its links alone."""
+    """The episodes that it is derived from, in the order of their ends; only its links name messages."""
     valid_at: datetime
     """The beginning of its valid time: since when it is true."""
     invalid_at: datetime | None
