@@ -47,6 +47,9 @@ NODES_AT_ONCE, EDGES_AT_ONCE = 2_000, 5_000
 
 EXPORTED_LABELS = frozenset(LABELS)
 
+ENDS_RIGHT = 21
+"""The schema from which on versions end where a newer one begins first: files of older ones are mended."""
+
 KEYS = frozenset({"id", "normalized"})
 """The properties that identify a node other than a memory within its client."""
 
@@ -124,6 +127,7 @@ END_IMPORT = Query("exports/end_import", ImportEnded, writes=True)
 IMPORT_NODES = Query("exports/import_nodes", RowsWritten, writes=True)
 IMPORT_EDGES = Query("exports/import_edges", RowsWritten, writes=True)
 IMPORT_CLIENT = Query("exports/import_client", RowsWritten, writes=True)
+MEND_ENDS = Query("exports/mend_ends", RowsWritten, writes=True)
 SCOPE_PASSAGES = Query("exports/scope_passages", RowsWritten, writes=True)
 FOUND_ENDS = Query("exports/found_ends", FoundEnd)
 TEXTS_TO_EMBED = Query("exports/texts_to_embed", Stored)
@@ -164,6 +168,8 @@ async def load(path: Path, context: Context, progress: Progress = silent) -> Imp
     if phase == EDGES:
         after = await _load_pages(loading, EDGES, int(after), _write_edges)
         phase, after = await _move(loading, (EDGES, after), (VECTORS, ""))
+    if checked.header.schema < ENDS_RIGHT:
+        await context.graph.change(MEND_ENDS, client_id=context.client_id)
     # Also a file of our model may lack some: those that a change of the model removed while it was written.
     embedded = await _embed(loading, after)
     [ended] = await context.graph.change(END_IMPORT, client_id=context.client_id)

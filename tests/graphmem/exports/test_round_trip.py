@@ -16,7 +16,7 @@ from neo4j.time import DateTime
 
 from graphmem.client import Graphmem
 from graphmem.errors import InvalidInput, LegalHold
-from graphmem.exports import load as loading
+from graphmem.exports import export as exporting, load as loading
 from graphmem.exports.export import (
     DERIVED,
     FEWEST,
@@ -45,7 +45,7 @@ from graphmem.exports.load import AnotherImport, ClientTaken, ImportedExport, lo
 from graphmem.facts.remember import AS_NEW
 from graphmem.forgetting.expiry import LOOK_SECONDS
 from graphmem.graph.plain import from_json
-from graphmem.graph.schema import declared_nodes
+from graphmem.graph.schema import declared_nodes, schema_files
 from graphmem.graph.scope import scope_words
 from graphmem.memories.memory import LEGAL_HOLD
 from graphmem.memories.types import Memory
@@ -605,6 +605,27 @@ async def test_a_fact_of_a_file_without_what_only_facts_have_is_made_whole(
         "RETURN fact.keywords AS keywords, fact.version AS version, fact.reinforced AS reinforced",
         client=rival.client_id,
     ) == [{"keywords": [], "version": 1, "reinforced": 0}]
+
+
+LATE_END = """CYPHER 25
+MATCH (memory:Memory {client_id: $client, id: $id})
+SET memory.invalid_at = datetime('2026-05-01T00:00:00Z')
+RETURN memory.id AS id"""
+
+
+async def test_the_versions_of_an_older_export_end_where_a_newer_one_begins_first(
+    memory: Graphmem, rival: Graphmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await memory.remember_fact("It costs 49 €", valid_at="2026-03-01T00:00:00Z")
+    second = await memory.supersede_fact(first.id, "It costs 59 €", valid_at="2026-05-01T00:00:00Z")
+    await memory.supersede_fact(second.id, "It costs 54 €", valid_at="2026-04-01T00:00:00Z")
+    assert await memory.runtime.graph.execute(LATE_END, client=memory.client_id, id=first.id)
+    files = schema_files()
+    monkeypatch.setattr(exporting, "schema_files", lambda: files[:17])  # those of 0.2.0
+    await loaded(await exported(memory, tmp_path / "life.jsonl"), rival)
+
+    april = datetime(2026, 4, 1, tzinfo=UTC)
+    assert (await rival.memory(first.id)).invalid_at == april
 
 
 async def test_an_edge_forged_to_another_client_s_memory_is_not_exported(
