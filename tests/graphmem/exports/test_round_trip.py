@@ -49,6 +49,7 @@ from graphmem.graph.schema import declared_nodes, schema_files
 from graphmem.graph.scope import scope_words
 from graphmem.memories.memory import LEGAL_HOLD
 from graphmem.memories.types import Memory
+from graphmem.model.annotations import LEAST_LIFE
 from graphmem.model.pages import listing
 from graphmem.runtime import Runtime
 from graphmem.tokens import TOKENIZER
@@ -511,6 +512,35 @@ async def test_a_legal_hold_travels_and_comes_before_memories_that_have_expired(
     assert await held(rival) == await held(memory) == "case 116"
     with pytest.raises(LegalHold, match="case 116"):
         await rival.delete_memory(fact.id)
+
+
+async def test_nothing_expires_before_an_import_has_ended(
+    memory: Graphmem, rival: Graphmem, tmp_path: Path
+) -> None:
+    conversation = await memory.open_conversation()
+    said = [{"role": "user", "content": f"The boat {n} is at sea"} for n in range(3)]
+    ids = (await memory.remember(conversation.id, said)).ids
+    await memory.remember_episode(conversation.id, message_ids=ids)
+    soon = datetime.now(UTC) + LEAST_LIFE + timedelta(seconds=1)
+    await memory.annotate(ids[1], expires_at=soon)
+    path = await exported(memory, tmp_path / "life.jsonl")
+
+    def kill(stage: str, done: int = 0, total: int = 0) -> None:
+        if "edges" in stage:
+            raise Killed
+
+    with pytest.raises(Killed):
+        await load(path, rival.runtime.context(rival.client_id), kill)
+    await asyncio.sleep((soon - datetime.now(UTC)).total_seconds() + LOOK_SECONDS)
+    await rival.memories()
+    await loaded(path, rival)
+
+    # As where nothing was interrupted: the episode goes with its message, and the others are joined.
+    await asyncio.sleep(LOOK_SECONDS)
+    left = [one.id for one in (await rival.memories(order="oldest")).memories]
+    assert left == [one.id for one in (await memory.memories(order="oldest")).memories]
+    assert set(left) == {ids[0], ids[2]}
+    assert (await picture(rival))[1] == (await picture(memory))[1]
 
 
 async def test_what_ends_by_itself_has_its_job_in_the_imported_client_too(
