@@ -127,6 +127,7 @@ END_IMPORT = Query("exports/end_import", ImportEnded, writes=True)
 IMPORT_NODES = Query("exports/import_nodes", RowsWritten, writes=True)
 IMPORT_EDGES = Query("exports/import_edges", RowsWritten, writes=True)
 IMPORT_CLIENT = Query("exports/import_client", RowsWritten, writes=True)
+DROP_RECORDS = Query("exports/drop_records", RowsWritten, writes=True)
 MEND_ENDS = Query("exports/mend_ends", RowsWritten, writes=True)
 SCOPE_PASSAGES = Query("exports/scope_passages", RowsWritten, writes=True)
 FOUND_ENDS = Query("exports/found_ends", FoundEnd)
@@ -422,6 +423,7 @@ async def _write_nodes(
     for one in clients:
         await transaction.rows(IMPORT_CLIENT, client_id=client_id, properties=one["properties"])
     if others:
+        await _drop_records(transaction, others, client_id)
         await transaction.rows(IMPORT_NODES, client_id=client_id, rows=others)
     passages = [row["properties"]["id"] for row in others if row["labels"] == ["Passage"]]
     if passages:
@@ -430,6 +432,24 @@ async def _write_nodes(
             client_id=client_id,
             active_word=scope_word(client_id, "active"),
             ids=passages,
+        )
+
+
+async def _drop_records(
+    transaction: Transaction, rows: Iterable[Mapping[str, Any]], client_id: str
+) -> None:
+    """Delete the records of a client without memories that these nodes are to replace."""
+    reads, contexts, jobs = (
+        [one["properties"] for one in rows if one["labels"] == [label]]
+        for label in ("Access", "Context", "Job")
+    )
+    if reads or contexts or jobs:
+        await transaction.rows(
+            DROP_RECORDS,
+            client_id=client_id,
+            reads=[one["id"] for one in reads],
+            contexts=[one["id"] for one in contexts],
+            jobs=[{"kind": one.get("kind"), "key": one.get("key")} for one in jobs],
         )
 
 

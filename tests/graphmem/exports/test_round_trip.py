@@ -475,6 +475,20 @@ async def test_a_client_that_has_something_is_refused(lived: Graphmem, tmp_path:
         await loaded(path, lived)
 
 
+async def test_a_client_whose_memories_were_deleted_takes_its_export_again(
+    memory: Graphmem, tmp_path: Path
+) -> None:
+    fact = await memory.remember_fact("Mara keeps bees")
+    await memory.recall("What does Mara keep?")
+    await memory.create_context(max_tokens=500)
+    path = await exported(memory, tmp_path / "life.jsonl")
+    before = await picture(memory)
+    await memory.delete_memory(fact.id)
+    await loaded(path, memory)
+
+    assert await picture(memory) == before
+
+
 EXPIRED = """CYPHER 25
 MATCH (memory:Memory {client_id: $client, id: $id})
 SET memory.expires_at = datetime('2026-01-01T00:00:00Z')
