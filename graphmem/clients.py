@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from graphmem.config import ClientLimits, Settings, WatchedFile, variable
 from graphmem.errors import DayLimitReached, InvalidInput, SettingError, StoreLimitReached
@@ -46,6 +46,9 @@ class Written(Struct, frozen=True, kw_only=True):
     memories: int
     bytes: int
     tokens: int
+
+
+NOTHING_GONE = Written(memories=0, bytes=0, tokens=0)
 
 
 class StoredTexts(Struct, frozen=True):
@@ -216,16 +219,19 @@ async def hold_to_limits(
     *,
     client_id: str,
     now: datetime,
+    gone: Written = NOTHING_GONE,
 ) -> None:
     """Refuse a write that exceeds its client's limits, at its end: the transaction is rolled back then.
 
-    `usage` includes the write; None if nothing is counted of this client yet. Raises `StoreLimitReached`,
-    `DayLimitReached`.
+    `usage` includes the write; None if nothing is counted of this client yet. `gone` is counted too, but this
+    transaction is about to delete it. Raises `StoreLimitReached`, `DayLimitReached`.
     """
     if transaction.limits is None:
         return
     is_fresh = usage is not None and now - usage.counted_at < COUNTED_ANEW
-    if usage is None or (not is_fresh and any(_excesses(usage, transaction.limits))):
+    if usage is None or (
+        not is_fresh and any(_excesses(_without(usage, gone), transaction.limits))
+    ):
         [usage] = await transaction.rows(
             COUNT_USAGE,
             client_id=client_id,
@@ -233,7 +239,12 @@ async def hold_to_limits(
             begin=_midnight(now),
             now=now,
         )
-    _refuse_excess(usage, transaction.limits, added, now)
+    net = Written(
+        memories=added.memories - gone.memories,
+        bytes=added.bytes - gone.bytes,
+        tokens=added.tokens,
+    )
+    _refuse_excess(_without(usage, gone), transaction.limits, net, now)
 
 
 async def hold_context_to_limits(transaction: Transaction, added: int, *, client_id: str) -> None:
@@ -269,6 +280,11 @@ def _with(usage: CountedUsage, added: Written, now: datetime) -> CountedUsage:
         tokens=usage.tokens_on(day_of(now)) + added.tokens,
         counted_at=usage.counted_at,
     )
+
+
+def _without(usage: CountedUsage, gone: Written) -> CountedUsage:
+    """Return the usage after a deletion; tokens stay counted."""
+    return replace(usage, memories=usage.memories - gone.memories, bytes=usage.bytes - gone.bytes)
 
 
 def _excesses(usage: CountedUsage, limits: ClientLimits) -> Iterator[ReachedLimit]:

@@ -15,5 +15,6 @@ RETURN collect(memory {
   id: row.id,
   aside: row.aside,
   .kind,
-  of_reference: EXISTS { (memory)-[:PART_OF]->(:Reference {client_id: $client_id}) }
+  of_reference: EXISTS { (memory)-[:PART_OF]->(:Reference {client_id: $client_id}) },
+  bytes: coalesce(memory.text_bytes, size(memory.text))
 }) AS rows

@@ -21,7 +21,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from graphmem.clients import CountedUsage, Written, check_room, day_of, hold_to_limits
+from graphmem.clients import (
+    NOTHING_GONE,
+    CountedUsage,
+    Written,
+    check_room,
+    day_of,
+    hold_to_limits,
+)
 from graphmem.context import Context
 from graphmem.embedding import Embedder, Embedding, wait_for_embedder
 from graphmem.graph.driver import Graph, Transaction
@@ -258,8 +265,14 @@ async def _embed_passages(
     return [list(islice(embedded, len(parts))) for parts in cut]
 
 
-async def write(transaction: Transaction, memories: Sequence[Prepared], *, client_id: str) -> None:
-    """Write memories that do not exist yet.
+async def write(
+    transaction: Transaction,
+    memories: Sequence[Prepared],
+    *,
+    client_id: str,
+    gone: Written = NOTHING_GONE,
+) -> None:
+    """Write memories that do not exist yet; `gone` is what the transaction deletes for them afterwards.
 
     Raises `Unavailable` when the installation needs a model that this process cannot load,
     `StoreLimitReached` and `DayLimitReached` when the client's limits do not admit them.
@@ -286,6 +299,7 @@ async def write(transaction: Transaction, memories: Sequence[Prepared], *, clien
             _added(memories),
             client_id=client_id,
             now=memories[0].draft.created_at,
+            gone=gone,
         )
     passages = [passage for memory in memories for passage in memory.passages]
     if passages:

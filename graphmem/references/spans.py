@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from graphmem.clients import Written
 from graphmem.context import Context
 from graphmem.errors import ContentDamaged, IdTaken, InvalidInput, SpanNotFound
 from graphmem.graph.driver import Transaction
@@ -40,6 +41,8 @@ class SetAside(Struct, frozen=True):
     aside: str
     kind: str
     of_reference: bool
+    bytes: int
+    """The length of its text in UTF-8."""
 
 
 class ReplacedSpan(Struct, frozen=True):
@@ -177,7 +180,8 @@ async def _register(
     for one in old:
         if one.kind != "span" or one.of_reference:
             raise IdTaken(one.id, "a reference's content" if one.of_reference else _a(one.kind))
-    await write(transaction, spans, client_id=client_id)
+    gone = Written(memories=len(old), bytes=sum(one.bytes for one in old), tokens=0)
+    await write(transaction, spans, client_id=client_id, gone=gone)
     entities: set[str] = set()
     text_lost = False
     for one in old:

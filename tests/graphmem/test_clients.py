@@ -18,6 +18,7 @@ from graphmem.errors import (
     SettingError,
     StoreLimitReached,
 )
+from graphmem.references.types import NewSpan
 from graphmem.runtime import Runtime
 
 USUAL = ClientLimits(requests=256, memories=5)
@@ -145,6 +146,33 @@ async def test_what_is_deleted_makes_room(runtime: Runtime, memory: Graphmem) ->
     await held.remember_fact("The valve leaks.")
     assert await used(held) == await stored(memory)
     assert (await used(held))[0] == 2
+
+
+@pytest.mark.parametrize("counted", [True, False])
+async def test_a_span_that_is_registered_again_needs_no_room(
+    counted: bool, runtime: Runtime, memory: Graphmem
+) -> None:
+    spans = [
+        NewSpan(
+            id=f"s{place}",
+            source_type="offer",
+            source_id="a",
+            start_byte=9 * place,
+            end_byte=9 * place + 9,
+            content="Nine byte",
+        )
+        for place in range(3)
+    ]
+    held = limited(runtime, memory, memories=2, bytes=18)
+    await (held if counted else memory).register_spans(spans[:2])
+
+    await held.register_spans(spans[:2])
+    await held.register_spans([replace(spans[0], content="Ten bytes")])
+    with pytest.raises(StoreLimitReached, match="2 memories and has 2"):
+        await held.register_spans(spans)
+    with pytest.raises(StoreLimitReached, match="18 bytes of text and has 18"):
+        await held.register_spans([replace(spans[1], content="Ten bytes!", end_byte=19)])
+    assert await used(held) == await stored(memory) == (2, 18)
 
 
 async def test_every_way_to_delete_keeps_the_count_right(
