@@ -101,9 +101,9 @@ async def show_neighbourhood(
 ) -> Neighbourhood:
     """Show the nodes within 1–3 edges of a node, in both directions, and every edge between them.
 
-    The nearest nodes come first. The types of edges take turns, the newest edge of each first. The centre
-    leads to as many nodes as the limit allows, each other node to at most 32. If nodes or edges are missing,
-    `truncated` is true, and `why` names the limit and how to see more.
+    The nearest nodes come first. The types of edges take turns, the newest node over each first, what was
+    superseded last. The centre leads to as many nodes as the limit allows, each other node to at most 32. If
+    nodes or edges are missing, `truncated` is true, and `why` names the limit and how to see more.
     """
     return await walk.show_neighbourhood(node_id.removeprefix("/"), asked, context)
 

@@ -1,5 +1,6 @@
 CYPHER 25
-// One step from some nodes along edges, in both directions, to unknown nodes; the newest of each type.
+// One step from some nodes along edges, in both directions, to unknown nodes; the newest of each type, and
+// what was superseded behind these: all versions of a memory have its links.
 //
 // $client_id  string        the client
 // $frontier   list<string>  the element ids of the start nodes, in order
@@ -172,8 +173,9 @@ CALL (here) {
       AND NOT elementId(there) IN $known AS is_new,
     coalesce(there.occurred_at, there.last_active_at, there.started_at, there.at, there.created_at)
       AS at,
+    coalesce(there.active, true) AS holds,
     coalesce(there.id, there.normalized) AS id
-  ORDER BY at DESC, id
+  ORDER BY holds DESC, at DESC, id
   RETURN
     type,
     sum(edges) AS looked_at,

@@ -1,7 +1,7 @@
 """The neighbourhood of a node: the nodes within a few edges of it, breadth first, and the edges between them.
 
 The client is checked at every node. Of a node with many edges only a limited number of each type is read,
-in the order of the store, and of these the newest nodes are shown.
+in the order of the store, and of these the newest nodes are shown, before what was superseded.
 """
 
 from collections.abc import Mapping, Sequence
@@ -75,7 +75,10 @@ class Neighbour(Struct, frozen=True):
 
 
 class EdgesOfNode(Struct, frozen=True):
-    """The neighbours of a node over one type of edge, newest first; one more than requested if there are."""
+    """The neighbours of a node over one type of edge, newest first, and what was superseded behind these.
+
+    One more than requested if there are.
+    """
 
     place: int
     type: str

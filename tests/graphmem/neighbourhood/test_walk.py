@@ -219,6 +219,20 @@ async def test_of_what_is_looked_at_the_newest_is_shown(memory: Graphmem) -> Non
     assert [node.id for node in found.nodes] == [id, "n200", "n199", "n198", "n197"]
 
 
+async def test_former_versions_of_a_neighbour_do_not_hide_the_others(memory: Graphmem) -> None:
+    centre = await memory.remember_fact("The harbour master keeps a ledger")
+    older = await memory.remember_fact("Item 7 belongs to the rope shed")
+    priced = await memory.remember_fact("Lamp oil costs nine crowns")
+    for one in (older, priced):
+        await memory.link(centre.id, one.id, "references")
+    head = priced.id
+    for price in range(4):
+        head = (await memory.supersede_fact(head, f"Lamp oil costs {price} crowns")).id
+
+    shown = await memory.neighbourhood(centre.id, types="references", limit=3)
+    assert {node.id for node in shown.nodes} == {centre.id, older.id, head}
+
+
 async def test_of_a_hub_farther_away_a_few_are_shown_and_it_is_named(
     memory: Graphmem, hub: str
 ) -> None:
