@@ -45,9 +45,9 @@ HEADER_BYTES = 64 * 1024
 HEADER_SECONDS = 10.0
 """The time in which the line and the headers of a request must arrive."""
 
-IDLE_SECONDS = 120
-"""The time after which a connection without a request is closed. Proxies keep theirs for 60 s (nginx) or 90 s
-(those in Go): on one that is closed before, a request may be lost on its way."""
+IDLE_SECONDS = 650
+"""The time after which a connection without a request is closed. Proxies keep theirs for 60 s (nginx), 90 s
+(those in Go), 600 s (Google Cloud): on one that is closed before, a request may be lost on its way."""
 
 GRACE_SECONDS = 10
 """The time that requests in progress have to end after a signal."""
