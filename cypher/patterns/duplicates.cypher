@@ -28,12 +28,22 @@ WHERE memory.client_id = $client_id AND memory.active = true AND memory.kind = $
 WITH memory
 ORDER BY memory.occurred_at DESC, memory.id
 LIMIT $newest
-// Whole copies of long texts would exceed the memory of a transaction.
-WITH collect({memory: memory, begins: toLower(left(trim(memory.text), 500))}) AS seen
+// Whole copies of long texts would exceed the memory of a transaction. The vectors are read here, once for each
+// memory: read for each pair, those of memories with long texts take milliseconds each.
+WITH
+  collect({
+    memory: memory,
+    begins: toLower(left(trim(memory.text), 500)),
+    vector: memory.embedding
+  }) AS seen
 UNWIND range(0, size(seen) - 1) AS place
 WITH seen, seen[place] AS one, place
 UNWIND seen[place + 1..] AS other
-WITH one.memory AS newer, other.memory AS older, one.begins = other.begins AS same_beginning
+WITH
+  one.memory AS newer,
+  other.memory AS older,
+  one.begins = other.begins AS same_beginning,
+  2 * vector.similarity.cosine(one.vector, other.vector) - 1 AS cosine
 WITH
   newer,
   older,
@@ -41,7 +51,7 @@ WITH
     WHEN same_beginning THEN toLower(trim(newer.text)) = toLower(trim(older.text))
     ELSE false
   END AS same_text,
-  2 * vector.similarity.cosine(newer.embedding, older.embedding) - 1 AS cosine
+  cosine
 WHERE cosine >= $cosine OR same_text
 RETURN
   substring(newer.text, 0, 500) AS newer,

@@ -432,6 +432,17 @@ async def test_the_same_text_is_a_duplicate_whoever_says_it(memory: Graphmem) ->
     assert row["cosine"] < 0.95
 
 
+async def test_duplicates_are_found_beside_a_long_text(memory: Graphmem) -> None:
+    said = [f"The crane of quay {quay} lifts crates." for quay in range(180)]
+    texts = [*said, "The crane lifts crates. " * 40_000, said[0]]
+    messages = [{"role": "user", "content": text} for text in texts]
+    ids = (await memory.remember("c", messages, create=True)).ids
+
+    found = await memory.pattern("duplicates", {"kind": "message", "limit": 1})
+
+    assert set(found.rows[0]["memory_ids"]) == {ids[0], ids[-1]}
+
+
 @pytest.mark.parametrize("name", ASKED)
 async def test_every_row_has_the_columns_of_the_header_and_its_memories(
     name: str, lived: Lived
