@@ -171,7 +171,8 @@ async def use_resources_and_prompts(agent: Client) -> None:
     page = await told(agent, "what_do_you_know", kinds=["message"])
     memory = await read(agent, f"graphmem://memory/{first_id(page)}")
     assert "kind: message" in memory
-    for uri in ("graphmem://memory/none", "graphmem://planet/earth", "file:///etc/passwd"):
+    unknown = [f"graphmem://{kind}/none" for kind in ("conversation", "session", "memory")]
+    for uri in (*unknown, "graphmem://planet/earth", "file:///etc/passwd"):
         with pytest.raises(MCPError):
             await agent.read_resource(uri)
 

@@ -121,6 +121,37 @@ async def test_an_agent_reads_resources_and_takes_prompts(connect: Connect) -> N
         await use_resources_and_prompts(agent)
 
 
+async def test_a_resource_shows_the_latest_messages_in_their_order_and_counts_the_others(
+    connect: Connect, memory: Graphmem
+) -> None:
+    said = [{"role": "user", "content": f"Quay {quay} is free."} for quay in range(250)]
+    await memory.remember("quays", said, create=True)
+    [session] = (await memory.sessions("quays")).sessions
+    async with connect() as agent:
+        for uri in ("graphmem://conversation/quays", f"graphmem://session/{session.id}"):
+            whole = await read(agent, uri)
+            head, *lines = whole.splitlines()
+            assert head == "(50 earlier messages left out)"
+            assert [line.partition("user: ")[2] for line in lines] == [
+                f"Quay {quay} is free." for quay in range(50, 250)
+            ]
+
+
+async def test_a_resource_shows_the_beginning_of_a_message_that_is_too_long(
+    connect: Connect, memory: Graphmem
+) -> None:
+    said = ["The gate is mauve.", "The log of the pump begins. " + "The pump runs. " * 3_000]
+    messages = [{"role": "user", "content": content} for content in said]
+    kept = await memory.remember("pump", messages, create=True)
+    async with connect() as agent:
+        whole = await read(agent, "graphmem://conversation/pump")
+    first, message, last = whole.split("\n")
+    assert first == "(1 earlier message left out)"
+    assert "user: The log of the pump begins. The pump runs." in message
+    assert TokenCounter().count(message) <= 8_192
+    assert last == f"(the rest: graphmem://memory/{kept.ids[1]})"
+
+
 async def test_every_mistake_is_told_so_that_an_agent_can_mend_it(connect: Connect) -> None:
     async with connect() as agent:
         await make_mistakes(agent)

@@ -11,13 +11,14 @@ from graphmem.memories.types import Memory
 from graphmem.model.pages import MOST_ENTRIES
 from graphmem.model.validation import counted
 from graphmem.prompts.rendering import one_line
+from graphmem.prompts.truncation import truncated
 from graphmem_api.mcp.answers import NOTHING, fitting
 
 SCHEME = "graphmem://"
 TEXT = "text/plain"
 
 RESOURCE_TOKENS = 8_192
-"""The length of a resource's text; of longer ones the newest messages are shown."""
+"""The tokens of the messages of a resource; of more the newest are shown."""
 
 PROMPT_TOKENS = 2_000
 
@@ -120,12 +121,21 @@ async def _text(kind: str, id: str, memory: Graphmem) -> str:
     match kind:
         case "conversation":
             latest = await memory.messages(id, order="newest", limit=MOST_ENTRIES)
-            return _told(latest.messages[::-1], memory)
+            return _told(latest.messages, latest.total, memory)
         case "session":
-            listed = await memory.memories(
-                kinds=["message"], session_id=id, order="newest", limit=MOST_ENTRIES
+            found = await memory.memories(kinds=["message"], session_id=id, limit=1)
+            if not found.memories:
+                # Raises an error if there is no such session.
+                await memory.related_sessions(id)
+                return NOTHING
+            # Memories are listed by their times, which those of one batch may share.
+            latest = await memory.messages(
+                str(found.memories[0].conversation_id),
+                session_id=id,
+                order="newest",
+                limit=MOST_ENTRIES,
             )
-            return _told(listed.memories[::-1], memory)
+            return _told(latest.messages, latest.total, memory)
         case "memory":
             return _card(await memory.memory(id))
     raise InvalidInput("uri", _known())
@@ -135,16 +145,23 @@ def _known() -> str:
     return f"it is one of {', '.join(one.uri_template for one in TEMPLATES)}"
 
 
-def _told(messages: Sequence[Memory], memory: Graphmem) -> str:
-    """Return messages in their order; of many, the latest that fit."""
-    lines = [
-        f"{one.occurred_at:%Y-%m-%d %H:%M} {one_line(one.name or one.role or one.kind)}: {one.text}"
-        for one in messages
-    ]
-    fit = fitting(lines[::-1], RESOURCE_TOKENS, memory.runtime.tokens)
-    left = len(lines) - fit
-    head = [f"({counted(left, 'earlier message')} left out)"] if left else []
-    return "\n".join([*head, *lines[left:]]) or NOTHING
+def _told(latest: Sequence[Memory], total: int, memory: Graphmem) -> str:
+    """Return the latest of some messages, newest first, in their order: as many as fit, or a part of one."""
+    tokens = memory.runtime.tokens
+    lines = [f"{_prefix(one)}{one.text}" for one in latest]
+    fit = fitting(lines, RESOURCE_TOKENS, tokens)
+    shown = lines[:fit][::-1]
+    if lines and not fit:
+        newest = latest[0]
+        cut = truncated(newest.text, RESOURCE_TOKENS, "end", tokens, header=_prefix(newest))
+        shown = [cut.content, f"(the rest: {SCHEME}memory/{newest.id})"]
+    left = total - max(fit, min(len(lines), 1))
+    head = [f"({counted(left, 'earlier message')} left out)"] if left > 0 else []
+    return "\n".join([*head, *shown]) or NOTHING
+
+
+def _prefix(one: Memory) -> str:
+    return f"{one.occurred_at:%Y-%m-%d %H:%M} {one_line(one.name or one.role or one.kind)}: "
 
 
 def _card(one: Memory) -> str:
