@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -119,6 +120,22 @@ async def test_an_agent_uses_every_tool_of_runs(connect: Connect) -> None:
 async def test_an_agent_reads_resources_and_takes_prompts(connect: Connect) -> None:
     async with connect() as agent:
         await use_resources_and_prompts(agent)
+
+
+async def test_ids_for_which_a_recall_has_no_room_are_counted(
+    connect: Connect, memory: Graphmem
+) -> None:
+    said = [{"role": "user", "content": f"Quay {quay} is free."} for quay in range(150)]
+    await memory.remember("quays", said, create=True)
+    async with connect() as agent:
+        for most in (50, 60, 80, 400, 1_500):
+            asked = {"query": "Which quay is free?", "abstain": False, "max_tokens": most}
+            answer = await told(agent, "recall", **asked, ids=True)
+            context, _, ids = answer.partition("Ids:\n")
+            left = re.search(r"\((\d+) more: raise max_tokens\)$", ids)
+            assert left is not None
+            assert ids.count("- message ") + int(left[1]) == context.count("user: Quay ")
+            assert TokenCounter().count(answer) <= most
 
 
 async def test_a_resource_shows_the_latest_messages_in_their_order_and_counts_the_others(

@@ -326,8 +326,8 @@ async def recall(asked: RecallAsked, memory: Graphmem) -> ToolAnswer:
     ]
     tokens = memory.runtime.tokens
     room = most - tokens.count(found.context) - tokens.count("\n\nIds:\n") - 1
-    shown = ids[: fitting(ids, room, tokens)]
-    return ToolAnswer("\n".join([found.context, "", "Ids:", *shown]), found)
+    listed_ids = within(ids, room, tokens, "({} more: raise max_tokens)")
+    return ToolAnswer("\n".join([found.context, "", "Ids:", listed_ids]), found)
 
 
 def _whose(client_id: str | None) -> str:
