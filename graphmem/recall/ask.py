@@ -334,10 +334,12 @@ async def find_of_days(
 def _moments(first: date, last: date, zone: tzinfo) -> tuple[datetime, datetime]:
     """Return the beginning of a day and the end of another one in a zone, in UTC."""
     try:
+        # The day on which clocks are changed has 23 or 25 hours.
         since, until = (
-            datetime.combine(day, time.min, zone).astimezone(UTC) for day in (first, last)
+            datetime.combine(day, time.min, zone).astimezone(UTC)
+            for day in (first, last + timedelta(days=1))
         )
-        return since, until + timedelta(days=1)
+        return since, until
     except OverflowError:
         return END, END
 

@@ -609,6 +609,38 @@ async def test_what_was_said_at_the_time_of_a_question_is_found_by_the_time_alon
     assert named.stage != "not_a_candidate"
 
 
+async def test_a_day_of_25_hours_is_looked_for_to_its_end(memory: Graphmem):
+    """In Berlin 2025-10-26 ended at 23:00 UTC, 25 hours after its beginning."""
+    await memory.open_conversation("c")
+    others = [
+        {
+            "role": "user",
+            "content": f"What did I say yesterday to number {place}?",
+            "occurred_at": datetime(2025, 8, 4, 12, place // 60, place % 60, tzinfo=UTC),
+        }
+        for place in range(150)
+    ]
+    hums = [
+        {"role": "user", "content": "Hum.", "occurred_at": f"2025-10-{time}:30:00Z"}
+        for time in ("25T21", "25T22", "26T22", "26T23")
+    ]
+    await memory.remember("c", [one | {"session_id": "old"} for one in others])
+    ids = [
+        (await memory.remember("c", [one | {"session_id": one["occurred_at"]}])).ids[0]
+        for one in hums
+    ]
+
+    found = await memory.recall(
+        "What did I say yesterday?",
+        as_of="2025-10-27T10:00:00Z",
+        time_zone="Europe/Berlin",
+        max_tokens=4000,
+    )
+
+    named = {one.id for one in found.items} | {one.id for one in found.omitted}
+    assert [id in named for id in ids] == [False, True, True, False]
+
+
 @pytest.mark.parametrize("zone", ["Middle/Earth", "../etc/passwd", "+01:00"])
 async def test_an_unknown_time_zone_is_named(memory: Graphmem, zone: str):
     with pytest.raises(InvalidInput, match=r"time_zone: there is no time zone .* Europe/Berlin"):
