@@ -91,14 +91,27 @@ class Judgement(Struct, frozen=True, kw_only=True):
             return self.trust * share
         return self.trust * self.words.relevance(cosine, share, self.scale)
 
-    def judged(self, items: Iterable[Item], known: Mapping[str, float]) -> list[Item]:
-        """Return the items with their relevance, the known one where there is one."""
+    def judged(
+        self,
+        items: Iterable[Item],
+        known: Mapping[str, float],
+        passages: Mapping[str, Sequence[str]],
+    ) -> list[Item]:
+        """Return the items with their relevance, the known one where there is one.
+
+        Long memories are judged by their passages that were found, as `relevance_by_id` judges them.
+        """
         return [
             replace(
                 one,
                 relevance=known[one.id]
                 if one.id in known
-                else self.relevance(one.scores.get("vector"), one.name, one.occurred_at, one.text),
+                else self.relevance(
+                    one.scores.get("vector"),
+                    one.name,
+                    one.occurred_at,
+                    *passages.get(one.id, (one.text,)),
+                ),
             )
             for one in items
         ]

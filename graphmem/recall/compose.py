@@ -87,6 +87,9 @@ class ComposedContext(Struct, frozen=True):
     tokens_used: int
     omitted: list[Omitted]
     omitted_total: int
+    passages: Mapping[str, list[str]]
+    """Of the memories that were found by passages the texts of these: their relevance does not depend on how
+    much of them is shown."""
 
 
 TEXTS = Query("recall/texts", MemoryText)
@@ -293,6 +296,11 @@ class Packing:
                 for rank, ranked in named[:OMITTED_SHOWN]
             ],
             omitted_total=len(left_out),
+            passages={
+                ranked.candidate.id: self._found_passages(ranked.candidate)
+                for _, ranked in placed
+                if ranked.candidate.passages and ranked.candidate.id in taken
+            },
         )
 
     def room(self, candidate: Candidate) -> tuple[int, int]:
@@ -319,6 +327,14 @@ class Packing:
         if not candidate.passages or candidate.token_count <= most_whole(self._max_tokens):
             return None
         return candidate.passages[0]
+
+    def _found_passages(self, candidate: Candidate) -> list[str]:
+        """Return the texts of the best passage of a long memory and of those that were found by words."""
+        text, best = self._texts[candidate.id], candidate.passages[0]
+        nearest = [part.text for part in text.parts if part.place == best.place]
+        if not text.parts:
+            nearest = [text.text.encode()[best.start : best.end].decode(errors="ignore")]
+        return [*nearest, *(passage.text for passage in candidate.passages if passage.text)]
 
     def _arrange(self) -> None:
         """Estimate the cost of each candidate, and set the order in which they are packed."""

@@ -262,6 +262,26 @@ async def test_memories_below_a_given_relevance_stay_out(memory: Graphmem):
     assert (await memory.recall(question, min_relevance=1.0)).abstained
 
 
+async def test_the_relevance_of_a_long_memory_does_not_depend_on_how_much_of_it_is_shown(
+    memory: Graphmem,
+):
+    filler = "The harbour master keeps the tide tables in the small office. " * 7
+    long = f"The bakery sends bread. {filler}\n\nInes wrote the price list. {filler}\n\n{filler}"
+    await tell(memory, [long])
+    question = "Who sends the bread and the price list?"
+
+    whole = (await memory.recall(question, max_tokens=2_000)).items[0]
+    part = (await memory.recall(question, max_tokens=200)).items[0]
+    enough = (await memory.recall(question, max_tokens=2_000, min_relevance=0.01)).items[0]
+    [session] = (await memory.search_contextual(question, min_relevance=1.0)).items
+    explained = await memory.explain(question, whole.id, max_tokens=2_000)
+
+    assert whole.excerpt is None
+    assert part.excerpt is not None
+    alike = {part.relevance, enough.relevance, session.relevance, explained.relevance}
+    assert alike == {whole.relevance}
+
+
 async def test_neither_another_client_s_memories_nor_those_of_another_conversation_know_a_name(
     memory: Graphmem, rival: Graphmem
 ):
