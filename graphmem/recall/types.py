@@ -228,5 +228,6 @@ class Explanation(Struct, frozen=True, kw_only=True):
     tokens_needed: int | None = None
     """The tokens that it would take with its heading; null unless it was outranked or had no room."""
     tokens_left: int | None = None
-    """The tokens that the memories packed before it have left."""
+    """The tokens that the memories packed before it have left. As many as it needs are left if excerpts took
+    less than estimated: its text was not read then."""
     degraded: Lacks

@@ -199,7 +199,12 @@ def sentence(found: Explanation) -> str:
                 f"; the last one taken has rank {last.rank}, score {last.score:.3f}" if last else ""
             )
         case "no_room":
-            return f"rank {found.rank}; needs {found.tokens_needed} tokens, {found.tokens_left} were left"
+            needed, left = found.tokens_needed or 0, found.tokens_left or 0
+            # The excerpts before it took less than estimated.
+            unread = (
+                "" if needed > left else "; its text was not read, since it did not fit by estimate"
+            )
+            return f"rank {found.rank}; needs {needed} tokens, {left} were left{unread}"
         case "taken":
             return f"taken, rank {found.rank} of {found.candidates}"
 

@@ -19,6 +19,8 @@ from graphmem.recall.compose import (
     repeated_shares,
     worth,
 )
+from graphmem.recall.types import Explanation
+from graphmem.recall.why import sentence
 from graphmem.retrieval.filters import Filters
 from graphmem.retrieval.finding import Candidate, FoundPassage
 from graphmem.retrieval.heads import Head
@@ -356,6 +358,41 @@ async def test_what_had_no_room_tells_what_packing_needed_and_had_left():
     assert left < omitted.tokens < needed < 80
     assert needed == TokenCounter().count(f"user: [...] {NEEDLE} [...]\n")
     assert 300 - left == TokenCounter().count(f"\n## 2026-03-01 09:01\nuser: {texts['a']}\n")
+
+
+async def test_a_text_that_was_not_read_is_not_explained_by_the_room_that_was_left():
+    """Excerpts took less than estimated, so that the next text would have fitted."""
+    logs = {chr(0x4E00 + place): LOG for place in range(20)}
+    shorts = {chr(0x5000 + place): "word " * (5 + place % 7) for place in range(300)}
+    packing, graph = await packed(
+        logs | shorts, limit=None, max_tokens=2_000, needles=dict.fromkeys(logs, NEEDLE)
+    )
+    packing.compose()
+    needed, left = packing.room(ranked(next(iter(shorts)), 6).candidate)
+    found = Explanation(
+        memory_id=next(iter(shorts)),
+        external_id=None,
+        kind="message",
+        stage="no_room",
+        filters=[],
+        superseded_by=None,
+        min_relevance=None,
+        rank=21,
+        weights={},
+        candidates=320,
+        tokens_needed=needed,
+        tokens_left=left,
+        degraded=[],
+    )
+
+    assert needed <= left
+    read = [id for _, asked in graph.asked for id in asked["ids"] if id not in asked["named"]]
+    assert found.memory_id not in read
+    assert sentence(found) == (
+        f"rank 21; needs {needed} tokens, {left} were left"
+        "; its text was not read, since it did not fit by estimate"
+    )
+    assert sentence(replace(found, tokens_left=needed - 1)).endswith(f"{needed - 1} were left")
 
 
 @pytest.mark.parametrize("max_tokens", range(100, 1_000, 20))
