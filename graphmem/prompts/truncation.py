@@ -278,6 +278,7 @@ class Surroundings:
         self._base = parts[0].start if parts else 0
         self._end = parts[-1].end if parts else 0
         self._total = total
+        self._words = words
         self._tokens = tokens
         placed = [(part.place, unit) for part in parts for unit in units(part.text, part.start)]
         self._units = [unit for _, unit in placed]
@@ -291,6 +292,23 @@ class Surroundings:
     def sentence(self) -> Excerpt | None:
         """Return the sentence with which every excerpt begins; None if the passage is not there."""
         return None if self._middle is None else self._shown(self._middle, self._middle)
+
+    def part(self, room: int) -> Excerpt | None:
+        """Return what fits into `room` tokens of that sentence, from its first word that is asked for.
+
+        For a text without sentences, such as Base64 or a script without full stops.
+        """
+        if self._middle is None:
+            return None
+        unit = self._units[self._middle]
+        lower = unit.text.lower()
+        places = [lower.find(word) for word in self._words if word in lower]
+        begin = boundary(unit.text, min(places, default=0)) if len(lower) == len(unit.text) else 0
+        rest = unit.text[begin:]
+        left = room - self._tokens.count(f"{LEFT_OUT}  {LEFT_OUT}")
+        fits = CharactersThatFit(pieces(rest, PIECE_CHARACTERS), self._tokens).characters(left)
+        start = unit.start + len(unit.text[:begin].encode())
+        return self._between(start, start + len(rest[: boundary(rest, fits)].encode()))
 
     def excerpt(self, room: int) -> Excerpt | None:
         """Return the longest excerpt of at most `room` tokens; None if not one sentence fits."""
@@ -325,11 +343,14 @@ class Surroundings:
 
     def _shown(self, first: int, last: int) -> Excerpt:
         """Return these sentences as they stand in the text, marked where something is left out."""
-        start, end = self._units[first].start, self._units[last].end
+        return self._between(self._units[first].start, self._units[last].end)
+
+    def _between(self, start: int, end: int) -> Excerpt:
+        """Return these bytes, marked where something is left out."""
         text = self._data[start - self._base : end - self._base].decode()
-        if first or self._base:
+        if start > self._units[0].start or self._base:
             text = f"{LEFT_OUT} {text}"
-        if last + 1 < len(self._units) or self._end < self._total:
+        if end < self._units[-1].end or self._end < self._total:
             text = f"{text} {LEFT_OUT}"
         return Excerpt(text, start, end)
 

@@ -413,16 +413,22 @@ class Packing:
             if excerpt is None:
                 return
             self._surroundings[candidate.id], self._excerpts[candidate.id] = around, excerpt
+            if self._parcel(candidate).cost(()) > self._max_tokens:
+                part = around.part(first_room(self._max_tokens))
+                self._excerpts[candidate.id] = part or excerpt
+        self._exact[candidate.id] = self._parcel(candidate)
+
+    def _parcel(self, candidate: Candidate) -> Parcel:
+        """Return the cost of a memory by the part of its text that is shown."""
         line = f"{self._prefix(candidate)}{self._shown(candidate.id)}\n"
-        self._exact[candidate.id] = replace(
-            self._estimates[candidate.id], tokens=self._tokens.count(line)
-        )
+        return replace(self._estimates[candidate.id], tokens=self._tokens.count(line))
 
     def _grow(self, id: str) -> None:
         """Give the remaining room to an excerpt."""
         before, room = self._excerpts[id], self._max_tokens - self._used
         while room > 0:
-            grown = self._surroundings[id].excerpt(self._tokens.count(before.text) + room)
+            most, around = self._tokens.count(before.text) + room, self._surroundings[id]
+            grown = around.excerpt(most) or around.part(most)
             if grown is None or grown == before:
                 return
             self._excerpts[id] = grown

@@ -131,3 +131,23 @@ def test_any_text_is_cut_within_its_room(seed: int) -> None:
         if excerpt is not None:
             assert TOKENS.count(excerpt.text) <= room
             assert text.encode()[excerpt.start : excerpt.end].decode() == bare(excerpt)
+
+
+@pytest.mark.parametrize("room", [40, 60, 70])
+@pytest.mark.parametrize(
+    ("filler", "needle"),
+    [("Zm9vYmFy/x9+", "ledger:Bergen"), ("船在雾里慢慢地走", "ledger在卑尔根")],
+)
+def test_of_a_text_without_sentences_a_part_fits_that_begins_with_a_word_of_the_question(
+    filler: str, needle: str, room: int
+) -> None:
+    text = f"{filler * 150}{needle}{filler * 150}"
+    surroundings = around(text, "Which ledger?", place_of(text, needle))
+    assert surroundings.excerpt(40) is None
+
+    part = surroundings.part(room)
+
+    assert part is not None
+    assert room / 2 < TOKENS.count(part.text) <= room + 2
+    assert text.encode()[part.start : part.end].decode() == bare(part)
+    assert bare(part).startswith(needle)

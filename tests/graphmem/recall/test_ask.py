@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import random
+import string
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, get_args
 
@@ -675,3 +677,21 @@ async def test_facts_that_lie_ahead_and_earlier_versions_show_their_day(
             "- from 2026-06-25: The plan costs 59 euros.\n"
             "- from 2999-01-01: The plan will have a new name.\n"
         )
+
+
+async def test_a_long_text_without_sentences_has_a_part_in_a_small_budget(
+    memory: Graphmem,
+) -> None:
+    noise = random.Random(7)
+    data = "".join(noise.choices(string.ascii_letters + string.digits + "+/", k=9_000))
+    text = f"{data[:4_000]} ledger-Bergen {data[4_000:]}"
+    said = {"role": "user", "content": text}
+    [id] = (await memory.remember("data", [said], create=True)).ids
+
+    found = await memory.recall("Which ledger is in Bergen?", max_tokens=120)
+
+    [item] = found.items
+    assert item.id == id
+    assert item.excerpt is not None
+    assert found.tokens_used <= 120
+    assert text.encode()[item.excerpt.start : item.excerpt.end].decode() in item.text
