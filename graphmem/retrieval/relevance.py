@@ -94,7 +94,7 @@ class AskedWords(Struct, frozen=True):
         """Return the share of the words that a text has, 0–1; in an unknown language also by spelling."""
         if not self.letters:
             return matched_share(self.stems, text)
-        words = len(self.stems & stems_in(text, self.spoken)) / max(len(self.stems), 1)
+        words = len(matched_stems(self.stems, text, self.spoken)) / max(len(self.stems), 1)
         alike = len(self.letters & frozenset(runs(text))) / len(self.letters)
         return max(words, (alike - LEAST_ALIKE) / (1 - LEAST_ALIKE), 0.0)
 
@@ -127,10 +127,17 @@ def matched_share(asked: frozenset[str], text: str) -> float:
     """Return the share of the query's stems that occur in a text, 0–1; 0 for a query without stems."""
     if not asked:
         return 0.0
+    return len(matched_stems(asked, text)) / len(asked)
+
+
+def matched_stems(asked: frozenset[str], text: str, spoken: str | None = None) -> frozenset[str]:
+    """Return those of some stems that occur in a text; in English only words that can match are stemmed."""
+    if spoken not in (None, ENGLISH):
+        return asked & stems_in(text, spoken)
     initials = {stem[0] for stem in asked}
     # A stem begins as its word does, unless that begins with a joined letter, such as ﬁ.
     alike = (word for word in words_of(text) if word[0] in initials or not word.isascii())
-    return len(asked.intersection(map(stemmed, alike))) / len(asked)
+    return asked.intersection(map(stemmed, alike))
 
 
 def stems_in(text: str, spoken: str | None = None) -> frozenset[str]:

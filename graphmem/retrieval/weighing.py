@@ -3,14 +3,14 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from msgspec import Struct
 
 from graphmem.model.vocabulary import Role
 from graphmem.retrieval.fusion import Scores, by_maximum
-from graphmem.retrieval.relevance import stemmed, stems_in
+from graphmem.retrieval.relevance import matched_stems, stemmed
 from graphmem.retrieval.understanding import K1, B, Sample
 from graphmem.text.languages import ENGLISH, UNSPACED, function_words
 from graphmem.text.words import (
@@ -19,7 +19,6 @@ from graphmem.text.words import (
     every_word,
     folded,
     is_pair,
-    words_of,
 )
 
 SESSION_BEST = 2
@@ -221,17 +220,8 @@ def covered_words(
 ) -> Covered:
     """Return the question's stems that each text has; without the texts that have none."""
     wanted = frozenset(asked)
-    initials = {word[0] for word in wanted}
-    found = {id: wanted & _stems_with(initials, text, spoken) for id, text in texts.items()}
+    found = {id: matched_stems(wanted, text, spoken) for id, text in texts.items()}
     return {id: words for id, words in found.items() if words}
-
-
-def _stems_with(initials: Container[str], text: str, spoken: str | None) -> Set[str]:
-    """Return the stems of the words with these initials: a stem of English keeps the first letter."""
-    if spoken not in (None, ENGLISH):
-        return stems_in(text, spoken)
-    some = (word for word in words_of(text) if word[0] in initials)
-    return set(map(stemmed, some))
 
 
 def coverage(covered: Covered, asked: Mapping[str, float]) -> Scores:
