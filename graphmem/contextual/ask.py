@@ -317,7 +317,7 @@ async def _search_everything(search: ContextualSearch, context: Context) -> Cont
         contexts=[],
         cross_links=[],
         fallback="global",
-        items=[unmarked_item(one) for one in judge.judged(composed.items, {}, composed.passages)],
+        items=[unmarked_item(one) for one in judge.judged(composed.items, {}, composed.judged)],
         prompt=composed.context,
         tokens_used=composed.tokens_used,
         omitted=[

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from graphmem.context import Context, a_few_at_once
 from graphmem.graph.installation import Calibration
 from graphmem.graph.query import Query
-from graphmem.recall.compose import load_texts
+from graphmem.recall.compose import judged_texts, load_texts
 from graphmem.recall.types import Item, Question
 from graphmem.retrieval.filters import Filters, scope_groups
 from graphmem.retrieval.finding import Candidate
@@ -95,22 +95,16 @@ class Judgement(Struct, frozen=True, kw_only=True):
         self,
         items: Iterable[Item],
         known: Mapping[str, float],
-        passages: Mapping[str, Sequence[str]],
+        texts: Mapping[str, Sequence[str]],
     ) -> list[Item]:
-        """Return the items with their relevance, the known one where there is one.
-
-        Long memories are judged by their passages that were found, as `relevance_by_id` judges them.
-        """
+        """Return the items with their relevance, the known one where there is one, else by these texts."""
         return [
             replace(
                 one,
                 relevance=known[one.id]
                 if one.id in known
                 else self.relevance(
-                    one.scores.get("vector"),
-                    one.name,
-                    one.occurred_at,
-                    *passages.get(one.id, (one.text,)),
+                    one.scores.get("vector"), one.name, one.occurred_at, *texts[one.id]
                 ),
             )
             for one in items
@@ -219,7 +213,10 @@ async def relevance_by_id(
         around={id: {"first": place, "last": place} for id, place in best.items()},
         longest=LONGEST_JUDGED,
     )
-    texts = {row.id: [row.text, *(part.text for part in row.parts)] for row in rows}
+    stored = {row.id: row for row in rows}
+    texts = {
+        one.id: judged_texts(one.candidate, stored[one.id]) for one in ranking if one.id in stored
+    }
 
     def judged() -> dict[str, float]:
         return {
@@ -228,7 +225,6 @@ async def relevance_by_id(
                 one.candidate.name,
                 one.candidate.occurred_at,
                 *texts[one.id],
-                *(passage.text for passage in one.candidate.passages if passage.text),
             )
             for one in ranking
             if one.id in texts

@@ -232,7 +232,7 @@ async def _answer(question: Question, context: Context) -> Recalled:
     search = await _search(question, context, watch)
     composed = (await _pack(search, question, context)).compose()
     watch.lap("compose")
-    items = search.judge.judged(composed.items, search.admitted.relevance, composed.passages)
+    items = search.judge.judged(composed.items, search.admitted.relevance, composed.judged)
     if question.explain:
         items = lifted(items, search.ranking)
     return Recalled(

@@ -87,9 +87,8 @@ class ComposedContext(Struct, frozen=True):
     tokens_used: int
     omitted: list[Omitted]
     omitted_total: int
-    passages: Mapping[str, list[str]]
-    """Of the memories that were found by passages the texts of these: their relevance does not depend on how
-    much of them is shown."""
+    judged: Mapping[str, list[str]]
+    """By memory the texts that decide its relevance; see `judged_texts`."""
 
 
 TEXTS = Query("recall/texts", MemoryText)
@@ -296,10 +295,12 @@ class Packing:
                 for rank, ranked in named[:OMITTED_SHOWN]
             ],
             omitted_total=len(left_out),
-            passages={
-                ranked.candidate.id: self._found_passages(ranked.candidate)
+            judged={
+                ranked.candidate.id: judged_texts(
+                    ranked.candidate, self._texts[ranked.candidate.id]
+                )
                 for _, ranked in placed
-                if ranked.candidate.passages and ranked.candidate.id in taken
+                if ranked.candidate.id in taken
             },
         )
 
@@ -327,14 +328,6 @@ class Packing:
         if not candidate.passages or candidate.token_count <= most_whole(self._max_tokens):
             return None
         return candidate.passages[0]
-
-    def _found_passages(self, candidate: Candidate) -> list[str]:
-        """Return the texts of the best passage of a long memory and of those that were found by words."""
-        text, best = self._texts[candidate.id], candidate.passages[0]
-        nearest = [part.text for part in text.parts if part.place == best.place]
-        if not text.parts:
-            nearest = [text.text.encode()[best.start : best.end].decode(errors="ignore")]
-        return [*nearest, *(passage.text for passage in candidate.passages if passage.text)]
 
     def _arrange(self) -> None:
         """Estimate the cost of each candidate, and set the order in which they are packed."""
@@ -475,6 +468,22 @@ class Packing:
             tokens=self._text_tokens(candidate),
             reason=reason,
         )
+
+
+def judged_texts(candidate: Candidate, text: MemoryText) -> list[str]:
+    """Return the texts that decide the relevance of a memory, however much of it is shown.
+
+    Of a long memory its best passage, and those that were found by words.
+    """
+    if not candidate.passages:
+        return [text.text]
+    best = candidate.passages[0]
+    nearest = [part.text for part in text.parts if part.place == best.place]
+    if not text.parts:
+        nearest = [text.text.encode()[best.start : best.end].decode(errors="ignore")]
+    worded = [passage.text for passage in candidate.passages if passage.text]
+    # Its passages may have been written anew since they were found.
+    return [*nearest, *worded] or [text.text]
 
 
 def worth(score: float, tokens: int) -> float:
