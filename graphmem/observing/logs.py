@@ -82,22 +82,31 @@ def shows_json() -> bool:
     return any(isinstance(one.formatter, JsonFormatter) for one in shown)
 
 
-class BrokenConnections(logging.Filter):
-    """Leaves out lines of the driver that follow another soon: an outage has one for each connection."""
+class Pause:
+    """The time between two lines of one kind, of which the first is logged at once."""
 
     def __init__(self) -> None:
-        super().__init__()
         self._told_at = float("-inf")
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Tell whether a line is shown."""
-        if record.name != "neo4j.io":
-            return True
+    def is_over(self) -> bool:
+        """Tell whether a line is due; if so, another pause begins."""
         now = time.monotonic()
         if now - self._told_at < REPEATED_SECONDS:
             return False
         self._told_at = now
         return True
+
+
+class BrokenConnections(logging.Filter):
+    """Leaves out lines of the driver that follow another soon: an outage has one for each connection."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pause = Pause()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Tell whether a line is shown."""
+        return record.name != "neo4j.io" or self._pause.is_over()
 
 
 class Stderr(logging.Handler):
@@ -161,14 +170,13 @@ class LostErrors:
     """Logs exceptions that no task awaited; the default handler would quote their messages."""
 
     def __init__(self) -> None:
-        self._files_told_at = -REPEATED_SECONDS
+        self._pause = Pause()
 
     def log(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Log one. While no more files may be opened, asyncio tells it thousands of times a second."""
         problem = context.get("exception")
         if isinstance(problem, OSError) and problem.errno in (errno.EMFILE, errno.ENFILE):
-            if loop.time() - self._files_told_at >= REPEATED_SECONDS:
-                self._files_told_at = loop.time()
+            if self._pause.is_over():
                 log.error("no connection is accepted: too many files are open; raise `ulimit -n`")
             return
         said = str(context.get("message", "")).partition("\n")[0]
