@@ -258,8 +258,7 @@ async def hold_context_to_limits(transaction: Transaction, added: int, *, client
         return
     [stored] = await transaction.rows(STORED_TEXTS, client_id=client_id)
     if stored.bytes > limit:
-        count_reached("bytes")
-        raise StoreLimitReached("bytes of text", limit, stored.bytes - added)
+        raise _reached("bytes", limit, stored.bytes - added)
 
 
 def day_of(at: datetime) -> str:
@@ -305,15 +304,20 @@ def _refuse_excess(
 ) -> None:
     """Raise the error of the first limit that is exceeded, with what the client had before."""
     for name in _excesses(usage, limits):
-        count_reached(name)
         limit: int = getattr(limits, name)
         if name == "tokens_a_day":
+            count_reached(name)
             left = _midnight(now) + timedelta(days=1) - now
             raise DayLimitReached(
                 limit, usage.tokens - added.tokens, retry_after=int(left.total_seconds()) + 1
             )
-        what = "memories" if name == "memories" else "bytes of text"
-        raise StoreLimitReached(what, limit, getattr(usage, name) - getattr(added, name))
+        raise _reached(name, limit, getattr(usage, name) - getattr(added, name))
+
+
+def _reached(name: ReachedLimit, limit: int, before: int) -> StoreLimitReached:
+    """Count that a limit of what is stored is reached; return its error, with what the client had before."""
+    count_reached(name)
+    return StoreLimitReached("memories" if name == "memories" else "bytes of text", limit, before)
 
 
 async def show_usage(client_id: str, limits: ClientLimits, graph: Graph) -> ClientUsage:
