@@ -155,7 +155,8 @@ def _told(latest: Sequence[Memory], total: int, memory: Graphmem) -> str:
         newest = latest[0]
         cut = truncated(newest.text, RESOURCE_TOKENS, "end", tokens, header=_prefix(newest))
         shown = [cut.content, f"(the rest: {SCHEME}memory/{newest.id})"]
-    left = total - max(fit, min(len(lines), 1))
+        fit = 1
+    left = total - fit
     head = [f"({counted(left, 'earlier message')} left out)"] if left > 0 else []
     return "\n".join([*head, *shown]) or NOTHING
 
