@@ -210,17 +210,19 @@ def test_what_progress_raises_ends_the_fetching(repository: Any, tmp_path: Path)
     assert [file.name for file in fetched(repository, tmp_path / "cache")] == NAMES
 
 
+def ended(program: str) -> subprocess.CompletedProcess[str]:
+    """Run a program of Python in a process of its own, to its end."""
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+
+
 def test_a_start_with_a_filled_cache_does_not_load_the_fetching_libraries() -> None:
     program = (
         "import sys; import graphmem.client;"
         "print(*sorted({'jgo', 'requests'} & sys.modules.keys()), sep=', ')"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-
-    assert done.stdout.strip() == ""
+    assert ended(program).stdout.strip() == ""
 
 
 def test_what_the_fetching_library_warns_of_stays_off_the_terminal() -> None:
@@ -230,8 +232,6 @@ def test_what_the_fetching_library_warns_of_stays_off_the_terminal() -> None:
         "logging.getLogger('jgo.maven').warning('heard')"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    done = ended(program)
 
     assert (done.stdout, done.stderr) == ("", "")
