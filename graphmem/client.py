@@ -1595,6 +1595,8 @@ class Graphmem:
     async def add_summary(self, *, type: SummaryType, target_id: str, **fields: object) -> Summary:
         """Write a summary of a thread, a plan or a session, as the next version of its target.
 
+        No automatic summary follows that of a session before the session has new messages.
+
         Args:
             type: `thread`, `plan` or `session`, which decides the other arguments.
             target_id: the caller's name of the thread or plan; of a session its id.

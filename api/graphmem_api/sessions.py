@@ -31,7 +31,8 @@ async def summarize_session(session_id: SessionId, context: NamedDependency[Cont
 
     The result is the next version of the session's summary, unless nothing has changed. The session is linked
     to the client's sessions that are similar or mention the same rare names. Background work does the same
-    when a session has been idle for half an hour, or has twenty new messages.
+    when a session has been idle for half an hour, or has twenty new messages, unless `POST /summaries` gave
+    it a summary since.
     """
     return await summarize.summarize_session(session_id, context)
 

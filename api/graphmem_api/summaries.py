@@ -75,7 +75,8 @@ async def add_summary(
     """Write the summary of a thread, a plan or a session, according to `type`.
 
     Another one of the same type and target is the next version, and the old one is no longer found. A target
-    that is a session of the client, by its own id, is linked to the summary.
+    that is a session of the client, by its own id, is linked to the summary. No automatic summary follows a
+    `session` summary before the session has new messages.
     """
     return await summary.add_summary(data, context)
 

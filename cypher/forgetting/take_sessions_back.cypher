@@ -21,6 +21,7 @@ SET
   session.whole_embedding = null,
   session.whole_model = null,
   session.summarized_idx = 0,
+  session.given_idx = null,
   session.taken_back = coalesce(session.taken_back, 0) + 1,
   session.segmented_idx =
     CASE WHEN idx < session.segmented_idx THEN idx ELSE session.segmented_idx END

@@ -8,11 +8,14 @@ CYPHER 25
 // $whole       list<float>  the vector of the session as a whole
 // $model       string       the embedding model that made it, with its hash
 // $taken_back  int          how often it had been taken back when it was read: no row is written if that changed
+// $given_idx   int          the first idx that a caller's own summary did not cover then: likewise
 MATCH (session:Session {client_id: $client_id, id: $session_id})
 SET session.locked = true
 WITH session
 // A node that was deleted while this waited for the lock has no properties.
-WHERE session.next_idx IS NOT NULL AND coalesce(session.taken_back, 0) = $taken_back
+WHERE session.next_idx IS NOT NULL
+  AND coalesce(session.taken_back, 0) = $taken_back
+  AND coalesce(session.given_idx, 0) = $given_idx
 SET
   session.summarized_idx =
     CASE WHEN session.summarized_idx > $idx THEN session.summarized_idx ELSE $idx END,

@@ -67,7 +67,7 @@ class StoryLoader:
             self.ids[f"reference:{name}"] = heads[name][0]
 
     async def load_summaries(self) -> None:
-        """Add the missing versions of the summaries."""
+        """Add the missing versions of the summaries; that of a session may follow an automatic one."""
         sessions: Record = {}
         for message in records("messages.jsonl"):
             if message["session_id"] not in sessions:
@@ -81,7 +81,8 @@ class StoryLoader:
             target_id = sessions.get(record["target_id"], record["target_id"])
             head = heads.get((record["type"], target_id))
             versions[key] += 1
-            if head is None or head.version < versions[key]:
+            text = record.get("text", head.text if head else "")
+            if head is None or head.version < versions[key] or head.text != text:
                 head = await self.memory.add_summary(**record | {"target_id": target_id})
             self.ids[key] = head.id
 

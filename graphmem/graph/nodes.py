@@ -155,6 +155,7 @@ class Session(AsyncStructuredNode):
     next_idx = IntegerProperty(required=True)
     segmented_idx = IntegerProperty()
     summarized_idx = IntegerProperty()
+    given_idx = IntegerProperty()
     whole_embedding = ArrayProperty(FloatProperty())
     whole_model = StringProperty()
     taken_back = IntegerProperty()

@@ -1,5 +1,6 @@
 """Summarizing sessions: on request, and automatically when they are idle or have many new messages."""
 
+import contextlib
 from datetime import datetime
 
 from msgspec import Struct
@@ -33,11 +34,12 @@ class CurrentSummary(Struct, frozen=True):
 
 
 class SessionState(Struct, frozen=True):
-    """A session, the part of it that is summarized, and its current summary, if there is one."""
+    """A session, the part of it that a caller summarized, and its current summary, if there is one."""
 
     conversation_id: str
     next_idx: int
-    summarized_idx: int
+    given_idx: int
+    """The first idx that a caller's own summary does not cover."""
     taken_back: int
     summaries: list[CurrentSummary]
 
@@ -56,6 +58,10 @@ class GrownSessions(Struct, frozen=True):
     sessions: list[GrownSession]
 
 
+class Overtaken(Exception):
+    """The session, or a memory of it, was deleted meanwhile, or its caller summarized it."""
+
+
 SESSION_STANDING = Query("sessions/session_standing", SessionState)
 SESSION_MESSAGES = Query("sessions/session_messages", Utterance)
 UNSUMMARIZED_SESSIONS = Query("sessions/unsummarized_sessions", GrownSessions)
@@ -63,25 +69,28 @@ MARK_SUMMARIZED = Query("sessions/mark_summarized", RowsWritten, writes=True)
 
 
 class CoveredSession(Struct, frozen=True):
-    """What is noted of a summarized session: its next idx, and its vector as a whole with the model's key."""
+    """What is noted of a summarized session: its state when it was read, and its vector as a whole."""
 
     id: str
-    next_idx: int
+    state: SessionState
     whole: Vector
     model: str
-    taken_back: int = 0
-    """How often memories of it had been erased when it was read."""
+    """The key of the embedding model."""
 
     async def mark(self, transaction: Transaction, client_id: str) -> bool:
-        """Note it at the session; False where that, or a memory of it, was deleted meanwhile."""
+        """Note it at the session.
+
+        False where that or a memory of it was deleted meanwhile, or its caller summarized it.
+        """
         rows = await transaction.rows(
             MARK_SUMMARIZED,
             client_id=client_id,
             session_id=self.id,
-            idx=self.next_idx,
+            idx=self.state.next_idx,
             whole=self.whole,
             model=self.model,
-            taken_back=self.taken_back,
+            taken_back=self.state.taken_back,
+            given_idx=self.state.given_idx,
         )
         return bool(rows[0].written)
 
@@ -92,15 +101,18 @@ async def summarize_session(session_id: str, context: Context) -> Summary:
     An unchanged summary makes no new version. Raises `SessionNotFound`, `InvalidInput` when the session
     has no messages, `Unavailable`.
     """
-    summary_id = await _summarize(session_id, context, context.now())
-    return await show_summary(summary_id, context)
+    while True:
+        with contextlib.suppress(Overtaken):
+            state = await _state(session_id, context)
+            summary_id = await _summarize(session_id, state, context, context.now())
+            return await show_summary(summary_id, context)
 
 
 async def summarize_grown(conversation_id: str, context: Context) -> datetime | None:
     """Summarize a conversation's sessions that are idle or have many new messages.
 
-    Returns when the next of the others will be idle, None when there are none. Raises
-    `ConversationNotFound`, `Unavailable`.
+    A summary of its caller stands until the session has new messages. Returns when the next of the others
+    will be idle, None when there are none. Raises `ConversationNotFound`, `Unavailable`.
     """
     now = context.now()
     rows = await context.graph.rows(
@@ -120,18 +132,48 @@ async def summarize_grown(conversation_id: str, context: Context) -> datetime | 
 
 async def _summarize_if_there(session_id: str, context: Context, now: datetime) -> None:
     try:
-        await _summarize(session_id, context, now)
+        while not await _summarize_automatically(session_id, context, now):
+            pass
     except (SessionNotFound, InvalidInput):
         # It was deleted meanwhile, or its messages were: there is nothing to summarize.
         return
 
 
-async def _summarize(session_id: str, context: Context, now: datetime) -> str:
-    """Summarize a session; return the id of its summary, the current one if that says the same."""
-    graph, client_id = context.graph, context.client_id
-    rows = await graph.rows(SESSION_STANDING, client_id=client_id, session_id=session_id)
+async def _summarize_automatically(session_id: str, context: Context, now: datetime) -> bool:
+    """Summarize a session unless its caller did; False where its state changed meanwhile."""
+    try:
+        state = await _state(session_id, context)
+        if state.given_idx < state.next_idx:
+            await _summarize(session_id, state, context, now)
+            return True
+        covered = await _cover(session_id, state, context)
+        return await context.graph.write(
+            lambda transaction: covered.mark(transaction, context.client_id)
+        )
+    except Overtaken:
+        return False
+
+
+async def _state(session_id: str, context: Context) -> SessionState:
+    rows = await context.graph.rows(
+        SESSION_STANDING, client_id=context.client_id, session_id=session_id
+    )
     if not rows:
         raise SessionNotFound(session_id)
+    return rows[0]
+
+
+async def _cover(session_id: str, state: SessionState, context: Context) -> CoveredSession:
+    whole = await embed_whole_session(session_id, context)
+    return CoveredSession(session_id, state, whole, context.embedder.key)
+
+
+async def _summarize(session_id: str, state: SessionState, context: Context, now: datetime) -> str:
+    """Summarize a session; return the id of its summary, the current one if that says the same.
+
+    Raises `InvalidInput`, `Overtaken`.
+    """
+    graph, client_id = context.graph, context.client_id
     said = await graph.rows(
         SESSION_MESSAGES,
         client_id=client_id,
@@ -142,17 +184,11 @@ async def _summarize(session_id: str, context: Context, now: datetime) -> str:
     if not said:
         raise InvalidInput("session_id", "the session holds no messages; remember some first")
     digest = await digest_session(said, embedder=context.embedder, llm=context.llm)
-    next_idx = rows[0].next_idx
-    covered = CoveredSession(
-        session_id,
-        next_idx,
-        await embed_whole_session(session_id, context),
-        context.embedder.key,
-        rows[0].taken_back,
-    )
-    for current in rows[0].summaries:
+    covered = await _cover(session_id, state, context)
+    for current in state.summaries:
         if _says(current, digest):
-            await graph.write(lambda transaction: covered.mark(transaction, client_id))
+            if not await graph.write(lambda transaction: covered.mark(transaction, client_id)):
+                raise Overtaken
             return current.id
     last_activity_at = max(one.occurred_at for one in said)
     new = _new_summary(session_id, digest, last_activity_at)
@@ -172,15 +208,18 @@ def _new_summary(session_id: str, digest: Digest, last_activity_at: datetime) ->
 async def _write(
     new: NewSessionSummary, covered: CoveredSession, context: Context, now: datetime
 ) -> str:
-    """Write a session's summary and the part of the session that it covers; return its id."""
+    """Write a session's summary and the part of the session that it covers; return its id.
+
+    Raises `Overtaken`.
+    """
     summary, prepared = await prepare_summary(new, context, id=context.new_id(), now=now)
 
     async def work(transaction: Transaction) -> None:
         # `write_summary` locks the conversation first: from then on nobody deletes the session.
         await write_summary(transaction, prepared, context, now=now)
         if not await covered.mark(transaction, context.client_id):
-            # Deleted meanwhile: raised in the transaction, which takes the summary back.
-            raise SessionNotFound(new.target_id)
+            # Raised in the transaction, which takes the summary back.
+            raise Overtaken
 
     await context.graph.write(work)
     return summary.id

@@ -125,13 +125,13 @@ SUMMARIZE = Query("summaries/summarize", RowsWritten, writes=True)
 async def add_summary(new: NewSummary, context: Context) -> Summary:
     """Write a summary, or its next version if the target has one; return it.
 
-    A summary of a session also links the session to the client's other sessions. Raises `InvalidInput`,
-    `Unavailable`.
+    A summary of a session also links the session to the client's other sessions; no automatic one follows it
+    before the session has new messages. Raises `InvalidInput`, `Unavailable`.
     """
     now = context.now()
     summary, prepared = await prepare_summary(new, context, id=context.new_id(), now=now)
     version = await context.graph.write(
-        lambda transaction: write_summary(transaction, prepared, context, now=now)
+        lambda transaction: write_summary(transaction, prepared, context, now=now, given=True)
     )
     return replace(summary, version=version)
 
@@ -155,11 +155,17 @@ async def prepare_summary(
 
 
 async def write_summary(
-    transaction: Transaction, new: Prepared, context: Context, *, now: datetime
+    transaction: Transaction,
+    new: Prepared,
+    context: Context,
+    *,
+    now: datetime,
+    given: bool = False,
 ) -> int:
     """Write a summary after the newest version of its target; return its number.
 
-    A session's summary is joined to the session, and the session is linked to others.
+    A session's summary is joined to the session, and the session is linked to others. `given` says that its
+    caller wrote it.
     """
     client_id = context.client_id
     targets = await transaction.rows(
@@ -175,11 +181,16 @@ async def write_summary(
             ),
         )
     version = await _write_version(transaction, new, client_id=client_id, now=now)
+    of_session = new.draft.source_type == "session_summary"
     for target in targets:
         await transaction.rows(
-            SUMMARIZE, client_id=client_id, id=new.draft.id, session_id=target.session_id
+            SUMMARIZE,
+            client_id=client_id,
+            id=new.draft.id,
+            session_id=target.session_id,
+            given=given and of_session,
         )
-        if new.draft.source_type == "session_summary":
+        if of_session:
             await link_session(transaction, target.session_id, new, context, now=now)
     return version
 

@@ -117,6 +117,24 @@ async def test_every_version_of_a_summary_is_there(told):
     assert (shown.completed_nodes, shown.total_nodes) == (3, 3)
 
 
+async def test_the_story_s_summary_of_a_session_follows_an_automatic_one(memory):
+    story = StoryLoader(memory)
+    await story.load_messages()
+    name = "s09-deploy-replicas"
+    first = next(one for one in records("messages.jsonl") if one["session_id"] == name)
+    message = await memory.memory(story.ids[f"message:{first['external_id']}"])
+    automatic = await memory.summarize_session(message.session_id)
+    await story.load_summaries()
+    [own] = [
+        one for one in records("summaries.jsonl") if one["target_id"] == name and "text" in one
+    ]
+    shown = await memory.summary(story.ids[f"summary:session:{name}"])
+    assert (shown.text, shown.version) == (own["text"], automatic.version + 1)
+    before = await everything(memory)
+    await story.load_summaries()
+    assert await everything(memory) == before
+
+
 async def test_facts_are_those_that_hold_and_come_from_episodes(told):
     memory, conversation_id, ids = told
     assert "fact:harbour-54" in ids

@@ -176,6 +176,7 @@ async def test_what_is_declared_is_in_the_database(written: Graphmem, runtime: R
         "passages_due",
         "names_due",
         "summarized_idx",
+        "given_idx",
         "taken_back",
         "whole_embedding",
         "whole_model",

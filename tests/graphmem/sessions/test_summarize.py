@@ -15,8 +15,11 @@ from graphmem.errors import InvalidInput, SessionNotFound
 from graphmem.jobs.outbox import Claim, Job
 from graphmem.llm import LanguageModel
 from graphmem.memories.write import prepare
+from graphmem.sessions import summarize
 from graphmem.sessions.digest import topics
 from graphmem.summaries import summary
+from graphmem.summaries.summary import prepare_summary
+from graphmem.summaries.types import Summary
 from tests.stub_llm import stub_model
 from tests.told_sessions import BUG, tell
 
@@ -45,6 +48,17 @@ async def summarized(memory: Graphmem) -> list[dict[str, Any]]:
 
 async def edges(memory: Graphmem) -> list[dict[str, Any]]:
     return await memory.runtime.graph.execute(EDGES, client_id=memory.client_id)
+
+
+async def whole(memory: Graphmem, session_id: str) -> bool:
+    """Tell whether a session has its vector as a whole."""
+    [row] = await memory.runtime.graph.execute(
+        "CYPHER 25 MATCH (s:Session {client_id: $client_id, id: $id}) "
+        "RETURN s.whole_embedding IS NOT NULL AS whole",
+        client_id=memory.client_id,
+        id=session_id,
+    )
+    return row["whole"]
 
 
 async def job(memory: Graphmem) -> Job:
@@ -181,6 +195,81 @@ async def test_a_session_is_summarized_by_itself_when_it_is_idle(memory: Graphme
     assert {one["basis"] for one in await edges(memory)} >= {"entities"}
     await run_job(memory)
     assert len(await summarized(memory)) == 2
+
+
+async def test_a_caller_s_own_summary_stands_until_there_are_new_messages(memory: Graphmem) -> None:
+    ids = await tell(memory, "bug")
+    own = await memory.add_summary(
+        type="session", target_id=ids["bug"], text="Expired tokens were let in, until last week."
+    )
+    await memory.runtime.graph.execute(AGED, client_id=memory.client_id)
+    await run_job(memory)
+    assert [(one["version"], one["active"]) for one in await summarized(memory)] == [(1, True)]
+    assert await whole(memory, ids["bug"])
+    assert (await memory.summary(own.id)).active
+    await memory.remember("c", [{"session_id": "bug", "role": "user", "content": BUG[0][1]}])
+    await memory.runtime.graph.execute(AGED, client_id=memory.client_id)
+    await run_job(memory)
+    assert [one["version"] for one in await summarized(memory)] == [1, 2]
+    assert not (await memory.summary(own.id)).active
+
+
+async def test_a_summary_of_a_thread_or_of_a_part_is_not_that_of_its_session(
+    memory: Graphmem,
+) -> None:
+    ids = await tell(memory, "bug")
+    await memory.add_summary(
+        type="thread",
+        target_id=ids["bug"],
+        platform="chat",
+        participant_count=2,
+        message_count=len(BUG),
+        key_points=["Expired tokens were let in."],
+        sentiment="calm",
+        last_activity_at="2026-03-03T09:00:00Z",
+    )
+    await memory.runtime.graph.execute(AGED, client_id=memory.client_id)
+    await run_job(memory)
+    listed = (await memory.summaries()).summaries
+    assert sorted(one.type for one in listed) == ["session", "thread"]
+
+
+@pytest.mark.parametrize("asked", [True, False])
+async def test_a_caller_s_own_summary_that_comes_meanwhile_is_not_followed(
+    memory: Graphmem, monkeypatch: pytest.MonkeyPatch, asked: bool
+) -> None:
+    ids = await tell(memory, "bug")
+    await memory.runtime.graph.execute(AGED, client_id=memory.client_id)
+    given: list[Summary] = []
+
+    async def late(*args: Any, **more: Any) -> Any:
+        prepared = await prepare_summary(*args, **more)
+        if not given:
+            given.append(
+                await memory.add_summary(type="session", target_id=ids["bug"], text="Mended.")
+            )
+        return prepared
+
+    monkeypatch.setattr(summarize, "prepare_summary", late)
+    if asked:
+        # It was asked for: it follows the caller's own, and says the version that it is.
+        assert (await memory.summarize_session(ids["bug"])).version == 2
+    else:
+        await run_job(memory)
+    assert len(await summarized(memory)) == 1 + asked
+    assert (await memory.summary(given[0].id)).active is not asked
+    assert await whole(memory, ids["bug"])
+
+
+async def test_after_a_memory_is_erased_a_session_is_summarized_anew(memory: Graphmem) -> None:
+    ids = await tell(memory, "bug")
+    await memory.add_summary(type="session", target_id=ids["bug"], text="Mended.")
+    [first, *_] = (await memory.memories(kinds=["message"], conversation_id="c")).memories
+    await memory.forget(memory_ids=[first.id])
+    await memory.runtime.graph.execute(AGED, client_id=memory.client_id)
+    await run_job(memory)
+    [active] = [one for one in (await memory.summaries()).summaries if one.target_id == ids["bug"]]
+    assert active.text != "Mended."
 
 
 async def test_waiting_for_one_session_is_not_put_off_by_another(memory: Graphmem) -> None:
