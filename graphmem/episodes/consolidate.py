@@ -26,6 +26,7 @@ from graphmem.facts.remember import (
     legal_categories,
     plain_reinforcement,
 )
+from graphmem.facts.supersede import PRIOR_FACT, with_annotations
 from graphmem.facts.types import DEFAULT_CATEGORY, DEFAULT_SCOPE, KeptFact, NewFact
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
@@ -407,9 +408,14 @@ async def _supersede(
 ) -> bool:
     """Write a fact as the next version of the fact that it updates; False if that was superseded first."""
     assert one.updates is not None, "only an update supersedes a fact"
+    # Under the lock of the conversation, without which nobody changes these.
+    [prior] = await transaction.rows(PRIOR_FACT, client_id=client_id, id=one.updates)
+    draft = one.memory.draft
+    draft = with_annotations(draft, prior, category_given=draft.category != prior.category)
+    new = replace(one.memory, draft=draft)
     try:
         await supersede(
-            transaction, one.updates, one.memory, client_id=client_id, now=now, reason=one.reason
+            transaction, one.updates, new, client_id=client_id, now=now, reason=one.reason
         )
     except NotHead:
         return False

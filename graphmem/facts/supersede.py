@@ -20,7 +20,7 @@ from graphmem.facts.types import REASON_BYTES, FactVersion, NewFact, NextFact
 from graphmem.graph.driver import Graph, Transaction
 from graphmem.graph.query import Query
 from graphmem.memories.versions import LOCK_VERSION, supersede
-from graphmem.memories.write import Prepared, prepare
+from graphmem.memories.write import Draft, Prepared, prepare
 from graphmem.model.times import after
 from graphmem.model.validation import checked_text
 from graphmem.model.vocabulary import Kind
@@ -68,10 +68,7 @@ async def _supersede_as_read(fact_id: str, new: NextFact, context: Context) -> F
     now = after(prior.created_at, context.now())
     fact = checked_fact(_inherited(new, prior, now), "", now)
     draft = draft_of(fact, context.new_id(), client_id=client_id, now=now)
-    inherited = {name: getattr(prior, name) for name in ("metadata", "tags", "expires_at")}
-    draft = replace(draft, own=draft.own | inherited)
-    if new.category is None and prior.other_categories:
-        draft = replace(draft, own=draft.own | {"other_categories": prior.other_categories})
+    draft = with_annotations(draft, prior, category_given=new.category is not None)
     checked = CheckedFact("", fact, draft, category_given=new.category is not None)
     await check_surroundings(context.graph, [checked], client_id)
     [prepared] = await prepare([draft], embedder=context.embedder, tokens=context.tokens)
@@ -90,6 +87,17 @@ async def _supersede_as_read(fact_id: str, new: NextFact, context: Context) -> F
 
     version = await context.graph.write(write_version)
     return None if version is None else _shown(prepared, prior, new.reason, version)
+
+
+def with_annotations(draft: Draft, prior: PriorFact, *, category_given: bool) -> Draft:
+    """Return the next version of a fact with what all versions share, and its other categories.
+
+    A category that is given stands alone.
+    """
+    inherited = {name: getattr(prior, name) for name in ("metadata", "tags", "expires_at")}
+    if not category_given and prior.other_categories:
+        inherited["other_categories"] = prior.other_categories
+    return replace(draft, own=draft.own | inherited)
 
 
 async def _find_prior(fact_id: str, client_id: str, graph: Graph) -> PriorFact:

@@ -192,6 +192,27 @@ async def test_a_known_fact_without_keywords_is_shown_to_the_model_and_updated(
     assert (await facts(thinking))[updated]["keywords"] == []
 
 
+async def test_an_update_keeps_the_annotations_of_the_fact(
+    thinking: Graphmem, stub: StubModel, known: dict[str, str]
+) -> None:
+    stub.answer = actions({"action": "update", "id": known["bergen"], "fact": "Mara lives in Oslo"})
+    about: dict[str, Any] = {
+        "tags": ["home"],
+        "metadata": {"from": "a form"},
+        "expires_at": PLANNED,
+    }
+    again = {"fact": "Mara lives in Bergen", "conversation_id": "c", "category": "experience"}
+    assert [one.action for one in await thinking.remember_facts([again])] == ["reinforced"]
+    await thinking.annotate(known["bergen"], **about)
+
+    [updated] = (await thinking.consolidate("c")).updated
+    new = await thinking.memory(updated)
+    assert {name: getattr(new, name) for name in about} == about
+    assert new.other_categories == ["experience"]
+    found = await thinking.search("Where does Mara live?", tags=["home"])
+    assert [one.id for one in found.items] == [updated]
+
+
 async def test_what_is_known_in_the_same_words_is_reinforced(
     thinking: Graphmem, stub: StubModel, known: dict[str, str]
 ) -> None:
