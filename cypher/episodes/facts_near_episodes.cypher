@@ -19,5 +19,7 @@ WITH DISTINCT fact
 ORDER BY fact.created_at, fact.id
 RETURN collect(fact {
   .id, .text, .category, .scope, .importance,
-  keywords: coalesce(fact.keywords, [])
+  keywords: coalesce(fact.keywords, []),
+  valid_at: toString(fact.valid_at),
+  created_at: toString(fact.created_at)
 }) AS rows

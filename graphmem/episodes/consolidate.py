@@ -58,7 +58,8 @@ object and nothing else: {{"actions": […]}}. Each action is one of
 {{"action": "invalidate", "id": "…", "reason": "…", "episodes": ["id"]}}
 A fact is one short statement in the third person that will still matter in a month, with names, numbers \
 and dates as they stand there. Categories: {categories}. Reinforce what is said again, update what has \
-changed, invalidate what is over. Use only ids that you are shown. When nothing matters: {{"actions": []}}.\
+changed, invalidate what is over; no episode changes a fact that is true only since a time after its end. \
+Use only ids that you are shown. When nothing matters: {{"actions": []}}.\
 """
 
 
@@ -81,6 +82,12 @@ class KnownFact(Struct, frozen=True):
     scope: str
     keywords: list[str]
     importance: float
+    valid_at: datetime
+    created_at: datetime
+
+    def is_newer(self, moment: datetime) -> bool:
+        """Tell whether it was stated after a moment, and is true from a later one on."""
+        return min(self.valid_at, self.created_at) > moment
 
 
 class ConsolidationState(Struct, frozen=True):
@@ -118,8 +125,11 @@ class _Invalidate(Struct, frozen=True, tag_field="action", tag="invalidate"):
     episodes: list[str] = []
 
 
+_Action = _New | _Reinforce | _Update | _Invalidate
+
+
 class _ActionsReply(Struct, frozen=True):
-    actions: list[_New | _Reinforce | _Update | _Invalidate]
+    actions: list[_Action]
 
 
 class ModelInput(Struct, frozen=True, kw_only=True):
@@ -233,7 +243,10 @@ async def _ask(shown: ModelInput, llm: LanguageModel) -> _ActionsReply:
 
 def prompt(episodes: Sequence[EpisodeToRead], facts: Sequence[KnownFact]) -> str:
     """Return the model's prompt: known facts and episodes, each with its id."""
-    known = "\n".join(f"- {fact.id} [{fact.category}] {_line(fact.text)}" for fact in facts)
+    known = "\n".join(
+        f"- {fact.id} [{fact.category}, since {fact.valid_at.isoformat()}] {_line(fact.text)}"
+        for fact in facts
+    )
     read = "\n\n".join(
         f"### {episode.id}: {_line(episode.title)}\nended {episode.end_at.isoformat()}\n"
         + (transcript(episode.messages, EPISODE_CHARACTERS) or _line(episode.text))
@@ -249,6 +262,7 @@ def _line(text: str) -> str:
 def _checked_actions(reply: _ActionsReply, shown: ModelInput) -> CheckedActions:
     """Return the valid actions; a statement about a fact that was not shown becomes a new fact.
 
+    What was stated after the episodes of an action is not changed by it: late episodes are consolidated too.
     Raises `ModelFailed` when a statement is not a valid fact.
     """
     known = {fact.id: fact for fact in shown.facts}
@@ -260,12 +274,15 @@ def _checked_actions(reply: _ActionsReply, shown: ModelInput) -> CheckedActions:
     touched: set[str] = set()
     for action in reply.actions:
         sources = [id for id in dict.fromkeys(action.episodes) if id in ends] or list(ends)
-        if isinstance(action, _New | _Update):
+        end = max(ends[id] for id in sources)
+        if _is_late(action, known, end):
+            ignored += 1
+        elif isinstance(action, _New | _Update):
             base = None
             if isinstance(action, _Update) and action.id not in touched:
                 base = known.get(action.id)
             reason = action.reason if isinstance(action, _Update) else None
-            fact = _fact(action, base, sources, max(ends[id] for id in sources), shown)
+            fact = _fact(action, base, sources, end, shown)
             stated.append(StatedFact(fact, base.id if base else None, reason))
             touched |= {base.id} if base else set()
         elif action.id not in known or action.id in touched:
@@ -277,6 +294,12 @@ def _checked_actions(reply: _ActionsReply, shown: ModelInput) -> CheckedActions:
             touched.add(action.id)
     untouched = {id: sources for id, sources in reinforced.items() if id not in touched}
     return CheckedActions(stated, untouched, invalidated, ignored)
+
+
+def _is_late(action: _Action, known: Mapping[str, KnownFact], end: datetime) -> bool:
+    """Tell whether an action would change a fact that is newer than the episodes that it comes from."""
+    fact = known.get(action.id) if isinstance(action, _Update | _Invalidate) else None
+    return fact is not None and fact.is_newer(end)
 
 
 def _fact(

@@ -109,4 +109,5 @@ class Consolidated(Struct, frozen=True, kw_only=True):
     invalidated: list[str] = []
     """Facts that are no longer true, without a newer version."""
     ignored: int = 0
-    """The number of actions that stated no fact and named one that the model had not received."""
+    """The number of actions that would change a fact newer than their episodes, or that stated no fact and
+    named one that the model had not received."""

@@ -144,6 +144,8 @@ async def test_what_is_over_before_it_began_ends_where_it_would_have_begun(
     planned = await thinking.remember_fact(
         "Mara prefers a bright mode", conversation_id="c", valid_at=PLANNED
     )
+    said = [{"session_id": "s", "role": "user", "content": "It stays dark after all."}]
+    await thinking.remember_episode("c", messages=said)
     stub.answer = actions({"action": "invalidate", "id": planned.id})
     assert (await thinking.consolidate("c")).invalidated == [planned.id]
     ended = await thinking.memory(planned.id)
@@ -190,6 +192,26 @@ async def test_a_known_fact_without_keywords_is_shown_to_the_model_and_updated(
     stub.answer = actions({"action": "update", "id": known["bergen"], "fact": "Mara lives in Oslo"})
     [updated] = (await thinking.consolidate("c")).updated
     assert (await facts(thinking))[updated]["keywords"] == []
+
+
+async def test_an_episode_does_not_change_what_was_stated_after_it(
+    thinking: Graphmem, stub: StubModel, known: dict[str, str]
+) -> None:
+    """The job reads an episode half an hour after it ended, or years if its messages arrive late."""
+    corrected = await thinking.supersede_fact(known["bergen"], "Mara lives in Trondheim")
+    stub.answer = actions(
+        {"action": "update", "id": corrected.id, "fact": "Mara lives in Oslo"},
+        {"action": "invalidate", "id": corrected.id},
+        {"action": "reinforce", "id": corrected.id},
+        {"action": "update", "id": known["cat"], "fact": "Mara has a cat called Ballast in Oslo"},
+    )
+    done = await thinking.consolidate("c")
+    assert (done.new, done.invalidated, done.ignored) == ([], [], 2)
+    assert (len(done.updated), done.reinforced) == (1, [corrected.id])
+    found = await thinking.memory(corrected.id)
+    assert (found.active, found.invalid_at) == (True, None)
+    shown = stub.asked[0]["messages"][1]["content"]
+    assert f"since {corrected.valid_at.isoformat()}] Mara lives in Trondheim" in shown
 
 
 async def test_an_update_keeps_the_annotations_of_the_fact(
