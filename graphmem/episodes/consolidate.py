@@ -195,6 +195,15 @@ async def consolidate(conversation_id: str, context: Context) -> Consolidated:
 
     If the model fails, nothing changes. Raises `ConversationNotFound`, `ModelFailed`, `Unavailable`.
     """
+    done = None
+    while done is None:
+        # Where others have consolidated or deleted some of the episodes meanwhile: the rest is read again.
+        done = await _consolidate_as_read(conversation_id, context)
+    return done
+
+
+async def _consolidate_as_read(conversation_id: str, context: Context) -> Consolidated | None:
+    """Consolidate some open episodes; None if one of them was consolidated or deleted meanwhile."""
     client_id, graph, now = context.client_id, context.graph, context.now()
     [surroundings] = await graph.rows(
         FACT_SURROUNDINGS,
@@ -347,11 +356,13 @@ async def _plan(actions: CheckedActions, context: Context, now: datetime) -> Con
     return ConsolidationPlan(facts, actions.reinforced, actions.invalidated, actions.ignored)
 
 
-async def _apply(plan: ConsolidationPlan, shown: ModelInput, context: Context) -> Consolidated:
-    """Write all changes of a plan; none if another process has consolidated an episode meanwhile."""
-    outcome = Consolidated(consolidated=False, reason="nothing_new")
+async def _apply(
+    plan: ConsolidationPlan, shown: ModelInput, context: Context
+) -> Consolidated | None:
+    """Write all changes of a plan; none if an episode was consolidated or deleted meanwhile."""
+    outcome: Consolidated | None = None
 
-    async def write_plan(transaction: Transaction) -> Consolidated:
+    async def write_plan(transaction: Transaction) -> Consolidated | None:
         nonlocal outcome
         state = await _lock(transaction, plan, shown, context.client_id)
         # Otherwise another process has done it, or an earlier try of this transaction whose answer was lost:

@@ -325,6 +325,29 @@ async def test_segmenting_lets_the_model_tell_and_queues_consolidation_when_ther
     assert (job.state, job.key) == ("queued", "c")
 
 
+async def test_an_overtaken_consolidation_goes_on_with_the_other_episodes(
+    thinking: Graphmem, stub: StubModel, known: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By hand beside the job, or beside a deletion: what is left is not left until the next message."""
+    for n in range(5):
+        said = [{"session_id": f"s{n}", "role": "user", "content": f"Boat number {n} is red."}]
+        await thinking.remember_episode("c", messages=said)
+    stub.answer = actions()
+    calls = 0
+
+    async def overtaken(*args: Any, **more: Any) -> str:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            assert len((await thinking.consolidate("c")).episodes) == 5
+        return actions()
+
+    monkeypatch.setattr(thinking.runtime.llm, "reply", overtaken)
+    done = await thinking.consolidate("c")
+    assert (done.consolidated, len(done.episodes)) == (True, 1)
+    assert await unconsolidated(thinking) == 0
+
+
 async def test_a_model_that_fails_fails_the_request_in_passing(
     thinking: Graphmem, stub: StubModel, known: dict[str, str]
 ) -> None:
