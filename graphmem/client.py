@@ -438,6 +438,8 @@ class Graphmem:
     async def segment(self, conversation_id: str, *, leave_growing: bool = False) -> Segmented:
         """Make episodes of the messages without one, and rate the pending reviews.
 
+        Messages of an episode that was deleted, forgotten or has expired itself are left alone.
+
         With `leave_growing` the last run of each session that is not idle is left for later, because the next
         message may belong to it. Raises `ConversationNotFound`.
         """
@@ -657,7 +659,8 @@ class Graphmem:
     async def delete_memory(self, memory_id: str) -> Deleted:
         """Delete one memory permanently, with all its versions, and a reference with its spans.
 
-        Episodes and summaries that were made of it stay as they are: `forget` deletes these too.
+        Episodes and summaries that were made of it stay as they are: `forget` deletes these too. A deleted
+        episode is not made again of its messages.
 
         Raises `MemoryNotFound`, and `PartOfContent` for a span of a reference's content.
         """

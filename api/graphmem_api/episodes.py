@@ -83,7 +83,8 @@ async def segment(
 ) -> Segmented:
     """Make episodes of all messages without one, and rate the pending reviews.
 
-    Background work does the same when nothing was written to the conversation for half an hour.
+    Background work does the same when nothing was written to the conversation for half an hour. Messages of
+    an episode that was deleted, forgotten or has expired itself are left alone.
     """
     return await segmentation.segment(conversation_id, context, leave_growing=asked.leave_growing)
 

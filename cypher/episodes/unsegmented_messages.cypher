@@ -20,7 +20,9 @@ WITH
   message,
   [after IN following | 2 * vector.similarity.cosine(message.embedding, after.embedding) - 1]
     AS near,
-  EXISTS { (message)-[:PART_OF]->(:Episode {client_id: $client_id}) } AS taken
+  coalesce(message.episode_deleted, false)
+    OR EXISTS { (message)-[:PART_OF]->(:Episode {client_id: $client_id}) } AS taken
 RETURN collect(message {
-  .id, .idx, .token_count, occurred_at: toString(message.occurred_at), taken: taken, near: near
+  .id, .idx, .token_count, occurred_at: toString(message.occurred_at), taken: taken, near: near,
+  consolidated_at: toString(message.episode_consolidated_at)
 }) AS rows

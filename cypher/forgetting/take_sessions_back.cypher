@@ -12,8 +12,13 @@ CALL (memory) {
 
   UNION ALL
 
+  // Of an episode that loses a message.
   MATCH (memory)<-[:PART_OF]-(message:Message {client_id: $client_id})
     -[:PART_OF]->(session:Session {client_id: $client_id})
+  WHERE EXISTS {
+    MATCH (memory)<-[:PART_OF]-(gone:Message {client_id: $client_id})
+    WHERE gone.id IN $ids
+  }
   RETURN session, message.idx AS idx
 }
 WITH session, min(idx) AS idx

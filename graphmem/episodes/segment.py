@@ -213,6 +213,11 @@ async def _prepare(
         now=now,
         context=context,
     )
+    consolidated = [turn.consolidated_at for turn in run.turns if turn.consolidated_at]
+    if len(consolidated) == len(run.turns):
+        # Facts were made of all of it: none is made again that a caller has deleted since.
+        own = memory.draft.own | {"consolidated_at": max(consolidated)}
+        memory = replace(memory, draft=replace(memory.draft, own=own))
     return replace(prepared, memory=memory, by_model=about.by_model)
 
 

@@ -12,7 +12,7 @@ from graphmem.errors import LegalHold
 from graphmem.graph.driver import Transaction
 from graphmem.graph.query import Query, RowsWritten
 from graphmem.jobs.outbox import Due, postpone_all
-from graphmem.memories.memory import delete_unmentioned
+from graphmem.memories.memory import KEEP_SOURCES, delete_unmentioned
 from graphmem.memories.write import WrittenMemory
 from graphmem.model.vocabulary import QUERY_CHARACTERS, Kind
 
@@ -110,6 +110,7 @@ async def erase(
         )
         records.update(asdict(gone))
         await transaction.rows(ERASE_IDS_OF_RUNS, client_id=client_id, ids=every)
+    await transaction.rows(KEEP_SOURCES, client_id=client_id, ids=every, derived=derived)
     conversations = await transaction.rows(TAKE_SESSIONS_BACK, client_id=client_id, ids=every)
     erased = await transaction.rows(ERASE_MEMORIES, client_id=client_id, ids=every, dry_run=dry_run)
     entities = {name for one in erased for name in one.entities}

@@ -269,6 +269,8 @@ class Message(Memory):
     position = IntegerProperty(required=True)
     role = StringProperty(required=True)
     name = StringProperty()
+    episode_deleted = BooleanProperty()
+    episode_consolidated_at = DateTimeNeo4jFormatProperty()
 
     session = _one("Session", "PART_OF")
     episode = _one("Episode", "PART_OF")

@@ -43,6 +43,7 @@ class Hold(Struct, frozen=True):
 
 LEGAL_HOLD = Query("memories/legal_hold", Hold, writes=True)
 LOCK_MEMORY = Query("memories/lock_memory", LockedVersions, writes=True)
+KEEP_SOURCES = Query("memories/keep_sources", RowsWritten, writes=True)
 DELETE_MEMORY = Query("memories/delete_memory", Gone, writes=True)
 DELETE_UNMENTIONED = Query("memories/delete_unmentioned", RowsWritten, writes=True)
 ERASE_READS = Query("memories/erase_reads", RowsWritten, writes=True)
@@ -63,6 +64,7 @@ async def delete_memory(memory_id: str, context: Context) -> Deleted:
         content_of = await lock_memory(transaction, memory_id, client_id=client_id)
         if content_of is not None:
             raise PartOfContent(memory_id, content_of)
+        await transaction.rows(KEEP_SOURCES, client_id=client_id, ids=[memory_id], derived=False)
         rows = await transaction.rows(DELETE_MEMORY, client_id=client_id, id=memory_id)
         await delete_unmentioned(transaction, rows[0].entities, client_id=client_id)
         return rows[0].memories

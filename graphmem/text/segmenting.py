@@ -41,9 +41,11 @@ class UnsegmentedMessage(Struct, frozen=True, kw_only=True):
     occurred_at: datetime
     token_count: int
     taken: bool
-    """Whether it already belongs to an episode."""
+    """Whether it belongs to an episode, or belonged to one that was deleted."""
     near: list[float]
     """The cosines to the next `BAND` messages, fewer at the end."""
+    consolidated_at: datetime | None = None
+    """When its former episode was consolidated, if another message of that has expired."""
 
 
 class MessageRun(Struct, frozen=True):

@@ -15,6 +15,7 @@ from graphmem.episodes.consolidate import CONSOLIDATE
 from graphmem.errors import ModelFailed
 from graphmem.llm import LanguageModel
 from graphmem.prompts.rendering import INSTRUCTIONS as TELLING
+from tests.expired import expire_all
 from tests.stub_llm import Misbehaviour, StubModel, stub_model
 
 FACTS = """CYPHER 25
@@ -31,6 +32,7 @@ MATCH (episode:Episode {client_id: $client_id}) WHERE episode.consolidated_at IS
 RETURN count(episode) AS episodes"""
 
 
+TOWNS = ("Bergen", "Oslo", "Narvik")
 PLANNED = datetime(2999, 1, 1, tzinfo=UTC)
 
 
@@ -346,6 +348,55 @@ async def test_an_overtaken_consolidation_goes_on_with_the_other_episodes(
     done = await thinking.consolidate("c")
     assert (done.consolidated, len(done.episodes)) == (True, 1)
     assert await unconsolidated(thinking) == 0
+
+
+async def test_what_is_left_of_a_consolidated_episode_is_not_consolidated_again(
+    thinking: Graphmem, stub: StubModel
+) -> None:
+    """Messages expire one by one: a fact that a caller has deleted would come back each time."""
+
+    def answer(body: dict[str, Any]) -> str:
+        if body["messages"][0]["content"] == TELLING:
+            return '{"title": "Mara", "summary": "Mara told of herself."}'
+        return actions(*({"action": "new", "fact": f"Mara lives in {town}"} for town in TOWNS))
+
+    stub.answer = answer
+    await thinking.open_conversation("c")
+    said = [{"session_id": "s", "role": "user", "content": f"I live in {one}."} for one in TOWNS]
+    ids = (await thinking.remember("c", said)).ids
+    await thinking.segment("c")
+    wrong, right, _ = (await thinking.consolidate("c")).new
+    await thinking.delete_memory(wrong)
+    for id in ids[:2]:
+        await thinking.annotate(id, expires_at=PLANNED)
+        await expire_all(thinking.client_id, thinking.runtime.graph)
+        made = await thinking.segment("c")
+        assert (await thinking.memory(made.episodes[0])).consolidated_at is not None
+        assert (await thinking.consolidate("c")).reason == "nothing_new"
+    assert len(await facts(thinking)) == 2
+
+    # It was derived from the message that is left, too.
+    await thinking.forget(memory_ids=[ids[2]])
+    assert right not in await facts(thinking)
+
+
+async def test_what_is_left_of_a_forgotten_episode_is_consolidated_again(
+    thinking: Graphmem, stub: StubModel, known: dict[str, str]
+) -> None:
+    """Its facts were forgotten with it, those of the messages that stay as well."""
+    said = [{"session_id": "t", "role": "user", "content": f"I live in {one}."} for one in TOWNS]
+    ids = (await thinking.remember("c", said)).ids
+    await thinking.segment("c")
+    stub.answer = actions()
+    await thinking.consolidate("c")
+    await thinking.annotate(ids[0], expires_at=PLANNED)
+    await expire_all(thinking.client_id, thinking.runtime.graph)
+    await thinking.segment("c")
+    assert await unconsolidated(thinking) == 0
+
+    await thinking.forget(memory_ids=[ids[1]])
+    await thinking.segment("c")
+    assert await unconsolidated(thinking) == 1
 
 
 async def test_a_model_that_fails_fails_the_request_in_passing(

@@ -19,6 +19,7 @@ from graphmem.jobs.outbox import Claim, Job
 from graphmem.jobs.worker import Worker
 from graphmem.prompts.rendering import describe
 from graphmem.runtime import Runtime
+from tests.expired import expire_all
 
 HELD = """CYPHER 25
 MATCH (message:Message {client_id: $client_id})
@@ -211,6 +212,35 @@ async def test_a_session_that_is_not_idle_keeps_its_tail_and_its_job(memory: Gra
     again = await job(memory)
     assert (again.state, again.run_at > datetime.now(UTC)) == ("queued", True)
     assert await episodes(memory) == []
+
+
+async def expired(memory: Graphmem, id: str) -> None:
+    await memory.annotate(id, expires_at="2098-01-01T00:00:00Z")
+    await expire_all(memory.client_id, memory.runtime.graph)
+    await memory.memories()
+
+
+async def forgotten(memory: Graphmem, id: str) -> None:
+    await memory.forget(memory_ids=[id])
+
+
+@pytest.mark.parametrize("end", [Graphmem.delete_memory, expired, forgotten])
+async def test_an_episode_that_ends_itself_is_not_made_again(
+    memory: Graphmem, say, end: Any
+) -> None:
+    await memory.open_conversation("c")
+    first = await memory.remember_episode("c", messages=[say("The ferry is late.")])
+    await memory.remember("c", [say("The harbour light is red."), say("It shines all night.")])
+    [gone] = (await memory.segment("c")).episodes
+    await end(memory, gone)
+    assert (await job(memory)).run_at > datetime.now(UTC)
+    assert (await memory.segment("c")).episodes == []
+
+    # Nor where its session is looked through again, for another episode.
+    await memory.remember("c", [say("And a boat came.")])
+    await memory.forget(memory_ids=first.message_ids)
+    assert (await memory.segment("c")).messages == 1
+    assert [len(one["episodes"]) for one in await held(memory)] == [0, 0, 1]
 
 
 async def done(memory: Graphmem, handler: Any = None) -> None:
